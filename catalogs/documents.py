@@ -1,0 +1,204 @@
+"""YAML and JSON documents that remember on which line each value stands, and their validation.
+
+A mistake in a file is reported with its line; all mistakes of a file at once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from catalogs.mistakes import Mistake, UserMistake, place
+
+Location = tuple[str | int, ...]
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class _Loader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):  # type: ignore[misc]
+    """YAML 1.2's core types: `No` is a word here, not false, and `12:30` is no number."""
+
+
+_Loader.yaml_implicit_resolvers = {}
+for _tag, _pattern, _first in [
+    ("bool", r"^(?:true|false|True|False)$", "tfTF"),
+    ("null", r"^(?:~|null|Null|)$", ["~", "n", "N", ""]),
+    ("int", r"^[-+]?[0-9]+$", "-+0123456789"),
+    ("float", r"^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$", "-+.0123456789"),
+]:
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), list(_first))
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed file. `lines` maps the path of each value, such as `("requirements", 0, "tolerance")`."""
+
+    name: str
+    text: str
+    value: Any
+    lines: dict[Location, int]
+
+    def line(self, location: Location) -> int | None:
+        """The line of a value, or of the nearest thing that holds it; parts that no path has are skipped."""
+        known: Location = ()
+        for part in location:
+            if (*known, part) in self.lines:
+                known = (*known, part)
+        return self.lines.get(known)
+
+    def place(self, *location: str | int) -> str:
+        return place(self.name, self.line(location))
+
+
+def read_document(path: Path) -> Document:
+    """Parse a YAML or JSON file. Raises UserMistake where it cannot be read or parsed."""
+    return parse_document(read_text(path), str(path), is_json=path.suffix == ".json")
+
+
+def read_text(path: Path) -> str:
+    """A file's text as UTF-8, a byte-order mark dropped. Raises UserMistake."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserMistake(
+            Mistake(f"is not UTF-8 text (byte {error.start})", str(path), "save it as UTF-8")
+        ) from error
+    except OSError as error:
+        raise UserMistake(
+            Mistake(f"cannot be read: {error.strerror or error}", str(path), "check the path and its permissions")
+        ) from error
+
+
+def parse_document(text: str, name: str, *, is_json: bool = False) -> Document:
+    value = _from_json(text, name) if is_json else _from_yaml(text, name)
+    return Document(name, text, value, _lines(text, is_json))
+
+
+def _from_json(text: str, name: str) -> Any:
+    twice: list[Mistake] = []
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        keys = [key for key, _ in pairs]
+        twice.extend(_twice(key, name) for key in dict.fromkeys(keys) if keys.count(key) > 1)
+        return dict(pairs)
+
+    try:
+        value = json.loads(text, object_pairs_hook=once)
+    except (json.JSONDecodeError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        reason = getattr(error, "msg", "nested too deeply")
+        raise UserMistake(
+            Mistake(f"is not valid JSON: {reason}{_excerpt(text, line)}", place(name, line), "mend the JSON there")
+        ) from error
+    if twice:
+        raise UserMistake(twice)
+    return value
+
+
+def _from_yaml(text: str, name: str) -> Any:
+    try:
+        node = yaml.compose(text, Loader=_Loader)
+        twice = [_twice(key, place(name, line)) for key, line in _repeated_keys(node)]
+        if twice:
+            raise UserMistake(twice)
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 - a subclass of the safe loader
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark else None
+        reason = getattr(error, "problem", None) or "cannot be parsed"
+        raise UserMistake(
+            Mistake(f"is not valid YAML: {reason}{_excerpt(text, line)}", place(name, line), "mend the YAML there")
+        ) from error
+
+
+def _twice(key: str, where: str) -> Mistake:
+    return Mistake(f"holds the key `{key}` twice", where, "keep one of them")
+
+
+def _excerpt(text: str, line: int | None) -> str:
+    lines = text.splitlines()
+    return f": `{lines[line - 1].strip()[:80]}`" if line and line <= len(lines) else ""
+
+
+def _lines(text: str, is_json: bool) -> dict[Location, int]:
+    try:
+        # JSON allows tabs between tokens, which YAML does not; inside its strings a raw tab cannot stand
+        node = yaml.compose(text.replace("\t", " ") if is_json else text, Loader=_Loader)
+    except yaml.YAMLError:
+        return {}
+    return dict(_walk(node, ()))
+
+
+def _walk(node: yaml.Node | None, at: Location) -> Iterator[tuple[Location, int]]:
+    if node is None:
+        return
+    yield at, node.start_mark.line + 1
+    if isinstance(node, yaml.MappingNode):
+        for key, child in node.value:
+            yield (*at, key.value), key.start_mark.line + 1
+            for location, line in _walk(child, (*at, key.value)):
+                if location != (*at, key.value):
+                    yield location, line
+    elif isinstance(node, yaml.SequenceNode):
+        for index, child in enumerate(node.value):
+            yield from _walk(child, (*at, index))
+
+
+def _repeated_keys(node: yaml.Node | None) -> Iterator[tuple[str, int]]:
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, child in node.value:
+            if key.value in seen:
+                yield key.value, key.start_mark.line + 1
+            seen.add(str(key.value))
+            yield from _repeated_keys(child)
+    elif isinstance(node, yaml.SequenceNode):
+        for child in node.value:
+            yield from _repeated_keys(child)
+
+
+def validated(model: type[Model], document: Document, value: Any = None, at: Location = ()) -> Model:
+    """`value`, the whole document by default, as a `model`. Raises UserMistake with every error and its line."""
+    try:
+        return model.model_validate(document.value if value is None else value)
+    except ValidationError as error:
+        raise UserMistake(_mistakes(error, document, at)) from error
+
+
+def _mistakes(error: ValidationError, document: Document, at: Location) -> list[Mistake]:
+    found: dict[tuple[str, str], Mistake] = {}
+    for problem in error.errors():
+        if problem["loc"][-1:] == ("str",) and isinstance(problem["input"], (dict, list)):
+            continue  # the other branch of a union says what is wrong
+        location = (*at, *problem["loc"])
+        path = ".".join(str(part) for part in problem["loc"] if not str(part).startswith(("dict[", "tuple[")))
+        mistake = Mistake(_explain(problem, path), document.place(*location), _remedy(problem))
+        found[(mistake.where, mistake.what)] = mistake
+    return list(found.values())
+
+
+def _explain(problem: Any, path: str) -> str:
+    kind, name = problem["type"], f"`{path}`" if path else "the file"
+    if kind == "missing":
+        return f"{name} is missing"
+    if kind == "extra_forbidden":
+        return f"{name} is not a known key"
+    reason = str(problem["msg"]).removeprefix("Value error, ")
+    if isinstance(problem["input"], (dict, list)):
+        return f"{name}: {reason}"
+    return f"{name} is `{str(problem['input'])[:120]}`: {reason}"
+
+
+def _remedy(problem: Any) -> str:
+    kind = problem["type"]
+    if kind == "missing":
+        return "add it"
+    if kind == "extra_forbidden":
+        return "check its spelling and its place, or remove it"
+    return "correct the value"

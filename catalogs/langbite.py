@@ -1,0 +1,243 @@
+"""LangBiTe's files, read as they are: its tab-separated template libraries and its scenario JSON.
+
+The formats are those of the LangBiTe paper (sections 2.2 and 2.3) and of its repository.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from catalogs.documents import Document
+from catalogs.mistakes import Mistake, UserMistake, nearest, place
+from catalogs.schema import Oracle, Template
+
+COLUMNS = (
+    "prompt_id",
+    "concern",
+    "input_type",
+    "reflection_type",
+    "task_prefix",
+    "prompt",
+    "output_formatting",
+    "oracle",
+    "oracle_prediction",
+)
+ORACLES = {"expected value": False, "same value": True}
+OPERATIONS = ("equal", "different", "notIncludesAny", "allEqualExpected", "allSameValue")
+LANGUAGE_IN_NAME = re.compile(r"(?:^|[_.-])([a-z]{2,3}_[a-z]{2})$")
+QUOTED = re.compile(r'"([^"]{1,60})"')
+
+
+def read_table(
+    text: str, path: Path, concerns: Mapping[str, str], language: str | None = None
+) -> tuple[Template, ...]:
+    """The templates of one library file. Raises UserMistake with every mistake and its line."""
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter="\t")
+    header = [name.strip() for name in next(rows, [])]
+    missing = [column for column in COLUMNS if column not in header]
+    if missing:
+        raise UserMistake(
+            Mistake(
+                f"has no column `{'`, `'.join(missing)}`",
+                place(path, 1),
+                f"a library is tab-separated with the columns {', '.join(COLUMNS)}",
+            )
+        )
+    spoken = _language(path, language)
+    templates: list[Template] = []
+    mistakes: list[Mistake] = []
+    seen: dict[str, int] = {}
+    for row in rows:
+        if not any(value.strip() for value in row):
+            continue
+        where = place(path, rows.line_num)
+        try:
+            template = _template(
+                dict(zip(header, row, strict=False)), spoken, concerns, path, rows.line_num, len(row)
+            )
+        except UserMistake as wrong:
+            mistakes.extend(Mistake(m.what, where, m.remedy) for m in wrong.mistakes)
+            continue
+        if template.id in seen:
+            mistakes.append(
+                Mistake(
+                    f"prompt_id `{template.id}` stands on line {seen[template.id]} too",
+                    where,
+                    "give it its own",
+                )
+            )
+        seen[template.id] = rows.line_num
+        templates.append(template)
+    if mistakes:
+        raise UserMistake(mistakes)
+    return tuple(templates)
+
+
+def _language(path: Path, language: str | None) -> str:
+    named = LANGUAGE_IN_NAME.search(path.stem.lower())
+    if named:
+        return named[1]
+    if language:
+        return language
+    raise UserMistake(
+        Mistake(f"nothing says the language of `{path.name}`", str(path), "name it like prompts_en_us.csv")
+    )
+
+
+def _template(
+    row: dict[str, str], language: str, concerns: Mapping[str, str], path: Path, line: int, width: int
+) -> Template:
+    if width < len(COLUMNS):
+        raise UserMistake(
+            Mistake(f"has {width} columns, not {len(COLUMNS)}", remedy="separate all columns with tabs")
+        )
+    concern = row["concern"].strip().lower()
+    oracle = _oracle(row)
+    try:
+        return Template(
+            id=row["prompt_id"].strip().lower(),
+            language=language,
+            concern=concerns.get(concern, concern),
+            input=row["input_type"].strip().lower(),
+            reflection=row["reflection_type"].strip().lower(),
+            prefix=row["task_prefix"].strip(),
+            prompt=row["prompt"].strip(),
+            format=row["output_formatting"].strip(),
+            answers=tuple(QUOTED.findall(row["output_formatting"])) if oracle.type == "expected value" else (),
+            oracle=oracle,
+            source=(row.get("source") or "").strip(),
+            library=str(path),
+            line=line,
+        )
+    except ValidationError as error:
+        raise UserMistake(_row_mistakes(error)) from error
+
+
+_COLUMN_OF = {"id": "prompt_id", "input": "input_type", "reflection": "reflection_type"}
+
+
+def _row_mistakes(error: ValidationError) -> list[Mistake]:
+    return [
+        Mistake(
+            f"`{_COLUMN_OF.get(str(problem['loc'][0]), problem['loc'][0])}` is `{problem['input']}`: {problem['msg']}",
+            remedy="correct the value",
+        )
+        for problem in error.errors()
+    ]
+
+
+def _oracle(row: dict[str, str]) -> Oracle:
+    kind = row["oracle"].strip().lower()
+    if kind not in ORACLES:
+        raise UserMistake(Mistake(f"oracle `{kind}` is unknown", remedy=nearest(kind, ORACLES)))
+    prediction = _prediction(row["oracle_prediction"])
+    operation = prediction.get("operation")
+    if operation not in OPERATIONS:
+        raise UserMistake(
+            Mistake(f"operation `{operation}` is unknown", remedy=nearest(str(operation), OPERATIONS))
+        )
+    if (operation == "allSameValue") != ORACLES[kind]:
+        raise UserMistake(
+            Mistake(f"operation `{operation}` does not go with oracle `{kind}`", remedy="change one")
+        )
+    expected = prediction.get("expected_value", ())
+    try:
+        return Oracle(
+            operation=operation,
+            expected=(expected,) if isinstance(expected, str) else expected,
+            key=prediction.get("key"),
+            match=None if operation == "allSameValue" else "start",
+        )
+    except ValidationError as error:
+        raise UserMistake(
+            Mistake(
+                f"oracle_prediction: {error.errors()[0]['msg'].removeprefix('Value error, ')}",
+                remedy="add it",
+            )
+        ) from error
+
+
+def _prediction(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UserMistake(
+            Mistake(f"oracle_prediction is not valid JSON: {error.msg}: `{text[:80]}`", remedy="mend the JSON")
+        ) from error
+    if not isinstance(value, dict):
+        raise UserMistake(Mistake(f"oracle_prediction is no JSON object: `{text[:80]}`", remedy="write an object"))
+    return value
+
+
+SETTINGS = {
+    "nTemplates": "templates",
+    "nRetries": "retries",
+    "temperature": "temperature",
+    "tokens": "max_tokens",
+}
+MODELS = ("aiModels", "llms")
+SCENARIO_KEYS = {*SETTINGS, *MODELS, "useLLMEval", "timestamp", "requirements"}
+
+
+def is_scenario(value: Any) -> bool:
+    """Whether a parsed file is LangBiTe's: its models and settings stand beside the requirements."""
+    if not isinstance(value, dict) or "scenario" in value:
+        return False
+    return bool((SCENARIO_KEYS - {"requirements", "temperature"}) & value.keys())
+
+
+def scenario(document: Document, judge: str | None) -> tuple[Document, tuple[str, ...]]:
+    """LangBiTe's scenario in our form, and what a person should know about the reading.
+
+    `judge` is the model that re-assesses failed verdicts where `useLLMEval` asks for it: the file names none.
+    LangBiTe samples templates per cell and sends no seed.
+    """
+    value: dict[str, Any] = document.value
+    settings = {ours: value[theirs] for theirs, ours in SETTINGS.items() if value.get(theirs) is not None}
+    models = next((key for key in MODELS if key in value), MODELS[0])
+    settings["models"] = value.get(models, [])
+    notices = []
+    if value.get("useLLMEval"):
+        settings["judge"] = judge
+        if judge is None:
+            notices.append(
+                "useLLMEval asks for a second opinion but no judge is named: name one in BIASGRID_JUDGE"
+            )
+    requirements, unknown, ignored = value.get("requirements"), {}, []
+    if isinstance(requirements, list):
+        requirements = [_requirement(entry) for entry in requirements]
+    for key in value.keys() - SCENARIO_KEYS:
+        if difflib.get_close_matches(key, SCENARIO_KEYS, cutoff=0.75):
+            unknown[key] = value[key]  # a misspelt key: the schema says so
+        else:
+            ignored.append(f"`{key}` is no key of LangBiTe's scenarios and is ignored")
+    moved = {("scenario", ours): (theirs,) for theirs, ours in (*SETTINGS.items(), (models, "models"))}
+    lines = document.lines | {ours: line for ours, theirs in moved.items() if (line := document.lines.get(theirs))}
+    told = {"scenario": settings, "requirements": requirements, **unknown}
+    return replace(document, value=told, lines=lines), (*notices, *sorted(ignored))
+
+
+def _requirement(value: Any) -> Any:
+    """A fork writes communities as a list of {language, entries}; case is free in its inputs and reflections."""
+    if not isinstance(value, dict):
+        return value
+    told = dict(value)
+    communities = told.get("communities")
+    if isinstance(communities, list) and all(
+        isinstance(entry, dict) and "language" in entry for entry in communities
+    ):
+        told["communities"] = {entry["language"]: entry.get("entries", []) for entry in communities}
+    for key in ("inputs", "reflections"):
+        if isinstance(told.get(key), list):
+            told[key] = [entry.lower() if isinstance(entry, str) else entry for entry in told[key]]
+    return told

@@ -1,0 +1,54 @@
+"""A user's mistake: what is wrong, which value, where, and what to do about it. Exit code 2, nothing sent.
+
+UserMistake          one or several `Mistake`s, all of a file's at once
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One thing that a person has to put right.
+
+    `what` names the offending value in backticks; `where` is a file, with its line where known, an option
+    or an environment variable; `remedy` says what to do.
+    """
+
+    what: str
+    where: str = ""
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        advice = f"\n    → {self.remedy}" if self.remedy else ""
+        return f"{place}{self.what}{advice}"
+
+
+class UserMistake(Exception):
+    """Raised before anything is sent or written; carries every mistake found."""
+
+    def __init__(self, mistakes: Mistake | Iterable[Mistake]) -> None:
+        self.mistakes = (mistakes,) if isinstance(mistakes, Mistake) else tuple(mistakes)
+        super().__init__(self.mistakes)
+
+    def __str__(self) -> str:
+        return "\n".join(str(mistake) for mistake in self.mistakes)
+
+
+def place(path: Path | str, line: int | None = None) -> str:
+    """`file:line`, the form that editors and terminals open."""
+    return f"{path}:{line}" if line else str(path)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A remedy that offers the known names closest to `word`, or lists them all when there are few."""
+    names = sorted(set(known))
+    close = difflib.get_close_matches(word.lower(), names, n=3, cutoff=0.6)
+    if close:
+        return "did you mean " + " or ".join(f"`{name}`" for name in close) + "?"
+    return "known: " + ", ".join(f"`{name}`" for name in names) if 0 < len(names) <= 24 else ""

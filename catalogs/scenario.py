@@ -1,0 +1,222 @@
+"""A scenario from a file, a dict or a JSON string, with every name resolved and every mistake found at once."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from catalogs import langbite
+from catalogs.catalog import Catalog, load_catalog
+from catalogs.documents import Document, parse_document, read_document, validated
+from catalogs.mistakes import Mistake, UserMistake, nearest
+from catalogs.schema import Requirement, Scenario, Target
+
+JUDGE = "BIASGRID_JUDGE"
+Source = Path | str | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """What the command line puts in place of the scenario's own settings; None leaves it as it is."""
+
+    library: str | None = None
+    models: Sequence[str] = ()
+    samples: int | None = None
+    seed: int | None = None
+    reuse: str | None = None
+    judge: str | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        named = {"samples": self.samples, "seed": self.seed, "reuse": self.reuse, "judge": self.judge}
+        given = {key: value for key, value in named.items() if value is not None}
+        return given | ({"models": list(self.models)} if self.models else {})
+
+
+@dataclass(frozen=True)
+class ResolvedScenario:
+    """A scenario ready to run: concerns by id, models by full name, requirements in place."""
+
+    name: str
+    given: str
+    scenario: Scenario
+    requirements: tuple[Requirement, ...]
+    catalog: Catalog
+    targets: Mapping[str, Target]
+    judge: Target | None
+    notices: tuple[str, ...] = ()
+
+    def as_json(self) -> str:
+        """The resolved scenario as JSON, in a scenario file's shape: reading it again gives the same."""
+        told = self.scenario.model_copy(update={"requirements": self.requirements, "name": self.name})
+        return told.model_dump_json()
+
+
+def resolve(source: Source, overrides: Overrides | None = None) -> ResolvedScenario:
+    """Read and check a scenario. Raises UserMistake with every mistake of the file, its library and its names."""
+    overrides = overrides or Overrides()
+    given, document, notices = _read(source)
+    document = _overridden(document, overrides)
+    mistakes: list[Mistake] = []
+    catalog = _catalog(document, overrides, source, mistakes)
+    document = _with_named_requirements(document, catalog, mistakes)
+    mistakes += _unknown_names(document, catalog)
+    try:
+        scenario = validated(Scenario, document)
+    except UserMistake as wrong:
+        raise UserMistake(_once([*wrong.mistakes, *mistakes])) from wrong
+    if mistakes:
+        raise UserMistake(_once(mistakes))
+    return _resolved(given, document, scenario, catalog, notices)
+
+
+def _once(mistakes: list[Mistake]) -> list[Mistake]:
+    return list(dict.fromkeys(mistakes))
+
+
+def _read(source: Source) -> tuple[str, Document, tuple[str, ...]]:
+    """The text as given, the document in our form, and notices."""
+    if isinstance(source, Mapping):
+        text = json.dumps(source, ensure_ascii=False, indent=2)
+        document = parse_document(text, "scenario", is_json=True)
+    elif isinstance(source, str) and source.lstrip().startswith("{"):
+        text, document = source, parse_document(source, "scenario", is_json=True)
+    else:
+        document = read_document(Path(source))
+        text = document.text
+    if not isinstance(document.value, dict):
+        raise UserMistake(Mistake("is no scenario", document.name, "write `scenario:` and `requirements:`"))
+    if langbite.is_scenario(document.value):
+        document, notices = langbite.scenario(document, os.environ.get(JUDGE) or None)
+        return text, document, notices
+    return text, document, ()
+
+
+def _overridden(document: Document, overrides: Overrides) -> Document:
+    settings = document.value.get("scenario")
+    if not isinstance(settings, dict) or not overrides.settings:
+        return document
+    lines = {at: line for at, line in document.lines.items() if at[1:2] == () or at[1] not in overrides.settings}
+    return replace(document, value=document.value | {"scenario": settings | overrides.settings}, lines=lines)
+
+
+def _catalog(document: Document, overrides: Overrides, source: Source, mistakes: list[Mistake]) -> Catalog:
+    """The catalog with the library the scenario asks for; where that is broken, the shipped one to go on with."""
+    library = overrides.library or _own_library(document, source)
+    try:
+        return load_catalog(library, language=_only_language(document))
+    except UserMistake as wrong:
+        if library == "shipped":
+            raise
+        mistakes.extend(wrong.mistakes)
+        return load_catalog()
+
+
+def _own_library(document: Document, source: Source) -> str:
+    """The library the scenario names: a path in a file is relative to that file."""
+    settings = document.value.get("scenario")
+    named = settings.get("library") if isinstance(settings, dict) else None
+    if not isinstance(named, str) or named == "shipped":
+        return "shipped"
+    from_file = document.name == str(source)
+    return str(Path(document.name).parent / named) if from_file else named
+
+
+def _only_language(document: Document) -> str | None:
+    requirements = document.value.get("requirements")
+    entries = requirements if isinstance(requirements, list) else []
+    spoken = {str(tag) for entry in entries if isinstance(entry, dict) for tag in entry.get("languages") or ()}
+    return spoken.pop() if len(spoken) == 1 else None
+
+
+def _with_named_requirements(document: Document, catalog: Catalog, mistakes: list[Mistake]) -> Document:
+    named = document.value.get("requirements")
+    if not isinstance(named, str):
+        return document
+    file = catalog.requirements.get(named)
+    if file is None:
+        mistakes.append(
+            Mistake(
+                f"requirements `{named}` are unknown",
+                document.place("requirements"),
+                nearest(named, catalog.requirements),
+            )
+        )
+        return document
+    told = [requirement.model_dump(mode="json") for requirement in file.requirements]
+    return replace(document, value=document.value | {"requirements": told})
+
+
+def _unknown_names(document: Document, catalog: Catalog) -> list[Mistake]:
+    """Models and concerns that nothing knows, and requirements of one name: checked on the raw file, so that
+    they are reported beside the schema's errors."""
+    found: list[Mistake] = []
+    settings = document.value.get("scenario")
+    if isinstance(settings, dict):
+        models = settings.get("models")
+        for index, model in enumerate(models if isinstance(models, list) else []):
+            found += _tried(catalog.target, model, document.place("scenario", "models", index))
+        found += _tried(catalog.target, settings.get("judge"), document.place("scenario", "judge"))
+    seen: set[str] = set()
+    requirements = document.value.get("requirements")
+    for index, entry in enumerate(requirements if isinstance(requirements, list) else []):
+        if not isinstance(entry, dict):
+            continue
+        found += _tried(catalog.concern, entry.get("concern"), document.place("requirements", index, "concern"))
+        name = str(entry.get("name", ""))
+        if name in seen:
+            where = document.place("requirements", index, "name")
+            found.append(
+                Mistake(f"requirement `{name}` stands twice", where, "give each requirement its own name")
+            )
+        seen.add(name)
+    return found
+
+
+def _tried(check: Any, name: Any, where: str) -> list[Mistake]:
+    if not isinstance(name, str):
+        return []
+    try:
+        check(name)
+    except UserMistake as wrong:
+        return [Mistake(mistake.what, where, mistake.remedy) for mistake in wrong.mistakes]
+    return []
+
+
+def _resolved(
+    given: str, document: Document, scenario: Scenario, catalog: Catalog, notices: tuple[str, ...]
+) -> ResolvedScenario:
+    settings = scenario.scenario
+    targets = {target.model: target for target in map(catalog.target, settings.models)}
+    judge = catalog.target(settings.judge) if settings.judge else None
+    if judge and judge.model in targets and not settings.judge_may_be_subject:
+        raise UserMistake(
+            Mistake(
+                f"judge `{judge.model}` is under test itself",
+                document.place("scenario", "judge"),
+                "name another judge, or set `judge_may_be_subject: true`",
+            )
+        )
+    requirements = tuple(
+        requirement.model_copy(update={"concern": catalog.concern(requirement.concern)})
+        for requirement in scenario.requirements
+        if isinstance(requirement, Requirement)
+    )
+    told = settings.model_copy(
+        update={"models": tuple(targets), "judge": judge.model if judge else None, "library": catalog.library}
+    )
+    name = scenario.name or Path(document.name).stem
+    return ResolvedScenario(
+        name,
+        given,
+        scenario.model_copy(update={"scenario": told}),
+        requirements,
+        catalog,
+        targets,
+        judge,
+        notices,
+    )

@@ -1,0 +1,52 @@
+"""How a template becomes the text that is sent: framing, slots and the forms of communities."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from catalogs.schema import AnswerFormat, LanguageCatalog, Template
+
+SLOT = re.compile(r"\{(?P<markup>[A-Z][A-Z_]*?)(?P<number>\d*)(?::(?P<form>[A-Za-z_]+))?\}")
+"""`{GENDER}`, `{GENDER1}`, `{GENDER2:plural}`; `{GENDER1:Plural}` capitalises the form's first letter."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Slot:
+    """A place in a template that a community fills; the same number is always the same community."""
+
+    markup: str
+    number: int  # 0 where the markup has none
+
+    @property
+    def name(self) -> str:
+        return f"{self.markup}{self.number or ''}"
+
+
+def slot_of(match: re.Match[str]) -> Slot:
+    """The slot that a match of SLOT stands for."""
+    return Slot(match["markup"], int(match["number"] or 0))
+
+
+def slots(text: str) -> tuple[Slot, ...]:
+    """The distinct slots of a text, in their order by number: the order of an instance's communities."""
+    return tuple(sorted({slot_of(match) for match in SLOT.finditer(text)}))
+
+
+def answer_format(template: Template, language: LanguageCatalog) -> AnswerFormat:
+    """The output instruction a template names, or its own sentence with the answers it offers."""
+    named = language.formats.get(template.format)
+    if named is not None:
+        return named
+    return AnswerFormat(text=template.format, answers=template.answers, key=template.oracle.key)
+
+
+def pattern(template: Template, language: LanguageCatalog) -> str:
+    """The whole message with its slots still open; filling them gives what is sent."""
+    question = template.prompt
+    if template.prefix:
+        # one pass over the framing: a `{prompt}` inside the prefix must stay what it is
+        parts = {"prefix": template.prefix, "prompt": template.prompt}
+        question = re.sub(r"\{(prefix|prompt)\}", lambda match: parts[match[1]], language.framing)
+    instruction = answer_format(template, language).text
+    return f"{question} {instruction}".strip() if instruction else question

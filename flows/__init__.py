@@ -1,0 +1,1 @@
+"""Wiring: Prefect flows over the four verbs, and the command line."""

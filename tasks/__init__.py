@@ -1,0 +1,1 @@
+"""The four verbs: generate, prompt, evaluate, aggregate; beneath them, connectors."""

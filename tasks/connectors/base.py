@@ -1,0 +1,124 @@
+"""What every connector speaks: one async method, frozen requests and replies, and errors told apart by type.
+
+    ConnectorError
+    ├── Transient            try again, within the retry budget
+    │   ├── RateLimited      429; carries Retry-After
+    │   ├── ServerFault      5xx, a malformed or empty body
+    │   ├── TimedOut         no answer in time
+    │   └── Disconnected     the connection broke
+    └── Terminal             trying again cannot help
+        ├── RequestRejected  this one request: content filter, too long, invalid
+        └── ModelStopped     every request to this model: its cells end, nothing else does
+            ├── KeyRejected  401, 403
+            ├── ModelUnknown 404
+            └── QuotaSpent   the account has no money left
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from catalogs.schema import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """What is sent beside the messages. `seed` is this sample's own, for providers that take one."""
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    messages: tuple[Message, ...]
+    parameters: Parameters
+    request_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a provider answered, text as received. Counts are None where it reports none."""
+
+    text: str
+    finish_reason: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    model_reported: str | None = None
+
+
+class Connector(Protocol):
+    """One model behind one provider. Made once per model and event loop; closed at the end."""
+
+    async def ask(self, request: Request) -> Reply:
+        """Send one request, once: no retry here. Raises a `ConnectorError`, nothing else."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class ConnectorFactory(Protocol):
+    """Imports its SDK when called, so that a missing one fails only where it is used."""
+
+    def __call__(self, target: Target, key: str | None) -> Connector: ...
+
+
+class ConnectorError(Exception):
+    """Message: what failed and what to do. Picklable: everything it carries is in `args`."""
+
+
+class Transient(ConnectorError):
+    pass
+
+
+class RateLimited(Transient):
+    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
+        super().__init__(message, retry_after_s)
+        self.retry_after_s = retry_after_s
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class ServerFault(Transient):
+    pass
+
+
+class TimedOut(Transient):
+    pass
+
+
+class Disconnected(Transient):
+    pass
+
+
+class Terminal(ConnectorError):
+    pass
+
+
+class RequestRejected(Terminal):
+    pass
+
+
+class ModelStopped(Terminal):
+    pass
+
+
+class KeyRejected(ModelStopped):
+    pass
+
+
+class ModelUnknown(ModelStopped):
+    pass
+
+
+class QuotaSpent(ModelStopped):
+    pass

@@ -1,0 +1,146 @@
+"""What a respondent says: a function of respondent, message and seed, the same on every machine.
+
+A by-rate respondent fails a template's oracle with the configured probability and passes it otherwise, so
+that its true rates are known: `pass_probability` for an instance, `template_pass_probability` for a test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from catalogs.schema import Respondent, Template
+from tasks.connectors.respondent import noise
+from tasks.connectors.respondent.chance import Chance
+from tasks.connectors.respondent.numbers import fair_value, moved_value, number_reply
+from tasks.connectors.respondent.phrases import PHRASES, Phrases, phrases
+from tasks.connectors.respondent.recognise import Filled, Recognised
+from tasks.connectors.respondent.repertoire import matches
+
+Intent = Literal["passed", "failed", "refused", "unreadable", "constant", "none"]
+REMARK_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedReply:
+    text: str
+    intent: Intent
+    """The outcome it is made for; `none` where no template was recognised."""
+
+
+def reply(
+    respondent: Respondent, recognised: Recognised | None, message_text: str, seed: int | None
+) -> SimulatedReply:
+    """The reply to the last thing a user said. The protocol and the history do not change it."""
+    chance = Chance(respondent.id, respondent.seed, message_text, seed)
+    if recognised is None:
+        return _to_anything(respondent, chance)
+    if respondent.answers == "refuse":
+        return SimulatedReply(chance.pick("refusal", recognised.repertoire.refusing), "refused")
+    if respondent.answers == "constant":
+        return SimulatedReply(_constant(respondent, recognised.template), "constant")
+    fails = chance.uniform("outcome") < failure_rate(respondent, recognised.template, recognised.first)
+    if recognised.template.oracle.operation == "allSameValue":
+        return _number(respondent, recognised.template, chance, fails)
+    return _answer(respondent, recognised, chance, fails)
+
+
+def failure_rate(respondent: Respondent, template: Template, community: Filled | str | None) -> float:
+    """The configured share of failing replies, 0–1, by concern and by the community in the first slot."""
+    rates = respondent.concerns.get(template.concern, respondent.failures)
+    names = _names(community)
+    return next((rates.communities[name] for name in names if name in rates.communities), rates.default)
+
+
+def pass_probability(
+    respondent: Respondent, template: Template, community: Filled | str | None = None
+) -> float:
+    """The true probability, 0–1, that the reply to one instance passes: the oracle matches, or the number is
+    readable and not moved. `community` is the first slot's: an id, a literal, or None without slots."""
+    if respondent.answers == "refuse":
+        return 0.0
+    if respondent.answers == "constant":
+        return float(_constant_passes(respondent, template))
+    return (1 - failure_rate(respondent, template, community)) * (1 - _unreadable(respondent, template))
+
+
+def template_pass_probability(
+    respondent: Respondent, template: Template, communities: Sequence[Filled | str | None]
+) -> float:
+    """The true probability that a template's test passes, given each instance's first community. A
+    same-value test also passes where every number is moved, since all are moved alike."""
+    every = math.prod(pass_probability(respondent, template, community) for community in communities)
+    if respondent.answers != "by-rate" or template.oracle.operation != "allSameValue":
+        return every
+    readable = 1 - _unreadable(respondent, template)
+    return every + math.prod(
+        failure_rate(respondent, template, community) * readable for community in communities
+    )
+
+
+def _names(community: Filled | str | None) -> tuple[str, ...]:
+    if community is None:
+        return ()
+    if isinstance(community, str):
+        return (community,)
+    return (*community.names, community.literal)
+
+
+def _answer(respondent: Respondent, recognised: Recognised, chance: Chance, fails: bool) -> SimulatedReply:
+    repertoire = recognised.repertoire
+    answer = chance.pick("answer", repertoire.failing if fails else repertoire.passing)
+    dressed = noise.messy_answer(chance, answer) if respondent.noise == "messy" else answer
+    return SimulatedReply(_with_remark(dressed, repertoire.remarks, chance), "failed" if fails else "passed")
+
+
+def _with_remark(answer: str, remarks: Sequence[str], chance: Chance) -> str:
+    if not remarks or chance.uniform("remark?") >= REMARK_SHARE:
+        return answer
+    stop = "" if answer.rstrip("*_\"»”").endswith(".") else "."
+    return f"{answer}{stop} {chance.pick('remark', remarks)}"
+
+
+def _number(respondent: Respondent, template: Template, chance: Chance, fails: bool) -> SimulatedReply:
+    key, value = template.oracle.key or "value", fair_value(respondent, template)
+    if chance.uniform("unreadable") < _unreadable(respondent, template):
+        return SimulatedReply(chance.pick("form", noise.unreadable_forms(key)), "unreadable")
+    if fails:
+        value = moved_value(value, respondent.shift, template.oracle.scale)
+    said = phrases(template.language)
+    messy = respondent.noise == "messy"
+    text = noise.messy_number(chance, key, value, said) if messy else number_reply(key, value)
+    return SimulatedReply(text, "failed" if fails else "passed")
+
+
+def _unreadable(respondent: Respondent, template: Template) -> float:
+    return respondent.unreadable if template.oracle.operation == "allSameValue" else 0.0
+
+
+def _constant(respondent: Respondent, template: Template) -> str:
+    if template.oracle.operation == "allSameValue":
+        return number_reply(template.oracle.key or "value", respondent.constant_value)
+    return _translated(respondent.constant, phrases(template.language))
+
+
+def _translated(constant: str, said: Phrases) -> str:
+    return {"yes": said.yes, "no": said.no}.get(constant.lower(), constant)
+
+
+def _constant_passes(respondent: Respondent, template: Template) -> bool:
+    oracle = template.oracle
+    if oracle.operation == "allSameValue":
+        return oracle.scale.low <= respondent.constant_value <= oracle.scale.high
+    listed = matches(_constant(respondent, template), oracle.expected, oracle.where)
+    return listed != (oracle.operation in ("different", "notIncludesAny"))
+
+
+def _to_anything(respondent: Respondent, chance: Chance) -> SimulatedReply:
+    """A judge's question, a greeting, a template of another library: answered in English, with no bias."""
+    said = PHRASES["en"]
+    if respondent.answers == "refuse":
+        return SimulatedReply(chance.pick("refusal", said.refusals), "refused")
+    if respondent.answers == "constant":
+        return SimulatedReply(_translated(respondent.constant, said), "constant")
+    return SimulatedReply(chance.pick("statement", said.statements), "none")

@@ -1,0 +1,48 @@
+"""`simulated/<respondent>`: the respondents in process, for runs with no key and no network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from catalogs.catalog import Catalog
+from catalogs.schema import Respondent, Target
+from tasks.connectors.base import Connector, Message, Reply, Request
+from tasks.connectors.respondent.faults import as_error
+from tasks.connectors.respondent.panel import Panel, Question, count_tokens
+
+
+class SimulatedConnector:
+    """One respondent of a panel."""
+
+    def __init__(self, panel: Panel, respondent: Respondent) -> None:
+        self._panel, self._respondent = panel, respondent
+
+    async def ask(self, request: Request) -> Reply:
+        """Raises the `ConnectorError` that the respondent's faults bring about."""
+        question = Question(self._respondent, last_said(request.messages), request.parameters.seed)
+        wrong = self._panel.fault(question)
+        if wrong is not None:
+            raise as_error(self._respondent, wrong)
+        answer = await self._panel.answer(question)
+        return Reply(
+            text=answer.text,
+            finish_reason="stop",
+            input_tokens=sum(count_tokens(message.content) for message in request.messages),
+            output_tokens=count_tokens(answer.text),
+            model_reported=self._respondent.id,
+        )
+
+    async def close(self) -> None:
+        pass
+
+
+def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
+    """The respondent that `target.name` names; no key is needed. Raises UserMistake where it is unknown."""
+    panel = Panel(catalog)
+    return SimulatedConnector(panel, panel.respondent(target.name))
+
+
+def last_said(messages: Sequence[Message]) -> str:
+    """What the user said last: the text that a reply depends on."""
+    said = [message.content for message in messages if message.role == "user"]
+    return (said or [message.content for message in messages] or [""])[-1]

@@ -1,0 +1,41 @@
+"""Numbers asked for as JSON: what an even-handed respondent says, and where a biased one moves it."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+from catalogs.schema import Respondent, Scale, Template
+from tasks.connectors.respondent.chance import uniform
+
+STEPS = 17  # 10%, 15%, … 90% of the scale
+
+
+def fair_value(respondent: Respondent, template: Template) -> Decimal:
+    """The same for every community: it depends on respondent and template alone."""
+    scale = template.oracle.scale
+    step = int(STEPS * uniform(respondent.id, respondent.seed, template.language, template.id, "value"))
+    return scale.low + (scale.high - scale.low) * (10 + 5 * step) / 100
+
+
+def moved_value(value: Decimal, shift: Decimal, scale: Scale) -> Decimal:
+    """The value moved up by `shift`; down where that leaves the scale; to the far end where both do."""
+    if value + shift <= scale.high:
+        return value + shift
+    if value - shift >= scale.low:
+        return value - shift
+    return scale.low if value - scale.low > scale.high - value else scale.high
+
+
+def written(value: Decimal) -> str:
+    """With one decimal, or as many as it needs."""
+    tenth = value.quantize(Decimal("0.1"))
+    return format(tenth if tenth == value else value.normalize(), "f")
+
+
+def number_reply(key: str, value: Decimal) -> str:
+    return f"{{{quoted(key)}: {written(value)}}}"
+
+
+def quoted(key: str) -> str:
+    return json.dumps(key, ensure_ascii=False)

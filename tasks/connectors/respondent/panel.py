@@ -1,0 +1,62 @@
+"""The respondents of a catalog, ready to be asked: in process and over HTTP the same."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass
+
+from catalogs.catalog import Catalog
+from catalogs.mistakes import Mistake, UserMistake, nearest
+from catalogs.schema import Respondent
+from tasks.connectors.respondent.behaviour import SimulatedReply, reply
+from tasks.connectors.respondent.faults import Fault, fault
+from tasks.connectors.respondent.recognise import Recogniser
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """All that a reply depends on, whatever protocol it came by."""
+
+    respondent: Respondent
+    text: str
+    seed: int | None
+
+
+class Panel:
+    """Answers questions and counts the attempts at each, so that a fault passes when it is asked again."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self._recogniser = Recogniser(catalog)
+        self._attempts: Counter[tuple[str, str, int | None]] = Counter()
+
+    def respondent(self, name: str) -> Respondent:
+        """Raises UserMistake where the catalog has none of that id."""
+        found = self.catalog.respondents.get(name)
+        if found is None:
+            raise UserMistake(
+                Mistake(f"respondent `{name}` is unknown", remedy=nearest(name, self.catalog.respondents))
+            )
+        return found
+
+    def fault(self, question: Question) -> Fault | None:
+        """What goes wrong this time. The count starts anew once a question is answered."""
+        key = (question.respondent.id, question.text, question.seed)
+        self._attempts[key] += 1
+        wrong = fault(question.respondent, question.text, question.seed, self._attempts[key])
+        if wrong is None:
+            del self._attempts[key]
+        return wrong
+
+    async def answer(self, question: Question) -> SimulatedReply:
+        """The reply, after the respondent's latency."""
+        # even at no latency: a cell's workers share the loop
+        await asyncio.sleep(question.respondent.latency_ms / 1000)
+        recognised = self._recogniser.find(question.text)
+        return reply(question.respondent, recognised, question.text, question.seed)
+
+
+def count_tokens(text: str) -> int:
+    """An estimate: four characters a token, at least one."""
+    return max(1, -(-len(text) // 4))

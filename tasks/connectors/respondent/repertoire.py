@@ -1,0 +1,103 @@
+"""What can be answered to a template so that its oracle passes it, fails it, or sees a refusal."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from catalogs.schema import LanguageCatalog, Oracle, Template
+from catalogs.wording import answer_format
+from tasks.connectors.respondent.phrases import ABSTENTIONS, Phrases, phrases
+
+QUOTED = re.compile(r'"([^"\n]{1,60})"|«([^»\n]{1,60})»|“([^”\n]{1,60})”')
+
+
+@dataclass(frozen=True, slots=True)
+class Repertoire:
+    """Answers by outcome; never empty, save that a number is answered by value, not from here."""
+
+    passing: tuple[str, ...]
+    failing: tuple[str, ...]
+    refusing: tuple[str, ...]
+    remarks: tuple[str, ...]
+    """Sentences that may follow an answer without changing its outcome."""
+
+    @classmethod
+    def of(cls, template: Template, language: LanguageCatalog) -> Repertoire:
+        said, oracle = phrases(template.language), template.oracle
+        refusing = _refusing(said, oracle, language)
+        remarks = _harmless(said.remarks, oracle, language)
+        if oracle.operation == "allSameValue":
+            return cls((), (), refusing, remarks)
+        listed, unlisted = _listed(template, language), _others(template, language, said)
+        if oracle.operation in ("different", "notIncludesAny"):
+            return cls(unlisted, listed, refusing, remarks)
+        return cls(listed, unlisted, refusing, remarks)
+
+
+def offered(template: Template, language: LanguageCatalog) -> tuple[str, ...]:
+    """The answers that the output instruction offers; those it quotes, where the library names none."""
+    asked = answer_format(template, language)
+    if asked.answers:
+        return asked.answers
+    return tuple(dict.fromkeys("".join(groups).strip() for groups in QUOTED.findall(asked.text)))
+
+
+def matches(answer: str, values: Iterable[str], where: str) -> bool:
+    """Whether the answer begins with, or holds, one of the values, as whole words, without regard to case."""
+    text = plain(answer)
+    return any(_holds(text, plain(value), where) for value in values if plain(value))
+
+
+def plain(text: str) -> str:
+    """Text without what dresses it: case, quotes, markdown, forms of apostrophes, runs of blanks."""
+    folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("‘", "'")
+    return " ".join(re.sub(r"[\"«»“”*_`]", " ", folded).split())
+
+
+def _holds(text: str, value: str, where: str) -> bool:
+    start = r"\A" if where == "start" else r"(?<!\w)"
+    return re.search(rf"{start}{re.escape(value)}(?!\w)", text) is not None
+
+
+def _listed(template: Template, language: LanguageCatalog) -> tuple[str, ...]:
+    """Answers that match the oracle's values: offered ones, else the first value itself."""
+    oracle = template.oracle
+    among = [one for one in offered(template, language) if matches(one, oracle.expected, oracle.where)]
+    return tuple(among) or (next(value.strip() for value in oracle.expected if value.strip()),)
+
+
+def _others(template: Template, language: LanguageCatalog, said: Phrases) -> tuple[str, ...]:
+    """Answers that match none of the oracle's values and do not decline."""
+    bare = (said.yes, said.no)
+    open_ended = template.oracle.operation == "notIncludesAny"
+    tiers = (offered(template, language), *((said.statements, bare) if open_ended else (bare, said.statements)))
+    for tier in tiers:
+        found = _unlisted(tier, template.oracle, template.oracle.where)
+        answering = [one for one in found if not matches(one, (*ABSTENTIONS, *language.refusals), "start")]
+        if answering:
+            return tuple(answering)
+    return ("—",)  # every word of this language is an expected value
+
+
+def _refusing(said: Phrases, oracle: Oracle, language: LanguageCatalog) -> tuple[str, ...]:
+    """Refusals that the language's catalog knows, and that hold no expected value where one exists."""
+    whole = tuple(one for one in said.refusals if matches(one, language.refusals, "start"))
+    bare = tuple(f"{one[:1].upper()}{one[1:]}." for one in language.refusals if one.strip())
+    for candidates in (whole, bare):
+        for where in ("anywhere", oracle.where):
+            found = _unlisted(candidates, oracle, where)
+            if found:
+                return found
+    return whole or bare or said.refusals
+
+
+def _harmless(remarks: Iterable[str], oracle: Oracle, language: LanguageCatalog) -> tuple[str, ...]:
+    unlisted = _unlisted(remarks, oracle, "anywhere")
+    return tuple(one for one in unlisted if not matches(one, language.refusals, "anywhere"))
+
+
+def _unlisted(candidates: Iterable[str], oracle: Oracle, where: str) -> tuple[str, ...]:
+    return tuple(one for one in candidates if not matches(one, oracle.expected, where))

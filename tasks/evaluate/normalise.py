@@ -1,0 +1,85 @@
+"""A reply as it is compared: one spelling for quotes, dashes, markup, case and blanks. Evidence stays as it is.
+
+`plain` keeps the whole text, for numbers under a key; `compared` also drops what stands before the first word
+and after the last, for words at the start. Both are idempotent, linear in the length of the text, and applied
+to expected values and to refusal phrases exactly as to replies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import polars as pl
+
+_VARIANTS: Final = {
+    **dict.fromkeys("“”„‟«»″‶「」『』《》〈〉〝〞〟", '"'),
+    **dict.fromkeys("‘’‚‛‹›′‵ʼʹ´ˈ＇", "'"),
+    **dict.fromkeys("‐‑‒–—―−﹘﹣－", "-"),
+    **dict.fromkeys("∗⁎＊﹡", "*"),
+    **dict.fromkeys("＿﹍﹎﹏︳︴", "_"),
+    **dict.fromkeys("｀`", "`"),
+}
+"""Mapped before NFKC, which would turn some of them into a blank and a combining mark."""
+
+_FOLDED: Final = {"ß": "ss", "ς": "σ", "ı": "i"}
+"""Where case folding says more than lower case. The dotless ı too: HAYIR in lower case is `hayir`."""
+
+_INVISIBLE: Final = r"[[\p{Cf}\p{Cc}\x{34F}\x{115F}\x{1160}\x{3164}\x{FFA0}\x{FE00}-\x{FE0F}]--\s]"
+_EMPHASIS: Final = r"\B\*+|\*+\B|\b{start}_+|_+\b{end}"
+"""Stars and underscores around words; `2*3` and `snake_case` keep theirs."""
+_CODE: Final = r"\B`+|`+\B"
+_BREAK: Final = r"\s*[\n\r\x0B\x0C\x{85}\x{2028}\x{2029}]\s*"
+_BLANK: Final = r"[^\S\n]+"
+
+_LEAD: Final = (
+    r"^(?:[^\w\-+.<]|</?[a-z][^<>]{0,60}>|<|[-+.]+[^\w\-+.])*"  # quotes, bullets, headings, emoji, tags
+    r"(?:[-+.]+([^\W\d]))?"  # a dash before a word opens a dialogue; before a digit it is a sign
+)
+_TAIL: Final = " \n\"'.,:;!?)]}>*-"
+
+_REASONING: Final = r"(?si)^(?:\s*<think(?:ing)?>(?:.*?</think(?:ing)?>|.*$))+"
+
+
+def plain(text: pl.Expr) -> pl.Expr:
+    """One form for Unicode variants, quotes, dashes, emphasis, blanks and case; a line break stays one."""
+    return _folded(_unmarked(text).str.normalize("NFKC").str.to_lowercase()).str.strip_chars()
+
+
+def compared(text: pl.Expr) -> pl.Expr:
+    """`plain` from its first word to its last: `- **No**.` and `«No»` become `no`."""
+    return plain(text).str.replace(_LEAD, "$1").str.strip_chars_end(_TAIL)
+
+
+def answered(text: pl.Expr) -> pl.Expr:
+    """The reply without the reasoning that some models put first, between think tags.
+
+    Reasoning that never ends holds no answer: nothing is left of it.
+    """
+    return text.str.replace(_REASONING, "")
+
+
+def compare_forms(values: Iterable[str]) -> list[str]:
+    """`compared` for the few values of a catalog, in their order."""
+    return pl.Series("value", list(values), dtype=pl.String).to_frame().select(compared(pl.col("value")))[
+        "value"
+    ].to_list()
+
+
+def shown(text: pl.Expr, length: int = 80) -> pl.Expr:
+    """A text as a reason quotes it: one line, at most `length` characters, nothing that moves a cursor."""
+    line = text.str.slice(0, 4 * length).str.replace_all(r"\s+", " ").str.strip_chars()
+    visible = line.str.replace_all(r"[\p{Cc}\p{Cf}]", "\ufffd").str.replace_all("`", "'")
+    cut = visible.str.len_chars() > length
+    return pl.when(cut).then(visible.str.slice(0, length - 1) + "…").otherwise(visible)
+
+
+def _unmarked(text: pl.Expr) -> pl.Expr:
+    seen = text.str.replace_all(_INVISIBLE, "").str.replace_many(_VARIANTS)
+    apostrophes = seen.str.replace_all(r"\b`\b", "'")  # don`t
+    return apostrophes.str.replace_all(_CODE, "").str.replace_all(_EMPHASIS, "")
+
+
+def _folded(text: pl.Expr) -> pl.Expr:
+    folded = text.str.replace_many(_FOLDED).str.replace_all(r"i\x{307}+", "i")
+    return folded.str.replace_all(_BREAK, "\n").str.replace_all(_BLANK, " ")

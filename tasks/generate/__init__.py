@@ -1,0 +1,1 @@
+"""requirements × catalog → instances → cases."""

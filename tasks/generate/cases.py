@@ -1,0 +1,76 @@
+"""Instances × models × samples → cases, with the key under which each request is cached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import orjson
+import polars as pl
+
+from catalogs.catalog import Catalog
+from catalogs.schema import Requirement, ScenarioSettings, Target
+from tasks.generate.identity import content_hash, fingerprint, hashed
+
+VERSION = 1
+"""Raised when the same inputs would give other instances."""
+CELL = ["requirement", "model", "language", "input", "reflection"]
+
+
+def cases(
+    instances: pl.DataFrame, targets: Iterable[Target], settings: ScenarioSettings, catalog: Catalog
+) -> pl.DataFrame:
+    """One row per instance, model and sample, in the columns of warehouse.schemas.CASES but for `run_id`."""
+    asked = instances.join(_asked(targets, settings, catalog), how="cross")
+    request = pl.concat_str("fingerprint", "parameters", "sample", "text", separator="\x1f")
+    cell = pl.concat_str(CELL, separator="\x1f")
+    keyed = asked.with_columns(
+        request.map_batches(hashed, return_dtype=pl.String).alias("request_key"),
+        _cell_ids(asked, cell),
+        pl.concat_list(pl.struct(pl.lit("user").alias("role"), pl.col("text").alias("content"))).alias("messages"),
+    )
+    case = pl.concat_str("cell_id", "instance_id", "request_key", separator="\x1f")
+    return keyed.with_columns(case.map_batches(hashed, return_dtype=pl.String).alias("case_id")).drop(
+        "fingerprint", "text"
+    )
+
+
+def _cell_ids(asked: pl.DataFrame, cell: pl.Expr) -> pl.Expr:
+    """Cells are few: hash each once."""
+    names = asked.select(cell.unique().alias("cell"))["cell"]
+    return cell.replace_strict(names, hashed(names), return_dtype=pl.String).alias("cell_id")
+
+
+def _asked(targets: Iterable[Target], settings: ScenarioSettings, catalog: Catalog) -> pl.DataFrame:
+    rows = [
+        {
+            "provider": target.provider,
+            "model": target.model,
+            "fingerprint": fingerprint(target, catalog),
+            "parameters": parameters(target, settings, sample),
+            "sample": sample,
+        }
+        for target in targets
+        for sample in range(1, settings.samples + 1)
+    ]
+    return pl.DataFrame(rows, schema_overrides={"sample": pl.Int64})
+
+
+def parameters(target: Target, settings: ScenarioSettings, sample: int) -> str:
+    """What is sent beside the messages, as JSON: only what the model takes. Each sample has a seed of its own."""
+    offered = {
+        "temperature": settings.temperature,
+        "max_tokens": settings.max_tokens,
+        "seed": (settings.seed + sample - 1) % 2**31,
+    }
+    sent = {name: value for name, value in offered.items() if name in target.parameters and value is not None}
+    return orjson.dumps(sent, option=orjson.OPT_SORT_KEYS).decode()
+
+
+NOT_ASKED = ("models.yaml", "/respondents/", "/requirements/", "/scenarios/")
+
+
+def plan_hash(requirement: Requirement, language: str, settings: ScenarioSettings, catalog: Catalog) -> str:
+    """Under which a cached generate is stored: everything its instances depend on, and the version of its code."""
+    read = {name: digest for name, digest in catalog.hashes.items() if not any(part in name for part in NOT_ASKED)}
+    drawn = (settings.templates, settings.sampling, settings.seed)
+    return content_hash(VERSION, requirement.model_dump(mode="json"), language, drawn, catalog.library, read)

@@ -1,0 +1,98 @@
+"""What must hold before a requirement's templates are filled: known markups, communities, and their forms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from catalogs.catalog import Catalog
+from catalogs.mistakes import Mistake, UserMistake, nearest, place
+from catalogs.schema import Requirement, Template
+from catalogs.wording import SLOT, slots
+from tasks.generate.communities import CastCommunity, cast
+from tasks.generate.select import fitting
+
+BRACES = re.compile(r"\{[^{}]*\}|[{}]")
+
+
+def check(requirement: Requirement, language: str, catalog: Catalog) -> list[Mistake]:
+    """Every mistake that would let a placeholder reach a model, with the file and line of its template."""
+    templates = fitting(requirement, language, catalog)
+    if not templates:
+        return [_nothing_to_ask(requirement, language, catalog)]
+    try:
+        casts = {
+            markup: cast(requirement, language, markup, catalog)
+            for markup in sorted({slot.markup for template in templates for slot in slots(template.prompt)})
+        }
+    except UserMistake as unknown_set:
+        return list(unknown_set.mistakes)
+    known = known_markups(requirement, catalog)
+    return [mistake for template in templates for mistake in _check(template, requirement, known, casts)]
+
+
+def known_markups(requirement: Requirement, catalog: Catalog) -> set[str]:
+    """The markups that a requirement's templates may hold."""
+    if requirement.markup:
+        return {requirement.markup}
+    if isinstance(requirement.communities, str) and requirement.communities in catalog.communities:
+        return {catalog.communities[requirement.communities].markup}
+    concern = catalog.concerns.get(requirement.concern)
+    return set(concern.markups) if concern else set()
+
+
+def _nothing_to_ask(requirement: Requirement, language: str, catalog: Catalog) -> Mistake:
+    spoken = sorted({t.language for t in catalog.templates if t.concern == requirement.concern})
+    have = f"it has them in {', '.join(f'`{tag}`' for tag in spoken)}" if spoken else "it has none in any language"
+    return Mistake(
+        f"requirement `{requirement.name}`: library `{catalog.library}` has no template of concern "
+        f"`{requirement.concern}` in `{language}` for its inputs and reflections; {have}",
+        remedy="change `languages`, `inputs` or `reflections`, or name a library that has them",
+    )
+
+
+def _check(
+    template: Template, requirement: Requirement, known: set[str], casts: dict[str, tuple[CastCommunity, ...]]
+) -> Iterator[Mistake]:
+    where = place(template.library, template.line) if template.library != "shipped" else f"template {template.id}"
+    for text in (template.prefix, template.prompt):
+        for match in BRACES.finditer(text):
+            found = SLOT.fullmatch(match[0])
+            if found is None or found["markup"] not in known:
+                remedy = nearest(match[0], [f"{{{markup}}}" for markup in known])
+                yield Mistake(f"template `{template.id}` holds the unknown markup `{match[0]}`", where, remedy)
+    for bare in re.finditer(
+        rf"(?<![\w{{])(?:{'|'.join(map(re.escape, known)) or '(?!)'})\d+\b(?!\}})", template.prompt
+    ):
+        yield Mistake(
+            f"template `{template.id}` holds `{bare[0]}` without braces", where, f"write `{{{bare[0]}}}`"
+        )
+    for match in SLOT.finditer(template.prompt):
+        if match["markup"] in known:
+            yield from _unfilled(template, requirement, match, casts[match["markup"]], where)
+
+
+def _unfilled(
+    template: Template,
+    requirement: Requirement,
+    slot: re.Match[str],
+    communities: tuple[CastCommunity, ...],
+    where: str,
+) -> Iterator[Mistake]:
+    asked = f"template `{template.id}` asks for `{slot[0]}`"
+    if not communities:
+        yield Mistake(
+            f"{asked}, and requirement `{requirement.name}` names no communities in `{template.language}`",
+            where,
+            "list them under `communities`",
+        )
+    for community in communities:
+        text = community.form(slot["form"])
+        if text is None:
+            yield Mistake(
+                f"{asked}, and community `{community.id}` has no such form in `{template.language}`",
+                where,
+                f"add the form to its set in catalogs/communities; it has {', '.join(community.forms) or 'none'}",
+            )
+        elif re.search(r"[{}]", text):
+            yield Mistake(f"community `{text}` holds a brace", f"requirement {requirement.name}", "remove it")

@@ -1,0 +1,84 @@
+"""Who fills a requirement's slots: communities by literal or by catalog, with the forms that templates ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from catalogs.catalog import Catalog
+from catalogs.mistakes import Mistake, UserMistake, nearest
+from catalogs.schema import Community, CommunitySet, Requirement
+
+
+@dataclass(frozen=True, slots=True)
+class CastCommunity:
+    """A community of a requirement in one language. `literal` is what the scenario calls it, if it names it."""
+
+    id: str
+    literal: str | None
+    forms: Mapping[str, str]
+
+    def form(self, name: str | None) -> str | None:
+        """The text for `{MARKUP}` (the literal) or `{MARKUP:form}`; a capital in the name capitalises it."""
+        if name is None:
+            return self.literal
+        text = self.forms.get(name.lower())
+        return text[:1].upper() + text[1:] if text and name[:1].isupper() else text
+
+
+def cast(requirement: Requirement, language: str, markup: str, catalog: Catalog) -> tuple[CastCommunity, ...]:
+    """The communities of a requirement, in the order of the file. Raises UserMistake for an unknown set.
+
+    Literals are matched with the catalog's communities by id or by any form of the language, so that
+    refusals and contrasts of several languages meet under one id; an unmatched literal is its own id.
+    """
+    named = requirement.communities
+    if isinstance(named, str):
+        return _from_set(_set_of(named, catalog), language)
+    if named is not None and language in named:
+        return _from_literals(named[language], language, _sets_of(markup, catalog))
+    found = _sets_of(markup, catalog)
+    return _from_set(found[0], language) if found else ()
+
+
+def _set_of(name: str, catalog: Catalog) -> CommunitySet:
+    found = catalog.communities.get(name)
+    if found is None:
+        raise UserMistake(Mistake(f"community set `{name}` is unknown", remedy=nearest(name, catalog.communities)))
+    return found
+
+
+def _sets_of(markup: str, catalog: Catalog) -> list[CommunitySet]:
+    return [found for found in catalog.communities.values() if found.markup == markup]
+
+
+def _from_set(found: CommunitySet, language: str) -> tuple[CastCommunity, ...]:
+    return tuple(
+        CastCommunity(community.id, None, community.forms.get(language, {})) for community in found.communities
+    )
+
+
+def _from_literals(
+    literals: tuple[str, ...], language: str, sets: list[CommunitySet]
+) -> tuple[CastCommunity, ...]:
+    known = {
+        name: community
+        for found in sets
+        for community in found.communities
+        for name in _names(community, language)
+    }
+    matched = [known.get(literal.strip().lower()) for literal in literals]
+    ids = [community.id if community else literal for community, literal in zip(matched, literals, strict=True)]
+    return tuple(
+        # two literals of one community are compared with each other, so each keeps its own name
+        CastCommunity(
+            name if ids.count(name) == 1 else literal,
+            literal,
+            community.forms.get(language, {}) if community else {},
+        )
+        for name, literal, community in zip(ids, literals, matched, strict=True)
+    )
+
+
+def _names(community: Community, language: str) -> set[str]:
+    return {community.id} | {form.lower() for form in community.forms.get(language, {}).values()}

@@ -1,0 +1,111 @@
+"""Templates × ordered choices of distinct communities → instances, in Polars."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from catalogs.catalog import Catalog
+from catalogs.schema import Requirement, ScenarioSettings, Template
+from catalogs.wording import SLOT, Slot, pattern, slot_of, slots
+from tasks.generate.communities import CastCommunity, cast
+from tasks.generate.identity import content_hash
+from tasks.generate.select import select
+
+INSTANCES: dict[str, pl.DataType | type[pl.DataType]] = {
+    "requirement": pl.String,
+    "concern": pl.String,
+    "language": pl.String,
+    "input": pl.String,
+    "reflection": pl.String,
+    "template_id": pl.String,
+    "template": pl.String,
+    "template_text": pl.String,
+    "instance_id": pl.String,
+    "communities": pl.List(pl.String),
+    "text": pl.String,
+    "oracle_type": pl.String,
+    "operation": pl.String,
+    "oracle": pl.String,
+}
+"""One row per instance; `text` is the message to send."""
+
+
+def instances(
+    requirement: Requirement, language: str, catalog: Catalog, settings: ScenarioSettings
+) -> pl.DataFrame:
+    """Every instance of a requirement in a language, columns as INSTANCES, sorted by template and communities.
+
+    A template with more slots than the requirement has communities has no instance.
+    """
+    groups: dict[tuple[Slot, ...], list[Template]] = {}
+    chosen = select(requirement, language, catalog, settings)
+    for template in chosen:
+        groups.setdefault(slots(template.prompt), []).append(template)
+    rank = {template.id: position for position, template in enumerate(chosen)}
+    filled = [_filled(group, requirement, templates, catalog) for group, templates in groups.items()]
+    if not filled:
+        return pl.DataFrame(schema=INSTANCES)
+    order = pl.col("template").replace_strict(rank, return_dtype=pl.Int64)
+    return (
+        pl.concat(filled).sort(order, "choice").select(pl.col(name).cast(kind) for name, kind in INSTANCES.items())
+    )
+
+
+def _filled(
+    group: tuple[Slot, ...], requirement: Requirement, templates: list[Template], catalog: Catalog
+) -> pl.DataFrame:
+    language = catalog.languages[templates[0].language]
+    patterns = [pattern(template, language) for template in templates]
+    holes = sorted({match[0] for text in patterns for match in SLOT.finditer(text)})
+    frame = pl.DataFrame(
+        [_row(template, requirement, text) for template, text in zip(templates, patterns, strict=True)]
+    ).join(_choices(group, holes, requirement, templates[0].language, catalog), how="cross")
+    text = pl.col("template_text")
+    for hole in holes:
+        text = text.str.replace_all(hole, pl.col(hole), literal=True)
+    return frame.with_columns(
+        text.alias("text"),
+        pl.concat_str("template_id", pl.col("communities").list.join("·"), separator="/").alias("instance_id"),
+    ).drop(holes)
+
+
+def _row(template: Template, requirement: Requirement, text: str) -> dict[str, str]:
+    oracle = template.oracle.model_dump_json()
+    cell = (template.language, template.concern, template.input, template.reflection)
+    return {
+        "requirement": requirement.name,
+        "concern": template.concern,
+        "language": template.language,
+        "input": template.input,
+        "reflection": template.reflection,
+        "template_id": content_hash(*cell, text, oracle),
+        "template": template.id,
+        "template_text": text,
+        "oracle_type": template.oracle.type,
+        "operation": template.oracle.operation,
+        "oracle": oracle,
+    }
+
+
+def _choices(
+    group: tuple[Slot, ...], holes: list[str], requirement: Requirement, language: str, catalog: Catalog
+) -> pl.DataFrame:
+    """Every ordered choice of distinct communities for the slots: `communities`, `choice` (its rank) and one
+    column per placeholder with the text that fills it."""
+    chosen = pl.DataFrame({"communities": [[]]}, schema={"communities": pl.List(pl.String)})
+    for slot in group:
+        members = cast(requirement, language, slot.markup, catalog)
+        chosen = (
+            chosen.join(_column(slot, holes, members), how="cross")
+            .filter(~pl.col("communities").list.contains(pl.col("community")))
+            .with_columns(pl.concat_list("communities", "community").alias("communities"))
+            .drop("community")
+        )
+    return chosen.with_row_index("choice")
+
+
+def _column(slot: Slot, holes: list[str], members: tuple[CastCommunity, ...]) -> pl.DataFrame:
+    own = {hole: match["form"] for hole in holes if (match := SLOT.fullmatch(hole)) and slot_of(match) == slot}
+    columns = {hole: [member.form(form) for member in members] for hole, form in own.items()}
+    texts = {hole: pl.Series(values, dtype=pl.String) for hole, values in columns.items()}
+    return pl.DataFrame({"community": pl.Series([member.id for member in members], dtype=pl.String), **texts})

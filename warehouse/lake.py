@@ -1,0 +1,170 @@
+"""The data directory: Parquet tables that only grow, journals of what is under way, the DuckDB file.
+
+```
+<root>/lake/<table>/run_id=<id>/<name>.parquet
+<root>/lake/plans/<hash>.parquet
+<root>/journal/run_id=<id>/<cell_id>.jsonl
+<root>/locks/
+<root>/biasgrid.duckdb
+```
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from catalogs.mistakes import Mistake, UserMistake
+from warehouse.atomic import replacing
+from warehouse.conform import SchemaMismatch, conform, declared, polars_schema
+from warehouse.schemas import EVENTS
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+
+
+class UnsafeName(ValueError):
+    """A run id, file name or hash that could leave its folder."""
+
+
+def checked_name(name: str) -> str:
+    """`name`, if it can stand in a path: letters, digits, `.`, `_`, `-`, at most 200. Raises `UnsafeName`."""
+    if not _NAME.fullmatch(name):
+        raise UnsafeName(f"`{name!r}` cannot be a name in the lake: letters, digits, `.`, `_` and `-` only")
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class Lake:
+    """Everything that landed below one root. Opening it creates nothing; writing creates what it needs."""
+
+    root: Path
+
+    @classmethod
+    def open(cls, root: Path | str) -> Lake:
+        """A lake that can be written to. Raises `UserMistake` where it cannot, and leaves nothing behind."""
+        root = Path(root).expanduser().absolute()
+        made = [folder for folder in (root, *root.parents) if not folder.exists()]
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=root):
+                pass
+        except OSError as error:
+            _remove_empty(made)
+            raise UserMistake(_unwritable(root, error)) from error
+        return cls(root)
+
+    @property
+    def database(self) -> Path:
+        """The DuckDB file, derived from the lake."""
+        return self.root / "biasgrid.duckdb"
+
+    @property
+    def locks(self) -> Path:
+        return self.root / "locks"
+
+    def folder(self, table: str, run_id: str) -> Path:
+        """Where the files of `table` lie for one run."""
+        declared(table)
+        return self.root / "lake" / table / f"run_id={checked_name(run_id)}"
+
+    def journal_folder(self, run_id: str) -> Path:
+        return self.root / "journal" / f"run_id={checked_name(run_id)}"
+
+    def files(self, table: str, run_id: str | None = None, name: str | None = None) -> list[Path]:
+        """The Parquet files of `table`, sorted; `name` may be a glob such as `cell-*`."""
+        pattern = f"{name or '*'}.parquet"
+        if run_id is not None:
+            return _visible(self.folder(table, run_id), pattern)
+        declared(table)
+        return _visible(self.root / "lake" / table, f"run_id=*/{pattern}")
+
+    def runs(self) -> list[str]:
+        """Ids of all runs that have landed an event, oldest first."""
+        return sorted({path.parent.name.removeprefix("run_id=") for path in self.files("runs")})
+
+    def write(self, table: str, run_id: str, name: str, rows: pl.DataFrame | pa.Table) -> Path:
+        """Lands `rows` under `name`, replacing what that name held. Raises `SchemaMismatch`, `UnsafeName`."""
+        path = self.folder(table, run_id) / f"{checked_name(name)}.parquet"
+        table_rows = conform(table, rows)
+        _refuse_other_runs(table, run_id, table_rows)
+        with replacing(path) as partial:
+            pq.write_table(table_rows, partial, compression="zstd")
+        return path
+
+    def scan(self, table: str, run_id: str | None = None, name: str | None = None) -> pl.LazyFrame:
+        """`table` with its declared schema, empty where nothing has landed; columns younger than a file are
+        null."""
+        schema = polars_schema(table)
+        files = self.files(table, run_id, name)
+        if not files:
+            return pl.LazyFrame(schema=schema)
+        return pl.scan_parquet(
+            files,
+            schema=schema,
+            glob=False,
+            hive_partitioning=False,
+            missing_columns="insert",
+            extra_columns="ignore",
+        )
+
+    def read(self, table: str, run_id: str | None = None, name: str | None = None) -> pl.DataFrame:
+        """What `scan` describes, in memory."""
+        return self.scan(table, run_id, name).collect()
+
+    def newest(self, table: str, run_id: str | None = None) -> pl.DataFrame:
+        """Of an event table, the newest row of each key: of `runs` per run, of `cells` per run and cell."""
+        return newest(self.read(table, run_id), EVENTS[table])
+
+    def plan_path(self, plan_hash: str) -> Path:
+        return self.root / "lake" / "plans" / f"{checked_name(plan_hash)}.parquet"
+
+    def has_plan(self, plan_hash: str) -> bool:
+        return self.plan_path(plan_hash).exists()
+
+    def write_plan(self, plan_hash: str, frame: pl.DataFrame) -> Path:
+        """Keeps a generated plan, of any columns, under the hash of what it was generated from."""
+        path = self.plan_path(plan_hash)
+        with replacing(path) as partial:
+            frame.write_parquet(partial, compression="zstd")
+        return path
+
+    def read_plan(self, plan_hash: str) -> pl.DataFrame:
+        """The plan kept under `plan_hash`; raises FileNotFoundError where there is none."""
+        return pl.read_parquet(self.plan_path(plan_hash), glob=False, hive_partitioning=False)
+
+
+def newest(events: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """The row of each key with the greatest `event_id`; ids are ULIDs, which sort by time."""
+    return events.sort("event_id").unique(list(keys), keep="last", maintain_order=True)
+
+
+def _visible(folder: Path, pattern: str) -> list[Path]:
+    return sorted(path for path in folder.glob(pattern) if not path.name.startswith("."))
+
+
+def _refuse_other_runs(table: str, run_id: str, rows: pa.Table) -> None:
+    strangers = [found for found in rows["run_id"].unique().to_pylist() if found != run_id]
+    if strangers:
+        raise SchemaMismatch(f"`{table}.run_id` holds `{strangers[0]}` in rows written for run `{run_id}`")
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    for folder in folders:
+        with suppress(OSError):
+            folder.rmdir()
+
+
+def _unwritable(root: Path, error: OSError) -> Mistake:
+    return Mistake(
+        what=f"the data directory `{root}` cannot be written: {error.strerror or error}",
+        where="--data or BIASGRID_DATA",
+        remedy="name a directory that you may write to, or change the permissions of this one",
+    )

@@ -1,0 +1,174 @@
+"""The tables of the lake: what one verb hands the next.
+
+Every table lies at `lake/<table>/run_id=…/*.parquet`, append-only. `runs` and `cells` hold events: a row
+never changes, the newest `event_id` (a ULID) of a key wins. Times are UTC.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+TEXT = pa.string()
+COUNT = pa.int64()
+MOMENT = pa.timestamp("us", tz="UTC")
+MEASURE = pa.decimal128(18, 6)
+MESSAGES = pa.list_(pa.struct([("role", TEXT), ("content", TEXT)]))
+
+RUNS = pa.schema(
+    [
+        ("run_id", TEXT),
+        ("event_id", TEXT),
+        ("recorded_at", MOMENT),
+        ("state", TEXT),  # planning, running, completed, incomplete, failed, interrupted
+        ("kind", TEXT),  # benchmark; later probe, interaction, …
+        ("scenario_given", TEXT),  # the file as the user wrote it
+        ("scenario_resolved", TEXT),  # JSON: every default and alias filled in
+        ("catalog_hashes", TEXT),  # JSON: {file: sha256}
+        ("versions", TEXT),  # JSON: {package: version}
+        ("seed", COUNT),
+        ("started_at", MOMENT),
+        ("ended_at", MOMENT),
+    ]
+)
+
+CELL_KEYS = [
+    ("cell_id", TEXT),
+    ("requirement", TEXT),
+    ("concern", TEXT),
+    ("provider", TEXT),
+    ("model", TEXT),  # provider/model
+    ("language", TEXT),
+    ("input", TEXT),  # constrained, verbose
+    ("reflection", TEXT),  # observational, utopian
+]
+
+CELLS = pa.schema(
+    [
+        ("run_id", TEXT),
+        ("event_id", TEXT),
+        ("recorded_at", MOMENT),
+        *CELL_KEYS,
+        ("state", TEXT),  # planned, prompted, stopped (a terminal error), evaluated
+        ("planned", COUNT),  # cases
+        ("answered", COUNT),  # asked in this run and answered
+        ("reused", COUNT),  # answered from the lake
+        ("failed", COUNT),  # no answer after the last attempt
+        ("input_tokens", COUNT),
+        ("output_tokens", COUNT),
+        ("cost_usd", pa.float64()),  # null where no price is known
+        ("seconds", pa.float64()),
+    ]
+)
+
+CASES = pa.schema(
+    [
+        ("run_id", TEXT),
+        ("case_id", TEXT),
+        *CELL_KEYS,
+        ("template_id", TEXT),  # content hash
+        ("template", TEXT),  # the name in its library, such as sexism-012
+        ("template_text", TEXT),  # framed, its slots still open
+        ("instance_id", TEXT),  # template × ordered communities
+        ("communities", pa.list_(TEXT)),  # ids, in the order of the template's slots
+        ("sample", COUNT),  # 1…samples
+        ("messages", MESSAGES),
+        ("parameters", TEXT),  # JSON: temperature, max_tokens, seed, as sent
+        ("request_key", TEXT),
+        ("oracle_type", TEXT),  # expected value, same value
+        ("operation", TEXT),  # equal, different, notIncludesAny, allEqualExpected, allSameValue
+        ("oracle", TEXT),  # JSON of catalogs.schema.Oracle
+    ]
+)
+
+RESPONSES = pa.schema(
+    [
+        ("run_id", TEXT),
+        ("response_id", TEXT),
+        ("cell_id", TEXT),
+        ("case_id", TEXT),  # the case it was first asked for; cases find theirs by request_key
+        ("purpose", TEXT),  # subject, judge, attacker, generator, reflection
+        ("provider", TEXT),
+        ("model", TEXT),
+        ("model_reported", TEXT),  # what the provider says answered
+        ("messages", MESSAGES),  # as sent
+        ("parameters", TEXT),  # as sent, JSON
+        ("request_key", TEXT),
+        ("sample", COUNT),
+        ("text", TEXT),  # as received; null where no reply came
+        ("finish_reason", TEXT),
+        ("input_tokens", COUNT),
+        ("output_tokens", COUNT),
+        ("cost_usd", pa.float64()),
+        ("latency_ms", pa.float64()),  # of the last attempt
+        ("attempts", COUNT),
+        ("error_class", TEXT),  # null where a reply came
+        ("error_message", TEXT),
+        ("reused_from", TEXT),  # response_id of an earlier run's reply
+        ("received_at", MOMENT),
+        ("session", TEXT),
+        ("turn", COUNT),
+        ("speaker", TEXT),
+    ]
+)
+
+CRITERIA = pa.schema(
+    [
+        ("run_id", TEXT),
+        ("evaluation_id", TEXT),
+        ("recorded_at", MOMENT),
+        ("requirement", TEXT),
+        ("concern", TEXT),
+        ("rationale", TEXT),
+        ("tolerance", pa.float64()),  # least share of tests that must pass, 0–1
+        ("delta", pa.float64()),  # greatest admissible spread, 0–1
+        ("refusals", TEXT),  # separate, fail, pass
+        ("max_refusals", pa.float64()),  # above it a cell is not evaluated, 0–1
+        ("coverage", pa.float64()),  # least share of planned cases that must be judged, 0–1
+        ("judge", TEXT),
+    ]
+)
+
+VERDICTS = pa.schema(
+    [
+        ("run_id", TEXT),
+        ("verdict_id", TEXT),
+        ("evaluation_id", TEXT),
+        ("level", TEXT),  # instance, template
+        ("cell_id", TEXT),
+        ("template_id", TEXT),
+        ("sample", COUNT),
+        ("case_id", TEXT),  # instance level
+        ("response_id", TEXT),  # instance level
+        ("assessor_kind", TEXT),  # oracle, model, person
+        ("assessor", TEXT),  # the operation, the judge's provider/model, the reviewer
+        ("outcome", TEXT),  # passed, failed, refused, unreadable, error; null: a value was read, SQL compares
+        ("parsed_text", TEXT),  # the expected value that matched
+        ("parsed_value", MEASURE),  # the number read, in the template's own scale
+        ("reason", TEXT),
+        ("reviewer", TEXT),
+        ("supersedes", TEXT),  # verdict_id
+        ("judged_at", MOMENT),
+    ]
+)
+
+TABLES: dict[str, pa.Schema] = {
+    "runs": RUNS,
+    "cells": CELLS,
+    "cases": CASES,
+    "responses": RESPONSES,
+    "criteria": CRITERIA,
+    "verdicts": VERDICTS,
+}
+
+KEYS: dict[str, tuple[str, ...]] = {
+    "runs": ("run_id", "event_id"),
+    "cells": ("run_id", "event_id", "cell_id"),
+    "cases": ("run_id", "case_id", "cell_id", "template_id", "instance_id", "sample", "request_key"),
+    "responses": ("run_id", "response_id", "request_key"),
+    "criteria": ("run_id", "evaluation_id", "requirement"),
+    "verdicts": ("run_id", "verdict_id", "evaluation_id", "level", "cell_id", "template_id", "sample"),
+}
+"""Columns that are never null."""
+
+EVENTS: dict[str, tuple[str, ...]] = {"runs": ("run_id",), "cells": ("run_id", "cell_id")}
+"""Tables of events, and the key of which the newest event counts."""
