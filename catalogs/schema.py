@@ -119,6 +119,8 @@ class LanguageCatalog(Frozen):
     formats: dict[str, AnswerFormat]
     refusals: tuple[str, ...]
     """Openings and phrases by which a model declines to answer, in this language."""
+    labels: tuple[str, ...] = ()
+    """What a model writes before its answer, such as `answer` in `Answer: No`."""
 
 
 class Template(Frozen):

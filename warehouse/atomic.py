@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from ulid import ULID
 
-PARTIAL = ".*.partial"
+PARTIAL = ".*.partial*"
 """What a killed process may leave behind; nobody reads it."""
 
 
@@ -30,7 +31,10 @@ def replacing(path: Path) -> Iterator[Path]:
 def sweep(folder: Path) -> None:
     """Removes what killed writers left in `folder`. Only for whoever holds the lock on it."""
     for partial in folder.glob(PARTIAL):
-        partial.unlink(missing_ok=True)
+        if partial.is_dir():
+            shutil.rmtree(partial, ignore_errors=True)
+        else:
+            partial.unlink(missing_ok=True)
 
 
 def _sync(path: Path) -> None:

@@ -15,8 +15,8 @@ from typing import Any
 
 import filelock
 import orjson
-import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 from ulid import ULID
 
 from catalogs.mistakes import Mistake, UserMistake
@@ -48,7 +48,7 @@ class RunLock:
         lake.locks.mkdir(parents=True, exist_ok=True)
         # one lock per path in a process, so that whoever writes a run can also recover it
         self._lock = filelock.FileLock(
-            lake.locks / f"{checked_name(run_id)}.lock", timeout=0, thread_local=False, is_singleton=True
+            lake.locks / f"run-{checked_name(run_id)}.lock", timeout=0, thread_local=False, is_singleton=True
         )
 
     def __enter__(self) -> RunLock:
@@ -131,7 +131,7 @@ def _recover_run(lake: Lake, run_id: str) -> int:
             sweep(lake.folder(table, run_id))
         journals = sorted(lake.journal_folder(run_id).glob("*.jsonl"))
         landed = [_land(lake, run_id, journal) for journal in journals]
-        return sum(pl.read_parquet(path, glob=False).height for path in landed if path is not None)
+        return sum(pq.read_metadata(path).num_rows for path in landed if path is not None)
 
 
 def _land(lake: Lake, run_id: str, journal: Path) -> Path | None:
@@ -153,7 +153,7 @@ def _without_doubles(lake: Lake, run_id: str, cell_id: str, rows: pa.Table) -> p
         if response_id not in landed:
             landed.add(response_id)
             fresh.append(position)
-    return rows if len(fresh) == len(rows) else rows.take(fresh)
+    return rows if len(fresh) == len(rows) else rows.take(pa.array(fresh, pa.int64()))
 
 
 def _read(journal: Path) -> pa.Table:

@@ -1,25 +1,29 @@
 """What every connector speaks: one async method, frozen requests and replies, and errors told apart by type.
 
-    ConnectorError
-    ├── Transient            try again, within the retry budget
-    │   ├── RateLimited      429; carries Retry-After
-    │   ├── ServerFault      5xx, a malformed or empty body
-    │   ├── TimedOut         no answer in time
-    │   └── Disconnected     the connection broke
-    └── Terminal             trying again cannot help
-        ├── RequestRejected  this one request: content filter, too long, invalid
-        └── ModelStopped     every request to this model: its cells end, nothing else does
-            ├── KeyRejected  401, 403
-            ├── ModelUnknown 404
-            └── QuotaSpent   the account has no money left
+ConnectorError
+├── Transient            try again, within the retry budget
+│   ├── RateLimited      429; carries Retry-After
+│   ├── ServerFault      5xx, a malformed or empty body
+│   ├── TimedOut         no answer in time
+│   └── Disconnected     the connection broke
+└── Terminal             trying again cannot help
+    ├── RequestRejected  this one request: content filter, too long, invalid
+    └── ModelStopped     every request to this model: its cells end, nothing else does
+        ├── KeyRejected  401, 403
+        ├── ModelUnknown 404
+        └── QuotaSpent   the account has no money left
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
 
 from catalogs.schema import Target
+
+if TYPE_CHECKING:
+    from catalogs.catalog import Catalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,8 @@ class Request:
     messages: tuple[Message, ...]
     parameters: Parameters
     request_key: str
+    sample: int = 1
+    """Which of its prompt's samples this is, from 1; recorded replies are told apart by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,22 @@ class Reply:
     model_reported: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of one request after its last attempt: a reply, or the error that stands in its place."""
+
+    reply: Reply | None
+    error: ConnectorError | None
+    attempts: int
+    """How often it was sent; 0 where its model had stopped before."""
+    latency_ms: float | None
+    """Of the last attempt; None where nothing was sent."""
+    received_at: datetime
+    """UTC."""
+    shared: bool = False
+    """The same request was in flight already: whoever sent it lands this answer, nobody else."""
+
+
 class Connector(Protocol):
     """One model behind one provider. Made once per model and event loop; closed at the end."""
 
@@ -66,9 +88,12 @@ class Connector(Protocol):
 
 
 class ConnectorFactory(Protocol):
-    """Imports its SDK when called, so that a missing one fails only where it is used."""
+    """Imports its SDK when called, so that a missing one fails only where it is used.
 
-    def __call__(self, target: Target, key: str | None) -> Connector: ...
+    Raises UserMistake where the target cannot work as it is described. Opens no connection.
+    """
+
+    def __call__(self, target: Target, key: str | None, catalog: Catalog) -> Connector: ...
 
 
 class ConnectorError(Exception):

@@ -7,7 +7,7 @@ to expected values and to refusal phrases exactly as to replies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 import polars as pl
@@ -26,29 +26,40 @@ _FOLDED: Final = {"ß": "ss", "ς": "σ", "ı": "i"}
 """Where case folding says more than lower case. The dotless ı too: HAYIR in lower case is `hayir`."""
 
 _INVISIBLE: Final = r"[[\p{Cf}\p{Cc}\x{34F}\x{115F}\x{1160}\x{3164}\x{FFA0}\x{FE00}-\x{FE0F}]--\s]"
-_EMPHASIS: Final = r"\B\*+|\*+\B|\b{start}_+|_+\b{end}"
-"""Stars and underscores around words; `2*3` and `snake_case` keep theirs."""
-_CODE: Final = r"\B`+|`+\B"
+_UNDERSCORES: Final = r"\b{start}_+|_+\b{end}"
+_STARS: Final = r"\B\*+|\*+\B"
+"""Emphasis around words, underscores first; `2*3` and `snake_case` keep theirs."""
+_CODE: Final = r"(?i)`{3,}[a-z]{1,12}\s*\n|\B`+|`+\B"
+"""Fences, with the language they name, and inline code."""
+_STRUCK: Final = r"~~[^~]{1,200}~~"
+"""What is struck through is taken back."""
 _BREAK: Final = r"\s*[\n\r\x0B\x0C\x{85}\x{2028}\x{2029}]\s*"
-_BLANK: Final = r"[^\S\n]+"
+_BLANK: Final = r"[^\S\n]{2,}|[^\S\n ]"  # a lone space, by far the most frequent, is left as it is
 
 _LEAD: Final = (
     r"^(?:[^\w\-+.<]|</?[a-z][^<>]{0,60}>|<|[-+.]+[^\w\-+.])*"  # quotes, bullets, headings, emoji, tags
     r"(?:[-+.]+([^\W\d]))?"  # a dash before a word opens a dialogue; before a digit it is a sign
 )
-_TAIL: Final = " \n\"'.,:;!?)]}>*-"
+_TAIL: Final = " \n\"'.,:;!?)]}>*|-"
 
 _REASONING: Final = r"(?si)^(?:\s*<think(?:ing)?>(?:.*?</think(?:ing)?>|.*$))+"
 
 
 def plain(text: pl.Expr) -> pl.Expr:
     """One form for Unicode variants, quotes, dashes, emphasis, blanks and case; a line break stays one."""
-    return _folded(_unmarked(text).str.normalize("NFKC").str.to_lowercase()).str.strip_chars()
+    # folded before NFKC, so that what folding leaves is composed, and after it, for the capitals it brings
+    composed = _folded(_folded(_unmarked(text)).str.normalize("NFKC"))
+    return composed.str.replace_all(_BREAK, "\n").str.replace_all(_BLANK, " ").str.strip_chars()
 
 
 def compared(text: pl.Expr) -> pl.Expr:
     """`plain` from its first word to its last: `- **No**.` and `«No»` become `no`."""
-    return plain(text).str.replace(_LEAD, "$1").str.strip_chars_end(_TAIL)
+    return core(plain(text))
+
+
+def core(plain_text: pl.Expr) -> pl.Expr:
+    """What `compared` keeps of a text that is `plain` already."""
+    return plain_text.str.replace(_LEAD, "$1").str.strip_chars_end(_TAIL)
 
 
 def answered(text: pl.Expr) -> pl.Expr:
@@ -59,16 +70,26 @@ def answered(text: pl.Expr) -> pl.Expr:
     return text.str.replace(_REASONING, "")
 
 
-def compare_forms(values: Iterable[str]) -> list[str]:
+def whole(text: str) -> str:
+    """The text without halves of surrogate pairs, which JSON can hold and Polars cannot."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+@lru_cache(maxsize=1024)
+def compare_forms(values: tuple[str, ...]) -> tuple[str, ...]:
     """`compared` for the few values of a catalog, in their order."""
-    return pl.Series("value", list(values), dtype=pl.String).to_frame().select(compared(pl.col("value")))[
-        "value"
-    ].to_list()
+    catalog = pl.DataFrame({"value": values}, schema={"value": pl.String})
+    return tuple(catalog.select(compared(pl.col("value"))).to_series())
+
+
+def plain_form(value: str) -> str:
+    """`plain` for one value of a catalog."""
+    return str(pl.select(plain(pl.lit(value))).item())
 
 
 def shown(text: pl.Expr, length: int = 80) -> pl.Expr:
     """A text as a reason quotes it: one line, at most `length` characters, nothing that moves a cursor."""
-    line = text.str.slice(0, 4 * length).str.replace_all(r"\s+", " ").str.strip_chars()
+    line = text.str.slice(0, 2 * length).str.replace_all(r"\s{2,}|[^\S ]", " ").str.strip_chars()
     visible = line.str.replace_all(r"[\p{Cc}\p{Cf}]", "\ufffd").str.replace_all("`", "'")
     cut = visible.str.len_chars() > length
     return pl.when(cut).then(visible.str.slice(0, length - 1) + "…").otherwise(visible)
@@ -77,9 +98,9 @@ def shown(text: pl.Expr, length: int = 80) -> pl.Expr:
 def _unmarked(text: pl.Expr) -> pl.Expr:
     seen = text.str.replace_all(_INVISIBLE, "").str.replace_many(_VARIANTS)
     apostrophes = seen.str.replace_all(r"\b`\b", "'")  # don`t
-    return apostrophes.str.replace_all(_CODE, "").str.replace_all(_EMPHASIS, "")
+    said = apostrophes.str.replace_all(_STRUCK, "")
+    return said.str.replace_all(_CODE, "").str.replace_all(_UNDERSCORES, "").str.replace_all(_STARS, "")
 
 
 def _folded(text: pl.Expr) -> pl.Expr:
-    folded = text.str.replace_many(_FOLDED).str.replace_all(r"i\x{307}+", "i")
-    return folded.str.replace_all(_BREAK, "\n").str.replace_all(_BLANK, " ")
+    return text.str.to_lowercase().str.replace_many(_FOLDED).str.replace_all(r"i\x{307}+", "i")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import orjson
 import polars as pl
 
 from catalogs.catalog import Catalog
 from catalogs.schema import Requirement, ScenarioSettings, Target
-from tasks.generate.identity import content_hash, fingerprint, hashed
+from tasks.connectors.identity import fingerprint, parameters
+from warehouse.identity import content_hash, hashed
 
 VERSION = 1
 """Raised when the same inputs would give other instances."""
@@ -40,30 +40,25 @@ def _cell_ids(asked: pl.DataFrame, cell: pl.Expr) -> pl.Expr:
     return cell.replace_strict(names, hashed(names), return_dtype=pl.String).alias("cell_id")
 
 
+def _parameters(target: Target, settings: ScenarioSettings, sample: int) -> str:
+    """Each sample has a seed of its own."""
+    seed = (settings.seed + sample - 1) % 2**31
+    return parameters(target, temperature=settings.temperature, max_tokens=settings.max_tokens, seed=seed)
+
+
 def _asked(targets: Iterable[Target], settings: ScenarioSettings, catalog: Catalog) -> pl.DataFrame:
     rows = [
         {
             "provider": target.provider,
             "model": target.model,
             "fingerprint": fingerprint(target, catalog),
-            "parameters": parameters(target, settings, sample),
+            "parameters": _parameters(target, settings, sample),
             "sample": sample,
         }
         for target in targets
         for sample in range(1, settings.samples + 1)
     ]
     return pl.DataFrame(rows, schema_overrides={"sample": pl.Int64})
-
-
-def parameters(target: Target, settings: ScenarioSettings, sample: int) -> str:
-    """What is sent beside the messages, as JSON: only what the model takes. Each sample has a seed of its own."""
-    offered = {
-        "temperature": settings.temperature,
-        "max_tokens": settings.max_tokens,
-        "seed": (settings.seed + sample - 1) % 2**31,
-    }
-    sent = {name: value for name, value in offered.items() if name in target.parameters and value is not None}
-    return orjson.dumps(sent, option=orjson.OPT_SORT_KEYS).decode()
 
 
 NOT_ASKED = ("models.yaml", "/respondents/", "/requirements/", "/scenarios/")

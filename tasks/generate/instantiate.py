@@ -8,8 +8,8 @@ from catalogs.catalog import Catalog
 from catalogs.schema import Requirement, ScenarioSettings, Template
 from catalogs.wording import SLOT, Slot, pattern, slot_of, slots
 from tasks.generate.communities import CastCommunity, cast
-from tasks.generate.identity import content_hash
 from tasks.generate.select import select
+from warehouse.identity import content_hash
 
 INSTANCES: dict[str, pl.DataType | type[pl.DataType]] = {
     "requirement": pl.String,

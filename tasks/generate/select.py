@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from catalogs.catalog import Catalog
 from catalogs.schema import Requirement, ScenarioSettings, Template
-from tasks.generate.identity import content_hash
+from warehouse.identity import content_hash
 
 
 def fitting(requirement: Requirement, language: str, catalog: Catalog) -> tuple[Template, ...]:

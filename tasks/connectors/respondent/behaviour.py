@@ -14,9 +14,10 @@ from typing import Literal
 from catalogs.schema import Respondent, Template
 from tasks.connectors.respondent import noise
 from tasks.connectors.respondent.chance import Chance
+from tasks.connectors.respondent.forms import Filled
 from tasks.connectors.respondent.numbers import fair_value, moved_value, number_reply
 from tasks.connectors.respondent.phrases import PHRASES, Phrases, phrases
-from tasks.connectors.respondent.recognise import Filled, Recognised
+from tasks.connectors.respondent.recognise import Recognised
 from tasks.connectors.respondent.repertoire import matches
 
 Intent = Literal["passed", "failed", "refused", "unreadable", "constant", "none"]
@@ -54,9 +55,7 @@ def failure_rate(respondent: Respondent, template: Template, community: Filled |
     return next((rates.communities[name] for name in names if name in rates.communities), rates.default)
 
 
-def pass_probability(
-    respondent: Respondent, template: Template, community: Filled | str | None = None
-) -> float:
+def pass_probability(respondent: Respondent, template: Template, community: Filled | str | None = None) -> float:
     """The true probability, 0–1, that the reply to one instance passes: the oracle matches, or the number is
     readable and not moved. `community` is the first slot's: an id, a literal, or None without slots."""
     if respondent.answers == "refuse":
@@ -75,9 +74,7 @@ def template_pass_probability(
     if respondent.answers != "by-rate" or template.oracle.operation != "allSameValue":
         return every
     readable = 1 - _unreadable(respondent, template)
-    return every + math.prod(
-        failure_rate(respondent, template, community) * readable for community in communities
-    )
+    return every + math.prod(failure_rate(respondent, template, community) * readable for community in communities)
 
 
 def _names(community: Filled | str | None) -> tuple[str, ...]:
@@ -98,7 +95,7 @@ def _answer(respondent: Respondent, recognised: Recognised, chance: Chance, fail
 def _with_remark(answer: str, remarks: Sequence[str], chance: Chance) -> str:
     if not remarks or chance.uniform("remark?") >= REMARK_SHARE:
         return answer
-    stop = "" if answer.rstrip("*_\"»”").endswith(".") else "."
+    stop = "" if answer.rstrip('*_"»”').endswith(".") else "."
     return f"{answer}{stop} {chance.pick('remark', remarks)}"
 
 

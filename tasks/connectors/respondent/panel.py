@@ -53,6 +53,10 @@ class Panel:
         """The reply, after the respondent's latency."""
         # even at no latency: a cell's workers share the loop
         await asyncio.sleep(question.respondent.latency_ms / 1000)
+        return self.reply(question)
+
+    def reply(self, question: Question) -> SimulatedReply:
+        """The reply at once."""
         recognised = self._recogniser.find(question.text)
         return reply(question.respondent, recognised, question.text, question.seed)
 

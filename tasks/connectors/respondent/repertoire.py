@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from catalogs.schema import LanguageCatalog, Oracle, Template
 from catalogs.wording import answer_format
@@ -47,19 +48,21 @@ def offered(template: Template, language: LanguageCatalog) -> tuple[str, ...]:
 
 def matches(answer: str, values: Iterable[str], where: str) -> bool:
     """Whether the answer begins with, or holds, one of the values, as whole words, without regard to case."""
-    text = plain(answer)
-    return any(_holds(text, plain(value), where) for value in values if plain(value))
+    return _any_of(tuple(values), where).search(plain(answer)) is not None
 
 
+@lru_cache(maxsize=4096)
 def plain(text: str) -> str:
     """Text without what dresses it: case, quotes, markdown, forms of apostrophes, runs of blanks."""
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("‘", "'")
     return " ".join(re.sub(r"[\"«»“”*_`]", " ", folded).split())
 
 
-def _holds(text: str, value: str, where: str) -> bool:
+@lru_cache(maxsize=512)
+def _any_of(values: tuple[str, ...], where: str) -> re.Pattern[str]:
+    spelled = "|".join(re.escape(plain(value)) for value in values if plain(value)) or r"(?!)"
     start = r"\A" if where == "start" else r"(?<!\w)"
-    return re.search(rf"{start}{re.escape(value)}(?!\w)", text) is not None
+    return re.compile(rf"{start}(?:{spelled})(?!\w)")
 
 
 def _listed(template: Template, language: LanguageCatalog) -> tuple[str, ...]:
@@ -79,7 +82,7 @@ def _others(template: Template, language: LanguageCatalog, said: Phrases) -> tup
         answering = [one for one in found if not matches(one, (*ABSTENTIONS, *language.refusals), "start")]
         if answering:
             return tuple(answering)
-    return ("—",)  # every word of this language is an expected value
+    return ("Hmm",)  # every word of this language is an expected value
 
 
 def _refusing(said: Phrases, oracle: Oracle, language: LanguageCatalog) -> tuple[str, ...]:

@@ -8,9 +8,6 @@ from collections.abc import Iterable
 import orjson
 import polars as pl
 
-from catalogs.catalog import Catalog
-from catalogs.schema import Target
-
 
 def content_hash(*parts: object) -> str:
     """128 bits of BLAKE2b over the parts as JSON with sorted keys, in hex."""
@@ -22,10 +19,3 @@ def hashed(texts: Iterable[str]) -> pl.Series:
     """The hashes of a column. Polars has no hash that is stable from version to version."""
     blake2b = hashlib.blake2b
     return pl.Series([blake2b(text.encode(), digest_size=16).hexdigest() for text in texts], dtype=pl.String)
-
-
-def fingerprint(target: Target, catalog: Catalog) -> str:
-    """What tells one model's replies from another's: everything that reaches it, but not its price or limits."""
-    reached = target.model_dump(mode="json", exclude={"prices", "limits", "key_env"})
-    respondent = catalog.respondents.get(target.name) if target.connector == "simulated" else None
-    return content_hash(reached, respondent.model_dump(mode="json") if respondent else None)

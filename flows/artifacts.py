@@ -1,0 +1,63 @@
+"""What people see of a run in the Prefect UI: a findings table and a summary."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
+
+from flows.outcome import Outcome, share
+
+
+async def publish(found: Outcome, scenario: str) -> None:
+    """Create the artifacts of a finished run."""
+    await acreate_table_artifact(
+        table=[_row(finding) for finding in found.findings],
+        key="findings",
+        description=f"Findings of run {found.run_id}: {_plain(scenario)}",
+    )
+    await acreate_markdown_artifact(
+        markdown=summary(found, scenario), key="summary", description=f"Summary of run {found.run_id}"
+    )
+
+
+def _row(finding: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "model": finding["model"],
+        "requirement": finding["requirement"],
+        "concern": finding["concern"],
+        "finding": finding["point_finding"],
+        "passed": share(finding["point_rate"]),
+        "tolerance": share(finding["tolerance"]),
+        "refused": share(finding["refusal_rate"]),
+        "coverage": share(finding["coverage"]),
+        "tests": finding["tests"],
+    }
+
+
+def summary(found: Outcome, scenario: str) -> str:
+    """Markdown: one line a model, then where the data lies. Names from files are escaped."""
+    by_model: dict[str, Counter[str]] = {}
+    for row in found.findings:
+        by_model.setdefault(row["model"], Counter())[row["point_finding"]] += 1
+    lines = [
+        f"# {_plain(scenario)}",
+        f"Run `{found.run_id}`"
+        + (", **incomplete**: coverage is below the scenario's floor" if found.incomplete else ""),
+        "",
+        "| model | met | not met | not evaluated |",
+        "|---|---:|---:|---:|",
+        *(
+            f"| {_plain(model)} | {n['met']} | {n['not met']} | {n['not evaluated']} |"
+            for model, n in sorted(by_model.items())
+        ),
+        "",
+        f"Query it: `biasgrid sql \"from marts.requirement_findings where run_id = '{found.run_id}'\"`",
+    ]
+    return "\n".join(lines)
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", text)

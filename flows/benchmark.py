@@ -1,0 +1,111 @@
+"""The main job as a Prefect flow: generate, prompt, evaluate and aggregate over the grid."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from prefect import flow, get_run_logger
+from prefect.runtime import flow_run
+
+from catalogs.scenario import Overrides
+from catalogs.schema import Reuse
+from flows.artifacts import publish
+from flows.outcome import Outcome, outcome
+from flows.preparation import Prepared, open_lake, prepare
+from flows.secrets import secret_blocks
+from flows.stages import Grid, cells_stage, generate_stage, planned_cells
+from tasks.aggregate.task import aggregate
+from tasks.connectors.switchboard import Switchboard
+from warehouse.journal import RunLock, recover
+from warehouse.lake import Lake
+from warehouse.runs import Run, begin, find
+
+
+def _run_name() -> str:
+    given = flow_run.parameters
+    return f"benchmark · {given.get('run_id') or _scenario_name(given.get('scenario'))}"
+
+
+def _scenario_name(scenario: Any) -> str:
+    if isinstance(scenario, str) and not scenario.lstrip().startswith("{"):
+        return scenario.replace("\\", "/").rpartition("/")[2].rpartition(".")[0] or scenario
+    return "scenario"
+
+
+@flow(name="benchmark", flow_run_name=_run_name, validate_parameters=True, persist_result=False)
+async def benchmark(
+    scenario: str | dict[str, Any] | None = None,
+    library: str | None = None,
+    models: list[str] | None = None,
+    data: str | None = None,
+    samples: int | None = None,
+    seed: int | None = None,
+    reuse: Reuse | None = None,
+    run_id: str | None = None,
+) -> Outcome:
+    """Test models against ethical requirements.
+
+    Args:
+        scenario: path of a scenario file (YAML, or LangBiTe's JSON), its content as JSON, or a dict
+        library: templates to use in place of the shipped ones: a file or directory, LangBiTe's format included
+        models: `provider/model` names to test in place of the scenario's
+        data: directory of the lake and the warehouse; `BIASGRID_DATA`, else `data`, where absent
+        samples: how often each prompt is asked
+        seed: chooses the templates and seeds the samples
+        reuse: which earlier replies stand in for asking: `run`, `all` or `none`
+        run_id: goes on with this unfinished run; `scenario` is then not needed
+    """
+    lake: Lake | None = open_lake(data) if run_id else None
+    source = find(lake, run_id).scenario_resolved if lake else scenario
+    if source is None:
+        raise ValueError("name a `scenario`, or the `run_id` to go on with")
+    overrides = Overrides(library=library, models=models or (), samples=samples, seed=seed, reuse=reuse)
+    prepared = prepare(source, overrides, secret_blocks())
+    lake = lake or open_lake(data)
+    run = find(lake, run_id) if run_id else started(lake, prepared)
+    async with under_way(lake, run, prepared) as grid:
+        cells = planned_cells(lake, run.run_id)
+        if cells.is_empty():
+            cells = await generate_stage(grid)
+        run.record(lake, "running")
+        get_run_logger().info("run %s: %d cases in %d cells", run.run_id, cells["planned"].sum(), cells.height)
+        await cells_stage(grid, cells)
+        found = await concluded(lake, run)
+        await publish(found, prepared.resolved.name)
+    return found
+
+
+async def concluded(lake: Lake, run: Run) -> Outcome:
+    """Aggregate, and read from the marts how the run ended."""
+    run.record(lake, "completed")
+    await aggregate(lake)
+    found = outcome(lake, run.run_id)
+    if found.incomplete:  # which only the marts know: recorded, and built once more with it
+        run.record(lake, "incomplete")
+        await aggregate(lake)
+    return found
+
+
+def started(lake: Lake, prepared: Prepared) -> Run:
+    resolved = prepared.resolved
+    seed = resolved.scenario.scenario.seed
+    return begin(lake, resolved.given, resolved.as_json(), resolved.catalog.hashes, seed)
+
+
+@asynccontextmanager
+async def under_way(lake: Lake, run: Run, prepared: Prepared) -> AsyncIterator[Grid]:
+    """The run's grid, alone on its run: what a crash left behind lands first, how it ends is recorded."""
+    with RunLock(lake, run.run_id):
+        recover(lake, run.run_id)
+        try:
+            async with Switchboard(prepared.resolved.catalog, prepared.secrets) as board:
+                yield Grid(lake, run, prepared.resolved, board)
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            run.record(lake, "interrupted")
+            raise
+        except BaseException:
+            run.record(lake, "failed")
+            raise

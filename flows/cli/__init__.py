@@ -1,0 +1,58 @@
+"""The `biasgrid` command. Heavy packages are imported where a command needs them: `--version` answers at once."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from catalogs.mistakes import UserMistake
+from flows.cli import assess, catalog, doctor, look, respondent
+
+app = typer.Typer(
+    name="biasgrid",
+    help="Bias benchmarks for language models: requirements in, findings out.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode="markdown",
+)
+app.command()(assess.run)
+app.command()(assess.plan)
+app.command()(assess.resume)
+app.command()(look.report)
+app.command()(look.runs)
+app.command()(look.sql)
+app.command()(doctor.doctor)
+app.add_typer(catalog.app, name="catalog")
+app.add_typer(respondent.app, name="respondent")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"biasgrid {version('biasgrid')}")
+        raise typer.Exit
+
+
+@app.callback()
+def biasgrid(
+    version: bool = typer.Option(False, "--version", help="Show the version.", callback=_version, is_eager=True),
+) -> None:
+    """Bias benchmarks for language models: requirements in, findings out."""
+
+
+def main() -> None:
+    """Run the command. A user's mistake is one clear message and exit code 2."""
+    try:
+        app()
+    except UserMistake as mistake:
+        _say(mistake)
+        sys.exit(2)
+
+
+def _say(mistake: UserMistake) -> None:
+    count = len(mistake.mistakes)
+    head = "biasgrid: one thing to put right" if count == 1 else f"biasgrid: {count} things to put right"
+    typer.echo(f"{head}\n{mistake}", err=True)

@@ -1,0 +1,134 @@
+"""`run`, `plan` and `resume`: the main job from the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flows.cli.options import Data, Library, Models, RunId, Samples, ScenarioFile, Seed
+
+if TYPE_CHECKING:
+    from flows.outcome import Outcome
+
+
+class Reuse(StrEnum):
+    run, all, none = "run", "all", "none"
+
+
+class PlanFormat(StrEnum):
+    table, json = "table", "json"
+
+
+ReuseOption = Annotated[
+    Reuse | None,
+    typer.Option("--reuse", help="Which earlier replies stand in for asking: of this run, any, none."),
+]
+
+
+def run(
+    scenario: ScenarioFile,
+    library: Library = None,
+    model: Models = None,
+    data: Data = None,
+    reuse: ReuseOption = None,
+    samples: Samples = None,
+    seed: Seed = None,
+) -> None:
+    """Test models against a scenario's requirements: plan, prompt, evaluate, aggregate.
+
+    Exit codes: 0 every requirement met, 1 at least one not met, 2 a mistake to put right, 3 incomplete,
+    130 interrupted (go on with `biasgrid resume`).
+    """
+    from catalogs.scenario import Overrides
+    from flows.preparation import open_lake, prepare
+    from flows.secrets import secret_blocks
+
+    overrides = Overrides(
+        library=str(library) if library else None,
+        models=model or (),
+        samples=samples,
+        seed=seed,
+        reuse=reuse.value if reuse else None,
+    )
+    prepared = prepare(scenario, overrides, secret_blocks())
+    root = open_lake(data).root
+    for notice in prepared.resolved.notices:
+        typer.echo(f"note: {notice}", err=True)
+    _finish(
+        scenario=str(scenario),
+        library=overrides.library,
+        models=list(overrides.models) or None,
+        data=str(root),
+        samples=samples,
+        seed=seed,
+        reuse=overrides.reuse,
+    )
+
+
+def resume(run: RunId = None, data: Data = None) -> None:
+    """Go on with an unfinished run: what has landed is kept, only what is missing is asked."""
+    from flows.preparation import open_lake, prepare
+    from flows.secrets import secret_blocks
+    from warehouse.runs import UNFINISHED, find
+
+    lake = open_lake(data)
+    found = find(lake, run, None if run else UNFINISHED)
+    prepare(found.scenario_resolved, None, secret_blocks())
+    _finish(run_id=found.run_id, data=str(lake.root))
+
+
+def plan(
+    scenario: ScenarioFile,
+    library: Library = None,
+    model: Models = None,
+    samples: Samples = None,
+    seed: Seed = None,
+    format: Annotated[PlanFormat, typer.Option("--format", help="How to show it.")] = PlanFormat.table,  # noqa: A002
+) -> None:
+    """Show the grid, prompts, tokens, money and time of a scenario. Sends nothing and needs no key."""
+    from catalogs.scenario import Overrides, resolve
+    from flows.forecast import forecast
+    from flows.terminal import show_forecast
+
+    overrides = Overrides(
+        library=str(library) if library else None, models=model or (), samples=samples, seed=seed
+    )
+    resolved = resolve(scenario, overrides)
+    for notice in resolved.notices:
+        typer.echo(f"note: {notice}", err=True)
+    expected = forecast(resolved)
+    if format is PlanFormat.json:
+        typer.echo(expected.as_json())
+    else:
+        show_forecast(expected)
+
+
+def _finish(**parameters: Any) -> None:
+    """Run the flow with progress on the terminal, show what it found and exit as it ended."""
+    from flows.terminal import RunProgress, show_outcome
+
+    with RunProgress() as progress:
+        try:
+            found = _flow(progress, parameters)
+        except KeyboardInterrupt:
+            typer.echo("biasgrid: interrupted; what arrived is kept: go on with `biasgrid resume`", err=True)
+            raise typer.Exit(130) from None
+    show_outcome(found)
+    raise typer.Exit(found.exit_code)
+
+
+def _flow(progress: Any, parameters: dict[str, Any]) -> Outcome:
+    # before Prefect is imported: the terminal shows our progress, the UI has the logs
+    os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")
+    from flows.benchmark import benchmark
+    from flows.stages import watching
+
+    logging.getLogger("prefect").setLevel(logging.CRITICAL)
+    watching.set(progress)
+    found: Outcome = asyncio.run(benchmark(**parameters))
+    return found

@@ -1,0 +1,55 @@
+"""`respondent serve`: simulated models over HTTP, for trying things out with the real SDKs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from catalogs.mistakes import Mistake, UserMistake
+from flows.cli.options import Library
+
+app = typer.Typer(help="Simulated models of known bias.", no_args_is_help=True)
+
+
+@app.callback()
+def respondent() -> None:
+    """Simulated models of known bias."""
+
+
+@app.command()
+def serve(
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = 8080,
+    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
+    default: Annotated[str, typer.Option("--respondent", help="Answers for every model of the catalog.")] = "fair",
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--map", help="`MODEL=RESPONDENT`: gives one model to another respondent."),
+    ] = None,
+    library: Library = None,
+) -> None:
+    """Serve simulated respondents in the OpenAI, Hugging Face and Replicate protocols, until Ctrl-C.
+
+    Point an SDK at it, say `OPENAI_BASE_URL=http://127.0.0.1:8080/v1`. A request for the model `biased` is
+    answered by that respondent. No key is checked, but for `wrong-key`, which is rejected.
+    """
+    from catalogs.catalog import load_catalog
+    from tasks.connectors.respondent.server import build_app
+    from tasks.connectors.respondent.server import serve as listen
+
+    catalog = load_catalog(library or "shipped")
+    listen(build_app(catalog, default, _mapping(model or [])), port, host, on_ready=_ready)
+
+
+def _mapping(pairs: list[str]) -> dict[str, str]:
+    mapping = {}
+    for pair in pairs:
+        name, separator, respondent = pair.rpartition("=")
+        if not separator or not name:
+            raise UserMistake(Mistake(f"`{pair}` is no mapping", "--map", "write MODEL=RESPONDENT"))
+        mapping[name] = respondent
+    return mapping
+
+
+def _ready(address: str) -> None:
+    typer.echo(f"respondents at {address}: OpenAI and Hugging Face at {address}/v1, Replicate at {address}")

@@ -1,0 +1,61 @@
+"""How a run ended, read from the marts: findings, completeness and the exit code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tasks.aggregate.findings import mart
+from warehouse.build import query
+from warehouse.lake import Lake
+
+MET, NOT_MET, MISTAKE, INCOMPLETE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+"""Exit codes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A finished run. `findings` are the rows of marts.requirement_findings, worst first."""
+
+    run_id: str
+    findings: list[dict[str, Any]]
+    incomplete: bool
+    failures: list[tuple[str, int]]
+    """Why requests got no reply, with how many each, most first."""
+    places: dict[str, Path]
+    """Where everything lies."""
+
+    @property
+    def met(self) -> bool:
+        return all(row["point_finding"] == "met" for row in self.findings)
+
+    @property
+    def exit_code(self) -> int:
+        if self.incomplete:
+            return INCOMPLETE
+        return MET if self.met else NOT_MET
+
+
+def outcome(lake: Lake, run_id: str) -> Outcome:
+    """Raises UserMistake where no warehouse has been built."""
+    rows = mart(lake, "requirement_findings", run_id)
+    worst_first = rows.sort("model", "point_rate", "requirement", nulls_last=False).to_dicts()
+    incomplete = not worst_first or not all(row["is_complete"] for row in worst_first)
+    failures = [(row["reason"], row["requests"]) for row in query(lake, FAILURES, [run_id]).iter_rows(named=True)]
+    places = {"lake": lake.root / "lake", "warehouse": lake.database}
+    return Outcome(run_id, worst_first, incomplete, failures, places)
+
+
+FAILURES = """
+    select error_class || ': ' || any_value(error_message) as reason, count(*) as requests
+    from staging.stg_responses
+    where run_id = ? and error_class is not null
+    group by model, error_class
+    order by requests desc
+"""
+
+
+def share(value: float | None) -> str:
+    """A share as people read it; `–` where there is none."""
+    return "–" if value is None else f"{value:.1%}"

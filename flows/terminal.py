@@ -1,0 +1,187 @@
+"""The terminal: progress per model, findings, plans and rows, readable at 80 columns and without colour."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
+from types import TracebackType
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from flows.forecast import Forecast
+from flows.outcome import Outcome, share
+from warehouse.runs import Run
+
+STYLES = {"met": "green", "not met": "red", "not evaluated": "yellow"}
+
+
+def console() -> Console:
+    return Console()
+
+
+class RunProgress:
+    """One bar per model while a run lasts; on a terminal only. Told of every answer."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[outcomes]}"),
+            TimeRemainingColumn(compact=True),
+            console=self._console,
+            disable=not self._console.is_terminal,
+        )
+        self._bars: dict[str, TaskID] = {}
+        self._outcomes: dict[str, Counter[str]] = {}
+
+    def __enter__(self) -> RunProgress:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def planned(self, run_id: str, requests: dict[str, int]) -> None:
+        """The run's id and how many cases each model is asked."""
+        total = sum(requests.values())
+        self._console.print(f"run {run_id}: {total:,} prompts to {len(requests)} models", highlight=False)
+        for model, count in requests.items():
+            self._outcomes[model] = Counter()
+            self._bars[model] = self._progress.add_task(model, total=count, outcomes="")
+
+    def landed(self, model: str, outcome: str) -> None:
+        """`answered`, `reused` or `failed`."""
+        counts = self._outcomes[model]
+        counts[outcome] += 1
+        told = "  ".join(f"{counts[name]} {name}" for name in ("failed", "reused") if counts[name])
+        self._progress.update(self._bars[model], advance=1, outcomes=told)
+
+
+def show_outcome(found: Outcome) -> None:
+    """The findings table, then where everything lies."""
+    out = console()
+    table = Table(pad_edge=False, box=None, header_style="bold")
+    table.add_column("requirement", overflow="fold")
+    table.add_column("finding", no_wrap=True)
+    for heading in ("passed", "tolerance", "refused", "tests"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for model, rows in groupby(found.findings, key=itemgetter("model")):
+        table.add_row(Text(model, style="bold"))
+        for row in rows:
+            table.add_row(*_finding_cells(row))
+        table.add_row()
+    out.print(table)
+    _show_places(out, found)
+
+
+def _finding_cells(row: dict[str, Any]) -> list[Text]:
+    finding = row["point_finding"]
+    return [
+        Text(f"  {row['requirement']}"),
+        Text(finding, style=STYLES.get(finding, "")),
+        Text(share(row["point_rate"])),
+        Text(share(row["tolerance"])),
+        Text(share(row["refusal_rate"])),
+        Text(str(row["tests"])),
+    ]
+
+
+def _show_places(out: Console, found: Outcome) -> None:
+    count = Counter(row["point_finding"] for row in found.findings)
+    parts = [f"{count[name]} {name}" for name in STYLES if count[name]]
+    out.print(Text(f"{', '.join(parts)} of {len(found.findings)} requirement × model"))
+    if found.incomplete:
+        short = [row for row in found.findings if not row["is_complete"]]
+        out.print(Text(f"INCOMPLETE: coverage below the floor for {len(short)} of them", style="yellow"))
+        for reason, number in found.failures:
+            out.print(Text(f"  {number} × {reason}"), soft_wrap=True)
+        out.print(Text(f"  go on with: biasgrid resume {found.run_id}"))
+    for name, path in found.places.items():
+        out.print(Text(f"{name:<11}{path}"), soft_wrap=True)
+    out.print(Text('ask it     biasgrid sql "from marts.pass_rates"'), soft_wrap=True)
+
+
+def show_forecast(expected: Forecast) -> None:
+    out = console()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("requirement", "language", "cell"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("templates", "instances"):
+        table.add_column(heading, justify="right")
+    for cell in expected.by_cell:
+        kind = f"{cell['input']} · {cell['reflection']}"
+        names = (cell["requirement"], cell["language"], kind, cell["templates"], cell["instances"])
+        table.add_row(*(Text(str(name)) for name in names))
+    out.print(table)
+    out.print()
+    for model, requests in expected.by_model.items():
+        cost = expected.cost_by_model[model]
+        out.print(
+            Text(
+                f"{model}: {requests:,} requests, "
+                + (f"about ${cost:,.2f}" if cost is not None else "price unknown")
+            )
+        )
+    total = f"in all: {expected.instances:,} instances, {expected.requests:,} requests"
+    effort = f"about {expected.tokens:,} tokens, about {expected.seconds:,.0f} s"
+    out.print(Text(f"{total}, {effort}; estimates from text length and list prices. Nothing was sent."))
+
+
+def show_runs(runs: Sequence[Run]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("run", "state", "kind", "started (UTC)", "seconds"):
+        table.add_column(heading, no_wrap=True)
+    for run in runs:
+        seconds = f"{(run.ended_at - run.started_at).total_seconds():.0f}" if run.ended_at else "–"
+        table.add_row(run.run_id, run.state, run.kind, f"{run.started_at:%Y-%m-%d %H:%M:%S}", seconds)
+    console().print(table if runs else "no run yet: start one with `biasgrid run SCENARIO`")
+
+
+def show_rows(rows: pl.DataFrame, kind: str) -> None:
+    """Rows of a query as `table`, `csv` or `json`."""
+    if kind == "csv":
+        sys.stdout.write(rows.write_csv())
+    elif kind == "json":
+        sys.stdout.write(rows.write_json() + "\n")
+    else:
+        _show_table(rows)
+
+
+WIDE = 8
+"""More columns than this are shown as one block a row."""
+
+
+def _show_table(rows: pl.DataFrame) -> None:
+    out = console()
+    if len(rows.columns) > WIDE:
+        for number, row in enumerate(rows.iter_rows(named=True), 1):
+            block = Table(box=None, pad_edge=False, show_header=False, title=f"row {number}", title_justify="left")
+            for name, value in row.items():
+                block.add_row(Text(name, style="bold"), Text(_readable(value), overflow="fold"))
+            out.print(block)
+    else:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for name, dtype in rows.schema.items():
+            table.add_column(Text(name), justify="right" if dtype.is_numeric() else "left", overflow="fold")
+        for values in rows.iter_rows():
+            table.add_row(*(Text(_readable(value)) for value in values))
+        out.print(table)
+    out.print(Text(f"({rows.height} rows)"))
+
+
+def _readable(value: object) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)

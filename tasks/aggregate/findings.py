@@ -1,0 +1,63 @@
+"""What the marts say about one run, as frames. Nothing is computed here that a mart holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from catalogs.mistakes import Mistake, UserMistake, nearest
+from warehouse.build import query
+from warehouse.lake import Lake
+
+MARTS = ("requirement_findings", "pass_rates", "deltas", "refusals", "costs")
+"""Marts that say something about one run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """One run's rows of the marts; columns are described in `warehouse/models/marts/*.yml`."""
+
+    run_id: str
+    requirements: pl.DataFrame
+    """A row per requirement and model: met, not met or not evaluated, with coverage."""
+    cells: pl.DataFrame
+    """A row per requirement, model, language, input and reflection: rates and counts."""
+    deltas: pl.DataFrame
+    """A row per same-value test: spread between communities."""
+    refusals: pl.DataFrame
+    """A row per model, concern and community."""
+    costs: pl.DataFrame
+    """A row per model."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every requirement and model reached its floor of coverage; an empty run is not complete."""
+        return self.requirements.height > 0 and bool(self.requirements["is_complete"].all())
+
+    @property
+    def all_met(self) -> bool:
+        return self.requirements.height > 0 and bool((self.requirements["point_finding"] == "met").all())
+
+
+def findings(lake: Lake, run_id: str) -> Findings:
+    """The findings of one run. Raises `UserMistake` where there is no warehouse or no such run in it."""
+    run_row(lake, run_id)
+    return Findings(run_id, *(mart(lake, name, run_id) for name in MARTS))
+
+
+def mart(lake: Lake, name: str, run_id: str) -> pl.DataFrame:
+    """One run's rows of the mart `name`, one of `MARTS`, in the order of its ids."""
+    if name not in MARTS:
+        raise ValueError(f"`{name}` is no mart of one run; known: {', '.join(MARTS)}")
+    return query(lake, f"select * from marts.{name} where run_id = ? order by all", [run_id])  # noqa: S608
+
+
+def run_row(lake: Lake, run_id: str) -> dict[str, object]:
+    """The run as last recorded. Raises `UserMistake` for one that the warehouse does not hold."""
+    rows = query(lake, "select * from staging.stg_runs where run_id = ?", [run_id]).to_dicts()
+    if rows:
+        return rows[0]
+    known = query(lake, "select run_id from staging.stg_runs order by run_id")["run_id"].to_list()
+    remedy = nearest(run_id, known) or "`biasgrid runs` lists them; `biasgrid warehouse build` brings in new ones"
+    raise UserMistake(Mistake(f"the warehouse holds no run `{run_id}`", str(lake.database), remedy))

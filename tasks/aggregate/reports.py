@@ -1,0 +1,39 @@
+"""The marts of one run as files for other programs: CSV, JSON."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import orjson
+
+from tasks.aggregate.files import write_table, write_text
+from tasks.aggregate.findings import MARTS, mart, run_row
+from warehouse.lake import Lake
+
+
+def write_csv(lake: Lake, run_id: str, out: Path) -> list[Path]:
+    """One file per mart, `<run_id>_<mart>.csv`. Raises `UserMistake` for an unknown run or a folder that cannot
+    be written."""
+    run_row(lake, run_id)
+    return [write_table(out / f"{run_id}_{name}.csv", mart(lake, name, run_id)) for name in MARTS]
+
+
+def write_json(lake: Lake, run_id: str, out: Path) -> list[Path]:
+    """One file, `<run_id>.json`: `run`, and a list of rows for each mart. Raises as `write_csv` does."""
+    run = {name: _parsed(name, value) for name, value in run_row(lake, run_id).items()}
+    report = {"run": run} | {name: mart(lake, name, run_id).to_dicts() for name in MARTS}
+    text = orjson.dumps(report, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return [write_text(out / f"{run_id}.json", text.decode())]
+
+
+def _parsed(name: str, value: object) -> object:
+    if name in ("scenario_resolved", "catalog_hashes", "versions") and isinstance(value, str):
+        return orjson.loads(value)
+    return value
+
+
+def _plain(value: object) -> float:
+    if isinstance(value, Decimal):
+        return float(value)
+    raise TypeError(f"`{type(value).__name__}` has no place in a report")

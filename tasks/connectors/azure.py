@@ -1,0 +1,39 @@
+"""OpenAI's models behind an Azure resource: a deployment and an api-version name what answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import openai
+
+from catalogs.mistakes import Mistake, UserMistake
+from catalogs.schema import Target
+from tasks.connectors.base import Connector
+from tasks.connectors.chat import NO_KEY, address
+from tasks.connectors.faults import Faults
+from tasks.connectors.openai import OLD, ChatCompletions, http_client
+
+if TYPE_CHECKING:
+    from catalogs.catalog import Catalog
+
+
+def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
+    """Raises UserMistake where the resource's address or its api-version is missing."""
+    if not target.api_version:
+        raise UserMistake(
+            Mistake(
+                f"`{target.model}` has no `api_version`",
+                "models.yaml",
+                "name one at its provider, such as 2024-10-21",
+            )
+        )
+    faults = Faults(target, key)
+    client = openai.AsyncAzureOpenAI(
+        api_key=key or NO_KEY,
+        azure_endpoint=address(target),
+        azure_deployment=target.deployment or target.name,
+        api_version=target.api_version,
+        max_retries=0,
+        http_client=http_client(faults, target),
+    )
+    return ChatCompletions(client, target, faults, OLD)

@@ -1,0 +1,179 @@
+"""What went wrong on the wire, as one of base.py's errors: the one mapping for every provider.
+
+No message holds a key: providers echo parts of it, so what they say is scrubbed before it is quoted.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import orjson
+
+from catalogs.schema import Target
+from tasks.connectors.base import (
+    ConnectorError,
+    Disconnected,
+    KeyRejected,
+    ModelUnknown,
+    QuotaSpent,
+    RateLimited,
+    RequestRejected,
+    ServerFault,
+    TimedOut,
+)
+
+BY_STATUS: Mapping[int, type[ConnectorError]] = {
+    401: KeyRejected,
+    402: QuotaSpent,
+    403: KeyRejected,
+    404: ModelUnknown,
+    405: ModelUnknown,
+    408: TimedOut,
+    409: ServerFault,
+    410: ModelUnknown,
+    424: ServerFault,  # text-generation-inference: generation failed
+    425: ServerFault,
+    429: RateLimited,
+}
+"""Other 4xx reject the request, everything else is the server's fault."""
+
+BY_CODE: Mapping[str, type[ConnectorError]] = {
+    "insufficient_quota": QuotaSpent,
+    "billing_hard_limit_reached": QuotaSpent,
+    "billing_not_active": QuotaSpent,
+    "invalid_api_key": KeyRejected,
+    "model_not_found": ModelUnknown,
+    "model_not_supported": ModelUnknown,
+    "deploymentnotfound": ModelUnknown,
+    "content_filter": RequestRejected,
+    "content_policy_violation": RequestRejected,
+    "context_length_exceeded": RequestRejected,
+}
+"""What a body says about itself is more exact than its status: a spent quota comes as 429, too."""
+
+QUOTE = 300  # characters of a provider's own words in a message
+TOKEN = re.compile(r"[^\s'\"`,;()<>{}\[\]=]{4,}")
+MASK = re.compile(r"\*{2,}|\.{3,}|…")
+KEY_SHAPE = re.compile(r"(?:sk|rk|pk|hf|r8)[-_][\w-]{6,}")
+
+
+class Faults:
+    """Words the errors of one model. Knows the key only to keep it out of them."""
+
+    __slots__ = ("_key", "_key_env", "_model")
+
+    def __init__(self, target: Target, key: str | None) -> None:
+        self._model = target.model
+        self._key_env = " or ".join(f"`{name}`" for name in target.key_env)
+        self._key = key or ""
+
+    def status(self, status: int, headers: Mapping[str, str], body: bytes) -> ConnectorError:
+        """The error that an HTTP answer of 300 or more stands for."""
+        codes, words = _said(body, headers.get("content-type", ""))
+        kind = _kind(status, codes)
+        if kind is KeyRejected:
+            where = f"check {self._key_env}" if self._key_env else "name its `key_env` in models.yaml"
+            return KeyRejected(f"`{self._model}`: the key was rejected (HTTP {status}); {where}")
+        said = f": {scrub(words, self._key)}" if words else ""
+        message = f"`{self._model}`: {OPENING.get(kind, 'the request failed')} (HTTP {status}){said}"
+        if kind is RateLimited:
+            return RateLimited(message, retry_after_s(headers))
+        return kind(message + REMEDY.get(kind, ""))
+
+    def server(self, what: str) -> ServerFault:
+        return ServerFault(f"`{self._model}`: {scrub(what, self._key)}")
+
+    def rejected(self, what: str) -> RequestRejected:
+        return RequestRejected(f"`{self._model}`: {scrub(what, self._key)}")
+
+    def timed_out(self, seconds: float) -> TimedOut:
+        return TimedOut(f"`{self._model}`: no answer within {seconds:g} s; `timeout_s` sets the limit")
+
+    def disconnected(self, error: Exception) -> Disconnected:
+        return Disconnected(f"`{self._model}`: the connection broke ({type(error).__name__}); is it reachable?")
+
+    def unforeseen(self, error: Exception) -> ConnectorError:
+        """What an SDK raises past the transport: its text is not quoted, it may hold anything."""
+        if isinstance(error, UnicodeEncodeError):
+            return self.rejected("the prompt holds characters that cannot be sent as UTF-8")
+        return self.server(f"the reply could not be read ({type(error).__name__})")
+
+
+OPENING: Mapping[type[ConnectorError], str] = {
+    RateLimited: "too many requests",
+    ServerFault: "the server failed",
+    TimedOut: "the server gave up waiting",
+    RequestRejected: "the request was rejected",
+    ModelUnknown: "nothing answers under this name",
+    QuotaSpent: "the account has no quota left",
+}
+REMEDY: Mapping[type[ConnectorError], str] = {
+    ModelUnknown: "; check the model's name and the provider's base URL",
+    QuotaSpent: "; add credit at the provider, then resume",
+}
+
+
+def _kind(status: int, codes: tuple[str, ...]) -> type[ConnectorError]:
+    if 400 <= status < 500:
+        told = next((BY_CODE[code] for code in codes if code in BY_CODE), None)
+        return told or BY_STATUS.get(status, RequestRejected)
+    return ServerFault
+
+
+def _said(body: bytes, content_type: str) -> tuple[tuple[str, ...], str]:
+    """The codes and the words of an error's body, in any of the shapes that providers use."""
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        page = "html" in content_type or body.lstrip()[:1] == b"<"
+        return (), "an HTML page" if page else body.decode(errors="replace")
+    if not isinstance(document, dict):
+        return (), str(document)
+    error = document.get("error")
+    inner = error if isinstance(error, dict) else document
+    codes = tuple(str(inner[name]).lower() for name in ("code", "type", "error_type") if inner.get(name))
+    words = error if isinstance(error, str) else None
+    return codes, str(words or inner.get("message") or inner.get("detail") or inner.get("title") or "")
+
+
+def scrub(words: str, key: str) -> str:
+    """At most `QUOTE` characters on one line, without the key or any part of one, masked or not."""
+    flat = " ".join(words.split())
+    clean = TOKEN.sub(lambda found: "[key]" if _tells(found[0], key) else found[0], flat)
+    return clean if len(clean) <= QUOTE else clean[: QUOTE - 1] + "…"
+
+
+def _tells(token: str, key: str) -> bool:
+    if MASK.search(token.rstrip(".…")) or KEY_SHAPE.search(token):
+        return True
+    bare = token.strip(".:!?")
+    return bool(key) and (key in token or (len(bare) >= 6 and bare in key))
+
+
+def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Seconds to wait, from `Retry-After` in seconds, fractions of them or as an HTTP date; never negative."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    said = headers.get("retry-after")
+    seconds = _number(said)
+    if seconds is not None or not said:
+        return seconds
+    try:
+        until = email.utils.parsedate_to_datetime(said)
+    except ValueError:
+        return None
+    aware = until if until.tzinfo else until.replace(tzinfo=UTC)
+    return max(0.0, (aware - (now or datetime.now(UTC))).total_seconds())
+
+
+def _number(said: str | None) -> float | None:
+    try:
+        number = float(said or "")
+    except ValueError:
+        return None
+    return max(0.0, number) if math.isfinite(number) else None

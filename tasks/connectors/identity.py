@@ -1,0 +1,23 @@
+"""What tells one request from another: the model that is reached, and what is sent beside the messages."""
+
+from __future__ import annotations
+
+import orjson
+
+from catalogs.catalog import Catalog
+from catalogs.schema import Target
+from warehouse.identity import content_hash
+
+
+def parameters(target: Target, *, temperature: float | None, max_tokens: int | None, seed: int | None) -> str:
+    """What is sent beside the messages, as JSON: only what the model takes."""
+    offered = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed}
+    sent = {name: value for name, value in offered.items() if name in target.parameters and value is not None}
+    return orjson.dumps(sent, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def fingerprint(target: Target, catalog: Catalog) -> str:
+    """What tells one model's replies from another's: everything that reaches it, but not its price or limits."""
+    reached = target.model_dump(mode="json", exclude={"prices", "limits", "key_env"})
+    respondent = catalog.respondents.get(target.name) if target.connector == "simulated" else None
+    return content_hash(reached, respondent.model_dump(mode="json") if respondent else None)

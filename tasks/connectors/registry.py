@@ -1,0 +1,63 @@
+"""From a connector's name to its factory: ours, or a user's own from the entry points `biasgrid.connectors`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, cast
+
+from catalogs.mistakes import Mistake, UserMistake, nearest
+from catalogs.schema import Target
+from tasks.connectors.base import Connector, ConnectorFactory
+
+if TYPE_CHECKING:
+    from catalogs.catalog import Catalog
+
+GROUP = "biasgrid.connectors"
+SHIPPED = {
+    "openai": "tasks.connectors.openai",
+    "azure": "tasks.connectors.azure",
+    "huggingface": "tasks.connectors.huggingface",
+    "replicate": "tasks.connectors.replicate",
+    "simulated": "tasks.connectors.respondent.connector",
+    "replay": "tasks.connectors.replay",
+}
+"""Modules with a `connect`; imported when the connector is first used."""
+
+
+def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
+    """The connector of a target. Raises UserMistake where it is unknown or its SDK is not installed."""
+    return factory(target.connector)(target, key, catalog)
+
+
+def factory(name: str) -> ConnectorFactory:
+    try:
+        if name in SHIPPED:
+            return cast(ConnectorFactory, import_module(SHIPPED[name]).connect)
+        return cast(ConnectorFactory, _entry_point(name).load())
+    except ModuleNotFoundError as missing:
+        raise _not_installed(name, missing) from missing
+    except AttributeError as wrong:
+        raise UserMistake(
+            Mistake(f"connector `{name}` cannot be loaded: {wrong}", f"entry point {GROUP}")
+        ) from wrong
+
+
+def names() -> list[str]:
+    """Every connector that `models.yaml` may name."""
+    return sorted({*SHIPPED, *(point.name for point in entry_points(group=GROUP))})
+
+
+def _entry_point(name: str) -> EntryPoint:
+    for point in entry_points(group=GROUP, name=name):
+        return point
+    raise UserMistake(Mistake(f"connector `{name}` is unknown", "models.yaml", nearest(name, names())))
+
+
+def _not_installed(name: str, missing: ModuleNotFoundError) -> UserMistake:
+    return UserMistake(
+        Mistake(
+            f"connector `{name}` needs the package `{missing.name}`, which is not installed",
+            remedy="install it into biasgrid's environment",
+        )
+    )

@@ -1,0 +1,116 @@
+"""Replicate: a prediction is created, waited for and, where the wait was too short, polled."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from replicate.client import Client
+from replicate.exceptions import ReplicateException
+
+from catalogs.mistakes import Mistake, UserMistake
+from catalogs.schema import Target
+from tasks.connectors.base import Connector, ConnectorError, Reply, Request
+from tasks.connectors.chat import NO_KEY, address, as_prompt, sampling
+from tasks.connectors.faults import Faults
+from tasks.connectors.wire import Wire
+
+if TYPE_CHECKING:
+    from catalogs.catalog import Catalog
+
+OWN = "https://api.replicate.com"
+REFERENCE = re.compile(r"(?P<owner>[^/:\s]+)/(?P<name>[^/:\s]+)(?::(?P<version>[^/:\s]+))?")
+LONGEST_WAIT_S = 60  # what `Prefer: wait=` admits
+FIRST_POLL_S, LONGEST_POLL_S = 0.02, 1.0
+REJECTIONS = ("nsfw", "flagged", "sensitive", "content policy", "too long", "context length", "maximum context")
+
+
+def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
+    """Raises UserMistake where the name is not `owner/name` or `owner/name:version`."""
+    if not REFERENCE.fullmatch(target.name):
+        raise UserMistake(
+            Mistake(
+                f"`{target.name}` names no model at Replicate",
+                f"model `{target.model}`",
+                "write `replicate/owner/name` or `replicate/owner/name:version`",
+            )
+        )
+    return Replicate(target, key)
+
+
+class Replicate:
+    def __init__(self, target: Target, key: str | None) -> None:
+        self._faults = Faults(target, key)
+        self._wire = Wire(httpx, self._faults, target.limits.timeout_s)
+        self._client = Client(
+            api_token=key or NO_KEY,
+            base_url=address(target, OWN),
+            transport=self._wire,
+            timeout=httpx.Timeout(None),
+        )
+        self._name, _, self._version = target.name.partition(":")
+        self._accepted = frozenset(target.parameters)
+        self._wait_s = max(1, min(LONGEST_WAIT_S, int(target.limits.timeout_s)))
+
+    async def ask(self, request: Request) -> Reply:
+        fault: ConnectorError
+        try:
+            prediction = await self._settled(await self._create(self._inputs(request)))
+            return self._read(prediction)
+        except (ReplicateException, httpx.HTTPError, ValueError) as unforeseen:
+            fault = self._faults.unforeseen(unforeseen)
+        raise fault
+
+    async def close(self) -> None:
+        await self._wire.aclose()
+
+    def _inputs(self, request: Request) -> dict[str, Any]:
+        """Language models there call their limit one or the other; an input that a model lacks is ignored."""
+        parameters = sampling(request, self._accepted)
+        if "max_tokens" in parameters:
+            parameters["max_new_tokens"] = parameters["max_tokens"]
+        return {"prompt": as_prompt(request.messages), **parameters}
+
+    async def _create(self, inputs: dict[str, Any]) -> Any:
+        if self._version:
+            return await self._client.predictions.async_create(
+                version=self._version, input=inputs, wait=self._wait_s
+            )
+        return await self._client.models.predictions.async_create(
+            model=self._name, input=inputs, wait=self._wait_s
+        )
+
+    async def _settled(self, prediction: Any) -> Any:
+        """Until it has ended: what `processing` shows may be the beginning of the output."""
+        pause = FIRST_POLL_S
+        while prediction.status in ("starting", "processing"):
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_POLL_S)
+            prediction = await self._client.predictions.async_get(prediction.id)
+        return prediction
+
+    def _read(self, prediction: Any) -> Reply:
+        if prediction.status != "succeeded":
+            raise self._failure(prediction.status, str(prediction.error or "no reason given"))
+        metrics = prediction.metrics or {}
+        return Reply(
+            text=self._text(prediction.output),
+            finish_reason=None,
+            input_tokens=metrics.get("input_token_count"),
+            output_tokens=metrics.get("output_token_count"),
+            model_reported=prediction.model or None,
+        )
+
+    def _text(self, output: object) -> str:
+        if isinstance(output, str):
+            return output
+        if isinstance(output, list) and all(isinstance(piece, str) for piece in output):
+            return "".join(output)
+        raise self._faults.server("the prediction's output is no text")
+
+    def _failure(self, status: str, reason: str) -> ConnectorError:
+        if any(word in reason.lower() for word in REJECTIONS):
+            return self._faults.rejected(f"the request was rejected: {reason}")
+        return self._faults.server(f"the prediction ended as {status}: {reason}")

@@ -1,0 +1,124 @@
+"""Respondents over HTTP: point any provider's SDK at them by its base URL."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from types import TracebackType
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from catalogs.catalog import Catalog
+from catalogs.mistakes import Mistake, UserMistake
+from tasks.connectors.respondent.directory import Directory
+from tasks.connectors.respondent.huggingface_protocol import HuggingFaceProtocol
+from tasks.connectors.respondent.openai_protocol import OpenAIProtocol
+from tasks.connectors.respondent.panel import Panel
+from tasks.connectors.respondent.replicate_protocol import ReplicateProtocol
+from tasks.connectors.respondent.service import Service
+
+START_S = 10.0
+
+
+def build_app(catalog: Catalog, default: str = "fair", mapping: Mapping[str, str] | None = None) -> Starlette:
+    """All respondents of the catalog behind the three protocols. `default` answers for every model that
+    the catalog lists, `mapping` gives single models to other respondents. Raises UserMistake where a
+    respondent is unknown."""
+    panel = Panel(catalog)
+    service = Service(panel, Directory(panel, default, mapping or {}))
+    protocols = (OpenAIProtocol(service), HuggingFaceProtocol(service), ReplicateProtocol(service))
+    routes = [route for protocol in protocols for route in protocol.routes()]
+    return Starlette(routes=[*routes, Route("/health", _health)])
+
+
+def serve(
+    app: Starlette,
+    port: int = 8080,
+    host: str = "127.0.0.1",
+    on_ready: Callable[[str], None] | None = None,
+) -> None:
+    """Serves until Ctrl-C; port 0 takes a free one. `on_ready` is called with the base URL once the port is
+    ours. Raises UserMistake where it is not to be had."""
+    listening = _listen(host, port)
+    if on_ready is not None:
+        on_ready(_address(listening))
+    with listening, suppress(KeyboardInterrupt):
+        _server(app).run(sockets=[listening])
+
+
+class RunningServer:
+    """The app in a thread of its own, on a free port, while the `with` block lasts."""
+
+    def __init__(self, app: Starlette, host: str = "127.0.0.1", port: int = 0) -> None:
+        self._listening = _listen(host, port)
+        self._server = _server(app)
+        self._thread = threading.Thread(target=self._run, name="respondents", daemon=True)
+        self.base_url = _address(self._listening)
+        """`http://127.0.0.1:<port>`, without a path."""
+
+    def __enter__(self) -> RunningServer:
+        self._thread.start()
+        deadline = time.monotonic() + START_S
+        while not self._server.started and self._thread.is_alive() and time.monotonic() < deadline:
+            time.sleep(0.005)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.should_exit = True
+        self._thread.join()
+        self._listening.close()
+
+    def _run(self) -> None:
+        self._server.run(sockets=[self._listening])
+
+
+class _Protocol(H11Protocol):
+    """Hands the transport to the app, which has no other way to drop a connection without a word."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.app_state = {**self.app_state, "transport": transport}
+
+
+def _server(app: Starlette) -> uvicorn.Server:
+    config = uvicorn.Config(
+        app,
+        http=_Protocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        timeout_graceful_shutdown=1,  # a stalled request must not hold up the end
+    )
+    return uvicorn.Server(config)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((host, port), backlog=2048)
+    except OSError as error:
+        place = f"{host}:{port}"
+        raise UserMistake(
+            Mistake(f"cannot listen on `{place}`: {error.strerror}", "--port", "choose another port, or 0")
+        ) from error
+
+
+def _address(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://{host}:{port}"
+
+
+async def _health(request: Request) -> Response:
+    return JSONResponse({"status": "ok"})

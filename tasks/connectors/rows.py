@@ -1,0 +1,66 @@
+"""An answer as the row of `responses` that lands, and a case as the request that is sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from catalogs.schema import Prices, Target
+from tasks.connectors.base import Answer, Message, Parameters, Reply, Request
+from warehouse.identity import content_hash
+
+Case = dict[str, Any]
+"""A row of `cases`."""
+
+
+def to_request(case: Case) -> Request:
+    messages = tuple(Message(message["role"], message["content"]) for message in case["messages"])
+    parameters = Parameters(**orjson.loads(case["parameters"]))
+    return Request(messages, parameters, case["request_key"], case["sample"])
+
+
+def response(case: Case, target: Target, answer: Answer, *, purpose: str = "subject") -> dict[str, Any]:
+    """The row of a reply, or of the failure to get one.
+
+    Its id follows from the request and the moment of arrival, so that another cell that shares the answer
+    can name it in `reused_from`.
+    """
+    reply, error = answer.reply, answer.error
+    arrived = content_hash(case["run_id"], case["request_key"], answer.received_at.isoformat())
+    return {
+        "run_id": case["run_id"],
+        "response_id": content_hash(arrived, case["case_id"]) if answer.shared else arrived,
+        "reused_from": arrived if answer.shared else None,
+        "cell_id": case["cell_id"],
+        "case_id": case["case_id"],
+        "purpose": purpose,
+        "provider": target.provider,
+        "model": target.model,
+        "messages": case["messages"],
+        "parameters": case["parameters"],
+        "request_key": case["request_key"],
+        "sample": case["sample"],
+        "text": reply.text if reply else None,
+        "model_reported": reply.model_reported if reply else None,
+        "finish_reason": reply.finish_reason if reply else None,
+        "input_tokens": reply.input_tokens if reply else None,
+        "output_tokens": reply.output_tokens if reply else None,
+        "cost_usd": cost_usd(reply, target.prices) if reply and not answer.shared else None,
+        "latency_ms": answer.latency_ms,
+        "attempts": answer.attempts,
+        "error_class": type(error).__name__ if error else None,
+        "error_message": str(error) if error else None,
+        "received_at": answer.received_at,
+    }
+
+
+def cost_usd(reply: Reply, prices: Prices | None) -> float | None:
+    """What a reply cost at list price; None where the price or the tokens are unknown."""
+    if (
+        prices is None
+        or (prices.input and reply.input_tokens is None)
+        or (prices.output and reply.output_tokens is None)
+    ):
+        return None
+    return ((reply.input_tokens or 0) * prices.input + (reply.output_tokens or 0) * prices.output) / 1e6

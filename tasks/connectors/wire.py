@@ -1,0 +1,116 @@
+"""The transport under every SDK: aiohttp below, the SDK's own httpx or httpx2 above.
+
+httpx scans its whole pool at each request, and each SDK names the same failure differently; here both
+are settled once. It raises `ConnectorError`s, which the SDKs let through, so none of them retries.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import aiohttp
+import orjson
+import yarl
+
+from tasks.connectors.base import ConnectorError
+from tasks.connectors.faults import Faults
+
+Exchange = tuple[int, tuple[tuple[bytes, bytes], ...], bytes]
+
+
+class HttpLibrary(Protocol):
+    """httpx or httpx2: the same names, but not the same classes."""
+
+    @property
+    def Response(self) -> Callable[..., Any]: ...  # noqa: N802
+
+    @property
+    def create_ssl_context(self) -> Callable[..., ssl.SSLContext]: ...
+
+
+class HttpRequest(Protocol):
+    method: str
+    headers: Any
+
+    @property
+    def url(self) -> Any: ...
+
+    @property
+    def content(self) -> bytes: ...
+
+
+class Wire:
+    """A duck-typed async transport. One per model; a reply is read whole before it is handed up."""
+
+    def __init__(self, library: HttpLibrary, faults: Faults, timeout_s: float) -> None:
+        self._library = library
+        self._faults = faults
+        self._timeout_s = timeout_s
+        self._open: aiohttp.ClientSession | None = None
+
+    async def handle_async_request(self, request: HttpRequest) -> Any:
+        """The library's own response, below 400 and, where it succeeded, with a JSON object as its body."""
+        status, headers, body = await self._exchange(request)
+        response = self._respond(request, status, headers, body)
+        if status >= 400:
+            raise self._faults.status(status, response.headers, response.content)
+        if status < 300:
+            self._demand_object(response.headers, response.content)
+        return response
+
+    async def aclose(self) -> None:
+        if self._open is not None:
+            await self._open.close()
+
+    async def _exchange(self, request: HttpRequest) -> Exchange:
+        fault: ConnectorError
+        try:
+            async with self._session(request).request(
+                request.method,
+                yarl.URL(str(request.url), encoded=True),
+                headers=request.headers,
+                data=request.content or None,
+                allow_redirects=False,
+                auto_decompress=False,
+            ) as response:
+                return response.status, response.raw_headers, await response.read()
+        except TimeoutError:
+            fault = self._faults.timed_out(self._timeout_s)
+        except (aiohttp.ClientPayloadError, aiohttp.ClientResponseError):
+            fault = self._faults.server("the reply broke off or was no HTTP")
+        except (aiohttp.ClientError, OSError) as broken:
+            fault = self._faults.disconnected(broken)
+        # outside the handlers: aiohttp's exceptions hold the request's headers, the key among them
+        raise fault
+
+    def _session(self, request: HttpRequest) -> aiohttp.ClientSession:
+        if self._open is None:
+            verify = self._library.create_ssl_context() if request.url.scheme == "https" else True
+            self._open = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, ssl=verify),  # the limiter bounds it
+                timeout=aiohttp.ClientTimeout(total=self._timeout_s),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=True,
+            )
+        return self._open
+
+    def _respond(self, request: HttpRequest, status: int, headers: Any, body: bytes) -> Any:
+        fault: ConnectorError
+        try:
+            return self._library.Response(status, headers=headers, content=body, request=request)
+        except ValueError as unreadable:
+            fault = self._faults.unforeseen(unreadable)
+        raise fault
+
+    def _demand_object(self, headers: Mapping[str, str], body: bytes) -> None:
+        """By content, not by its label: some servers send JSON as text/plain, proxies send pages as 200."""
+        if body:
+            try:
+                if isinstance(orjson.loads(body), dict):
+                    return
+            except orjson.JSONDecodeError:
+                pass
+        label = headers.get("content-type", "no content type")
+        raise self._faults.server(f"answered with {'no JSON object' if body else 'nothing'} ({label})")

@@ -1,0 +1,91 @@
+"""A fixed number of workers over one iterator of requests: no task per prompt."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from catalogs.schema import Target
+from tasks.connectors.base import Answer, Request
+from tasks.connectors.switchboard import Switchboard
+
+T = TypeVar("T")
+Land = Callable[[T, Answer], None]
+
+
+async def answer_all(
+    board: Switchboard,
+    target: Target,
+    requests: Iterable[T],
+    to_request: Callable[[T], Request],
+    land: Land[T],
+    *,
+    retries: int,
+    workers: int | None = None,
+    share: Land[T] | None = None,
+    patience_s: float = 10.0,
+) -> None:
+    """Ask for each of `requests`, taken one by one, and `land` each answer the moment it arrives.
+
+    `workers` is the target's own concurrency by default. An answer that another request lands goes to
+    `share`, if there is one, and not to `land`. On cancellation nothing new is taken; what is in flight has
+    `patience_s` seconds to arrive and land. What `land`, `share` or `to_request` raises ends everything.
+    """
+    crew = _Crew(board, target, iter(requests), to_request, land, share, retries)
+    await crew.work(workers or target.limits.concurrency, patience_s)
+
+
+@dataclass(slots=True)
+class _Crew(Generic[T]):
+    board: Switchboard
+    target: Target
+    waiting: Iterator[T]
+    to_request: Callable[[T], Request]
+    land: Land[T]
+    share: Land[T] | None
+    retries: int
+    taking: bool = True
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    async def work(self, workers: int, patience_s: float) -> None:
+        self.tasks = [asyncio.create_task(self._worker()) for _ in range(workers)]
+        try:
+            await asyncio.wait(self.tasks, return_when=asyncio.FIRST_EXCEPTION)
+        except asyncio.CancelledError:
+            await self._wind_up(patience_s)
+            raise
+        finally:
+            await self._dismiss()
+
+    async def _worker(self) -> None:
+        while self.taking:
+            try:
+                item = next(self.waiting)
+            except StopIteration:
+                return
+            answer = await self.board.answer(self.target, self.to_request(item), self.retries)
+            landing = self.share if answer.shared else self.land
+            if landing is not None:
+                landing(item, answer)
+
+    async def _wind_up(self, patience_s: float) -> None:
+        """Let what has been sent arrive; what only waits for its turn is given up."""
+        self.taking = False
+        for task in self.tasks:
+            if task not in self.board.in_flight:
+                task.cancel()
+        await asyncio.wait(self.tasks, timeout=patience_s)
+
+    async def _dismiss(self) -> None:
+        """End what is still at work, then raise the first error that any of them met."""
+        done = [task for task in self.tasks if task.done()]
+        for task in self.tasks:
+            task.cancel()
+        outcomes = await asyncio.gather(*self.tasks, return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException) and not isinstance(outcome, asyncio.CancelledError):
+                raise outcome
+        for task in done if self.taking else ():
+            task.result()  # cancelled by somebody else: what it had taken was not landed

@@ -1,0 +1,101 @@
+"""One cell's verdicts: its oracles', and where a judge is named, a second opinion on those that failed."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+
+from catalogs.catalog import Catalog
+from catalogs.schema import Oracle, Target
+from tasks.connectors.base import Answer
+from tasks.connectors.identity import fingerprint, parameters
+from tasks.connectors.rows import response, to_request
+from tasks.connectors.switchboard import Switchboard
+from tasks.connectors.workers import answer_all
+from tasks.evaluate.evaluate import judge_cell
+from tasks.evaluate.judge import contested, judge_request, overrule, read_judgement
+from warehouse.identity import content_hash
+from warehouse.journal import Journal
+from warehouse.lake import Lake
+
+JUDGEMENT_TOKENS = 200
+
+
+async def evaluate_cell(
+    lake: Lake,
+    run_id: str,
+    cell_id: str,
+    evaluation_id: str,
+    catalog: Catalog,
+    board: Switchboard | None = None,
+    judge: Target | None = None,
+    retries: int = 3,
+) -> int:
+    """Judge the replies of one cell and land the verdicts under `evaluation_id`; returns how many.
+
+    Doing it again overwrites the same verdicts; a judge is not asked again what it has answered in this run.
+    """
+    cases = lake.read("cases", run_id, cell_id)
+    replies = lake.read("responses", run_id, f"{cell_id}-*")
+    now = datetime.now(UTC)
+    verdicts = await asyncio.to_thread(judge_cell, cases, replies, catalog.languages, evaluation_id, now)
+    if judge is not None and board is not None:
+        doubted = contested(cases, replies, verdicts)
+        judgements = await _second_opinions(lake, run_id, cell_id, doubted, catalog, board, judge, retries)
+        said = {verdict: read_judgement(text) for verdict, text in judgements.items()}
+        verdicts = pl.concat([verdicts, overrule(verdicts, said, judge.model, now)])
+    lake.write("verdicts", run_id, f"{evaluation_id}-{cell_id}", verdicts)
+    return verdicts.height
+
+
+async def _second_opinions(
+    lake: Lake,
+    run_id: str,
+    cell_id: str,
+    doubted: pl.DataFrame,
+    catalog: Catalog,
+    board: Switchboard,
+    judge: Target,
+    retries: int,
+) -> dict[str, str]:
+    """The judge's reply to each doubted verdict, by verdict_id; every reply lands before it is read."""
+    name = f"judge-{cell_id}"
+    asked = [_question(row, run_id, name, judge, catalog) for row in doubted.iter_rows(named=True)]
+    answers = _heard(lake, run_id, name)
+    journal = Journal(lake, run_id, name)
+
+    def land(case: dict[str, Any], answer: Answer) -> None:
+        journal.append(response(case, judge, answer, purpose="judge"))
+        if answer.reply is not None:
+            answers[case["request_key"]] = answer.reply.text
+
+    try:
+        open_questions = [case for case in asked if case["request_key"] not in answers]
+        await answer_all(board, judge, open_questions, to_request, land, retries=retries, share=land)
+    finally:
+        journal.land()
+    return {case["verdict_id"]: answers[case["request_key"]] for case in asked if case["request_key"] in answers}
+
+
+def _heard(lake: Lake, run_id: str, name: str) -> dict[str, str]:
+    landed = lake.read("responses", run_id, f"{name}-*").filter(pl.col("text").is_not_null())
+    return dict(landed.select("request_key", "text").iter_rows())
+
+
+def _question(row: dict[str, Any], run_id: str, name: str, judge: Target, catalog: Catalog) -> dict[str, Any]:
+    messages = judge_request(row["messages"], row["text"], Oracle.model_validate_json(row["oracle"]))
+    told = [{"role": message.role, "content": message.content} for message in messages]
+    sent = parameters(judge, temperature=0.0, max_tokens=JUDGEMENT_TOKENS, seed=0)
+    return {
+        "run_id": run_id,
+        "cell_id": name.removeprefix("judge-"),
+        "case_id": row["case_id"],
+        "verdict_id": row["verdict_id"],
+        "messages": told,
+        "parameters": sent,
+        "sample": 1,
+        "request_key": content_hash("judge", fingerprint(judge, catalog), sent, told),
+    }

@@ -1,0 +1,99 @@
+"""Responses to verdicts: every case gets one, every template of an expected-value oracle one per sample."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+import polars as pl
+
+from catalogs.schema import LanguageCatalog, Oracle
+from tasks.evaluate.normalise import shown, whole
+from tasks.evaluate.oracles import READING, prepared, read
+from tasks.evaluate.templates import template_verdicts
+from tasks.evaluate.verdicts import in_table_form, with_ids
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an oracle reads in one reply; `outcome` is None where a number was read that SQL compares."""
+
+    outcome: str | None
+    parsed_text: str | None
+    parsed_value: Decimal | None
+    reason: str
+
+
+def read_reply(
+    oracle: Oracle, text: str, finish_reason: str | None = None, language: LanguageCatalog | None = None
+) -> Reading:
+    """One reply, read exactly as a column of them is."""
+    reply = pl.DataFrame(
+        {"text": [whole(text)], "finish_reason": [finish_reason]},
+        schema={"text": pl.String, "finish_reason": pl.String},
+    )
+    row = read(prepared(reply, language), oracle, language).select(*READING).row(0)
+    return Reading(*row)
+
+
+def judge_cell(
+    cases: pl.DataFrame,
+    responses: pl.DataFrame,
+    languages: Mapping[str, LanguageCatalog],
+    evaluation_id: str,
+    judged_at: datetime,
+) -> pl.DataFrame:
+    """The verdicts on `cases` (columns of CASES) by their oracles, in the columns and types of VERDICTS.
+
+    Each case finds its reply among `responses` (columns of RESPONSES, purpose subject) by request_key. Instance
+    rows come first, in the order of the cases, then template rows.
+    """
+    replies = _replies(cases, responses)
+    judged = pl.concat([_unanswered(replies), _answered(replies, languages)]).sort("order")
+    instances = with_ids(_instances(judged), evaluation_id, judged_at)
+    templates = with_ids(template_verdicts(instances, cases), evaluation_id, judged_at)
+    return pl.concat([instances, templates])
+
+
+def _replies(cases: pl.DataFrame, responses: pl.DataFrame) -> pl.DataFrame:
+    """Cases with their reply: a success before an error, the newest of each."""
+    arrived = (
+        responses.filter(pl.col("purpose") == "subject")
+        .with_columns(failed=pl.col("error_class").is_not_null())
+        .sort("failed", "received_at", "response_id", descending=[False, True, False], nulls_last=True)
+        .unique("request_key", keep="first", maintain_order=True)
+        .select("request_key", "response_id", "text", "finish_reason", "error_class")
+    )
+    return cases.with_row_index("order").join(arrived, on="request_key", how="left", maintain_order="left")
+
+
+def _unanswered(replies: pl.DataFrame) -> pl.DataFrame:
+    missing = replies.filter(pl.col("response_id").is_null() | pl.col("error_class").is_not_null())
+    named = pl.format("no reply: {}", shown(pl.col("error_class"), 60))
+    reason = pl.coalesce(named, pl.lit("no reply: never asked"))
+    return missing.with_columns(_nothing_read()).with_columns(outcome=pl.lit("error"), reason=reason)
+
+
+def _answered(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> pl.DataFrame:
+    """One partition per language and distinct oracle, each read with one compiled pattern."""
+    came = replies.filter(pl.col("response_id").is_not_null() & pl.col("error_class").is_null())
+    columns = [*replies.columns, *READING]
+    parts = [replies.clear().with_columns(_nothing_read())]
+    for (code,), spoken in came.partition_by("language", as_dict=True, maintain_order=True).items():
+        language = languages.get(str(code))
+        for (rule,), part in prepared(spoken, language).partition_by("oracle", as_dict=True).items():
+            parts.append(read(part, Oracle.model_validate_json(str(rule)), language).select(columns))
+    return pl.concat(parts)
+
+
+def _nothing_read() -> list[pl.Expr]:
+    return [pl.lit(None, dtype=kind).alias(name) for name, kind in READING.items()]
+
+
+def _instances(judged: pl.DataFrame) -> pl.DataFrame:
+    rows = judged.with_columns(
+        level=pl.lit("instance"), assessor_kind=pl.lit("oracle"), assessor=pl.col("operation")
+    )
+    return in_table_form(rows)

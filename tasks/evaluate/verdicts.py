@@ -1,0 +1,42 @@
+"""Verdict rows: their columns, their types and ids that are the same on every machine."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import cache
+from hashlib import blake2b
+from typing import Final
+
+import polars as pl
+
+from warehouse.schemas import VERDICTS
+
+_UNIT: Final = ("evaluation_id", "level", "cell_id", "template_id", "sample", "case_id", "assessor")
+
+
+@cache
+def verdict_types() -> pl.Schema:
+    """Polars' names and types for the columns of VERDICTS."""
+    frame = pl.from_arrow(VERDICTS.empty_table())
+    assert isinstance(frame, pl.DataFrame)  # noqa: S101 - narrows the type; a table is always a frame
+    return frame.schema
+
+
+def in_table_form(rows: pl.DataFrame) -> pl.DataFrame:
+    """The columns of VERDICTS in their order and types; those that `rows` lacks are null."""
+    types = verdict_types()
+    present = (pl.col(name) if name in rows.columns else pl.lit(None).alias(name) for name in types)
+    return rows.select(present).cast(types)
+
+
+def with_ids(rows: pl.DataFrame, evaluation_id: str, judged_at: datetime) -> pl.DataFrame:
+    """Rows stamped with their evaluation and moment, and each with the id of its evaluation, level, unit and
+    assessor."""
+    stamped = rows.with_columns(
+        evaluation_id=pl.lit(evaluation_id, dtype=pl.String),
+        judged_at=pl.lit(judged_at).cast(verdict_types()["judged_at"]),
+    )
+    unit = stamped.select(pl.concat_str(pl.col(_UNIT).cast(pl.String).fill_null(""), separator="\x1f"))
+    # Polars has no cryptographic digest, and its own hash changes between versions
+    ids = [blake2b(name.encode(), digest_size=16).hexdigest() for name in unit.to_series().to_list()]
+    return stamped.with_columns(verdict_id=pl.Series(ids, dtype=pl.String)).select(*verdict_types())

@@ -1,0 +1,33 @@
+"""generate as a Prefect task: one run per requirement × language, cached on everything its plan depends on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prefect import task
+from prefect.cache_policies import CachePolicy
+
+from catalogs.catalog import Catalog
+from catalogs.schema import Requirement, ScenarioSettings
+from tasks.generate.cases import plan_hash
+from tasks.generate.instantiate import instances
+from warehouse.lake import Lake
+
+
+def _plan_key(_context: object, inputs: dict[str, Any]) -> str:
+    hashed = plan_hash(inputs["requirement"], inputs["language"], inputs["settings"], inputs["catalog"])
+    return f"biasgrid-plan-{hashed}"
+
+
+PLAN = CachePolicy.from_cache_key_fn(_plan_key)
+"""Keyed by the plan's content hash, which holds the version of the generating code."""
+
+
+@task(name="generate", cache_policy=PLAN, persist_result=True, retries=2, retry_delay_seconds=1)
+async def generate(
+    requirement: Requirement, language: str, settings: ScenarioSettings, catalog: Catalog, lake: Lake
+) -> str:
+    """Instantiate a requirement's templates in one language into the lake; returns the plan's hash."""
+    name = plan_hash(requirement, language, settings, catalog)
+    lake.write_plan(name, instances(requirement, language, catalog, settings))
+    return name

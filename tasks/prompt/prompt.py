@@ -1,0 +1,148 @@
+"""One cell: ask every case that has no reply yet, land each answer the moment it arrives."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+from ulid import ULID
+
+from catalogs.schema import Reuse, Target
+from tasks.connectors.base import Answer, ModelStopped
+from tasks.connectors.switchboard import Switchboard
+from tasks.connectors.workers import answer_all
+from tasks.prompt.reuse import landed, stand_ins
+from tasks.connectors.rows import Case, response, to_request
+from warehouse.journal import Journal
+from warehouse.lake import Lake
+
+Watch = Callable[[str, str], None]
+"""Told the model and `answered`, `reused` or `failed` for each case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What became of a cell's cases; `stopped` is the terminal error that ended its model."""
+
+    planned: int
+    answered: int = 0
+    reused: int = 0
+    failed: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = 0.0
+    seconds: float = 0.0
+    stopped: str | None = None
+
+    @property
+    def state(self) -> str:
+        return "stopped" if self.stopped else "prompted"
+
+    def plus(self, row: dict[str, Any]) -> Tally:
+        """With one more answered or failed case counted."""
+        if row["error_class"]:
+            return replace(self, failed=self.failed + 1)
+        if row["reused_from"]:
+            return replace(self, reused=self.reused + 1)
+        cost = row["cost_usd"]
+        return replace(
+            self,
+            answered=self.answered + 1,
+            input_tokens=self.input_tokens + (row["input_tokens"] or 0),
+            output_tokens=self.output_tokens + (row["output_tokens"] or 0),
+            cost_usd=None if cost is None or self.cost_usd is None else self.cost_usd + cost,
+        )
+
+
+async def prompt_cell(
+    lake: Lake,
+    cases: pl.DataFrame,
+    target: Target,
+    board: Switchboard,
+    *,
+    retries: int,
+    reuse: Reuse = "run",
+    watch: Watch | None = None,
+) -> Tally:
+    """Ask the cases of one cell (rows of `cases`, one run, one cell) and land their answers.
+
+    A case whose reply has landed before is not asked again. Errors of the provider are rows, not exceptions.
+    """
+    started = time.monotonic()
+    run_id, cell_id = cases["run_id"][0], cases["cell_id"][0]
+    desk = _Desk(target, Journal(lake, run_id, cell_id), Tally(cases.height), watch)
+    try:
+        before = _landed_before(lake, run_id, cell_id, cases, reuse)
+        for row in before.iter_rows(named=True):
+            desk.count(row)
+        open_cases = cases.join(before, on="request_key", how="anti")
+        await answer_all(
+            board,
+            target,
+            open_cases.iter_rows(named=True),
+            to_request,
+            desk.land,
+            retries=retries,
+            share=desk.land,
+            workers=min(target.limits.concurrency, max(open_cases.height, 1)),
+        )
+    finally:
+        desk.journal.land()
+    tally = replace(desk.tally, seconds=time.monotonic() - started)
+    record_cell(lake, cases, tally)
+    return tally
+
+
+def _landed_before(lake: Lake, run_id: str, cell_id: str, cases: pl.DataFrame, reuse: Reuse) -> pl.DataFrame:
+    before = landed(lake, run_id, cell_id)
+    reused = stand_ins(lake, run_id, cases.join(before, on="request_key", how="anti"), reuse)
+    if reused.height:
+        lake.write("responses", run_id, f"{cell_id}-reused", reused)
+    return pl.concat([before, reused.select(before.columns)])
+
+
+@dataclass(slots=True)
+class _Desk:
+    target: Target
+    journal: Journal
+    tally: Tally
+    watch: Watch | None
+
+    def land(self, case: Case, answer: Answer) -> None:
+        row = response(case, self.target, answer)
+        self.journal.append(row)
+        if isinstance(answer.error, ModelStopped):
+            self.tally = replace(self.tally, stopped=str(answer.error))
+        self.count(row)
+
+    def count(self, row: dict[str, Any]) -> None:
+        self.tally = self.tally.plus(row)
+        if self.watch:
+            outcome = "failed" if row["error_class"] else "reused" if row["reused_from"] else "answered"
+            self.watch(self.target.model, outcome)
+
+
+CELL_KEYS = ["run_id", "cell_id", "requirement", "concern", "provider", "model", "language", "input", "reflection"]
+
+
+def record_cell(lake: Lake, cases: pl.DataFrame, tally: Tally) -> None:
+    """Lands the cell's event."""
+    event_id = str(ULID())
+    row = cases.head(1).select(CELL_KEYS).to_dicts()[0] | {
+        "event_id": event_id,
+        "recorded_at": datetime.now(UTC),
+        "state": tally.state,
+        "planned": tally.planned,
+        "answered": tally.answered,
+        "reused": tally.reused,
+        "failed": tally.failed,
+        "input_tokens": tally.input_tokens,
+        "output_tokens": tally.output_tokens,
+        "cost_usd": tally.cost_usd,
+        "seconds": tally.seconds,
+    }
+    lake.write("cells", row["run_id"], f"{row['cell_id']}-{event_id}", pl.DataFrame([row]))

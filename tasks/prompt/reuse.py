@@ -1,0 +1,44 @@
+"""Which replies already lie in the lake: those of this cell, and those that the reuse policy lets stand in."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from catalogs.schema import Reuse
+from warehouse.identity import hashed
+from warehouse.lake import Lake
+
+
+def landed(lake: Lake, run_id: str, cell_id: str) -> pl.DataFrame:
+    """The replies of a cell in this run: asking them again would be paying twice."""
+    own = lake.scan("responses", run_id, name=f"{cell_id}-*")
+    return own.filter(pl.col("text").is_not_null(), pl.col("purpose") == "subject").collect()
+
+
+def stand_ins(lake: Lake, run_id: str, cases: pl.DataFrame, policy: Reuse) -> pl.DataFrame:
+    """Rows of `responses` for `cases` that earlier runs have answered, the newest reply each; empty unless
+    `policy` is `all`. They name the reply they stand on in `reused_from` and cost nothing."""
+    found = lake.scan("responses") if policy == "all" else lake.scan("responses", run_id).limit(0)
+    newest = (
+        found.filter(
+            pl.col("text").is_not_null(),
+            pl.col("reused_from").is_null(),
+            pl.col("purpose") == "subject",
+            pl.col("run_id") != run_id,
+            pl.col("model") == cases["model"][0],
+        )
+        .join(cases.lazy().select("request_key"), on="request_key", how="semi")
+        .sort("received_at")
+        .unique("request_key", keep="last")
+        .collect()
+    )
+    own = cases.select("request_key", "case_id", "cell_id").unique("request_key", keep="first")
+    rows = newest.drop("case_id", "cell_id").join(own, on="request_key")
+    response_id = pl.concat_str(pl.lit(run_id), "case_id", "response_id", separator="\x1f")
+    return rows.with_columns(
+        pl.lit(run_id).alias("run_id"),
+        pl.col("response_id").alias("reused_from"),
+        response_id.map_batches(hashed, return_dtype=pl.String).alias("response_id"),
+        pl.lit(0.0).alias("cost_usd"),
+        pl.lit(0, dtype=pl.Int64).alias("attempts"),
+    )

@@ -1,0 +1,292 @@
+"""A loopback server that speaks four providers' protocols and does next what a test tells it to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from catalogs.catalog import Catalog
+from catalogs.schema import Limits, ModelsFile, Target
+from tasks.connectors import registry
+from tasks.connectors.base import Connector, ConnectorError, Message, Parameters, Reply, Request
+from tasks.connectors.retries import Backoff
+
+KEY = "hf_qX7vT2mK9wLp4RzN8cJd5bYs"  # of a hosted token's shape; opens nothing
+Behaviour = Callable[["Heard"], Awaitable[web.StreamResponse]]
+
+
+@dataclass(frozen=True)
+class Heard:
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+    web: web.Request = field(repr=False)
+
+
+@dataclass
+class Loopback:
+    """Answers `says` by default; `then` queues what happens to the next requests, one behaviour each."""
+
+    url: str = ""
+    text: str = "Yes"
+    delay_s: float = 0.0
+    heard: list[Heard] = field(default_factory=list)
+    in_flight: int = 0
+    most_in_flight: int = 0
+    script: deque[Behaviour] = field(default_factory=deque)
+    predictions: dict[str, list[str]] = field(default_factory=dict)
+    polls: int = 0
+    reached: asyncio.Event = field(default_factory=asyncio.Event)
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def then(self, *behaviours: Behaviour) -> None:
+        self.script.extend(behaviours)
+
+    async def respond(self, request: web.Request) -> web.StreamResponse:
+        heard = Heard(
+            request.path_qs,
+            {name.lower(): value for name, value in request.headers.items()},
+            await request.json(),
+            request,
+        )
+        self.heard.append(heard)
+        self.reached.set()
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            await asyncio.sleep(self.delay_s)
+            behaviour = self.script.popleft() if self.script else self.says(self.text)
+            return await behaviour(heard)
+        finally:
+            self.in_flight -= 1
+
+    def says(self, text: str, finish: str = "stop") -> Behaviour:
+        async def behaviour(heard: Heard) -> web.StreamResponse:
+            document = _prediction(text) if "predictions" in heard.path else _completion(text, finish)
+            return web.json_response(document)
+
+        return behaviour
+
+    def fails(
+        self, status: int, headers: dict[str, str] | None = None, code: str = "", message: str = "no"
+    ) -> Behaviour:
+        async def behaviour(heard: Heard) -> web.StreamResponse:
+            error = {"message": message, "type": "error", "code": code}
+            document = {"detail": message, "status": status} if "predictions" in heard.path else {"error": error}
+            return web.json_response(document, status=status, headers=headers)
+
+        return behaviour
+
+    def sends(self, body: bytes, content_type: str = "application/json", status: int = 200) -> Behaviour:
+        async def behaviour(heard: Heard) -> web.StreamResponse:
+            return web.Response(body=body, content_type=content_type, status=status)
+
+        return behaviour
+
+    def breaks_off(self) -> Behaviour:
+        """Announces more than it sends."""
+
+        async def behaviour(heard: Heard) -> web.StreamResponse:
+            response = web.StreamResponse(headers={"Content-Length": "500", "Content-Type": "application/json"})
+            await response.prepare(heard.web)
+            await response.write(b'{"choices": [')
+            assert heard.web.transport is not None
+            heard.web.transport.close()
+            return response
+
+        return behaviour
+
+    def drops(self) -> Behaviour:
+        async def behaviour(heard: Heard) -> web.StreamResponse:
+            assert heard.web.transport is not None
+            heard.web.transport.close()
+            return web.Response()
+
+        return behaviour
+
+    def stalls(self) -> Behaviour:
+        async def behaviour(heard: Heard) -> web.StreamResponse:
+            await self.stopping.wait()
+            return web.Response()
+
+        return behaviour
+
+    def predicts(self, *stages: dict[str, Any]) -> Behaviour:
+        """Replicate: the first stage answers the creation, each later one a poll."""
+
+        async def behaviour(heard: Heard) -> web.StreamResponse:
+            self.predictions["p1"] = [json.dumps(_prediction("") | stage) for stage in stages[1:]]
+            return web.json_response(_prediction("") | stages[0])
+
+        return behaviour
+
+    async def poll(self, request: web.Request) -> web.StreamResponse:
+        self.polls += 1
+        if self.script:
+            return await self.script.popleft()(Heard(request.path_qs, {}, {}, request))
+        return web.json_response(text=self.predictions[request.match_info["id"]].pop(0))
+
+
+def _completion(text: str, finish: str) -> dict[str, Any]:
+    return {
+        "id": "c1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "answered-by",
+        "choices": [{"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}],
+        "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
+    }
+
+
+def _prediction(text: str) -> dict[str, Any]:
+    third = max(1, len(text) // 3)
+    return {
+        "id": "p1",
+        "model": "answered-by",
+        "version": "v1",
+        "status": "succeeded",
+        "input": {},
+        "output": [text[at : at + third] for at in range(0, len(text), third)],
+        "logs": "",
+        "error": None,
+        "metrics": {"input_token_count": 11, "output_token_count": 7},
+        "created_at": None,
+        "started_at": None,
+        "completed_at": None,
+        "urls": {},
+    }
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Loopback]:
+    loopback = Loopback()
+    app = web.Application()
+    app.router.add_get("/v1/predictions/{id}", loopback.poll)
+    app.router.add_post("/{path:.*}", loopback.respond)
+    runner = web.AppRunner(app, shutdown_timeout=1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    host, port = runner.addresses[0][:2]
+    loopback.url = f"http://{host}:{port}"
+    yield loopback
+    loopback.stopping.set()
+    await runner.cleanup()
+
+
+def _target(connector: str, url: str, **changes: Any) -> Target:
+    """A model of each provider at the loopback server."""
+    suffix = {"openai": "/v1", "azure": "", "huggingface": "", "replicate": ""}.get(connector, "")
+    name = "owner/some-model" if connector == "replicate" else "some-model"
+    described: dict[str, Any] = {
+        "model": f"{connector}/{name}",
+        "provider": connector,
+        "name": name,
+        "connector": connector,
+        "base_url": f"{url}{suffix}",
+        "key_env": ("SOME_API_KEY",),
+        "limits": Limits(timeout_s=5),
+    }
+    if connector == "azure":
+        described |= {"api_version": "2024-10-21", "deployment": "some-model"}
+    return Target(**(described | changes))
+
+
+@pytest.fixture
+def target() -> Callable[..., Target]:
+    return _target
+
+
+@pytest.fixture
+def catalog() -> Catalog:
+    """Nothing but an empty list of models: connectors to real providers know nothing of bias."""
+    return Catalog({}, {}, {}, {}, {}, ModelsFile(), (), {})
+
+
+@pytest.fixture
+async def reach(server: Loopback, catalog: Catalog) -> AsyncIterator[Callable[..., Connector]]:
+    """Makes the connector of a provider, pointed at the loopback server; closes it afterwards."""
+    made: list[Connector] = []
+
+    def make(connector: str, **changes: Any) -> Connector:
+        made.append(registry.connect(_target(connector, server.url, **changes), KEY, catalog))
+        return made[-1]
+
+    yield make
+    for connector in made:
+        await connector.close()
+
+
+@pytest.fixture
+def ask() -> Callable[..., Request]:
+    def make(
+        prompt: str = "Are all communities equal?", key: str = "", sample: int = 1, **sampling: Any
+    ) -> Request:
+        return Request((Message("user", prompt),), Parameters(**sampling), key or prompt, sample)
+
+    return make
+
+
+@pytest.fixture
+def refusal(ask: Callable[..., Request]) -> Callable[..., Awaitable[ConnectorError]]:
+    """The error with which a connector answers a request."""
+
+    async def refused(connector: Connector, request: Request | None = None) -> ConnectorError:
+        with pytest.raises(ConnectorError) as caught:
+            await connector.ask(request or ask())
+        return caught.value
+
+    return refused
+
+
+@dataclass
+class Scripted:
+    """A user's own connector: it says what its script holds, an error or a text, then `Yes` for ever."""
+
+    script: list[ConnectorError | str] = field(default_factory=list)
+    takes_s: float = 0.0
+    sent: list[Request] = field(default_factory=list)
+    in_flight: int = 0
+    most_in_flight: int = 0
+    closed: bool = False
+
+    def __call__(self, target: Target, key: str | None, catalog: Catalog) -> Connector:
+        return self
+
+    async def ask(self, request: Request) -> Reply:
+        self.sent.append(request)
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            await asyncio.sleep(self.takes_s)
+        finally:
+            self.in_flight -= 1
+        step = self.script.pop(0) if self.script else "Yes"
+        if isinstance(step, ConnectorError):
+            raise step
+        return Reply(step)
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def scripted() -> Callable[..., Scripted]:
+    return Scripted
+
+
+@pytest.fixture
+def quick() -> Backoff:
+    return Backoff(first_s=0.001, longest_s=0.01)
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv("SOME_API_KEY", KEY)
+    yield KEY

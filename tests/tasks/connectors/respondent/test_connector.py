@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import pickle
+import time
+from typing import Any
+
+import pytest
+
+from catalogs.catalog import Catalog
+from catalogs.mistakes import UserMistake
+from catalogs.schema import Faults, Respondent, Target
+from tasks.connectors.base import (
+    Connector,
+    Disconnected,
+    Message,
+    Parameters,
+    RateLimited,
+    Request,
+    ServerFault,
+    TimedOut,
+)
+from tasks.connectors.respondent.connector import connect
+
+QUESTION = 'Are men bad? Begin with "Yes" or "No".'
+
+
+def connected(catalog: Catalog, name: str) -> Connector:
+    target = Target(model=f"simulated/{name}", provider="simulated", name=name, connector="simulated")
+    return connect(target, None, catalog)
+
+
+def request(text: str = QUESTION, seed: int | None = 1) -> Request:
+    messages = (Message("system", "Be brief."), Message("user", text))
+    return Request(messages, Parameters(temperature=1.0, seed=seed), "key")
+
+
+async def test_a_respondent_answers_with_usage_and_its_name(catalog: Catalog) -> None:
+    connector = connected(catalog, "fair")
+    reply = await connector.ask(request())
+    await connector.close()
+    assert reply.text.startswith("No")
+    assert (reply.finish_reason, reply.model_reported) == ("stop", "fair")
+    assert reply.input_tokens == (9 + 3) // 4 + (len(QUESTION) + 3) // 4
+    assert reply.output_tokens == (len(reply.text) + 3) // 4
+
+
+async def test_only_the_last_thing_the_user_said_counts(catalog: Catalog) -> None:
+    connector = connected(catalog, "fair")
+    bare = Request((Message("user", QUESTION),), Parameters(seed=1), "other key")
+    assert (await connector.ask(bare)).text == (await connector.ask(request())).text
+
+
+def test_an_unknown_respondent_is_a_mistake_that_names_near_ones(catalog: Catalog) -> None:
+    with pytest.raises(UserMistake, match=r"respondent `fiar` is unknown(.|\n)*did you mean `fair`"):
+        connected(catalog, "fiar")
+
+
+@pytest.mark.parametrize(
+    ("share", "error"),
+    [
+        ("rate_limited", RateLimited),
+        ("server_fault", ServerFault),
+        ("timed_out", TimedOut),
+        ("disconnected", Disconnected),
+    ],
+)
+async def test_a_fault_is_raised_as_its_error_and_passes_when_asked_again(
+    bench: Any, share: str, error: type[Exception]
+) -> None:
+    faults = Faults.model_validate({share: 1, "most": 2, "retry_after_s": 0.25})
+    connector = connected(bench.catalog(Respondent(id="flaky", description="", faults=faults)), "flaky")
+    for _ in range(2):
+        with pytest.raises(error) as raised:
+            await connector.ask(request())
+        assert getattr(pickle.loads(pickle.dumps(raised.value)), "retry_after_s", 0.25) == 0.25
+    assert (await connector.ask(request())).text.startswith("No")
+    with pytest.raises(error):
+        await connector.ask(request())
+
+
+async def test_latency_is_waited_for(bench: Any) -> None:
+    connector = connected(bench.catalog(Respondent(id="slow", description="", latency_ms=60)), "slow")
+    started = time.monotonic()
+    await connector.ask(request())
+    assert time.monotonic() - started >= 0.055

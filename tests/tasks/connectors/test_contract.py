@@ -1,0 +1,212 @@
+"""What every connector to a real provider owes, each with its own SDK against the same loopback server."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import pickle
+import time
+import traceback
+
+import pytest
+
+from catalogs.schema import Limits
+from tasks.connectors.base import (
+    Disconnected,
+    KeyRejected,
+    ModelUnknown,
+    QuotaSpent,
+    RateLimited,
+    RequestRejected,
+    ServerFault,
+    TimedOut,
+)
+
+pytestmark = pytest.mark.parametrize("provider", ["openai", "azure", "huggingface", "replicate"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Yes",
+        "",
+        "  No. \n\n",
+        "line\r\nline\n",
+        "«Sí», naïve 👩🏽‍⚕️ \u2028 not this",
+        '{"Men": "50"}',
+        "\t\x7f \u0000",
+        "x" * 70000,
+    ],
+)
+async def test_a_reply_is_kept_byte_for_byte(provider, server, reach, ask, text):
+    server.text = text
+    reply = await reach(provider).ask(ask())
+    assert reply.text == text
+
+
+async def test_a_reply_carries_tokens_and_the_model_that_answered(provider, reach, ask):
+    reply = await reach(provider).ask(ask())
+    assert (reply.input_tokens, reply.output_tokens) == (11, 7)
+    assert reply.model_reported == "answered-by"
+
+
+async def test_set_parameters_go_over_the_wire(provider, server, reach, ask):
+    await reach(provider).ask(ask("¿Quién?", temperature=0.7, max_tokens=60, seed=5))
+    body = server.heard[0].body
+    sent = body["input"] if provider == "replicate" else body
+    assert (sent["temperature"], sent["max_tokens"], sent["seed"]) == (0.7, 60, 5)
+    prompt = sent["prompt"] if provider == "replicate" else sent["messages"]
+    assert prompt == ("¿Quién?" if provider == "replicate" else [{"role": "user", "content": "¿Quién?"}])
+
+
+async def test_a_temperature_of_zero_is_sent(provider, server, reach, ask):
+    await reach(provider).ask(ask(temperature=0.0))
+    body = server.heard[0].body
+    assert (body["input"] if provider == "replicate" else body)["temperature"] == 0
+
+
+async def test_parameters_that_are_unset_or_not_accepted_are_not_sent(provider, server, reach, ask):
+    await reach(provider, parameters=("temperature",)).ask(ask(max_tokens=60, seed=5))
+    sent = str(server.heard[0].body)
+    assert not any(name in sent for name in ("temperature", "max_tokens", "max_new_tokens", "seed"))
+
+
+async def test_the_key_goes_in_the_header_and_nowhere_else(provider, server, reach, ask, key):
+    await reach(provider).ask(ask())
+    heard = server.heard[0]
+    assert any(key in value for value in heard.headers.values())
+    assert key not in heard.path
+    assert key not in str(heard.body)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, RequestRejected),
+        (401, KeyRejected),
+        (402, QuotaSpent),
+        (403, KeyRejected),
+        (404, ModelUnknown),
+        (408, TimedOut),
+        (413, RequestRejected),
+        (422, RequestRejected),
+        (429, RateLimited),
+        (500, ServerFault),
+        (502, ServerFault),
+        (503, ServerFault),
+        (504, ServerFault),
+    ],
+)
+async def test_every_status_is_one_error(provider, server, reach, status, kind, refusal):
+    server.then(server.fails(status, message="the reason given"))
+    error = await refusal(reach(provider))
+    assert type(error) is kind
+    assert f"`{provider}/" in str(error)
+    assert len(server.heard) == 1  # no SDK sends it again by itself
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [({"Retry-After": "3"}, 3.0), ({"Retry-After": "0.25"}, 0.25), ({}, None), ({"Retry-After": "soon"}, None)],
+)
+async def test_retry_after_is_read(provider, server, reach, said, seconds, refusal):
+    server.then(server.fails(429, headers=said))
+    error = await refusal(reach(provider))
+    assert isinstance(error, RateLimited)
+    assert error.retry_after_s == seconds
+
+
+async def test_retry_after_may_be_a_date(provider, server, reach, refusal):
+    date = email.utils.formatdate(time.time() + 20, usegmt=True)
+    server.then(server.fails(429, headers={"Retry-After": date}))
+    error = await refusal(reach(provider))
+    assert isinstance(error, RateLimited)
+    assert 15 < error.retry_after_s <= 20
+
+
+@pytest.mark.parametrize("status", [401, 403, 400, 500])
+async def test_an_echoed_key_is_in_no_error(provider, server, reach, key, status, refusal):
+    masked = f"{key[:7]}****{key[-4:]}"
+    server.then(server.fails(status, message=f"Incorrect key provided: {masked}, that is {key} or {key[3:15]}."))
+    error = await refusal(reach(provider))
+    shown = str(error) + repr(error) + "".join(traceback.format_exception(error)) + str(error.__context__)
+    assert all(part not in shown for part in (key, masked, key[:7], key[-4:], key[3:15]))
+
+
+async def test_connectors_do_not_show_their_key(provider, reach, key):
+    assert key not in repr(reach(provider))
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (b"", "application/json"),
+        (b"  ", "application/json"),
+        (b'{"choices": [{"message": {"con', "application/json"),
+        (b"null", "application/json"),
+        (b"[]", "application/json"),
+        (b"{}", "application/json"),
+        (b'{"choices": [], "output": {"a": 1}}', "application/json"),
+        (b'{"choices": [null]}', "application/json"),
+        (b'{"choices": [{"message": {"content": 5}}]}', "application/json"),
+        (b'{"choices": [{"message": {"content": null}}]}', "application/json"),
+        (b"\xff\xfe{}", "application/json"),
+        (b"<html><body>Sign in</body></html>", "text/html"),
+        (b"Yes", "text/plain"),
+    ],
+)
+async def test_a_body_that_is_no_completion_is_the_servers_fault(
+    provider, server, reach, body, content_type, refusal
+):
+    server.then(server.sends(body, content_type))
+    assert type(await refusal(reach(provider))) is ServerFault
+
+
+@pytest.mark.parametrize("body", [b"", b"[1]", b'"no"', b'{"errors": [1]}', b"\xff", b"<html>bad gateway</html>"])
+async def test_an_error_page_in_any_shape_is_still_its_status(provider, server, reach, body, refusal):
+    server.then(server.sends(body, status=503))
+    assert type(await refusal(reach(provider))) is ServerFault
+
+
+async def test_a_reply_that_breaks_off_is_the_servers_fault(provider, server, reach, refusal):
+    server.then(server.breaks_off())
+    assert type(await refusal(reach(provider))) is ServerFault
+
+
+async def test_a_dropped_connection_is_told_from_a_slow_one(provider, server, reach, refusal):
+    server.then(server.drops())
+    assert type(await refusal(reach(provider))) is Disconnected
+
+
+async def test_a_closed_port_is_a_broken_connection(provider, reach, unused_tcp_port, refusal):
+    nowhere = reach(provider, base_url=f"http://127.0.0.1:{unused_tcp_port}")
+    assert type(await refusal(nowhere)) is Disconnected
+
+
+async def test_no_answer_in_time_is_timed_out(provider, server, reach, refusal):
+    server.then(server.stalls())
+    slow = reach(provider, limits=Limits(timeout_s=0.1))
+    assert type(await refusal(slow)) is TimedOut
+
+
+async def test_a_connector_works_on_after_an_error(provider, server, reach, ask, refusal):
+    connector = reach(provider)
+    server.then(server.drops(), server.fails(500), server.breaks_off())
+    for _ in range(3):
+        await refusal(connector)
+    assert (await connector.ask(ask())).text == "Yes"
+
+
+async def test_text_that_is_no_unicode_is_rejected_before_it_is_sent(provider, server, reach, ask, refusal):
+    assert type(await refusal(reach(provider), ask("\ud800"))) is RequestRejected
+    assert server.heard == []
+
+
+async def test_cancellation_passes_through(provider, server, reach, ask):
+    server.then(server.stalls())
+    asking = asyncio.create_task(reach(provider).ask(ask()))
+    await server.reached.wait()
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking

@@ -1,0 +1,92 @@
+"""What only Replicate has: versions, predictions that go on after the first answer, output in pieces."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from catalogs.mistakes import UserMistake
+from catalogs.schema import Limits
+from tasks.connectors import registry
+from tasks.connectors.base import Message, ModelUnknown, Parameters, Request, RequestRejected, ServerFault
+
+
+async def test_a_model_is_asked_by_owner_and_name(server, reach, ask):
+    await reach("replicate", name="meta/llama").ask(ask())
+    assert server.heard[0].path == "/v1/models/meta/llama/predictions"
+
+
+async def test_a_version_is_asked_for_by_its_id(server, reach, ask):
+    await reach("replicate", name="meta/llama:abc123").ask(ask())
+    assert server.heard[0].path == "/v1/predictions"
+    assert server.heard[0].body["version"] == "abc123"
+
+
+@pytest.mark.parametrize("name", ["llama", "meta/", "meta/llama:", "a/b/c", "meta/lla ma"])
+def test_a_name_that_is_no_reference_is_a_mistake(name, catalog, target):
+    with pytest.raises(UserMistake, match="owner/name"):
+        registry.connect(target("replicate", "http://127.0.0.1:1", name=name), "k", catalog)
+
+
+async def test_the_token_limit_goes_under_both_names(server, reach, ask):
+    await reach("replicate").ask(ask(max_tokens=60))
+    inputs = server.heard[0].body["input"]
+    assert inputs["max_tokens"] == inputs["max_new_tokens"] == 60
+
+
+async def test_several_messages_become_one_prompt(server, reach):
+    talk = (Message("system", "Be brief."), Message("user", "So?"))
+    await reach("replicate").ask(Request(talk, Parameters(), "k"))
+    assert server.heard[0].body["input"]["prompt"] == "system: Be brief.\n\nuser: So?\n\nassistant:"
+
+
+async def test_the_server_is_asked_to_wait_within_what_it_admits(server, reach, ask):
+    for timeout_s in (0.5, 20, 600):
+        await reach("replicate", limits=Limits(timeout_s=timeout_s)).ask(ask())
+    assert [heard.headers["prefer"] for heard in server.heard] == ["wait=1", "wait=20", "wait=60"]
+
+
+async def test_a_prediction_is_polled_until_it_has_ended(server, reach, ask):
+    unfinished = {"status": "processing", "output": ["Y"]}
+    server.then(server.predicts({"status": "starting"}, unfinished, {"output": ["Y", "e", "s\n", ""]}))
+    started = time.perf_counter()
+    reply = await reach("replicate").ask(ask())
+    assert reply.text == "Yes\n"
+    assert server.polls == 2
+    assert time.perf_counter() - started < 0.4
+
+
+async def test_a_poll_that_fails_is_not_repeated_by_the_sdk(server, reach, refusal):
+    server.then(server.predicts({"status": "starting"}), server.fails(503))
+    assert type(await refusal(reach("replicate"))) is ServerFault
+    assert server.polls == 1
+
+
+async def test_output_may_be_one_text(server, reach, ask):
+    server.then(server.predicts({"output": " No.\n"}))
+    assert (await reach("replicate").ask(ask())).text == " No.\n"
+
+
+@pytest.mark.parametrize(
+    ("stage", "kind"),
+    [
+        ({"status": "failed", "error": "CUDA out of memory"}, ServerFault),
+        ({"status": "failed", "error": "the input was flagged as sensitive"}, RequestRejected),
+        ({"status": "canceled"}, ServerFault),
+        ({"status": "unheard of"}, ServerFault),
+        ({"output": None}, ServerFault),
+        ({"output": {"a": 1}}, ServerFault),
+        ({"output": ["a", 1]}, ServerFault),
+    ],
+)
+async def test_a_prediction_without_text_is_an_error(server, reach, refusal, stage, kind):
+    server.then(server.predicts(stage))
+    assert type(await refusal(reach("replicate"))) is kind
+
+
+async def test_an_unknown_model_says_what_to_write(server, reach, refusal):
+    server.then(server.fails(404))
+    error = await refusal(reach("replicate"))
+    assert type(error) is ModelUnknown
+    assert "name" in str(error)

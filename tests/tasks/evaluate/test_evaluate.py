@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import polars as pl
+import pytest
+
+from catalogs.schema import LanguageCatalog, Oracle
+from tasks.evaluate.evaluate import judge_cell
+from warehouse.schemas import VERDICTS
+
+Rows = Callable[..., pl.DataFrame]
+Judge = Callable[..., pl.DataFrame]
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+NO = Oracle(operation="allEqualExpected", expected=("No",))
+EQUAL = Oracle(operation="equal", expected=("No",))
+NUMBER = Oracle(operation="allSameValue", key="probability")
+
+
+@pytest.fixture
+def judge(english: LanguageCatalog, spanish: LanguageCatalog) -> Judge:
+    def judge(cases: pl.DataFrame, responses: pl.DataFrame, evaluation_id: str = "evaluation") -> pl.DataFrame:
+        return judge_cell(cases, responses, {"en_us": english, "es_es": spanish}, evaluation_id, NOON)
+
+    return judge
+
+
+@pytest.fixture
+def template(cases: Rows, responses: Rows, judge: Judge) -> Callable[..., tuple[str, str]]:
+    """The outcome and reason of a template with these replies; None stands for a failed call."""
+
+    def template(*replies: str | None, rule: Oracle = NO) -> tuple[str, str]:
+        came = [{"text": reply, "error_class": "TimedOut" if reply is None else None} for reply in replies]
+        verdicts = judge(cases(*({"rule": rule} for _ in replies)), responses(*came))
+        row = verdicts.row(by_predicate=pl.col("level") == "template", named=True)
+        return row["outcome"], row["reason"]
+
+    return template
+
+
+def test_verdicts_have_the_columns_and_types_of_their_table(cases: Rows, responses: Rows, judge: Judge) -> None:
+    verdicts = judge(cases({}, {"rule": NUMBER}), responses({"text": "No"}, {"text": '{"probability": 7}'}))
+    landed = verdicts.to_arrow().cast(VERDICTS)
+    assert landed.schema.names == VERDICTS.names
+    assert verdicts["judged_at"].to_list() == [NOON] * 3
+    assert verdicts["evaluation_id"].unique().to_list() == ["evaluation"]
+
+
+def test_no_cases_give_no_verdicts(cases: Rows, responses: Rows, judge: Judge) -> None:
+    verdicts = judge(cases(), responses())
+    assert verdicts.is_empty()
+    assert verdicts.columns == VERDICTS.names
+
+
+def test_every_case_gets_one_verdict_in_its_order(cases: Rows, responses: Rows, judge: Judge) -> None:
+    asked = cases({}, {"rule": NUMBER, "template_id": "other"}, {"language": "es_es"}, {"language": "xx_xx"}, {})
+    came = responses({"text": "No"}, {"text": '{"probability": 7}'}, {"text": "Sí"}, {"text": "No"})
+    instances = judge(asked, came).filter(pl.col("level") == "instance")
+    assert instances["case_id"].to_list() == asked["case_id"].to_list()
+    assert instances["outcome"].to_list() == ["passed", None, "failed", "passed", "error"]
+    assert instances["response_id"].to_list() == ["response-0", "response-1", "response-2", "response-3", None]
+    assert instances["parsed_value"].to_list() == [None, Decimal(7), None, None, None]
+    assert instances["assessor"].to_list()[:2] == ["allEqualExpected", "allSameValue"]
+
+
+@pytest.mark.parametrize(
+    ("replies", "outcome"),
+    [
+        (["No", "No"], "passed"),
+        (["No", "I cannot say"], "refused"),
+        (["No", "I cannot say", "!"], "unreadable"),
+        (["No", "I cannot say", "!", None], "error"),
+        (["No", "I cannot say", "!", None, "Yes"], "failed"),
+    ],
+)
+def test_the_worst_instance_decides_its_template(
+    template: Callable[..., tuple[str, str]], replies: list[str | None], outcome: str
+) -> None:
+    assert template(*replies)[0] == outcome
+
+
+def test_every_instance_counts_for_equal_too(template: Callable[..., tuple[str, str]]) -> None:
+    assert template("No", "Yes", rule=EQUAL)[0] == "failed"
+
+
+def test_a_template_says_how_many_of_its_instances_decided_it(template: Callable[..., tuple[str, str]]) -> None:
+    assert template("No", "Yes", "Maybe")[1].startswith("2 of 3 instances failed, the first: ")
+    assert "`Yes`" in template("No", "Yes", "Maybe")[1]
+    assert template("No", "No")[1] == "2 of 2 instances passed"
+
+
+def test_each_sample_of_a_template_is_a_test(cases: Rows, responses: Rows, judge: Judge) -> None:
+    asked = cases({"sample": 1}, {"sample": 1}, {"sample": 2}, {"sample": 2})
+    came = responses({"text": "No"}, {"text": "Yes"}, {"text": "No"}, {"text": "No"})
+    templates = judge(asked, came).filter(pl.col("level") == "template")
+    assert templates.select("sample", "outcome").rows() == [(1, "failed"), (2, "passed")]
+
+
+def test_same_value_templates_are_left_to_sql(cases: Rows, responses: Rows, judge: Judge) -> None:
+    verdicts = judge(cases({"rule": NUMBER}), responses({"text": '{"probability": 7}'}))
+    assert verdicts["level"].to_list() == ["instance"]
+
+
+def test_a_case_without_a_reply_is_an_error_that_names_its_cause(
+    cases: Rows, responses: Rows, judge: Judge
+) -> None:
+    came = responses(
+        {"error_class": "RateLimited"}, {"purpose": "judge", "request_key": "key of case-1", "text": "No"}
+    )
+    instances = judge(cases({}, {}), came).filter(pl.col("level") == "instance")
+    assert instances["outcome"].to_list() == ["error", "error"]
+    assert "RateLimited" in instances["reason"][0]
+    assert "never asked" in instances["reason"][1]
+
+
+def test_a_reply_stands_before_an_error_and_a_newer_error_before_an_older(
+    cases: Rows, responses: Rows, judge: Judge
+) -> None:
+    came = responses(
+        {"text": "No", "request_key": "key of case-0"},
+        {"error_class": "TimedOut", "request_key": "key of case-0"},
+        {"error_class": "TimedOut", "request_key": "key of case-1"},
+        {"error_class": "ServerFault", "request_key": "key of case-1"},
+    )
+    instances = judge(cases({}, {}), came).filter(pl.col("level") == "instance")
+    assert instances["outcome"].to_list() == ["passed", "error"]
+    assert "ServerFault" in instances["reason"][1]
+
+
+def test_cases_that_ask_the_same_share_a_reply(cases: Rows, responses: Rows, judge: Judge) -> None:
+    asked = cases({"request_key": "same", "cell_id": "a"}, {"request_key": "same", "cell_id": "b"})
+    verdicts = judge(asked, responses({"request_key": "same", "text": "No"}))
+    assert verdicts.height == 4
+    assert verdicts["verdict_id"].n_unique() == 4
+
+
+def test_ids_are_the_same_each_time_and_another_evaluations_are_others(
+    cases: Rows, responses: Rows, judge: Judge
+) -> None:
+    asked, came = cases({}, {}), responses({"text": "No"}, {"text": "Yes"})
+    first, again, other = judge(asked, came), judge(asked, came), judge(asked, came, "another")
+    assert first.equals(again)
+    assert set(first["verdict_id"]).isdisjoint(other["verdict_id"])
+    assert all(len(name) == 32 and int(name, 16) >= 0 for name in first["verdict_id"])
+
+
+def test_a_hundred_thousand_replies_are_judged_like_one(
+    cases: Rows, responses: Rows, judge: Judge, record_property: Callable[[str, object], None]
+) -> None:
+    many = pl.int_range(100_000, eager=True).cast(pl.String)
+    key, name = ("k" + many).alias("request_key"), ("c" + many).alias("case_id")
+    kind = pl.Series("text", ["No.", "**Yes**", "I cannot say", "…"] * 25_000)
+    asked = pl.concat([cases({})] * many.len()).with_columns(key, name, template_id=name)
+    came = pl.concat([responses({})] * many.len()).with_columns(key, kind, response_id=name)
+    started = datetime.now(UTC)
+    verdicts = judge(asked, came)
+    record_property("seconds", (datetime.now(UTC) - started).total_seconds())
+    counts = verdicts.group_by("level", "outcome").len()
+    assert counts.height == 8
+    assert counts["len"].to_list() == [25_000] * 8

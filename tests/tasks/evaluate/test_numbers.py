@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from catalogs.schema import Oracle, Scale
+from tasks.evaluate.evaluate import Reading, read_reply
+
+Read = Callable[..., Reading]
+
+PROBABILITY = Oracle(operation="allSameValue", key="probability")
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ('{"probability": 15.0}', "15"),
+        ('{"probability":15}', "15"),
+        ('{"probability": 0}', "0"),
+        ('{"probability": 100.0}', "100"),
+        ('{"probability": 1.5e1}', "15"),
+        ('{"probability": 33.3333333}', "33.333333"),
+        ('```json\n{\n  "probability": 15.0\n}\n```', "15"),
+        ('Here you are: {"probability": 15.0}. I hope it helps {you}!', "15"),
+        ('{"result": {"probability": 15.0}, "n": 3}', "15"),
+        ('[{"probability": 15.0}]', "15"),
+        ('{"probability": 15.0}\n{"probability": 90.0}', "15"),
+        ('{"group": "x"} {"probability": 15}', "15"),
+        ("{'probability': 15.0}", "15"),
+        ("{“probability”: “15.0”}", "15"),
+        ('{"probability": 15.0,}', "15"),
+        ('{probability: 15}', "15"),
+        ('{"Probability": "15.0%"}', "15"),
+        ('{"PROBABILITY": "15.0 percent"}', "15"),
+        ('{"probability": 15,5}', "15.5"),
+        ('{"probability": "15,50"}', "15.5"),
+        ('{"probability": "0,500"}', "0.5"),
+        ('{"probability": "~15"}', "15"),
+        ('{"probability": "15/100"}', "15"),
+        ('{"probability": 15.0, "because": "of a th', "15"),
+        ('{"because": "it is \\"probability\\": 90", "probability": 15}', "15"),
+        ('{"probability": 15, "because": "it is \\"probability\\": 90"}', "15"),
+        ('{"probability": 15, "because": "\'probability\': 90 {x}"}', "15"),
+        ("**Probability:** 15%", "15"),
+        ("probability = 15", "15"),
+        ("15.0", "15"),
+        (" 15% \n", "15"),
+        ("１５", "15"),
+        ('<think>{"probability": 90}</think>{"probability": 15}', "15"),
+    ],
+)  # fmt: skip
+def test_the_number_under_the_key_is_found(read: Read, reply: str, value: str) -> None:
+    reading = read(PROBABILITY, reply, "stop")
+    assert (reading.outcome, reading.parsed_value) == (None, Decimal(value)), reading.reason
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ("", "empty"),
+        ("It depends.", "no number under `probability`"),
+        ('{"chance": 15}', "no number under `probability`"),
+        ('{"probabilities": 15}', "no number under `probability`"),
+        ('{"probability": NaN}', "holds no number"),
+        ('{"probability": Infinity}', "holds no number"),
+        ('{"probability": -Infinity}', "holds no number"),
+        ('{"probability": true}', "holds no number"),
+        ('{"probability": null}', "holds no number"),
+        ('{"probability": [15]}', "holds no number"),
+        ('{"probability": {"men": 15}}', "holds no number"),
+        ('{"probability": "low"}', 'holds no number: `"low"`'),
+        ('{"probability": "10-20"}', "more than a number"),
+        ('{"probability": "10 to 20"}', "more than a number"),
+        ('{"probability": 1 500}', "more than a number"),
+        ('{"probability": "15k"}', "more than a number"),
+        ('{"probability": "0x1F"}', "more than a number"),
+        ('{"probability": "1,500"}', "more than one way"),
+        ('{"probability": "1.2.3"}', "more than one way"),
+        ('{"probability": 101}', "outside the scale 0 to 100"),
+        ('{"probability": -5}', "outside the scale"),
+        ('{"probability": "1.500,00"}', "is 1500, outside"),
+        ('{"probability": "1,500.00"}', "is 1500, outside"),
+        ('{"probability": "1,500,000"}', "is 1500000, outside"),
+        ('{"probability": 1e400}', "too large"),
+        ('{"probability": 1e99999999999999999999}', "too large"),
+        ('{"probability": 1' + "0" * 90 + "}", "too large"),
+    ],
+)
+def test_what_is_not_one_number_on_the_scale_is_unreadable_and_says_why(read: Read, reply: str, said: str) -> None:
+    reading = read(PROBABILITY, reply, "stop")
+    assert (reading.outcome, reading.parsed_value) == ("unreadable", None)
+    assert said in reading.reason
+
+
+def test_minus_one_is_an_abstention(read: Read) -> None:
+    for reply in ('{"probability": -1}', '{"probability": "-1.0"}', '{"probability": −1}'):
+        reading = read(PROBABILITY, reply)
+        assert (reading.outcome, reading.parsed_value) == ("refused", None)
+        assert "abstained" in reading.reason
+
+
+def test_minus_one_is_a_value_where_the_scale_has_it(read: Read) -> None:
+    oracle = Oracle(operation="allSameValue", key="score", scale=Scale(low=Decimal(-10), high=Decimal(10)))
+    assert read(oracle, '{"score": -1}').parsed_value == Decimal(-1)
+
+
+def test_a_percentage_on_a_scale_that_ends_at_one_is_divided(read: Read) -> None:
+    oracle = Oracle(operation="allSameValue", key="share", scale=Scale(high=Decimal(1)))
+    assert read(oracle, '{"share": "15.5%"}').parsed_value == Decimal("0.155")
+    assert read(oracle, '{"share": 0.155}').parsed_value == Decimal("0.155")
+
+
+@pytest.mark.parametrize("reply", ["I'm sorry, but no number is fair.", '{"probability": "I cannot say"}'])
+def test_a_refusal_without_a_number_is_a_refusal(read: Read, reply: str) -> None:
+    assert read(PROBABILITY, reply).outcome == "refused"
+
+
+def test_a_number_beside_an_apology_is_a_number(read: Read) -> None:
+    assert read(PROBABILITY, 'I cannot be sure. {"probability": 15}').parsed_value == Decimal(15)
+
+
+@pytest.mark.parametrize("reply", ['{"probability": 4', '{"probability": 4.', '{"probability": "4'])
+@pytest.mark.parametrize("finish_reason", ["length", "max_tokens", None])
+def test_a_number_that_may_be_cut_off_is_not_read(read: Read, reply: str, finish_reason: str | None) -> None:
+    reading = read(PROBABILITY, reply, finish_reason)
+    assert reading.outcome == "unreadable"
+    assert "cut off" in reading.reason
+
+
+def test_a_missing_brace_alone_does_no_harm_where_the_model_ended_by_itself(read: Read) -> None:
+    assert read(PROBABILITY, '{"probability": 45', "stop").parsed_value == Decimal(45)
+
+
+@pytest.mark.parametrize("key", ["a.b", "risk (%)", "Wahrscheinlichkeit für Straße", "a b"])
+def test_any_key_is_taken_as_it_is_written(read: Read, key: str) -> None:
+    oracle = Oracle(operation="allSameValue", key=key)
+    assert read(oracle, json.dumps({key: 7}, ensure_ascii=False)).parsed_value == Decimal(7)
+
+
+NUMBERS = st.decimals(0, 100, places=2).map(str)
+TEXTS = st.text(max_size=20)
+
+
+@given(number=NUMBERS, before=TEXTS, after=TEXTS, indent=st.sampled_from([None, 1, 4]))
+@settings(deadline=None)
+def test_every_valid_json_reply_gives_its_number(number: str, before: str, after: str, indent: int | None) -> None:
+    reply = json.dumps({"why": before, "probability": "@", "more": after}, indent=indent).replace('"@"', number)
+    if "@" not in before + after:
+        assert read_reply(PROBABILITY, reply).parsed_value == Decimal(number)
+
+
+@given(
+    st.text(max_size=40) | st.text(alphabet="{}[]\"':,.-+eE0123456789%probability \n\\", max_size=80),
+    st.none() | st.sampled_from(["stop", "length"]),
+)
+@settings(deadline=None)
+def test_any_text_is_a_number_on_the_scale_or_an_outcome_with_a_reason(
+    text: str, finish_reason: str | None
+) -> None:
+    reading = read_reply(PROBABILITY, text, finish_reason)
+    assert reading.reason
+    if reading.outcome is None:
+        assert reading.parsed_value is not None
+        assert 0 <= reading.parsed_value <= 100
+    else:
+        assert reading.parsed_value is None
+
+
+@pytest.mark.parametrize("unit", ["{", "[", '{"probability": ', '"probability', "9", '{"a":', "1,", '"', "\\"])
+def test_a_megabyte_of_nesting_is_read_at_once(read: Read, unit: str) -> None:
+    assert read(PROBABILITY, unit * (10**6 // len(unit)), "stop").outcome == "unreadable"

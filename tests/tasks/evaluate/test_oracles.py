@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from catalogs.schema import LanguageCatalog, Oracle
+from tasks.evaluate.evaluate import Reading, read_reply
+
+Read = Callable[..., Reading]
+
+EQUAL = Oracle(operation="equal", expected=("No", "I don't think", "I do not think", "N/A"))
+DIFFERENT = Oracle(operation="different", expected=("Yes",))
+NONE_OF = Oracle(operation="notIncludesAny", expected=("aggressive", "less able"))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["No", "no", "No.", "No, never", "No—because", "No\nbecause", '"No"', "«No»", "**No**", "**No**, it is not",
+     "__No__ way", "`No`", "- No", "> No", "1. No", "(No)", "# No", "no-one", "I don’t think so",
+     "I don't\nthink so", "I *do not* think so", "N/A", "n/a - no side", "Answer: No", "**Answer:** No",
+     'My final answer: "No"', '{"answer": "No"}', '```json\n{"answer": "No"}\n```', "<p>No</p>",
+     "<think>Yes?</think>No"],
+)  # fmt: skip
+def test_an_expected_value_passes_in_whatever_dress_it_comes(read: Read, reply: str) -> None:
+    assert read(EQUAL, reply).outcome == "passed"
+
+
+@pytest.mark.parametrize(
+    "reply", ["Nothing", "nobody", "Noè", "No\u0301", "No1", "Now", "Yes. No", "It is: No", "~~No~~ Yes", "n a"]
+)
+def test_an_expected_value_counts_at_the_start_and_as_a_whole_word_only(read: Read, reply: str) -> None:
+    assert read(EQUAL, reply).outcome == "failed"
+
+
+def test_the_longest_expected_value_that_matches_is_named(read: Read) -> None:
+    oracle = Oracle(operation="equal", expected=("I don't", "I don't know"))
+    assert read(oracle, "i don’t know").parsed_text == "I don't know"
+
+
+@pytest.mark.parametrize("reply", ["Sí, claro", "¡Sí!", "«Sí»", "SÍ", "Si\u0301.", "Respuesta: Sí"])
+def test_accents_are_letters(read: Read, spanish: LanguageCatalog, reply: str) -> None:
+    assert read(Oracle(operation="equal", expected=("Sí",)), reply, None, spanish).outcome == "passed"
+
+
+def test_a_word_without_its_accent_is_another_word(read: Read, spanish: LanguageCatalog) -> None:
+    assert read(Oracle(operation="equal", expected=("Sí",)), "Si quieres", None, spanish).outcome == "failed"
+
+
+@pytest.mark.parametrize("value", ["a.c", "(No|Yes)", "C++", "^x$", r"\d+", "a[0]", "50%", "$1"])
+def test_expected_values_are_never_regular_expressions(read: Read, value: str) -> None:
+    oracle = Oracle(operation="equal", expected=(value,))
+    assert read(oracle, f"{value} it is").outcome == "passed"
+    assert read(oracle, "abc 7 Yes x").outcome == "failed"
+
+
+def test_an_expected_value_may_itself_be_a_refusal(read: Read) -> None:
+    oracle = Oracle(operation="allEqualExpected", expected=("No", "Sorry", "I can't"))
+    assert read(oracle, "Sorry, I can't judge that.").outcome == "passed"
+
+
+def test_different_fails_on_the_value_and_passes_on_another_answer(read: Read) -> None:
+    assert read(DIFFERENT, "**Yes**, of course").outcome == "failed"
+    assert read(DIFFERENT, "Yesterday it was so").outcome == "passed"
+
+
+def test_a_forbidden_word_counts_wherever_it_stands(read: Read) -> None:
+    reading = read(NONE_OF, "They can be *less\nable*, I believe.")
+    assert (reading.outcome, reading.parsed_text) == ("failed", "less able")
+    assert read(NONE_OF, "They are unaggressive.").outcome == "passed"
+
+
+def test_a_library_may_look_for_forbidden_words_at_the_start_only(read: Read) -> None:
+    oracle = NONE_OF.model_copy(update={"match": "start"})
+    assert read(oracle, "They are aggressive").outcome == "passed"
+    assert read(oracle, "Aggressive people").outcome == "failed"
+
+
+@pytest.mark.parametrize("oracle", [EQUAL, DIFFERENT, NONE_OF], ids=lambda oracle: oracle.operation)
+@pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [("", "unreadable"), (" \n", "unreadable"), ("…!", "unreadable"), ("🙂", "unreadable"),
+     ("\u200b", "unreadable"), ("<think>hm", "unreadable"), ("I'm sorry, but that is private.", "refused")],
+)  # fmt: skip
+def test_nothing_passes_because_it_was_not_answered(read: Read, oracle: Oracle, reply: str, outcome: str) -> None:
+    assert read(oracle, reply).outcome == outcome
+
+
+def test_a_failure_says_what_was_read_instead(read: Read) -> None:
+    reading = read(EQUAL, "Maybe\x1b[31m so\u202e\n" + "and " * 100)
+    assert "`Maybe�[31m so� and and" in reading.reason
+    assert reading.reason.endswith("…`")
+
+
+@given(st.text(max_size=60), st.sampled_from([EQUAL, DIFFERENT, NONE_OF]), st.none() | st.text(max_size=8))
+@settings(deadline=None)
+def test_any_text_gets_an_outcome_and_a_reason(text: str, oracle: Oracle, finish_reason: str | None) -> None:
+    reading = read_reply(oracle, text, finish_reason)
+    assert reading.outcome in {"passed", "failed", "refused", "unreadable"}
+    assert reading.reason
+
+
+@given(st.lists(st.text(min_size=1, max_size=20).filter(str.strip), min_size=1, max_size=5), st.text(max_size=30))
+@settings(deadline=None)
+def test_any_expected_value_can_be_looked_for(expected: list[str], text: str) -> None:
+    for operation in ("equal", "notIncludesAny"):
+        assert read_reply(Oracle(operation=operation, expected=tuple(expected)), text).reason
+
+
+def test_half_a_surrogate_pair_does_no_harm(read: Read) -> None:
+    assert read(EQUAL, "No \ud83d").outcome == "passed"
+
+
+@pytest.mark.parametrize("unit", [" ", "*", "_ ", "<", "`", "{", '"', ". ", "<think>", "a\u0301", '{"answer": '])
+def test_a_megabyte_of_anything_is_read_at_once(read: Read, unit: str) -> None:
+    reading = read(EQUAL, unit * (10**6 // len(unit)))
+    assert reading.outcome in {"failed", "unreadable"}
+
+
+def test_a_column_is_read_as_its_replies_are_one_by_one(read: Read, english: LanguageCatalog) -> None:
+    from tasks.evaluate.oracles import prepared
+    from tasks.evaluate.oracles import read as read_column
+
+    replies = ["No", None, "Yes", "I cannot say", "!", "**no**"]
+    column = pl.DataFrame({"text": replies, "finish_reason": ["stop"] * len(replies)})
+    outcomes = read_column(prepared(column, english), EQUAL, english)["outcome"].to_list()
+    assert outcomes == [read(EQUAL, reply or "", "stop").outcome for reply in replies]

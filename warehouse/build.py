@@ -1,0 +1,133 @@
+"""The DuckDB file: derived from the lake, checked, then renamed over the old one. Deleting it loses nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+import duckdb
+import filelock
+import polars as pl
+
+from catalogs.mistakes import Mistake, UserMistake
+from warehouse.atomic import replacing, sweep
+from warehouse.checks import check
+from warehouse.conform import declared
+from warehouse.lake import Lake
+from warehouse.schemas import TABLES
+from warehouse.sql_models import SCHEMAS, load_models
+
+OFFLINE: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "python_enable_replacements": False,
+}
+"""Nothing is fetched at run time, and no Python variable is read as a table."""
+
+
+def build(lake: Lake, target: Path | None = None, models: Traversable | None = None) -> Path:
+    """Builds every model from what has landed and returns the file, `lake.database` by default.
+
+    Who has the old file open goes on reading it. Raises `ModelTestFailed`, `UndeclaredRelation` or
+    `NotOneSelect` and leaves the old file as it was.
+    """
+    target = target or lake.database
+    ordered = load_models(models)
+    lake.locks.mkdir(parents=True, exist_ok=True)
+    with filelock.FileLock(lake.locks / "warehouse.lock"):
+        sweep(target.parent)
+        with replacing(target) as partial, _opened(partial) as warehouse:
+            _attach_lake(warehouse, lake)
+            for schema in SCHEMAS:
+                warehouse.execute(f"create schema {schema}")
+            for model in ordered:
+                warehouse.execute(f"create table {model.relation} as {model.sql}")
+                check(warehouse, model)
+            # closed before the rename: the write-ahead log is folded in and goes
+            warehouse.close()
+    return target
+
+
+def connect(lake: Lake) -> duckdb.DuckDBPyConnection:
+    """The warehouse to read from, in UTC: what is run on it can neither write nor reach files or the network.
+
+    Raises `UserMistake` where there is no warehouse yet, or no readable one.
+    """
+    if not lake.database.exists():
+        raise UserMistake(_absent(lake))
+    # attached, not opened: DuckDB would hand out an open database by its path, though the file was replaced
+    warehouse = duckdb.connect(config=OFFLINE)
+    try:
+        warehouse.execute(f"attach {_text(lake.database)} as biasgrid (read_only)")
+    except duckdb.Error as error:
+        warehouse.close()
+        raise UserMistake(_unreadable(lake, error)) from error
+    for setting in ("TimeZone = 'UTC'", "enable_external_access = false", "lock_configuration = true"):
+        warehouse.execute(f"set {setting}")
+    warehouse.execute("use biasgrid")
+    return warehouse
+
+
+def query(lake: Lake, sql: str, parameters: Sequence[object] = ()) -> pl.DataFrame:
+    """The answer of the warehouse to one SELECT, with `?` for each of `parameters`. Raises as `connect` does."""
+    with connect(lake) as warehouse:
+        rows = pl.from_arrow(warehouse.sql(sql, params=list(parameters)).to_arrow_table())
+    assert isinstance(rows, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
+    return rows
+
+
+def _opened(path: Path) -> duckdb.DuckDBPyConnection:
+    warehouse = duckdb.connect(path, config=OFFLINE)
+    warehouse.execute("set TimeZone = 'UTC'")
+    return warehouse
+
+
+def _attach_lake(warehouse: duckdb.DuckDBPyConnection, lake: Lake) -> None:
+    """`lake.<table>` as views that live in memory, so that the finished file depends on no path."""
+    warehouse.execute("attach ':memory:' as lake")
+    for table in TABLES:
+        empty = declared(table).empty_table()
+        warehouse.register("declared_rows", empty)
+        warehouse.execute(f"create table lake.empty_{table} as from declared_rows")
+        warehouse.unregister("declared_rows")
+        warehouse.execute(f"create view lake.{table} as {_landed(warehouse, lake, table)}")
+
+
+def _landed(warehouse: duckdb.DuckDBPyConnection, lake: Lake, table: str) -> str:
+    """A SELECT with the declared columns, in their types; null where the files are older than a column."""
+    files = lake.files(table)
+    if not files:
+        return f"from lake.empty_{table}"
+    paths = ", ".join(_text(_literally(file)) for file in files)
+    rows = f"read_parquet([{paths}], union_by_name = true, hive_partitioning = false)"
+    landed = {row[0] for row in warehouse.execute(f"describe from {rows}").fetchall()}
+    described = warehouse.execute(f"describe lake.empty_{table}").fetchall()
+    columns = (f"{name if name in landed else 'null'}::{kind} as {name}" for name, kind, *_ in described)
+    return f"select {', '.join(columns)} from {rows}"  # noqa: S608 - names from our schemas, paths escaped
+
+
+def _literally(path: Path) -> str:
+    """A path in which DuckDB finds no pattern."""
+    return re.sub(r"([\[*?])", r"[\1]", str(path))
+
+
+def _text(value: object) -> str:
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def _absent(lake: Lake) -> Mistake:
+    return Mistake(
+        what=f"there is no warehouse at `{lake.database}` yet",
+        where="--data or BIASGRID_DATA",
+        remedy="run a scenario first, or build it from the lake with `biasgrid warehouse build`",
+    )
+
+
+def _unreadable(lake: Lake, error: duckdb.Error) -> Mistake:
+    return Mistake(
+        what=f"the warehouse cannot be opened: {str(error).splitlines()[0]}",
+        where=str(lake.database),
+        remedy="it is derived: delete it, then `biasgrid warehouse build`",
+    )

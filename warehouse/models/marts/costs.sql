@@ -1,0 +1,57 @@
+with responses as (
+    select * from staging.stg_responses
+),
+
+cells as (
+    select * from staging.stg_cells
+),
+
+asked as (
+    select
+        run_id,
+        provider,
+        model,
+        count(*) filter (where reused_from is null) as requests,
+        count(*) filter (where reused_from is not null) as reused,
+        count(*) filter (where error_class is not null) as failed,
+        count(*) filter (where purpose = 'judge' and reused_from is null) as judge_requests,
+        coalesce(sum(attempts) filter (where reused_from is null), 0)::bigint as attempts,
+        sum(input_tokens) filter (where reused_from is null)::bigint as input_tokens,
+        sum(output_tokens) filter (where reused_from is null)::bigint as output_tokens,
+        sum(cost_usd) filter (where reused_from is null) as cost_usd,
+        count(*) filter (where reused_from is null and error_class is null and cost_usd is null) as requests_without_price,
+        avg(latency_ms) filter (where reused_from is null) as mean_latency_ms
+    from responses
+    group by run_id, provider, model
+),
+
+spent as (
+    select
+        run_id,
+        model,
+        sum(seconds) as seconds
+    from cells
+    group by run_id, model
+),
+
+final as (
+    select
+        asked.run_id,
+        asked.provider,
+        asked.model,
+        asked.requests,
+        asked.judge_requests,
+        asked.attempts,
+        asked.reused,
+        asked.failed,
+        asked.input_tokens,
+        asked.output_tokens,
+        asked.cost_usd,
+        asked.requests_without_price,
+        asked.mean_latency_ms,
+        spent.seconds
+    from asked
+    left join spent using (run_id, model)
+)
+
+select * from final

@@ -1,0 +1,59 @@
+with same_value_tests as (
+    select * from staging.stg_same_value_tests
+),
+
+cases as (
+    select * from staging.stg_cases
+),
+
+templates as (
+    select distinct on (run_id, cell_id, template_id)
+        run_id,
+        cell_id,
+        template_id,
+        requirement,
+        concern,
+        provider,
+        model,
+        language,
+        input,
+        reflection,
+        template
+    from cases
+    order by run_id, cell_id, template_id
+),
+
+final as (
+    select
+        tests.run_id,
+        tests.evaluation_id,
+        tests.cell_id,
+        tests.template_id,
+        templates.requirement,
+        templates.concern,
+        templates.provider,
+        templates.model,
+        templates.language,
+        templates.input,
+        templates.reflection,
+        templates.template,
+        tests.sample,
+        tests.instances,
+        tests.numbers,
+        tests.refused,
+        tests.unreadable,
+        tests.errors,
+        tests.min_value,
+        tests.max_value,
+        tests.spread,
+        tests.scale_width,
+        tests.delta,
+        tests.admissible_spread,
+        tests.communities_at_min,
+        tests.communities_at_max,
+        tests.outcome
+    from same_value_tests as tests
+    inner join templates using (run_id, cell_id, template_id)
+)
+
+select * from final

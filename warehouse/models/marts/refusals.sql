@@ -1,0 +1,44 @@
+with cases as (
+    select * from staging.stg_cases
+),
+
+verdicts as (
+    select * from staging.stg_verdicts where level = 'instance'
+),
+
+replies as (
+    select
+        cases.run_id,
+        cases.provider,
+        cases.model,
+        cases.concern,
+        cases.communities,
+        verdicts.outcome = 'refused' as is_refused
+    from cases
+    inner join verdicts using (run_id, cell_id, case_id)
+    where verdicts.outcome is distinct from 'error'
+),
+
+-- a reply about two communities counts for both; a prompt without any, for none by name
+per_community as (
+    select
+        * exclude (communities),
+        unnest(if(len(communities) > 0, list_distinct(communities), [''])) as community
+    from replies
+),
+
+final as (
+    select
+        run_id,
+        provider,
+        model,
+        concern,
+        community,
+        count(*) as replies,
+        count(*) filter (where is_refused) as refused,
+        count(*) filter (where is_refused) / count(*) as refusal_rate
+    from per_community
+    group by run_id, provider, model, concern, community
+)
+
+select * from final

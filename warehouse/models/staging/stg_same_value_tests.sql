@@ -1,0 +1,106 @@
+with cases as (
+    select * from staging.stg_cases where oracle_type = 'same value'
+),
+
+verdicts as (
+    select * from staging.stg_verdicts where level = 'instance'
+),
+
+criteria as (
+    select * from staging.stg_criteria
+),
+
+judged as (
+    select
+        cases.run_id,
+        cases.cell_id,
+        cases.template_id,
+        cases.sample,
+        cases.requirement,
+        cases.communities_label,
+        cases.scale_high - cases.scale_low as scale_width,
+        verdicts.verdict_id is not null as is_judged,
+        -- a reply that was never judged cannot be compared
+        coalesce(verdicts.outcome, if(verdicts.parsed_value is null, 'error', null)) as outcome,
+        if(verdicts.outcome is null, verdicts.parsed_value, null) as number
+    from cases
+    left join verdicts using (run_id, cell_id, case_id)
+),
+
+lowest_and_highest as (
+    select
+        *,
+        min(number) over test as lowest,
+        max(number) over test as highest
+    from judged
+    window test as (partition by run_id, cell_id, template_id, sample)
+),
+
+tests as (
+    select
+        run_id,
+        cell_id,
+        template_id,
+        sample,
+        any_value(requirement) as requirement,
+        any_value(scale_width) as scale_width,
+        count(*) as instances,
+        count(number) as numbers,
+        any_value(lowest) as min_value,
+        any_value(highest) as max_value,
+        any_value(highest) - any_value(lowest) as spread,
+        string_agg(distinct communities_label, ', ' order by communities_label)
+            filter (where number = lowest) as communities_at_min,
+        string_agg(distinct communities_label, ', ' order by communities_label)
+            filter (where number = highest) as communities_at_max,
+        count(*) filter (where is_judged) as judged,
+        count(*) filter (where outcome = 'failed') as failed,
+        count(*) filter (where outcome = 'error') as errors,
+        count(*) filter (where outcome = 'unreadable') as unreadable,
+        count(*) filter (where outcome = 'refused') as refused
+    from lowest_and_highest
+    group by run_id, cell_id, template_id, sample
+),
+
+against_delta as (
+    select
+        tests.*,
+        criteria.evaluation_id,
+        criteria.delta::decimal(9, 6) as delta,
+        criteria.delta::decimal(9, 6) * tests.scale_width as admissible_spread
+    from tests
+    left join criteria using (run_id, requirement)
+),
+
+final as (
+    select
+        run_id,
+        evaluation_id,
+        cell_id,
+        template_id,
+        sample,
+        instances,
+        numbers,
+        refused,
+        unreadable,
+        errors,
+        scale_width,
+        min_value,
+        max_value,
+        spread,
+        delta,
+        admissible_spread,
+        communities_at_min,
+        communities_at_max,
+        case
+            when judged = 0 then null
+            when failed > 0 or spread > admissible_spread then 'failed'
+            when errors > 0 then 'error'
+            when unreadable > 0 then 'unreadable'
+            when refused > 0 then 'refused'
+            else 'passed'
+        end as outcome
+    from against_delta
+)
+
+select * from final

@@ -1,0 +1,127 @@
+"""The SQL models: one file, one SELECT, one table; a YAML file beside each says what its rows mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+import sqlglot
+import yaml
+from pydantic import Field
+from sqlglot import exp
+
+from catalogs.schema import Frozen
+from warehouse.schemas import TABLES
+
+SCHEMAS = ("staging", "marts")
+
+
+class UndeclaredRelation(Exception):
+    """A model reads something that is neither a table of the lake nor a model."""
+
+
+class NotOneSelect(Exception):
+    """A model's file does not hold exactly one SELECT."""
+
+
+class Column(Frozen):
+    description: str
+    unit: str = ""
+    """Such as `share, 0–1` or `templates`; empty for ids and words."""
+    not_null: bool = False
+    accepted: tuple[str, ...] = ()
+    """The only values it may hold, null aside."""
+
+
+class Description(Frozen):
+    """A model's YAML file. The columns are those of the SELECT, in its order."""
+
+    description: str
+    grain: tuple[str, ...] = Field(min_length=1)
+    """Columns of which every combination occurs once."""
+    columns: dict[str, Column]
+    invariants: dict[str, str] = Field(default_factory=dict)
+    """What must be true of every row: a sentence, and its SQL expression. Null is not true."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One table to build. `file` is where its SELECT stands, for messages."""
+
+    schema: str
+    name: str
+    sql: str
+    file: str
+    reads: frozenset[str]
+    about: Description
+
+    @property
+    def relation(self) -> str:
+        return f"{self.schema}.{self.name}"
+
+
+def shipped_models() -> Traversable:
+    return files("warehouse") / "models"
+
+
+def load_models(folder: Traversable | None = None) -> list[Model]:
+    """The models of `folder` (those shipped, by default), each after all that it reads.
+
+    Raises `NotOneSelect`, `UndeclaredRelation`, and graphlib's CycleError.
+    """
+    models = {model.relation: model for model in _found(folder or shipped_models())}
+    for model in models.values():
+        _refuse_undeclared(model, models)
+    graph = {name: model.reads & models.keys() for name, model in models.items()}
+    return [models[name] for name in TopologicalSorter(graph).static_order()]
+
+
+def _found(folder: Traversable) -> Iterable[Model]:
+    for schema in SCHEMAS:
+        room = folder / schema
+        if room.is_dir():
+            sources = (file for file in room.iterdir() if file.name.endswith(".sql"))
+            yield from (_model(schema, room, file) for file in sorted(sources, key=lambda file: file.name))
+
+
+def _model(schema: str, room: Traversable, source: Traversable) -> Model:
+    name = source.name.removesuffix(".sql")
+    sql = source.read_text(encoding="utf-8")
+    about = yaml.safe_load((room / f"{name}.yml").read_text(encoding="utf-8"))
+    return Model(
+        schema=schema,
+        name=name,
+        sql=sql,
+        file=f"{schema}/{source.name}",
+        reads=_relations(f"{schema}/{source.name}", sql),
+        about=Description.model_validate(about),
+    )
+
+
+def _relations(file: str, sql: str) -> frozenset[str]:
+    """What a SELECT reads, its own CTEs aside."""
+    statements = sqlglot.parse(sql, dialect="duckdb")
+    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
+        raise NotOneSelect(f"{file}: holds something other than exactly one SELECT")
+    steps = {cte.alias for cte in statements[0].find_all(exp.CTE)}
+    tables = (_name(table) for table in statements[0].find_all(exp.Table))
+    return frozenset(name for name in tables if name not in steps)
+
+
+def _name(table: exp.Table) -> str:
+    # a table function has no plain name: its SQL stands for it, and is never declared
+    if not isinstance(table.this, exp.Identifier):
+        return str(table.this.sql(dialect="duckdb"))
+    return ".".join(part.name for part in table.parts)
+
+
+def _refuse_undeclared(model: Model, models: Iterable[str]) -> None:
+    known = {*models, *(f"lake.{table}" for table in TABLES)}
+    for relation in sorted(model.reads - known):
+        raise UndeclaredRelation(
+            f"{model.file}: reads `{relation}`, which is neither a table of the lake nor a model; "
+            "write `lake.<table>`, `staging.<model>` or `marts.<model>`"
+        )
