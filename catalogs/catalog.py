@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import resources
 from pathlib import Path
-from typing import TypeVar
 
-from catalogs.documents import Document, parse_document, read_text, validated
-from catalogs.libraries import read_library, read_templates
+from catalogs.documents import Document
+from catalogs.libraries import read_library
 from catalogs.mistakes import Mistake, UserMistake, nearest
+from catalogs.reader import Reader
 from catalogs.schema import (
     CommunitySet,
     Concern,
-    Frozen,
     LanguageCatalog,
     ModelEntry,
     ModelsFile,
@@ -29,7 +26,6 @@ from catalogs.schema import (
 )
 
 OVERLAY = "BIASGRID_CATALOG"
-Entry = TypeVar("Entry", bound=Frozen)
 
 
 @dataclass(frozen=True)
@@ -68,7 +64,8 @@ class Catalog:
         """The id of a concern by id, name or alias, without regard to case. Raises UserMistake."""
         found = self.concern_names.get(name.strip().lower())
         if found is None:
-            raise UserMistake(Mistake(f"concern `{name}` is unknown", remedy=nearest(name, self.concern_names)))
+            remedy = nearest(name, self.concern_names, self.concern_names)
+            raise UserMistake(Mistake(f"concern `{name}` is unknown", remedy=remedy))
         return found
 
     def target(self, model: str) -> Target:
@@ -110,102 +107,58 @@ def _how_to_add(model: str) -> str:
     return f"name it under `models:` as `{model}` in models.yaml of a directory that {OVERLAY} names"
 
 
+@dataclass(frozen=True)
+class Reading:
+    """What could be read of a catalog, every mistake in the rest, and the file of each entry."""
+
+    catalog: Catalog
+    mistakes: tuple[Mistake, ...]
+    documents: Mapping[tuple[str, str], Document]
+    """By folder and id; those of models and providers by `models` and name."""
+    stray: tuple[Mistake, ...] = ()
+    """Folders of the overlay that nothing reads."""
+
+
 def load_catalog(
     library: str | Path = "shipped", overlay: Path | None = None, language: str | None = None
 ) -> Catalog:
     """Read and check every file. `library` is `shipped` or a path of templates in our format or LangBiTe's;
     `language` is what a file is in whose name does not say. Raises UserMistake with all mistakes found."""
+    reading = read_catalog(library, overlay, language)
+    if reading.mistakes:
+        raise UserMistake(reading.mistakes)
+    return reading.catalog
+
+
+def read_catalog(
+    library: str | Path = "shipped", overlay: Path | None = None, language: str | None = None
+) -> Reading:
+    """As `load_catalog`, but what can be read is read whatever is wrong elsewhere. Raises UserMistake where the
+    library or the overlay does not exist."""
     named = overlay or (Path(os.environ[OVERLAY]) if os.environ.get(OVERLAY) else None)
     if named is not None and not named.is_dir():
         raise UserMistake(Mistake(f"`{named}` is no directory", OVERLAY, "name a directory, or unset it"))
-    return _load(str(library), named, language)
-
-
-def _load(library: str, overlay: Path | None, language: str | None) -> Catalog:
-    reader = _Reader(overlay)
+    reader = Reader(named)
     concerns = reader.entries("concerns", Concern)
-    communities = reader.entries("communities", CommunitySet)
-    languages = reader.entries("languages", LanguageCatalog)
-    requirements = reader.entries("requirements", RequirementFile)
-    respondents = reader.entries("respondents", Respondent)
-    models = reader.models()
-    if library == "shipped":
-        templates = reader.templates()
-        hashes: dict[str, str] = {}
-    else:
-        aliases = {n.lower(): c.id for c in concerns.values() for n in (c.id, c.name, *c.aliases)}
-        templates, hashes, mistakes = read_library(Path(library), aliases, language)
-        reader.mistakes.extend(mistakes)
-    if reader.mistakes:
-        raise UserMistake(reader.mistakes)
-    return Catalog(
-        concerns,
-        communities,
-        languages,
-        requirements,
-        respondents,
-        models,
-        templates,
-        reader.hashes | hashes,
-        library if library == "shipped" else str(Path(library).resolve()),
+    templates, hashes, mistakes = _templates(str(library), reader, concerns, language)
+    catalog = Catalog(
+        concerns=concerns,
+        communities=reader.entries("communities", CommunitySet),
+        languages=reader.entries("languages", LanguageCatalog),
+        requirements=reader.entries("requirements", RequirementFile),
+        respondents=reader.entries("respondents", Respondent),
+        models=reader.models(),
+        templates=templates,
+        hashes=reader.hashes | hashes,
+        library="shipped" if library == "shipped" else str(Path(library).resolve()),
     )
+    return Reading(catalog, (*reader.mistakes, *mistakes), reader.documents, tuple(reader.stray_folders()))
 
 
-class _Reader:
-    """Reads the shipped files, then the overlay's, and collects every mistake on the way."""
-
-    def __init__(self, overlay: Path | None) -> None:
-        shipped = Path(str(resources.files("catalogs")))
-        self.roots = [(shipped, "catalogs/")] + ([(overlay, f"{overlay}/")] if overlay else [])
-        self.hashes: dict[str, str] = {}
-        self.mistakes: list[Mistake] = []
-
-    def documents(self, folder: str) -> Iterator[Document]:
-        for root, label in self.roots:
-            for path in sorted((root / folder).rglob("*.yaml")) if (root / folder).is_dir() else ():
-                yield from self._document(path, label + path.relative_to(root).as_posix())
-
-    def _document(self, path: Path, name: str) -> Iterator[Document]:
-        try:
-            text = read_text(path)
-            self.hashes[name] = hashlib.sha256(text.encode()).hexdigest()
-            yield parse_document(text, name)
-        except UserMistake as found:
-            self.mistakes.extend(found.mistakes)
-
-    def entries(self, folder: str, kind: type[Entry]) -> dict[str, Entry]:
-        """The entries of a folder by id; an overlay's replaces the shipped one of the same id."""
-        found: dict[str, Entry] = {}
-        for document in self.documents(folder):
-            try:
-                entry = validated(kind, document)
-                found[str(entry.id)] = entry  # type: ignore[attr-defined]
-            except UserMistake as wrong:
-                self.mistakes.extend(wrong.mistakes)
-        return found
-
-    def models(self) -> ModelsFile:
-        merged = ModelsFile()
-        for root, label in self.roots:
-            if not (root / "models.yaml").is_file():
-                continue
-            for document in self._document(root / "models.yaml", f"{label}models.yaml"):
-                try:
-                    read = validated(ModelsFile, document)
-                    merged = ModelsFile(
-                        providers=merged.providers | read.providers, models=merged.models | read.models
-                    )
-                except UserMistake as wrong:
-                    self.mistakes.extend(wrong.mistakes)
-        return merged
-
-    def templates(self) -> tuple[Template, ...]:
-        found: dict[tuple[str, str], Template] = {}
-        for document in self.documents("templates"):
-            try:
-                read = read_templates(document)
-            except UserMistake as wrong:
-                self.mistakes.extend(wrong.mistakes)
-                continue
-            found |= {(template.language, template.id): template for template in read}
-        return tuple(found.values())
+def _templates(
+    library: str, reader: Reader, concerns: Mapping[str, Concern], language: str | None
+) -> tuple[tuple[Template, ...], dict[str, str], list[Mistake]]:
+    if library == "shipped":
+        return reader.templates(), {}, []
+    names = {name.lower(): c.id for c in concerns.values() for name in (c.id, c.name, *c.aliases)}
+    return read_library(Path(library), names, language)

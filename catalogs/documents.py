@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from catalogs.explanations import Location, called, explain, remedy
 from catalogs.mistakes import Mistake, UserMistake, place
 
-Location = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -25,6 +25,8 @@ class _Loader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):  
     """YAML 1.2's core types: `No` is a word here, not false, and `12:30` is no number."""
 
 
+# PyYAML reads `010` as eight, and stumbles over `09`
+_Loader.add_constructor("tag:yaml.org,2002:int", lambda _, node: int(node.value))
 _Loader.yaml_implicit_resolvers = {}
 for _tag, _pattern, _first in [
     ("bool", r"^(?:true|false|True|False)$", "tfTF"),
@@ -42,7 +44,11 @@ class Document:
     name: str
     text: str
     value: Any
-    lines: dict[Location, int]
+    lines: Mapping[Location, int]
+    names: Mapping[Location, str] = field(default_factory=dict)
+    """What the file calls a value that was moved to another place."""
+    given: Mapping[Location, str] = field(default_factory=dict)
+    """Values that do not stand in the file, and where they were given instead, such as `--model`."""
 
     def line(self, location: Location) -> int | None:
         """The line of a value, or of the nearest thing that holds it; parts that no path has are skipped."""
@@ -53,6 +59,10 @@ class Document:
         return self.lines.get(known)
 
     def place(self, *location: str | int) -> str:
+        """`file:line` of a value, or where it was given instead."""
+        for end in range(len(location), 0, -1):
+            if location[:end] in self.given:
+                return self.given[location[:end]]
         return place(self.name, self.line(location))
 
 
@@ -76,37 +86,33 @@ def read_text(path: Path) -> str:
 
 
 def parse_document(text: str, name: str, *, is_json: bool = False) -> Document:
+    """A document from its text; `name` is what messages call it. Raises UserMistake where it cannot be parsed or
+    a key stands twice."""
     value = _from_json(text, name) if is_json else _from_yaml(text, name)
-    return Document(name, text, value, _lines(text, is_json))
+    node = _nodes(text, is_json)
+    try:
+        lines = dict(_walk(node, ()))
+    except RecursionError as error:
+        raise UserMistake(Mistake("holds an anchor within itself", name, "write the value out")) from error
+    twice = [_twice(key, place(name, line)) for key, line in _repeated_keys(node)]
+    if twice:
+        raise UserMistake(dict.fromkeys(twice))
+    return Document(name, text, value, lines)
 
 
 def _from_json(text: str, name: str) -> Any:
-    twice: list[Mistake] = []
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        keys = [key for key, _ in pairs]
-        twice.extend(_twice(key, name) for key in dict.fromkeys(keys) if keys.count(key) > 1)
-        return dict(pairs)
-
     try:
-        value = json.loads(text, object_pairs_hook=once)
+        return json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         reason = getattr(error, "msg", "nested too deeply")
         raise UserMistake(
             Mistake(f"is not valid JSON: {reason}{_excerpt(text, line)}", place(name, line), "mend the JSON there")
         ) from error
-    if twice:
-        raise UserMistake(twice)
-    return value
 
 
 def _from_yaml(text: str, name: str) -> Any:
     try:
-        node = yaml.compose(text, Loader=_Loader)
-        twice = [_twice(key, place(name, line)) for key, line in _repeated_keys(node)]
-        if twice:
-            raise UserMistake(twice)
         return yaml.load(text, Loader=_Loader)  # noqa: S506 - a subclass of the safe loader
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
@@ -126,13 +132,15 @@ def _excerpt(text: str, line: int | None) -> str:
     return f": `{lines[line - 1].strip()[:80]}`" if line and line <= len(lines) else ""
 
 
-def _lines(text: str, is_json: bool) -> dict[Location, int]:
+def _nodes(text: str, is_json: bool) -> yaml.Node | None:
+    """The tree of a document that is known to parse; None where YAML cannot read what JSON can."""
+    if is_json:
+        # between tokens JSON allows tabs, which YAML does not; nor does YAML know pairs of surrogates
+        text = re.sub(r"\t|\\u[dD][89a-fA-F][0-9a-fA-F]{2}", " ", text)
     try:
-        # JSON allows tabs between tokens, which YAML does not; inside its strings a raw tab cannot stand
-        node = yaml.compose(text.replace("\t", " ") if is_json else text, Loader=_Loader)
+        return yaml.compose(text, Loader=_Loader)
     except yaml.YAMLError:
-        return {}
-    return dict(_walk(node, ()))
+        return None
 
 
 def _walk(node: yaml.Node | None, at: Location) -> Iterator[tuple[Location, int]]:
@@ -154,8 +162,8 @@ def _repeated_keys(node: yaml.Node | None) -> Iterator[tuple[str, int]]:
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, child in node.value:
-            if key.value in seen:
-                yield key.value, key.start_mark.line + 1
+            if str(key.value) in seen:
+                yield str(key.value), key.start_mark.line + 1
             seen.add(str(key.value))
             yield from _repeated_keys(child)
     elif isinstance(node, yaml.SequenceNode):
@@ -168,37 +176,23 @@ def validated(model: type[Model], document: Document, value: Any = None, at: Loc
     try:
         return model.model_validate(document.value if value is None else value)
     except ValidationError as error:
-        raise UserMistake(_mistakes(error, document, at)) from error
+        raise UserMistake(_mistakes(error, model, document, at)) from error
 
 
-def _mistakes(error: ValidationError, document: Document, at: Location) -> list[Mistake]:
-    found: dict[tuple[str, str], Mistake] = {}
-    for problem in error.errors():
-        if problem["loc"][-1:] == ("str",) and isinstance(problem["input"], (dict, list)):
+def _mistakes(
+    error: ValidationError, model: type[BaseModel], document: Document, at: Location
+) -> Iterator[Mistake]:
+    problems = error.errors()
+    branches = {problem["loc"][:-1] for problem in problems if _is_branch(problem["loc"][-1:])}
+    for problem in problems:
+        if problem["loc"][-1:] == ("str",) and (
+            isinstance(problem["input"], dict | list) or problem["loc"][:-1] in branches
+        ):
             continue  # the other branch of a union says what is wrong
         location = (*at, *problem["loc"])
-        path = ".".join(str(part) for part in problem["loc"] if not str(part).startswith(("dict[", "tuple[")))
-        mistake = Mistake(_explain(problem, path), document.place(*location), _remedy(problem))
-        found[(mistake.where, mistake.what)] = mistake
-    return list(found.values())
+        name = called(location, document.value, document.names)
+        yield Mistake(explain(problem, name), document.place(*location), remedy(problem, model))
 
 
-def _explain(problem: Any, path: str) -> str:
-    kind, name = problem["type"], f"`{path}`" if path else "the file"
-    if kind == "missing":
-        return f"{name} is missing"
-    if kind == "extra_forbidden":
-        return f"{name} is not a known key"
-    reason = str(problem["msg"]).removeprefix("Value error, ")
-    if isinstance(problem["input"], (dict, list)):
-        return f"{name}: {reason}"
-    return f"{name} is `{str(problem['input'])[:120]}`: {reason}"
-
-
-def _remedy(problem: Any) -> str:
-    kind = problem["type"]
-    if kind == "missing":
-        return "add it"
-    if kind == "extra_forbidden":
-        return "check its spelling and its place, or remove it"
-    return "correct the value"
+def _is_branch(last: Location) -> bool:
+    return bool(last) and str(last[0]).startswith(("dict[", "tuple["))

@@ -10,14 +10,15 @@ import difflib
 import io
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from catalogs.documents import Document
+from catalogs.explanations import Location, explain, remedy
 from catalogs.mistakes import Mistake, UserMistake, nearest, place
 from catalogs.schema import Oracle, Template
 
@@ -40,47 +41,71 @@ QUOTED = re.compile(r'"([^"]{1,60})"')
 
 def read_table(
     text: str, path: Path, concerns: Mapping[str, str], language: str | None = None
-) -> tuple[Template, ...]:
-    """The templates of one library file. Raises UserMistake with every mistake and its line."""
+) -> tuple[tuple[Template, ...], list[Mistake]]:
+    """The templates of one library file that can be read, and every mistake in it with its line."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter="\t")
     header = [name.strip() for name in next(rows, [])]
     missing = [column for column in COLUMNS if column not in header]
     if missing:
-        raise UserMistake(
-            Mistake(
-                f"has no column `{'`, `'.join(missing)}`",
-                place(path, 1),
-                f"a library is tab-separated with the columns {', '.join(COLUMNS)}",
-            )
-        )
-    spoken = _language(path, language)
-    templates: list[Template] = []
+        return (), [_no_table(path, missing)]
+    source = _Source(path, _language(path, language), concerns)
+    templates: dict[str, Template] = {}
     mistakes: list[Mistake] = []
-    seen: dict[str, int] = {}
-    for row in rows:
-        if not any(value.strip() for value in row):
-            continue
-        where = place(path, rows.line_num)
+    for line, row in _rows(rows, path, mistakes):
         try:
-            template = _template(
-                dict(zip(header, row, strict=False)), spoken, concerns, path, rows.line_num, len(row)
-            )
+            template = _template(_cells(header, row), source, line)
         except UserMistake as wrong:
-            mistakes.extend(Mistake(m.what, where, m.remedy) for m in wrong.mistakes)
+            mistakes.extend(Mistake(m.what, place(path, line), m.remedy) for m in wrong.mistakes)
             continue
-        if template.id in seen:
-            mistakes.append(
-                Mistake(
-                    f"prompt_id `{template.id}` stands on line {seen[template.id]} too",
-                    where,
-                    "give it its own",
-                )
-            )
-        seen[template.id] = rows.line_num
-        templates.append(template)
-    if mistakes:
-        raise UserMistake(mistakes)
-    return tuple(templates)
+        if template.id in templates:
+            mistakes.append(_numbered_twice(templates[template.id], path, line))
+        templates.setdefault(template.id, template)
+    return tuple(templates.values()), mistakes
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What the rows of a table share."""
+
+    path: Path
+    language: str
+    concerns: Mapping[str, str]
+
+
+def _no_table(path: Path, missing: list[str]) -> Mistake:
+    return Mistake(
+        f"has no column `{'`, `'.join(missing)}`",
+        place(path, 1),
+        f"a library is tab-separated with the columns {', '.join(COLUMNS)}",
+    )
+
+
+def _numbered_twice(first: Template, path: Path, line: int) -> Mistake:
+    return Mistake(f"prompt_id `{first.id}` stands on line {first.line} too", place(path, line), "give it its own")
+
+
+def _rows(rows: Any, path: Path, mistakes: list[Mistake]) -> Iterator[tuple[int, list[str]]]:
+    """Every row that is not blank, with the line it begins on."""
+    while True:
+        line = rows.line_num + 1
+        try:
+            row = next(rows, None)
+        except csv.Error as error:
+            mistakes.append(Mistake(f"cannot be read: {error}", place(path, line), "mend the quotes of this row"))
+            return
+        if row is None:
+            return
+        if any(value.strip() for value in row):
+            yield line, row
+
+
+def _cells(header: list[str], row: list[str]) -> dict[str, str]:
+    cells = dict(zip(header, row, strict=False))
+    if not set(COLUMNS) <= cells.keys():
+        raise UserMistake(
+            Mistake(f"has {len(row)} columns, not {len(header)}", remedy="separate all columns with tabs")
+        )
+    return cells
 
 
 def _language(path: Path, language: str | None) -> str:
@@ -94,20 +119,14 @@ def _language(path: Path, language: str | None) -> str:
     )
 
 
-def _template(
-    row: dict[str, str], language: str, concerns: Mapping[str, str], path: Path, line: int, width: int
-) -> Template:
-    if width < len(COLUMNS):
-        raise UserMistake(
-            Mistake(f"has {width} columns, not {len(COLUMNS)}", remedy="separate all columns with tabs")
-        )
+def _template(row: dict[str, str], source: _Source, line: int) -> Template:
     concern = row["concern"].strip().lower()
     oracle = _oracle(row)
     try:
         return Template(
             id=row["prompt_id"].strip().lower(),
-            language=language,
-            concern=concerns.get(concern, concern),
+            language=source.language,
+            concern=source.concerns.get(concern, concern),
             input=row["input_type"].strip().lower(),
             reflection=row["reflection_type"].strip().lower(),
             prefix=row["task_prefix"].strip(),
@@ -116,7 +135,8 @@ def _template(
             answers=tuple(QUOTED.findall(row["output_formatting"])) if oracle.type == "expected value" else (),
             oracle=oracle,
             source=(row.get("source") or "").strip(),
-            library=str(path),
+            library=str(source.path),
+            file=str(source.path),
             line=line,
         )
     except ValidationError as error:
@@ -127,12 +147,10 @@ _COLUMN_OF = {"id": "prompt_id", "input": "input_type", "reflection": "reflectio
 
 
 def _row_mistakes(error: ValidationError) -> list[Mistake]:
+    problems = [(problem, str(problem["loc"][0])) for problem in error.errors()]
     return [
-        Mistake(
-            f"`{_COLUMN_OF.get(str(problem['loc'][0]), problem['loc'][0])}` is `{problem['input']}`: {problem['msg']}",
-            remedy="correct the value",
-        )
-        for problem in error.errors()
+        Mistake(explain(problem, f"`{_COLUMN_OF.get(field, field)}`"), remedy=remedy(problem, Template))
+        for problem, field in problems
     ]
 
 
@@ -221,10 +239,14 @@ def scenario(document: Document, judge: str | None) -> tuple[Document, tuple[str
             unknown[key] = value[key]  # a misspelt key: the schema says so
         else:
             ignored.append(f"`{key}` is no key of LangBiTe's scenarios and is ignored")
-    moved = {("scenario", ours): (theirs,) for theirs, ours in (*SETTINGS.items(), (models, "models"))}
-    lines = document.lines | {ours: line for ours, theirs in moved.items() if (line := document.lines.get(theirs))}
+    names: dict[Location, str] = {("scenario", ours): theirs for theirs, ours in SETTINGS.items()}
+    names["scenario", "models"] = models
+    lines = {ours: document.lines[theirs,] for ours, theirs in names.items() if (theirs,) in document.lines}
     told = {"scenario": settings, "requirements": requirements, **unknown}
-    return replace(document, value=told, lines=lines), (*notices, *sorted(ignored))
+    return (
+        replace(document, value=told, lines={**document.lines, **lines}, names=names),
+        (*notices, *sorted(ignored)),
+    )
 
 
 def _requirement(value: Any) -> Any:

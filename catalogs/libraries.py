@@ -8,11 +8,13 @@ from pathlib import Path
 
 from catalogs import langbite
 from catalogs.documents import Document, parse_document, read_text, validated
+from catalogs.explanations import Location
 from catalogs.mistakes import Mistake, UserMistake
-from catalogs.schema import Template, TemplateFile
+from catalogs.schema import Template, TemplateEntry, TemplateFile
 
 YAML_SUFFIXES = (".yaml", ".yml")
-TABLE_SUFFIXES = (".csv", ".tsv", ".txt")
+TABLE_SUFFIXES = (".csv", ".tsv")
+"""Tables in a directory, where a text file may be anything; named itself, a file is a table."""
 
 
 def read_library(
@@ -31,11 +33,13 @@ def read_library(
             text = read_text(file)
             hashes[str(file)] = hashlib.sha256(text.encode()).hexdigest()
             if file.suffix in YAML_SUFFIXES:
-                templates.extend(read_templates(parse_document(text, str(file)), library=str(file)))
+                found, wrong = read_templates(parse_document(text, str(file)), library=str(file))
             else:
-                templates.extend(langbite.read_table(text, file, concerns, language))
-        except UserMistake as wrong:
-            mistakes.extend(wrong.mistakes)
+                found, wrong = langbite.read_table(text, file, concerns, language)
+            templates.extend(found)
+            mistakes.extend(wrong)
+        except UserMistake as unread:
+            mistakes.extend(unread.mistakes)
     return tuple(templates), hashes, mistakes
 
 
@@ -60,40 +64,35 @@ def _files(path: Path) -> list[Path]:
     return found
 
 
-def read_templates(document: Document, library: str = "shipped") -> tuple[Template, ...]:
-    """The templates of one YAML file. Raises UserMistake with all its mistakes."""
-    file = validated(TemplateFile, document)
-    templates: list[Template] = []
+def read_templates(document: Document, library: str = "shipped") -> tuple[tuple[Template, ...], list[Mistake]]:
+    """The templates of one YAML file that can be read, and every mistake in it."""
+    try:
+        file = validated(TemplateFile, document)
+    except UserMistake as wrong:
+        return (), list(wrong.mistakes)
+    templates: dict[str, Template] = {}
     mistakes: list[Mistake] = []
-    seen: dict[str, int | None] = {}
     for index, entry in enumerate(file.templates):
         at = ("templates", index)
         try:
-            template = validated(
-                Template,
-                document,
-                {
-                    "language": file.language,
-                    "concern": file.concern,
-                    **entry,
-                    "library": library,
-                    "line": document.line(at),
-                },
-                at,
-            )
+            read = validated(TemplateEntry, document, entry, at)
         except UserMistake as wrong:
             mistakes.extend(wrong.mistakes)
             continue
-        if template.id in seen:
-            mistakes.append(
-                Mistake(
-                    f"template `{template.id}` stands on line {seen[template.id]} too",
-                    document.place(*at),
-                    "give each its own id",
-                )
-            )
-        seen[template.id] = template.line
-        templates.append(template)
-    if mistakes:
-        raise UserMistake(mistakes)
-    return tuple(templates)
+        if read.id in templates:
+            what = f"template `{read.id}` stands on line {templates[read.id].line} too"
+            mistakes.append(Mistake(what, document.place(*at), "give each its own id"))
+        template = _placed(read, file, library, document, at)
+        templates.setdefault(read.id, template)
+    return tuple(templates.values()), mistakes
+
+
+def _placed(entry: TemplateEntry, file: TemplateFile, library: str, document: Document, at: Location) -> Template:
+    return Template(
+        **dict(entry),
+        language=file.language,
+        concern=file.concern,
+        library=library,
+        file=document.name,
+        line=document.line(at),
+    )

@@ -6,7 +6,7 @@ UserMistake          one or several `Mistake`s, all of a file's at once
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,10 +45,18 @@ def place(path: Path | str, line: int | None = None) -> str:
     return f"{path}:{line}" if line else str(path)
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """A remedy that offers the known names closest to `word`, or lists them all when there are few."""
-    names = sorted(set(known))
-    close = difflib.get_close_matches(word.lower(), names, n=3, cutoff=0.6)
+def nearest(word: str, known: Iterable[str], meaning: Mapping[str, str] | None = None) -> str:
+    """A remedy that offers the known names closest to `word`, whatever their case, or lists them all when there
+    are few. `meaning` gives what to offer in place of a name, such as the id of an alias."""
+    names = sorted({(meaning or {}).get(name, name) for name in known})
+    close = close_names(word, known, meaning)
     if close:
         return "did you mean " + " or ".join(f"`{name}`" for name in close) + "?"
     return "known: " + ", ".join(f"`{name}`" for name in names) if 0 < len(names) <= 24 else ""
+
+
+def close_names(word: str, known: Iterable[str], meaning: Mapping[str, str] | None = None) -> list[str]:
+    """The known names closest to `word`, at most three, closest first."""
+    spelled = {name.lower(): (meaning or {}).get(name, name) for name in sorted(known)}
+    close = difflib.get_close_matches(word.lower(), spelled, n=3, cutoff=0.6)
+    return list(dict.fromkeys(spelled[name] for name in close))

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from catalogs import langbite
-from catalogs.catalog import Catalog, load_catalog
+from catalogs.catalog import Catalog, load_catalog, read_catalog
 from catalogs.documents import Document, parse_document, read_document, validated
 from catalogs.mistakes import Mistake, UserMistake, nearest
 from catalogs.schema import Requirement, Scenario, Target
 
 JUDGE = "BIASGRID_JUDGE"
+OPTIONS = {"models": "--model"}
+"""The options that are not called as the settings they replace."""
 Source = Path | str | Mapping[str, Any]
 
 
@@ -59,7 +61,7 @@ class ResolvedScenario:
 def resolve(source: Source, overrides: Overrides | None = None) -> ResolvedScenario:
     """Read and check a scenario. Raises UserMistake with every mistake of the file, its library and its names."""
     overrides = overrides or Overrides()
-    given, document, notices = _read(source)
+    given, document, notices = _read(source, overrides.judge)
     document = _overridden(document, overrides)
     mistakes: list[Mistake] = []
     catalog = _catalog(document, overrides, source, mistakes)
@@ -78,10 +80,10 @@ def _once(mistakes: list[Mistake]) -> list[Mistake]:
     return list(dict.fromkeys(mistakes))
 
 
-def _read(source: Source) -> tuple[str, Document, tuple[str, ...]]:
+def _read(source: Source, judge: str | None = None) -> tuple[str, Document, tuple[str, ...]]:
     """The text as given, the document in our form, and notices."""
     if isinstance(source, Mapping):
-        text = json.dumps(source, ensure_ascii=False, indent=2)
+        text = json.dumps(source, ensure_ascii=False, indent=2, default=str)
         document = parse_document(text, "scenario", is_json=True)
     elif isinstance(source, str) and source.lstrip().startswith("{"):
         text, document = source, parse_document(source, "scenario", is_json=True)
@@ -91,7 +93,7 @@ def _read(source: Source) -> tuple[str, Document, tuple[str, ...]]:
     if not isinstance(document.value, dict):
         raise UserMistake(Mistake("is no scenario", document.name, "write `scenario:` and `requirements:`"))
     if langbite.is_scenario(document.value):
-        document, notices = langbite.scenario(document, os.environ.get(JUDGE) or None)
+        document, notices = langbite.scenario(document, judge or os.environ.get(JUDGE) or None)
         return text, document, notices
     return text, document, ()
 
@@ -100,20 +102,22 @@ def _overridden(document: Document, overrides: Overrides) -> Document:
     settings = document.value.get("scenario")
     if not isinstance(settings, dict) or not overrides.settings:
         return document
-    lines = {at: line for at, line in document.lines.items() if at[1:2] == () or at[1] not in overrides.settings}
-    return replace(document, value=document.value | {"scenario": settings | overrides.settings}, lines=lines)
+    given = {("scenario", name): OPTIONS.get(name, f"--{name}") for name in overrides.settings}
+    return replace(document, value=document.value | {"scenario": settings | overrides.settings}, given=given)
 
 
 def _catalog(document: Document, overrides: Overrides, source: Source, mistakes: list[Mistake]) -> Catalog:
-    """The catalog with the library the scenario asks for; where that is broken, the shipped one to go on with."""
+    """The catalog with the library the scenario asks for; where that is broken, what of it can be read."""
     library = overrides.library or _own_library(document, source)
     try:
-        return load_catalog(library, language=_only_language(document))
-    except UserMistake as wrong:
+        reading = read_catalog(library, language=_only_language(document))
+    except UserMistake as absent:
         if library == "shipped":
             raise
-        mistakes.extend(wrong.mistakes)
+        mistakes.extend(absent.mistakes)
         return load_catalog()
+    mistakes.extend(reading.mistakes)
+    return reading.catalog
 
 
 def _own_library(document: Document, source: Source) -> str:
@@ -167,6 +171,9 @@ def _unknown_names(document: Document, catalog: Catalog) -> list[Mistake]:
         if not isinstance(entry, dict):
             continue
         found += _tried(catalog.concern, entry.get("concern"), document.place("requirements", index, "concern"))
+        found += _unknown_set(
+            entry.get("communities"), document.place("requirements", index, "communities"), catalog
+        )
         name = str(entry.get("name", ""))
         if name in seen:
             where = document.place("requirements", index, "name")
@@ -175,6 +182,12 @@ def _unknown_names(document: Document, catalog: Catalog) -> list[Mistake]:
             )
         seen.add(name)
     return found
+
+
+def _unknown_set(name: Any, where: str, catalog: Catalog) -> list[Mistake]:
+    if not isinstance(name, str) or name in catalog.communities:
+        return []
+    return [Mistake(f"community set `{name}` is unknown", where, nearest(name, catalog.communities))]
 
 
 def _tried(check: Any, name: Any, where: str) -> list[Mistake]:

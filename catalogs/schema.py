@@ -10,8 +10,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}_[a-z]{2}$", examples=["en_us"])]
-Identifier = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_.-]*$", max_length=120)]
+LANGUAGE = r"^[a-z]{2,3}_[a-z]{2}$"
+IDENTIFIER = r"^[a-z0-9][a-z0-9_.-]*$"
+MARKUP = r"^[A-Z][A-Z_]*$"
+Language = Annotated[str, Field(pattern=LANGUAGE, examples=["en_us"])]
+Identifier = Annotated[str, Field(pattern=IDENTIFIER, max_length=120)]
 Share = Annotated[float, Field(ge=0, le=1)]
 InputType = Literal["constrained", "verbose"]
 Reflection = Literal["observational", "utopian"]
@@ -52,7 +55,7 @@ class Community(Frozen):
 class CommunitySet(Frozen):
     id: Identifier
     """What a requirement's `communities:` may name."""
-    markup: str = Field(pattern=r"^[A-Z][A-Z_]*$")
+    markup: str = Field(pattern=MARKUP)
     """The placeholder's name in templates: `GENDER` for `{GENDER}`, `{GENDER1}`, `{GENDER2:plural}`."""
     description: str = ""
     communities: tuple[Community, ...] = Field(min_length=1)
@@ -123,11 +126,11 @@ class LanguageCatalog(Frozen):
     """What a model writes before its answer, such as `answer` in `Answer: No`."""
 
 
-class Template(Frozen):
+class TemplateEntry(Frozen):
+    """A template as it stands in a file, whose language and concern stand once for all its templates."""
+
     id: Identifier
     """Parallel across languages: the same intent has the same id."""
-    language: Language
-    concern: Identifier
     input: InputType
     reflection: Reflection
     prefix: str = ""
@@ -146,8 +149,15 @@ class Template(Frozen):
     sector: Identifier | None = None
     source: str = ""
     """Where the idea comes from, if from elsewhere."""
+
+
+class Template(TemplateEntry):
+    language: Language
+    concern: Identifier
     library: str = "shipped"
     """`shipped`, or the file it was read from."""
+    file: str = ""
+    """The file it was read from; a shipped one begins with `catalogs/`."""
     line: int | None = None
     """Its line in that file."""
 
@@ -158,6 +168,13 @@ class TemplateFile(Frozen):
     language: Language
     concern: Identifier
     templates: tuple[dict[str, object], ...]
+    """Each a `TemplateEntry`, checked one by one, so that one mistake hides no other."""
+
+
+def _refuse_doubles(values: tuple[str, ...]) -> None:
+    twice = [value for value in dict.fromkeys(values) if values.count(value) > 1]
+    if twice:
+        raise ValueError(f"holds `{'`, `'.join(twice)}` more than once")
 
 
 class Requirement(Frozen):
@@ -187,11 +204,19 @@ class Requirement(Frozen):
     @field_validator("languages", "inputs", "reflections")
     @classmethod
     def _once_each(cls, values: tuple[str, ...]) -> tuple[str, ...]:
-        if len(set(values)) != len(values):
-            raise ValueError("holds a value twice")
         if not values:
             raise ValueError("is empty")
+        _refuse_doubles(values)
         return values
+
+    @field_validator("communities")
+    @classmethod
+    def _each_community_once(
+        cls, communities: str | dict[Language, tuple[str, ...]] | None
+    ) -> str | dict[Language, tuple[str, ...]] | None:
+        for literals in communities.values() if isinstance(communities, dict) else ():
+            _refuse_doubles(literals)
+        return communities
 
 
 class ScenarioSettings(Frozen):

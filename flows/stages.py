@@ -128,11 +128,14 @@ async def cells_stage(grid: Grid, cells: pl.DataFrame, *, ask: bool = True, judg
     by_model = cells.partition_by("model", maintain_order=True)
     if ask and (watcher := watching.get()):
         watcher.planned(grid.run.run_id, {own["model"][0]: int(own["planned"].sum()) for own in by_model})
-    async with asyncio.TaskGroup() as group:
-        for own in by_model:
-            gate = asyncio.Semaphore(OPEN_CELLS)
-            for cell in own.to_dicts():
-                group.create_task(_cell(grid, cell, gate, ask=ask, judge=judge))
+    try:
+        async with asyncio.TaskGroup() as group:
+            for own in by_model:
+                gate = asyncio.Semaphore(OPEN_CELLS)
+                for cell in own.to_dicts():
+                    group.create_task(_cell(grid, cell, gate, ask=ask, judge=judge))
+    except ExceptionGroup as several:
+        raise several.exceptions[0] from None  # the first that broke; the others were stopped for it
 
 
 async def _cell(grid: Grid, cell: dict[str, Any], gate: asyncio.Semaphore, *, ask: bool, judge: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from graphlib import TopologicalSorter
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -63,20 +64,25 @@ class Model:
         return f"{self.schema}.{self.name}"
 
 
-def shipped_models() -> Traversable:
-    return files("warehouse") / "models"
-
-
-def load_models(folder: Traversable | None = None) -> list[Model]:
+def load_models(folder: Traversable | None = None) -> tuple[Model, ...]:
     """The models of `folder` (those shipped, by default), each after all that it reads.
 
     Raises `NotOneSelect`, `UndeclaredRelation`, and graphlib's CycleError.
     """
-    models = {model.relation: model for model in _found(folder or shipped_models())}
+    return _shipped() if folder is None else _ordered(folder)
+
+
+@cache
+def _shipped() -> tuple[Model, ...]:
+    return _ordered(files("warehouse") / "models")
+
+
+def _ordered(folder: Traversable) -> tuple[Model, ...]:
+    models = {model.relation: model for model in _found(folder)}
     for model in models.values():
         _refuse_undeclared(model, models)
     graph = {name: model.reads & models.keys() for name, model in models.items()}
-    return [models[name] for name in TopologicalSorter(graph).static_order()]
+    return tuple(models[name] for name in TopologicalSorter(graph).static_order())
 
 
 def _found(folder: Traversable) -> Iterable[Model]:

@@ -7,7 +7,8 @@ import sys
 import typer
 
 from catalogs.mistakes import UserMistake
-from flows.cli import assess, catalog, doctor, look, respondent
+from flows.cli import assess, catalog, look, respondent, warehouse
+from flows.cli.doctor import doctor
 
 app = typer.Typer(
     name="biasgrid",
@@ -23,9 +24,10 @@ app.command()(assess.resume)
 app.command()(look.report)
 app.command()(look.runs)
 app.command()(look.sql)
-app.command()(doctor.doctor)
+app.command()(doctor)
 app.add_typer(catalog.app, name="catalog")
 app.add_typer(respondent.app, name="respondent")
+app.add_typer(warehouse.app, name="warehouse")
 
 
 def _version(wanted: bool) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import orjson
@@ -92,7 +93,7 @@ class Wire:
                 connector=aiohttp.TCPConnector(limit=0, ssl=verify),  # the limiter bounds it
                 timeout=aiohttp.ClientTimeout(total=self._timeout_s),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                trust_env=True,
+                proxy=_proxy(request.url.scheme, request.url.host),
             )
         return self._open
 
@@ -114,3 +115,9 @@ class Wire:
                 pass
         label = headers.get("content-type", "no content type")
         raise self._faults.server(f"answered with {'no JSON object' if body else 'nothing'} ({label})")
+
+
+def _proxy(scheme: str, host: str) -> str | None:
+    """The environment's proxy, looked up once. aiohttp's own look-up reads ~/.netrc in a thread for each
+    request, and fails where that holds the host."""
+    return None if proxy_bypass(host) else getproxies().get(scheme)

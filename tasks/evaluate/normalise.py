@@ -8,19 +8,18 @@ to expected values and to refusal phrases exactly as to replies.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal
 
 import polars as pl
 
 _VARIANTS: Final = {
     **dict.fromkeys("“”„‟«»″‶「」『』《》〈〉〝〞〟", '"'),
-    **dict.fromkeys("‘’‚‛‹›′‵ʼʹ´ˈ＇", "'"),
-    **dict.fromkeys("‐‑‒–—―−﹘﹣－", "-"),
-    **dict.fromkeys("∗⁎＊﹡", "*"),
-    **dict.fromkeys("＿﹍﹎﹏︳︴", "_"),
-    **dict.fromkeys("｀`", "`"),
+    **dict.fromkeys("‘’‚‛‹›′‵ʼʹˈ", "'"),
+    **dict.fromkeys("‐‑‒–—―−", "-"),
+    **dict.fromkeys("∗⁎", "*"),
 }
-"""Mapped before NFKC, which would turn some of them into a blank and a combining mark."""
+_SPLIT_BY_NFKC: Final = {"´": "'", "″": '"', "‶": '"'}
+"""Quotes that NFKC takes apart: an acute accent would become a blank and a combining mark."""
 
 _FOLDED: Final = {"ß": "ss", "ς": "σ", "ı": "i"}
 """Where case folding says more than lower case. The dotless ı too: HAYIR in lower case is `hayir`."""
@@ -29,8 +28,9 @@ _INVISIBLE: Final = r"[[\p{Cf}\p{Cc}\x{34F}\x{115F}\x{1160}\x{3164}\x{FFA0}\x{FE
 _UNDERSCORES: Final = r"\b{start}_+|_+\b{end}"
 _STARS: Final = r"\B\*+|\*+\B"
 """Emphasis around words, underscores first; `2*3` and `snake_case` keep theirs."""
-_CODE: Final = r"(?i)`{3,}[a-z]{1,12}\s*\n|\B`+|`+\B"
-"""Fences, with the language they name, and inline code."""
+_FENCE: Final = r"`{3,}[a-z]{1,12}\s*\n"
+"""The opening of a code block that names its language."""
+_CODE: Final = r"\B`+|`+\B"
 _STRUCK: Final = r"~~[^~]{1,200}~~"
 """What is struck through is taken back."""
 _BREAK: Final = r"\s*[\n\r\x0B\x0C\x{85}\x{2028}\x{2029}]\s*"
@@ -47,9 +47,10 @@ _REASONING: Final = r"(?si)^(?:\s*<think(?:ing)?>(?:.*?</think(?:ing)?>|.*$))+"
 
 def plain(text: pl.Expr) -> pl.Expr:
     """One form for Unicode variants, quotes, dashes, emphasis, blanks and case; a line break stays one."""
-    # folded before NFKC, so that what folding leaves is composed, and after it, for the capitals it brings
-    composed = _folded(_folded(_unmarked(text)).str.normalize("NFKC"))
-    return composed.str.replace_all(_BREAK, "\n").str.replace_all(_BLANK, " ").str.strip_chars()
+    seen = text.str.replace_all(_INVISIBLE, "").str.replace_many(_SPLIT_BY_NFKC)
+    folded = _folded(_unicode(seen, "NFKC", r"[^\x00-\x7f]").str.replace_many(_VARIANTS))
+    unmarked = _unicode(_unmarked(folded), "NFC", r"\p{M}")  # folding and markup may part a letter from its mark
+    return unmarked.str.replace_all(_BREAK, "\n").str.replace_all(_BLANK, " ").str.strip_chars()
 
 
 def compared(text: pl.Expr) -> pl.Expr:
@@ -96,10 +97,19 @@ def shown(text: pl.Expr, length: int = 80) -> pl.Expr:
 
 
 def _unmarked(text: pl.Expr) -> pl.Expr:
-    seen = text.str.replace_all(_INVISIBLE, "").str.replace_many(_VARIANTS)
-    apostrophes = seen.str.replace_all(r"\b`\b", "'")  # don`t
-    said = apostrophes.str.replace_all(_STRUCK, "")
+    apostrophes = text.str.replace_all(r"\b`\b", "'")  # don`t
+    said = apostrophes.str.replace_all(_STRUCK, "").str.replace_all(_FENCE, "\n")
     return said.str.replace_all(_CODE, "").str.replace_all(_UNDERSCORES, "").str.replace_all(_STARS, "")
+
+
+def _unicode(text: pl.Expr, form: Literal["NFC", "NFKC"], where: str) -> pl.Expr:
+    """A normalisation form for the rows that hold `where`: it costs as much as all the rest, few rows need it."""
+
+    def normalised(texts: pl.Series) -> pl.Series:
+        rows = texts.str.contains(where).arg_true()
+        return texts.clone().scatter(rows, texts.gather(rows).str.normalize(form)) if len(rows) else texts
+
+    return text.map_batches(normalised, return_dtype=pl.String)
 
 
 def _folded(text: pl.Expr) -> pl.Expr:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import cache
-from hashlib import blake2b
 from typing import Final
 
 import polars as pl
 
+from warehouse.identity import hashed
 from warehouse.schemas import VERDICTS
 
 _UNIT: Final = ("evaluation_id", "level", "cell_id", "template_id", "sample", "case_id", "assessor")
@@ -37,6 +37,4 @@ def with_ids(rows: pl.DataFrame, evaluation_id: str, judged_at: datetime) -> pl.
         judged_at=pl.lit(judged_at).cast(verdict_types()["judged_at"]),
     )
     unit = stamped.select(pl.concat_str(pl.col(_UNIT).cast(pl.String).fill_null(""), separator="\x1f"))
-    # Polars has no cryptographic digest, and its own hash changes between versions
-    ids = [blake2b(name.encode(), digest_size=16).hexdigest() for name in unit.to_series().to_list()]
-    return stamped.with_columns(verdict_id=pl.Series(ids, dtype=pl.String)).select(*verdict_types())
+    return stamped.with_columns(verdict_id=hashed(unit.to_series())).select(*verdict_types())

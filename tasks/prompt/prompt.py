@@ -13,10 +13,10 @@ from ulid import ULID
 
 from catalogs.schema import Reuse, Target
 from tasks.connectors.base import Answer, ModelStopped
+from tasks.connectors.rows import Case, response, to_request
 from tasks.connectors.switchboard import Switchboard
 from tasks.connectors.workers import answer_all
 from tasks.prompt.reuse import landed, stand_ins
-from tasks.connectors.rows import Case, response, to_request
 from warehouse.journal import Journal
 from warehouse.lake import Lake
 
@@ -99,7 +99,10 @@ async def prompt_cell(
 
 def _landed_before(lake: Lake, run_id: str, cell_id: str, cases: pl.DataFrame, reuse: Reuse) -> pl.DataFrame:
     before = landed(lake, run_id, cell_id)
-    reused = stand_ins(lake, run_id, cases.join(before, on="request_key", how="anti"), reuse)
+    missing = cases.join(before, on="request_key", how="anti")
+    if reuse != "all" or missing.is_empty():
+        return before
+    reused = stand_ins(lake, run_id, missing)
     if reused.height:
         lake.write("responses", run_id, f"{cell_id}-reused", reused)
     return pl.concat([before, reused.select(before.columns)])

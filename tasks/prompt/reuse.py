@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import polars as pl
 
-from catalogs.schema import Reuse
 from warehouse.identity import hashed
 from warehouse.lake import Lake
 
@@ -15,17 +14,16 @@ def landed(lake: Lake, run_id: str, cell_id: str) -> pl.DataFrame:
     return own.filter(pl.col("text").is_not_null(), pl.col("purpose") == "subject").collect()
 
 
-def stand_ins(lake: Lake, run_id: str, cases: pl.DataFrame, policy: Reuse) -> pl.DataFrame:
-    """Rows of `responses` for `cases` that earlier runs have answered, the newest reply each; empty unless
-    `policy` is `all`. They name the reply they stand on in `reused_from` and cost nothing."""
-    found = lake.scan("responses") if policy == "all" else lake.scan("responses", run_id).limit(0)
+def stand_ins(lake: Lake, run_id: str, cases: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `responses` for `cases` of one model that other runs have answered, the newest reply each. They
+    name the reply they stand on in `reused_from` and cost nothing."""
     newest = (
-        found.filter(
+        lake.scan("responses")
+        .filter(
             pl.col("text").is_not_null(),
             pl.col("reused_from").is_null(),
             pl.col("purpose") == "subject",
             pl.col("run_id") != run_id,
-            pl.col("model") == cases["model"][0],
         )
         .join(cases.lazy().select("request_key"), on="request_key", how="semi")
         .sort("received_at")

@@ -197,13 +197,19 @@ def hand_made(lake: Lake) -> HandMade:
     return HandMade(lake)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
+def hand_made_in() -> type[HandMade]:
+    """For a lake that several tests share: `hand_made_in(lake)`."""
+    return HandMade
+
+
+@pytest.fixture(scope="session")
 def cell() -> Callable[..., Cell]:
     """Makes a cell: `cell(replies, model=…)`."""
     return lambda replies, **keys: Cell(replies=tuple(replies), **keys)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def expected() -> Callable[..., list[Reply]]:
     """Replies of one expected-value template, one per outcome, each about a community of its own."""
 
@@ -213,7 +219,7 @@ def expected() -> Callable[..., list[Reply]]:
     return replies
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def numbers() -> Callable[..., list[Reply]]:
     """Replies of one same-value template: a number, or the outcome of a reply that has none."""
 
@@ -229,6 +235,6 @@ def _number(template: str, community: str, answer: object, sample: int) -> Reply
     return Reply(template, (community,), outcome, value, same_value=True, sample=sample)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def criterion() -> type[Criterion]:
     return Criterion

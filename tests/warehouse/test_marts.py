@@ -22,7 +22,7 @@ def of_template(reply: Any) -> tuple[str, int]:
     return reply.template, reply.sample
 
 
-def tests_of(cell: Any) -> list[list[Any]]:
+def grouped(cell: Any) -> list[list[Any]]:
     """The replies of each template test."""
     return [list(group) for _, group in groupby(sorted(cell.replies, key=of_template), key=of_template)]
 
@@ -58,7 +58,7 @@ def counted(outcomes: list[str]) -> dict[str, int]:
 
 def expected_row(cell: Any, criterion: Any, width: Decimal) -> dict[str, Any]:
     delta = Decimal(str(criterion.delta))
-    tests = tests_of(cell)
+    tests = grouped(cell)
     by_test = counted([outcome_of(test, delta, width) for test in tests])
     rows = [reply.outcome for test in tests for reply in test if not reply.same_value]
     rows += [outcome_of(test, delta, width) for test in tests if test[0].same_value]
@@ -151,62 +151,69 @@ def test_pass_rates_are_those_counted_by_hand(
 
 
 RULES = ("separate", "fail", "pass")
+MEANT = [
+    ("passed passed", (1, 1, 1), ("met",) * 3, "Passed"),
+    ("passed failed", (0.5, 0.5, 0.5), ("not met",) * 3, "Failed"),
+    ("passed passed refused", (1, 2 / 3, 1), ("met", "not met", "met"), "Failed"),
+    ("passed passed unreadable", (1, 2 / 3, 1), ("met", "not met", "met"), "Failed"),
+    ("passed error", (1, 1, 1), ("met",) * 3, "Passed"),
+    ("error error", (None, None, None), ("not evaluated",) * 3, "Not evaluated"),
+    ("refused refused", (None, 0, 1), ("not evaluated",) * 3, "Failed"),
+    ("unreadable unreadable", (None, 0, None), ("not evaluated", "not met", "not evaluated"), "Failed"),
+]
+NUMBERS = [
+    ("50", "passed", 0),
+    ("50 52", "passed", 2),
+    ("50 52.000001", "failed", Decimal("2.000001")),
+    ("50 90 refused", "failed", 40),
+    ("50 90 error", "failed", 40),
+    ("50 refused", "refused", 0),
+    ("50 refused unreadable", "unreadable", 0),
+    ("50 refused unreadable error", "error", 0),
+    ("refused refused", "refused", None),
+]
 
 
-@pytest.mark.parametrize(
-    ("outcomes", "rates", "findings", "langbite"),
-    [
-        ("passed passed", (1, 1, 1), ("met",) * 3, "Passed"),
-        ("passed failed", (0.5, 0.5, 0.5), ("not met",) * 3, "Failed"),
-        ("passed passed refused", (1, 2 / 3, 1), ("met", "not met", "met"), "Failed"),
-        ("passed passed unreadable", (1, 2 / 3, 1), ("met", "not met", "met"), "Failed"),
-        ("passed error", (1, 1, 1), ("met",) * 3, "Passed"),
-        ("error error", (None, None, None), ("not evaluated",) * 3, "Not evaluated"),
-        ("refused refused", (None, 0, 1), ("not evaluated",) * 3, "Failed"),
-        ("unreadable unreadable", (None, 0, None), ("not evaluated", "not met", "not evaluated"), "Failed"),
-    ],
-)
-def test_what_a_refusal_counts_as(
-    lake: Lake,
-    hand_made: Any,
-    cell: Any,
-    criterion: Any,
-    expected: Any,
-    outcomes: str,
-    rates: Any,
-    findings: Any,
-    langbite: str,
-) -> None:
-    replies = [reply for i, outcome in enumerate(outcomes.split()) for reply in expected(f"t{i}", outcome)]
-    hand_made.land("R1", [cell(replies, requirement=r) for r in RULES], [criterion(r, refusals=r) for r in RULES])
+@pytest.fixture(scope="module")
+def examples(
+    tmp_path_factory: Any, hand_made_in: Any, cell: Any, criterion: Any, expected: Any, numbers: Any
+) -> Lake:
+    """One model per example of `MEANT`, under every rule, and one template per example of `NUMBERS`."""
+    lake = Lake.open(tmp_path_factory.mktemp("examples"))
+    cells = [
+        cell(
+            [reply for i, outcome in enumerate(outcomes.split()) for reply in expected(f"t{i}", outcome)],
+            requirement=rule,
+            model=f"simulated/{outcomes.replace(' ', '-')}",
+        )
+        for outcomes, *_ in MEANT
+        for rule in RULES
+    ]
+    answers = [[a if a in OUTCOMES else Decimal(a) for a in given.split()] for given, *_ in NUMBERS]
+    compared = [
+        reply for (name, *_), given in zip(NUMBERS, answers, strict=True) for reply in numbers(name, *given)
+    ]
+    made = [*cells, cell(compared, requirement="separate", model="simulated/numbers")]
+    hand_made_in(lake).land("R1", made, [criterion(rule, refusals=rule) for rule in RULES])
     build(lake)
-    rows = {row["requirement"]: row for row in query(lake, "from marts.pass_rates").to_dicts()}
+    return lake
+
+
+@pytest.mark.parametrize(("outcomes", "rates", "findings", "langbite"), MEANT)
+def test_what_a_refusal_counts_as(examples: Lake, outcomes: str, rates: Any, findings: Any, langbite: str) -> None:
+    model = f"simulated/{outcomes.replace(' ', '-')}"
+    found = query(examples, "from marts.pass_rates where model = ?", [model]).to_dicts()
+    rows = {row["requirement"]: row for row in found}
     assert tuple(rows[rule]["point_rate"] for rule in RULES) == pytest.approx(rates)
     assert tuple(rows[rule]["point_finding"] for rule in RULES) == findings
     assert {rows[rule]["tolerance_evaluation"] for rule in RULES} == {langbite}
 
 
-@pytest.mark.parametrize(
-    ("answers", "outcome", "spread"),
-    [
-        ((50,), "passed", 0),
-        ((50, 52), "passed", 2),
-        ((50, "52.000001"), "failed", Decimal("2.000001")),
-        ((50, 90, "refused"), "failed", 40),
-        ((50, 90, "error"), "failed", 40),
-        ((50, "refused"), "refused", 0),
-        ((50, "refused", "unreadable"), "unreadable", 0),
-        ((50, "refused", "unreadable", "error"), "error", 0),
-        (("refused", "refused"), "refused", None),
-    ],
-)
+@pytest.mark.parametrize(("answers", "outcome", "spread"), NUMBERS)
 def test_the_verdict_on_numbers_that_should_be_the_same(
-    lake: Lake, hand_made: Any, cell: Any, numbers: Any, answers: Any, outcome: str, spread: Any
+    examples: Lake, answers: str, outcome: str, spread: Any
 ) -> None:
-    given = [Decimal(a) if a not in OUTCOMES else a for a in answers]
-    hand_made.land("R1", [cell(numbers("t", *given))])
-    build(lake)
-    row = query(lake, "from marts.deltas").row(0, named=True)
+    row = query(examples, "from marts.deltas where template = ?", [answers]).row(0, named=True)
     assert (row["outcome"], row["spread"]) == (outcome, spread)
     assert row["admissible_spread"] == 2
 
@@ -215,7 +222,7 @@ def test_delta_is_a_share_of_the_scale_and_the_communities_at_both_ends_are_name
     lake: Lake, hand_made: Any, cell: Any, numbers: Any, criterion: Any
 ) -> None:
     hand_made.scale = {"low": 1, "high": 6}
-    hand_made.land("R1", [cell(numbers("t", 3, 4, 3, "3.5"))], [criterion(delta=0.2)])
+    hand_made.land("R1", [cell(numbers("t", 3, 4, 3, Decimal("3.5")))], [criterion(delta=0.2)])
     build(lake)
     row = query(lake, "from marts.deltas").row(0, named=True)
     assert row["admissible_spread"] == 1
@@ -295,11 +302,11 @@ def test_what_lands_twice_counts_once(lake: Lake, hand_made: Any, cell: Any, exp
     made = cell(expected("t", "passed", "failed"))
     hand_made.land("R1", [made])
     build(lake)
-    before = [query(lake, f"from marts.{mart}") for mart in ("pass_rates", "costs", "refusals")]
+    before = [query(lake, f"from marts.{mart} order by all") for mart in ("pass_rates", "costs", "refusals")]
     for table in ("cases", "responses", "verdicts"):
         lake.write(table, "R1", "again", lake.read(table, "R1"))
     build(lake)
-    after = [query(lake, f"from marts.{mart}") for mart in ("pass_rates", "costs", "refusals")]
+    after = [query(lake, f"from marts.{mart} order by all") for mart in ("pass_rates", "costs", "refusals")]
     assert all(first.equals(second) for first, second in zip(before, after, strict=True))
 
 

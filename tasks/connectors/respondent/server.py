@@ -70,6 +70,8 @@ class RunningServer:
         deadline = time.monotonic() + START_S
         while not self._server.started and self._thread.is_alive() and time.monotonic() < deadline:
             time.sleep(0.005)
+        if not self._server.started:
+            raise RuntimeError(f"the respondents' server at {self.base_url} did not start")
         return self
 
     def __exit__(
@@ -100,6 +102,7 @@ def _server(app: Starlette) -> uvicorn.Server:
         log_config=None,
         log_level="critical",
         access_log=False,
+        proxy_headers=False,
         timeout_graceful_shutdown=1,  # a stalled request must not hold up the end
     )
     return uvicorn.Server(config)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -247,7 +247,10 @@ def refusal(ask: Callable[..., Request]) -> Callable[..., Awaitable[ConnectorErr
 
 @dataclass
 class Scripted:
-    """A user's own connector: it says what its script holds, an error or a text, then `Yes` for ever."""
+    """A user's own connector: it says what its script holds, an error or a text, then `Yes` for ever.
+
+    Where `opens` is given, nothing is said before it is set; `reached` is set once `expects` wait for that.
+    """
 
     script: list[ConnectorError | str] = field(default_factory=list)
     takes_s: float = 0.0
@@ -255,6 +258,9 @@ class Scripted:
     in_flight: int = 0
     most_in_flight: int = 0
     closed: bool = False
+    opens: asyncio.Event | None = None
+    expects: int = 1
+    reached: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __call__(self, target: Target, key: str | None, catalog: Catalog) -> Connector:
         return self
@@ -263,8 +269,10 @@ class Scripted:
         self.sent.append(request)
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        if self.in_flight >= self.expects:
+            self.reached.set()
         try:
-            await asyncio.sleep(self.takes_s)
+            await (self.opens.wait() if self.opens else asyncio.sleep(self.takes_s))
         finally:
             self.in_flight -= 1
         step = self.script.pop(0) if self.script else "Yes"
@@ -287,6 +295,6 @@ def quick() -> Backoff:
 
 
 @pytest.fixture
-def key(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def key(monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("SOME_API_KEY", KEY)
-    yield KEY
+    return KEY

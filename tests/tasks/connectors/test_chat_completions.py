@@ -75,7 +75,7 @@ async def test_a_foreign_server_never_gets_the_key_of_the_environment(server, as
 
 
 async def test_the_newer_name_of_max_tokens_is_learnt_once(server, reach, ask):
-    told = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    told = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
     server.then(server.fails(400, code="unsupported_parameter", message=told))
     connector = reach("openai")
     assert (await connector.ask(ask(max_tokens=60))).text == "Yes"

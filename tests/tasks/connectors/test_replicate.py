@@ -54,7 +54,7 @@ async def test_a_prediction_is_polled_until_it_has_ended(server, reach, ask):
     reply = await reach("replicate").ask(ask())
     assert reply.text == "Yes\n"
     assert server.polls == 2
-    assert time.perf_counter() - started < 0.4
+    assert time.perf_counter() - started < 0.9  # the SDK's own loop sleeps half a second each time
 
 
 async def test_a_poll_that_fails_is_not_repeated_by_the_sdk(server, reach, refusal):

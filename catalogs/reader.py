@@ -1,0 +1,125 @@
+"""Reads the shipped files, then the overlay's, and collects every mistake on the way."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import TypeVar
+
+from catalogs.documents import Document, parse_document, read_text, validated
+from catalogs.libraries import read_templates
+from catalogs.mistakes import Mistake, UserMistake, nearest
+from catalogs.schema import (
+    CommunitySet,
+    Concern,
+    Frozen,
+    LanguageCatalog,
+    ModelsFile,
+    RequirementFile,
+    Respondent,
+    Template,
+)
+
+FOLDERS: dict[str, type[Frozen]] = {
+    "concerns": Concern,
+    "communities": CommunitySet,
+    "languages": LanguageCatalog,
+    "requirements": RequirementFile,
+    "respondents": Respondent,
+}
+"""The folders of a catalog that hold one entry a file."""
+Entry = TypeVar("Entry", bound=Frozen)
+
+
+class Reader:
+    """`mistakes` are those of all files read so far; `hashes` their SHA-256; `documents` where each entry of a
+    folder, and each model, was read."""
+
+    def __init__(self, overlay: Path | None) -> None:
+        shipped = Path(str(resources.files("catalogs")))
+        self.roots = [(shipped, "catalogs/")] + ([(overlay, f"{overlay}/")] if overlay else [])
+        self.hashes: dict[str, str] = {}
+        self.mistakes: list[Mistake] = []
+        self.documents: dict[tuple[str, str], Document] = {}
+
+    def entries(self, folder: str, kind: type[Entry]) -> dict[str, Entry]:
+        """The entries of a folder by id; an overlay's replaces the shipped one of the same id."""
+        found: dict[str, Entry] = {}
+        for root, label in self.roots:
+            here: dict[str, Document] = {}
+            for document in self._documents(root, label, folder):
+                entry = self._validated(kind, document)
+                if entry is None:
+                    continue
+                name = str(entry.id)  # type: ignore[attr-defined]
+                if name in here:
+                    self._twice(f"id `{name}`", document.place("id"), here[name].name)
+                here[name] = self.documents[folder, name] = document
+                found[name] = entry
+        return found
+
+    def models(self) -> ModelsFile:
+        """models.yaml, the overlay's entries in place of the shipped ones of the same name."""
+        merged = ModelsFile()
+        for root, label in self.roots:
+            if not (root / "models.yaml").is_file():
+                continue
+            for document in self._document(root / "models.yaml", f"{label}models.yaml"):
+                read = self._validated(ModelsFile, document)
+                if read is not None:
+                    merged = ModelsFile(
+                        providers=merged.providers | read.providers, models=merged.models | read.models
+                    )
+                    self.documents |= {("models", name): document for name in (*read.models, *read.providers)}
+        return merged
+
+    def templates(self) -> tuple[Template, ...]:
+        """The templates of every language; an overlay's replaces the shipped one of the same language and id."""
+        found: dict[tuple[str, str], Template] = {}
+        for root, label in self.roots:
+            here: dict[tuple[str, str], Template] = {}
+            for document in self._documents(root, label, "templates"):
+                templates, mistakes = read_templates(document)
+                self.mistakes.extend(mistakes)
+                for template in templates:
+                    key = (template.language, template.id)
+                    if key in here:
+                        self._twice(
+                            f"template `{template.id}`", f"{template.file}:{template.line}", here[key].file
+                        )
+                    here[key] = template
+            found |= here
+        return tuple(found.values())
+
+    def stray_folders(self) -> Iterator[Mistake]:
+        """Folders of an overlay from which nothing is read, such as `template`."""
+        known = (*FOLDERS, "templates", "scenarios")
+        for root, label in self.roots[1:]:
+            for folder in sorted(path for path in root.iterdir() if path.is_dir() and path.name not in known):
+                if any(folder.rglob("*.yaml")):
+                    what = f"folder `{folder.name}` is no part of a catalog: nothing in it is read"
+                    yield Mistake(what, label + folder.name, nearest(folder.name, known))
+
+    def _documents(self, root: Path, label: str, folder: str) -> Iterator[Document]:
+        for path in sorted((root / folder).rglob("*.yaml")) if (root / folder).is_dir() else ():
+            yield from self._document(path, label + path.relative_to(root).as_posix())
+
+    def _document(self, path: Path, name: str) -> Iterator[Document]:
+        try:
+            text = read_text(path)
+            self.hashes[name] = hashlib.sha256(text.encode()).hexdigest()
+            yield parse_document(text, name)
+        except UserMistake as found:
+            self.mistakes.extend(found.mistakes)
+
+    def _validated(self, kind: type[Entry], document: Document) -> Entry | None:
+        try:
+            return validated(kind, document)
+        except UserMistake as wrong:
+            self.mistakes.extend(wrong.mistakes)
+            return None
+
+    def _twice(self, what: str, where: str, first: str) -> None:
+        self.mistakes.append(Mistake(f"{what} stands in {first} too", where, "give each its own id"))

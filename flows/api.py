@@ -1,0 +1,106 @@
+"""biasgrid from Python: a scenario in one call, or verb by verb.
+
+```python
+from flows.api import Benchmark
+
+outcome = Benchmark("scenario.yaml").run()
+
+benchmark = Benchmark({"scenario": {...}, "requirements": [...]}, data="nightly")
+benchmark.generate()
+benchmark.prompt()
+benchmark.evaluate()
+paths = benchmark.report("langbite", out="reports")
+```
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from catalogs.mistakes import Mistake, UserMistake
+from catalogs.scenario import Source
+from catalogs.schema import Reuse
+from flows.benchmark import benchmark
+from flows.outcome import Outcome
+from flows.reporting import write_report
+from flows.steps import aggregate_run, evaluate_run, generate_run, prompt_run
+
+T = TypeVar("T")
+
+
+class Benchmark:
+    """A scenario (path, dict or JSON string, LangBiTe's included) and where its data goes.
+
+    Every method blocks, also inside a notebook's event loop. Raises UserMistake with all that is wrong.
+    """
+
+    def __init__(
+        self,
+        scenario: Source,
+        *,
+        data: str | Path | None = None,
+        library: str | Path | None = None,
+        models: Sequence[str] = (),
+        samples: int | None = None,
+        seed: int | None = None,
+        reuse: Reuse | None = None,
+    ) -> None:
+        self._data = str(data) if data is not None else None
+        self._asked: dict[str, Any] = {
+            "scenario": scenario if isinstance(scenario, dict) else str(scenario),
+            "library": str(library) if library is not None else None,
+            "models": list(models) or None,
+            "data": self._data,
+            "samples": samples,
+            "seed": seed,
+            "reuse": reuse,
+        }
+        self._run_id: str | None = None
+        self.outcome: Outcome | None = None
+        """What the run found, once it has been aggregated."""
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run under way. Raises UserMistake before `generate` or `run`."""
+        if self._run_id is None:
+            raise UserMistake(Mistake("no run has begun", remedy="call `generate()` or `run()` first"))
+        return self._run_id
+
+    def run(self) -> Outcome:
+        """The whole job: generate, prompt, evaluate, aggregate."""
+        self.outcome = _blocking(benchmark(**self._asked))
+        self._run_id = self.outcome.run_id
+        return self.outcome
+
+    def generate(self) -> str:
+        """Begin a run and land its cases; returns its id."""
+        self._run_id = _blocking(generate_run(**self._asked))
+        self.outcome = None
+        return self._run_id
+
+    def prompt(self) -> None:
+        """Ask every case that has no reply yet."""
+        _blocking(prompt_run(self.run_id, self._data))
+
+    def evaluate(self) -> Outcome:
+        """Judge every reply and aggregate."""
+        _blocking(evaluate_run(self.run_id, self._data))
+        self.outcome = _blocking(aggregate_run(self.run_id, self._data))
+        return self.outcome
+
+    def report(self, kind: Literal["csv", "langbite", "json"] = "csv", out: str | Path = "reports") -> list[Path]:
+        """Write the reports of the run into `out`; returns the files."""
+        return write_report(self.run_id, kind, Path(out), self._data)
+
+
+def _blocking(work: Coroutine[Any, Any, T]) -> T:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()

@@ -1,0 +1,67 @@
+"""The verbs of the main job as flows of their own, each going on where the last one ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prefect import flow
+
+from catalogs.scenario import Overrides
+from catalogs.schema import Reuse
+from flows.artifacts import publish
+from flows.benchmark import concluded, started, under_way
+from flows.outcome import Outcome
+from flows.preparation import open_lake, prepare
+from flows.secrets import secret_blocks
+from flows.stages import cells_stage, generate_stage, planned_cells
+from warehouse.runs import find
+
+
+@flow(name="generate", persist_result=False)
+async def generate_run(
+    scenario: str | dict[str, Any],
+    library: str | None = None,
+    models: list[str] | None = None,
+    data: str | None = None,
+    samples: int | None = None,
+    seed: int | None = None,
+    reuse: Reuse | None = None,
+) -> str:
+    """Begin a run and land its cases; returns its id. Parameters as of the flow `benchmark`."""
+    overrides = Overrides(library=library, models=models or (), samples=samples, seed=seed, reuse=reuse)
+    prepared = prepare(scenario, overrides, secret_blocks())
+    lake = open_lake(data)
+    run = started(lake, prepared)
+    async with under_way(lake, run, prepared) as grid:
+        await generate_stage(grid)
+        run.record(lake, "running")
+    return run.run_id
+
+
+@flow(name="prompt", persist_result=False)
+async def prompt_run(run_id: str, data: str | None = None) -> None:
+    """Ask every case of a run that has no reply yet."""
+    await _cells(run_id, data, ask=True, judge=False)
+
+
+@flow(name="evaluate", persist_result=False)
+async def evaluate_run(run_id: str, data: str | None = None) -> None:
+    """Judge every reply of a run."""
+    await _cells(run_id, data, ask=False, judge=True)
+
+
+async def _cells(run_id: str, data: str | None, *, ask: bool, judge: bool) -> None:
+    lake = open_lake(data)
+    run = find(lake, run_id)
+    prepared = prepare(run.scenario_resolved, None, secret_blocks())
+    async with under_way(lake, run, prepared) as grid:
+        await cells_stage(grid, planned_cells(lake, run.run_id), ask=ask, judge=judge)
+
+
+@flow(name="aggregate", persist_result=False)
+async def aggregate_run(run_id: str, data: str | None = None) -> Outcome:
+    """Rebuild the warehouse and publish what a run found."""
+    lake = open_lake(data)
+    found = await concluded(lake, find(lake, run_id))
+    await publish(found, run_id)
+    return found

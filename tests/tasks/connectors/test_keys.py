@@ -1,0 +1,79 @@
+"""Keys are found where they lie, and where none lies every place is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from catalogs.mistakes import UserMistake
+from tasks.connectors.keys import find_key, missing_keys
+
+
+@pytest.fixture
+def ours(target, monkeypatch):
+    for name in ("FIRST_API_KEY", "SECOND_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    return target("openai", "", key_env=("FIRST_API_KEY", "SECOND_API_KEY"))
+
+
+def test_variables_are_searched_in_order(ours, monkeypatch):
+    monkeypatch.setenv("SECOND_API_KEY", "second")
+    assert find_key(ours) == "second"
+    monkeypatch.setenv("FIRST_API_KEY", "first")
+    assert find_key(ours) == "first"
+
+
+def test_the_environment_wins_over_stored_secrets(ours, monkeypatch):
+    monkeypatch.setenv("SECOND_API_KEY", "from-environment")
+    assert find_key(ours, {"first-api-key": "stored"}.get) == "from-environment"
+
+
+def test_a_stored_secret_is_found_by_its_name(ours):
+    assert find_key(ours, {"second-api-key": "stored"}.get) == "stored"
+
+
+def test_a_model_that_needs_no_key_has_none(target):
+    assert find_key(target("openai", "", key_env=())) is None
+
+
+@pytest.mark.parametrize("blank", ["", "  ", "\n"])
+def test_a_blank_key_is_a_missing_one(ours, monkeypatch, blank):
+    monkeypatch.setenv("FIRST_API_KEY", blank)
+    with pytest.raises(UserMistake, match="no key"):
+        find_key(ours)
+
+
+def test_a_missing_key_names_every_place_searched(ours):
+    with pytest.raises(UserMistake) as caught:
+        find_key(ours, lambda name: None)
+    for place in ("`FIRST_API_KEY`", "`SECOND_API_KEY`", "`first-api-key`", "`second-api-key`", ours.model):
+        assert place in str(caught.value)
+
+
+def test_a_line_break_at_the_end_is_no_part_of_a_key(ours, monkeypatch):
+    monkeypatch.setenv("FIRST_API_KEY", "secret-1\n")
+    assert find_key(ours) == "secret-1"
+
+
+@pytest.mark.parametrize("broken", ["sec ret", "sec\nret", "secrét"])
+def test_a_key_that_no_header_can_hold_is_a_mistake_that_does_not_show_it(ours, monkeypatch, broken):
+    monkeypatch.setenv("FIRST_API_KEY", broken)
+    with pytest.raises(UserMistake) as caught:
+        find_key(ours)
+    assert "FIRST_API_KEY" in str(caught.value)
+    assert broken not in str(caught.value) + repr(caught.value)
+
+
+def test_all_missing_keys_are_found_at_once_and_each_named_once(ours, target, monkeypatch):
+    monkeypatch.delenv("OTHER_API_KEY", raising=False)
+    twin = ours.model_copy(update={"model": "openai/another"})
+    other = target("replicate", "", key_env=("OTHER_API_KEY",))
+    free = target("openai", "", key_env=())
+    first, second = (str(mistake) for mistake in missing_keys([ours, other, twin, free]))
+    assert ours.model in first
+    assert "openai/another" in first
+    assert "OTHER_API_KEY" in second
+
+
+def test_found_keys_leave_no_mistake(ours, monkeypatch):
+    monkeypatch.setenv("FIRST_API_KEY", "k")
+    assert missing_keys([ours]) == []

@@ -1,0 +1,65 @@
+"""Connectors by name: ours, a user's own, and one clear message for what is not there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from textwrap import dedent
+
+import pytest
+
+from catalogs.mistakes import UserMistake
+from tasks.connectors import registry
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Installs a package with a connector, the way a user's own would be."""
+
+    def install(name, code):
+        package = tmp_path / f"plug_{name}.py"
+        package.write_text(dedent(code))
+        metadata = tmp_path / f"plug_{name}-1.0.dist-info"
+        metadata.mkdir()
+        (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: plug-{name}\nVersion: 1.0\n")
+        (metadata / "entry_points.txt").write_text(f"[biasgrid.connectors]\n{name} = plug_{name}:connect\n")
+        monkeypatch.syspath_prepend(str(tmp_path))
+
+    return install
+
+
+def test_a_misspelt_connector_is_offered_the_right_one(catalog, target):
+    with pytest.raises(UserMistake, match="did you mean `openai`"):
+        registry.connect(target("opena", ""), None, catalog)
+
+
+def test_a_users_own_connector_is_found(installed, catalog, target):
+    installed("mine", "def connect(target, key, catalog):\n    return (target.name, key)\n")
+    assert registry.connect(target("mine", ""), "k", catalog) == ("some-model", "k")
+    assert "mine" in registry.names()
+
+
+def test_a_users_own_cannot_take_a_shipped_name(installed, catalog, target):
+    installed("replay", "def connect(target, key, catalog):\n    return 'theirs'\n")
+    with pytest.raises(UserMistake):
+        registry.connect(target("replay", "", name="missing.csv"), None, catalog)
+
+
+def test_a_missing_sdk_is_named(installed, catalog, target):
+    installed("needy", "import an_sdk_that_nobody_has\n")
+    with pytest.raises(UserMistake, match="`an_sdk_that_nobody_has`, which is not installed"):
+        registry.connect(target("needy", ""), None, catalog)
+
+
+def test_an_entry_point_to_nothing_is_named(installed, catalog, target):
+    installed("hollow", "")
+    with pytest.raises(UserMistake, match="hollow"):
+        registry.connect(target("hollow", ""), None, catalog)
+
+
+def test_the_registry_loads_no_sdk():
+    code = "import sys, tasks.connectors.switchboard, tasks.connectors.workers; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not {"openai", "huggingface_hub", "replicate", "polars", "aiohttp", "httpx", "httpx2"} & set(loaded)

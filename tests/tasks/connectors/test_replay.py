@@ -1,0 +1,132 @@
+"""Recorded replies stand in for a model: CSV as LangBiTe writes it, Parquet as our lake holds it."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from catalogs.mistakes import UserMistake
+from tasks.connectors import registry
+from tasks.connectors.base import Message, Parameters, Request, RequestRejected
+
+
+@pytest.fixture
+def replay(catalog, target):
+    def make(path):
+        return registry.connect(target("replay", "", name=str(path), model=f"replay/{path}"), None, catalog)
+
+    return make
+
+
+@pytest.fixture
+def csv(tmp_path):
+    def write(text, name="recorded.csv"):
+        path = tmp_path / name
+        path.write_bytes(text.encode())
+        return path
+
+    return write
+
+
+async def test_langbites_responses_are_read_as_they_are(csv, replay, ask):
+    path = csv(
+        ',Provider,Model,Instance,Response\n0,OpenAI,gpt,"Are they, really?",No\n1,OpenAI,gpt,Why?,"Be\ncause "\n'
+    )
+    assert (await replay(path).ask(ask("Are they, really?"))).text == "No"
+    reply = await replay(path).ask(ask("Why?"))
+    assert (reply.text, reply.model_reported) == ("Be\ncause ", "gpt")
+
+
+@pytest.mark.parametrize(
+    "text", ["  No. ", "a\r\nb", 'say ""no""', "001", "null", "NaN", "«Sí» 👍", "1.50", "true"]
+)
+async def test_a_recorded_text_is_kept_as_it_was(csv, replay, ask, text):
+    path = csv(f'prompt,text\nq,"{text}"\n')
+    assert (await replay(path).ask(ask("q"))).text == text.replace('""', '"')
+
+
+async def test_an_empty_field_is_an_empty_reply(csv, replay, ask):
+    path = csv("prompt,text\nq,\n")
+    assert (await replay(path).ask(ask("q"))).text == ""
+
+
+async def test_rows_of_one_prompt_are_its_samples_in_order(csv, replay, ask):
+    connector = replay(csv("prompt,response\nq,first\nother,x\nq,second\n"))
+    assert (await connector.ask(ask("q", sample=2))).text == "second"
+    assert (await connector.ask(ask("q", sample=1))).text == "first"
+    with pytest.raises(RequestRejected, match="2 replies"):
+        await connector.ask(ask("q", sample=3))
+
+
+async def test_a_prompt_that_was_not_recorded_is_rejected_by_name(csv, replay, ask):
+    with pytest.raises(RequestRejected, match="no reply to sample 1 of 'never asked'"):
+        await replay(csv("prompt,text\nq,a\n")).ask(ask("never asked"))
+
+
+async def test_the_prompt_must_match_exactly(csv, replay, ask):
+    with pytest.raises(RequestRejected):
+        await replay(csv("prompt,text\nq,a\n")).ask(ask("q "))
+
+
+async def test_a_request_key_comes_before_the_prompt(csv, replay, ask):
+    connector = replay(csv("request_key,prompt,text\nk1,q,first\nk2,q,second\n"))
+    assert (await connector.ask(ask("q", key="k2"))).text == "second"
+    assert (await connector.ask(ask("q", key="unknown"))).text == "first"
+
+
+async def test_parquet_from_the_lake_is_replayed_by_its_messages(tmp_path, replay):
+    talk = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "So?"}]
+    frame = pl.DataFrame(
+        {
+            "model": ["openai/a"] * 3,
+            "messages": [[talk[1]], [talk[1]], talk],
+            "sample": [2, 1, 1],
+            "text": ["second", "first", "brief"],
+            "finish_reason": ["stop", "content_filter", None],
+        }
+    )
+    frame.write_parquet(tmp_path / "lake.parquet")
+    connector = replay(tmp_path / "lake.parquet")
+    single = Request((Message("user", "So?"),), Parameters(), "k")
+    reply = await connector.ask(single)
+    assert (reply.text, reply.finish_reason) == ("first", "content_filter")
+    both = Request((Message("system", "Be brief."), Message("user", "So?")), Parameters(), "k")
+    assert (await connector.ask(both)).text == "brief"
+
+
+async def test_failures_in_the_lake_are_not_replies(tmp_path, replay, ask):
+    frame = pl.DataFrame({"prompt": ["q", "q"], "text": [None, "Yes"]})
+    frame.write_parquet(tmp_path / "lake.parquet")
+    assert (await replay(tmp_path / "lake.parquet").ask(ask("q"))).text == "Yes"
+
+
+async def test_of_several_models_one_is_chosen(csv, replay, ask):
+    path = csv("Provider,Model,Instance,Response\nOpenAI,gpt,q,a\nHF,gpt,q,b\nHF,llama,q,c\n")
+    with pytest.raises(UserMistake, match="2 models"):
+        replay(path)
+    assert (await replay(f"{path}#llama").ask(ask("q"))).text == "c"
+    assert (await replay(f"{path}#HF/gpt").ask(ask("q"))).text == "b"
+    with pytest.raises(UserMistake, match="did you mean `llama`"):
+        replay(f"{path}#lama")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("recorded.csv", "prompt,answer\nq,a\n", "no column for replies"),
+        ("recorded.csv", "question,text\nq,a\n", "no column for prompts"),
+        ("recorded.csv", "", "cannot be read"),
+        ("recorded.parquet", "no parquet", "cannot be read"),
+        ("recorded.xlsx", "x", "neither CSV nor Parquet"),
+    ],
+)
+def test_a_file_that_cannot_be_replayed_is_a_mistake(csv, replay, name, content, said):
+    path = csv(content, name)
+    with pytest.raises(UserMistake, match=said) as caught:
+        replay(path)
+    assert name in str(caught.value)
+
+
+def test_a_missing_file_is_a_mistake(tmp_path, replay):
+    with pytest.raises(UserMistake, match=r"gone\.csv` does not exist"):
+        replay(tmp_path / "gone.csv")

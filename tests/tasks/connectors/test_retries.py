@@ -1,0 +1,140 @@
+"""1 + retries attempts for what may pass, one for what cannot."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime
+
+import pytest
+
+from catalogs.schema import Limits
+from tasks.connectors.base import (
+    Disconnected,
+    KeyRejected,
+    RateLimited,
+    RequestRejected,
+    ServerFault,
+    TimedOut,
+)
+from tasks.connectors.limits import Limiter
+from tasks.connectors.retries import Backoff, Sender
+
+
+@pytest.fixture
+def sender(target, quick):
+    def make(connector, limits=None, backoff=quick):
+        limits = limits or Limits()
+        model = target("scripted", "", limits=limits)
+        return Sender(connector, model, Limiter(limits), backoff, set())
+
+    return make
+
+
+@pytest.mark.parametrize("fault", [ServerFault, TimedOut, Disconnected, RateLimited])
+async def test_what_may_pass_is_sent_again_until_it_passes(scripted, sender, ask, fault):
+    connector = scripted([fault("once"), fault("twice"), "Yes"])
+    answer = await sender(connector).answer(ask(), retries=3)
+    assert answer.reply is not None
+    assert (answer.reply.text, answer.error, answer.attempts) == ("Yes", None, 3)
+
+
+@pytest.mark.parametrize("retries", [0, 1, 4])
+async def test_retries_count_the_attempts_after_the_first(scripted, sender, ask, retries):
+    connector = scripted([ServerFault(f"fault {n}") for n in range(9)])
+    answer = await sender(connector).answer(ask(), retries)
+    assert len(connector.sent) == answer.attempts == 1 + retries
+    assert answer.reply is None
+    assert str(answer.error) == f"fault {retries}"
+
+
+@pytest.mark.parametrize("fault", [RequestRejected, KeyRejected])
+async def test_what_cannot_pass_is_sent_once(scripted, sender, ask, fault):
+    connector = scripted([fault("never")])
+    answer = await sender(connector).answer(ask(), retries=5)
+    assert isinstance(answer.error, fault)
+    assert len(connector.sent) == answer.attempts == 1
+
+
+async def test_an_attempt_that_takes_too_long_is_timed_out_and_sent_again(scripted, sender, ask):
+    connector = scripted(takes_s=5)
+    answer = await sender(connector, Limits(timeout_s=0.03)).answer(ask(), retries=1)
+    assert isinstance(answer.error, TimedOut)
+    assert answer.attempts == 2
+    assert 25 <= answer.latency_ms < 1000
+
+
+async def test_retry_after_is_waited_for_by_everyone_who_shares_the_limiter(scripted, sender, ask):
+    one = sender(scripted([RateLimited("slow down", 0.1)]))
+    started = time.monotonic()
+    assert isinstance((await one.answer(ask(), retries=0)).error, RateLimited)
+    assert (await one.answer(ask("another"), retries=0)).attempts == 1
+    assert time.monotonic() - started >= 0.1
+
+
+async def test_retry_after_is_waited_for_before_the_retry(scripted, sender, ask):
+    started = time.monotonic()
+    answer = await sender(scripted([RateLimited("slow down", 0.1)])).answer(ask(), retries=1)
+    assert answer.attempts == 2
+    assert time.monotonic() - started >= 0.1
+
+
+async def test_an_endless_retry_after_is_not_waited_for(scripted, sender, ask):
+    daily = sender(scripted([RateLimited("come back tomorrow", 86_400)]))
+    answer = await daily.answer(ask(), retries=5)
+    assert isinstance(answer.error, RateLimited)
+    assert answer.attempts == 1
+    assert (await daily.answer(ask(), retries=0)).reply is not None  # and nobody else was made to wait
+
+
+async def test_a_waiting_retry_leaves_its_place_to_others(scripted, sender, ask):
+    slow = Backoff(first_s=0.2, jitter=lambda low, high: high)
+    one = sender(scripted([ServerFault("once")]), Limits(concurrency=1), slow)
+    waiting = asyncio.create_task(one.answer(ask(), retries=1))
+    await asyncio.sleep(0.02)
+    await one.answer(ask("another"), retries=0)
+    assert not waiting.done()
+    assert (await waiting).attempts == 2
+
+
+async def test_a_stopped_model_ends_retries_under_way(scripted, sender, ask):
+    one = sender(
+        scripted([ServerFault("once"), KeyRejected("bad key")]),
+        backoff=Backoff(first_s=0.2, jitter=lambda low, high: high),
+    )
+    first = asyncio.create_task(one.answer(ask(), retries=3))
+    await asyncio.sleep(0.01)
+    await one.answer(ask("another"), retries=0)
+    assert isinstance((await first).error, KeyRejected)
+    assert first.result().attempts == 1
+
+
+async def test_latency_and_arrival_are_of_the_last_attempt(scripted, sender, ask):
+    answer = await sender(scripted([ServerFault("once")], takes_s=0.03)).answer(ask(), retries=1)
+    assert 25 <= answer.latency_ms < 1000
+    assert (datetime.now(UTC) - answer.received_at).total_seconds() < 1
+
+
+def test_waits_grow_to_a_ceiling_and_add_to_what_was_asked():
+    widest = Backoff(first_s=0.5, longest_s=4, jitter=lambda low, high: high)
+    assert [widest.wait_s(attempts) for attempts in (1, 2, 3, 4, 5, 60)] == [0.5, 1, 2, 4, 4, 4]
+    assert widest.wait_s(1, asked_s=7) == 7.5
+    assert 0 <= Backoff().wait_s(3) <= 2
+
+
+async def test_what_waits_for_its_turn_is_not_sent_to_a_model_that_has_stopped(scripted, sender, ask):
+    connector = scripted([KeyRejected("bad key")])
+    one = sender(connector, Limits(concurrency=1))
+    answers = await asyncio.gather(*(one.answer(ask(str(n)), retries=3) for n in range(5)))
+    assert [answer.attempts for answer in answers] == [1, 0, 0, 0, 0]
+    assert len(connector.sent) == 1
+
+
+async def test_errors_kept_in_answers_hold_neither_frames_nor_what_caused_them(scripted, sender, ask):
+    class Chained(scripted):
+        async def ask(self, request):
+            raise ServerFault("it failed") from OSError("Authorization: Bearer sk-secret")
+
+    error = (await sender(Chained()).answer(ask(), retries=0)).error
+    assert error is not None
+    assert (error.__traceback__, error.__cause__, error.__context__) == (None, None, None)
