@@ -12,6 +12,7 @@ from typing import Any
 from catalogs import langbite
 from catalogs.catalog import Catalog, load_catalog, read_catalog
 from catalogs.documents import Document, parse_document, read_document, validated
+from catalogs.explanations import Location
 from catalogs.mistakes import Mistake, UserMistake, nearest
 from catalogs.schema import Requirement, Scenario, Target
 
@@ -102,7 +103,9 @@ def _overridden(document: Document, overrides: Overrides) -> Document:
     settings = document.value.get("scenario")
     if not isinstance(settings, dict) or not overrides.settings:
         return document
-    given = {("scenario", name): OPTIONS.get(name, f"--{name}") for name in overrides.settings}
+    given: dict[Location, str] = {
+        ("scenario", name): OPTIONS.get(name, f"--{name}") for name in overrides.settings
+    }
     return replace(document, value=document.value | {"scenario": settings | overrides.settings}, given=given)
 
 

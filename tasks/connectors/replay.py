@@ -6,7 +6,9 @@ A reply is found by `request_key`, else by the exact text of the prompt; a promp
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,9 +64,32 @@ class Replay:
 
 
 def read_recording(name: str) -> Recording:
-    """The replies in a file, by key and by prompt. `name` is a path, with `#<model>` where one is chosen."""
-    path, model = (name, "") if Path(name).exists() else name.partition("#")[::2]
-    frame = _read(path)
+    """The replies in a file, by key and by prompt. `name` is a path, with `#<model>` where one is chosen.
+
+    Raises UserMistake where the file is missing or is no recording.
+    """
+    path, model = (name, "") if Path(name).suffix.lower() in READERS else name.partition("#")[::2]
+    reader = READERS.get(Path(path).suffix.lower())
+    if reader is None:
+        raise _mistake(f"`{path}` is neither CSV nor Parquet", "name a .csv or .parquet file")
+    try:
+        return _recording(reader(path), path, model)
+    except FileNotFoundError:
+        raise _mistake(f"`{path}` does not exist", "name a file of recorded replies") from None
+    except (OSError, pl.exceptions.PolarsError) as failed:
+        raise _mistake(
+            f"`{path}` cannot be read: {_begin(str(failed))}", "name a file of recorded replies"
+        ) from None
+
+
+READERS: dict[str, Callable[[str], pl.DataFrame]] = {
+    # an empty field is an empty reply: whoever wrote the row had got one
+    ".csv": partial(pl.read_csv, infer_schema=False, empty_string_is_null=False, glob=False),
+    ".parquet": partial(pl.read_parquet, glob=False, hive_partitioning=False),
+}
+
+
+def _recording(frame: pl.DataFrame, path: str, model: str) -> Recording:
     frame = frame.rename({column: column.lower() for column in frame.columns if column.lower() != column})
     text = _text_column(frame, path)
     frame = _of_model(frame, path, model).filter(pl.col(text).is_not_null())
@@ -75,37 +100,18 @@ def read_recording(name: str) -> Recording:
     return Recording(path, _replies(frame, text), _rows(_column(frame, "request_key")), _rows(prompts))
 
 
-def _read(path: str) -> pl.DataFrame:
-    readers = {
-        # an empty field is an empty reply: whoever wrote the row had got one
-        ".csv": lambda: pl.read_csv(path, infer_schema=False, empty_string_is_null=False, glob=False),
-        ".parquet": lambda: pl.read_parquet(path, glob=False, hive_partitioning=False),
-    }
-    reader = readers.get(Path(path).suffix.lower())
-    if reader is None:
-        raise UserMistake(
-            Mistake(f"`{path}` is neither CSV nor Parquet", "replay", "name a .csv or .parquet file")
-        )
-    try:
-        return reader()
-    except (OSError, pl.exceptions.PolarsError) as failed:
-        reason = (
-            "does not exist" if isinstance(failed, FileNotFoundError) else f"cannot be read: {_begin(str(failed))}"
-        )
-        raise UserMistake(Mistake(f"`{path}` {reason}", "replay", "name a file of recorded replies")) from None
+def _mistake(what: str, remedy: str) -> UserMistake:
+    return UserMistake(Mistake(what, "replay", remedy))
 
 
 def _text_column(frame: pl.DataFrame, path: str) -> str:
     text = next((column for column in TEXT if column in frame.columns), None)
     askable = {"request_key", "messages", *PROMPT} & set(frame.columns)
-    if text is None or not askable:
-        needed = f"one of {', '.join(TEXT)}" if text is None else "one of request_key, prompt, instance, messages"
-        raise UserMistake(
-            Mistake(
-                f"`{path}` has no column for {'replies' if text is None else 'prompts'}",
-                "replay",
-                f"name {needed}",
-            )
+    if text is None:
+        raise _mistake(f"`{path}` has no column for replies", f"name one of {', '.join(TEXT)}")
+    if not askable:
+        raise _mistake(
+            f"`{path}` has no column for prompts", "name one of request_key, prompt, instance, messages"
         )
     return text
 
@@ -114,22 +120,26 @@ def _of_model(frame: pl.DataFrame, path: str, model: str) -> pl.DataFrame:
     """The rows of one model. Two models' replies to a prompt are not samples of each other."""
     if "model" not in frame.columns:
         return frame
-    short = pl.col("model").fill_null("")
-    full = (
-        pl.concat_str("provider", "model", separator="/", ignore_nulls=True)
-        if "provider" in frame.columns
-        else short
-    )
-    held = sorted(set(frame.select(short.unique()).to_series().to_list()))
+    named = frame.with_columns(_full_name(frame).alias("full name"))
+    held = named.get_column("full name").unique().sort().to_list()
     if model:
-        chosen = frame.filter((short == model) | (full == model))
-        if chosen.is_empty():
-            raise UserMistake(Mistake(f"`{path}` holds no replies of `{model}`", "replay", nearest(model, held)))
-        return chosen
-    if len(held) > 1:
-        remedy = f"choose one: replay/{path}#{held[0]}; it holds {', '.join(held)}"
-        raise UserMistake(Mistake(f"`{path}` holds replies of {len(held)} models", "replay", remedy))
-    return frame
+        named = named.filter((pl.col("model") == model) | (pl.col("full name") == model))
+    chosen = named.get_column("full name").unique().sort().to_list()
+    if not chosen:
+        raise _mistake(f"`{path}` holds no replies" + (f" of `{model}`" if model else ""), nearest(model, held))
+    if len(chosen) > 1:
+        ways = ", ".join(f"replay/{path}#{name}" for name in chosen)
+        raise _mistake(f"`{path}` holds replies of {len(chosen)} models", f"choose one: {ways}")
+    return named
+
+
+def _full_name(frame: pl.DataFrame) -> pl.Expr:
+    """`provider/model`, as our lake writes it in one column and LangBiTe in two."""
+    model = pl.col("model").fill_null("")
+    if "provider" not in frame.columns:
+        return model
+    provider = pl.concat_str(pl.col("provider").fill_null(""), pl.lit("/"))
+    return pl.when(model.str.starts_with(provider)).then(model).otherwise(provider + model)
 
 
 def _joined_messages(frame: pl.DataFrame) -> pl.Series | None:

@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterator
 
 from catalogs.catalog import Catalog
-from catalogs.mistakes import Mistake, UserMistake, nearest, place
+from catalogs.markups import loose_markups
+from catalogs.mistakes import Mistake, UserMistake, place
 from catalogs.schema import Requirement, Template
-from catalogs.wording import SLOT, slots
+from catalogs.wording import SLOT, pattern, slots
 from tasks.generate.communities import CastCommunity, cast
 from tasks.generate.select import fitting
-
-BRACES = re.compile(r"\{[^{}]*\}|[{}]")
 
 
 def check(requirement: Requirement, language: str, catalog: Catalog) -> list[Mistake]:
@@ -20,15 +19,23 @@ def check(requirement: Requirement, language: str, catalog: Catalog) -> list[Mis
     templates = fitting(requirement, language, catalog)
     if not templates:
         return [_nothing_to_ask(requirement, language, catalog)]
+    if language not in catalog.languages:
+        return [_unspoken(language, templates[0], catalog)]
+    texts = {template.id: pattern(template, catalog.languages[language]) for template in templates}
     try:
         casts = {
             markup: cast(requirement, language, markup, catalog)
-            for markup in sorted({slot.markup for template in templates for slot in slots(template.prompt)})
+            for markup in sorted({slot.markup for text in texts.values() for slot in slots(text)})
         }
     except UserMistake as unknown_set:
-        return list(unknown_set.mistakes)
+        named = f"requirement `{requirement.name}`"
+        return [Mistake(wrong.what, wrong.where or named, wrong.remedy) for wrong in unknown_set.mistakes]
     known = known_markups(requirement, catalog)
-    return [mistake for template in templates for mistake in _check(template, requirement, known, casts)]
+    return [
+        mistake
+        for template in templates
+        for mistake in _check(template, texts[template.id], requirement, known, casts)
+    ]
 
 
 def known_markups(requirement: Requirement, catalog: Catalog) -> set[str]:
@@ -51,23 +58,26 @@ def _nothing_to_ask(requirement: Requirement, language: str, catalog: Catalog) -
     )
 
 
+def _unspoken(language: str, template: Template, catalog: Catalog) -> Mistake:
+    spoken = ", ".join(f"`{tag}`" for tag in catalog.languages)
+    return Mistake(
+        f"language `{language}` has no catalog, so that its templates cannot be framed; there are {spoken}",
+        place(template.file, template.line),
+        f"add languages/{language}.yaml to a directory that BIASGRID_CATALOG names",
+    )
+
+
 def _check(
-    template: Template, requirement: Requirement, known: set[str], casts: dict[str, tuple[CastCommunity, ...]]
+    template: Template,
+    text: str,
+    requirement: Requirement,
+    known: set[str],
+    casts: dict[str, tuple[CastCommunity, ...]],
 ) -> Iterator[Mistake]:
-    where = place(template.library, template.line) if template.library != "shipped" else f"template {template.id}"
-    for text in (template.prefix, template.prompt):
-        for match in BRACES.finditer(text):
-            found = SLOT.fullmatch(match[0])
-            if found is None or found["markup"] not in known:
-                remedy = nearest(match[0], [f"{{{markup}}}" for markup in known])
-                yield Mistake(f"template `{template.id}` holds the unknown markup `{match[0]}`", where, remedy)
-    for bare in re.finditer(
-        rf"(?<![\w{{])(?:{'|'.join(map(re.escape, known)) or '(?!)'})\d+\b(?!\}})", template.prompt
-    ):
-        yield Mistake(
-            f"template `{template.id}` holds `{bare[0]}` without braces", where, f"write `{{{bare[0]}}}`"
-        )
-    for match in SLOT.finditer(template.prompt):
+    where = place(template.file, template.line)
+    for loose in loose_markups(template, known):
+        yield Mistake(f"template `{template.id}` holds {loose.reason} `{loose.text}`", where, loose.remedy)
+    for match in SLOT.finditer(text):
         if match["markup"] in known:
             yield from _unfilled(template, requirement, match, casts[match["markup"]], where)
 

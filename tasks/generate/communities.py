@@ -61,12 +61,7 @@ def _from_set(found: CommunitySet, language: str) -> tuple[CastCommunity, ...]:
 def _from_literals(
     literals: tuple[str, ...], language: str, sets: list[CommunitySet]
 ) -> tuple[CastCommunity, ...]:
-    known = {
-        name: community
-        for found in sets
-        for community in found.communities
-        for name in _names(community, language)
-    }
+    known = _by_name([community for found in sets for community in found.communities], language)
     matched = [known.get(literal.strip().lower()) for literal in literals]
     ids = [community.id if community else literal for community, literal in zip(matched, literals, strict=True)]
     return tuple(
@@ -80,5 +75,11 @@ def _from_literals(
     )
 
 
-def _names(community: Community, language: str) -> set[str]:
-    return {community.id} | {form.lower() for form in community.forms.get(language, {}).values()}
+def _by_name(communities: list[Community], language: str) -> dict[str, Community]:
+    """Communities by id and by every form that no other has."""
+    owners: dict[str, dict[str, Community]] = {}
+    for community in communities:
+        for form in community.forms.get(language, {}).values():
+            owners.setdefault(form.lower(), {})[community.id] = community
+    known = {form: next(iter(owner.values())) for form, owner in owners.items() if len(owner) == 1}
+    return known | {community.id: community for community in communities}

@@ -35,19 +35,23 @@ def instances(
 ) -> pl.DataFrame:
     """Every instance of a requirement in a language, columns as INSTANCES, sorted by template and communities.
 
-    A template with more slots than the requirement has communities has no instance.
+    A template with more slots than the requirement has communities has no instance. Templates that ask the same
+    of the same communities are one.
     """
     groups: dict[tuple[Slot, ...], list[Template]] = {}
     chosen = select(requirement, language, catalog, settings)
     for template in chosen:
-        groups.setdefault(slots(template.prompt), []).append(template)
+        groups.setdefault(slots(pattern(template, catalog.languages[language])), []).append(template)
     rank = {template.id: position for position, template in enumerate(chosen)}
     filled = [_filled(group, requirement, templates, catalog) for group, templates in groups.items()]
     if not filled:
         return pl.DataFrame(schema=INSTANCES)
     order = pl.col("template").replace_strict(rank, return_dtype=pl.Int64)
     return (
-        pl.concat(filled).sort(order, "choice").select(pl.col(name).cast(kind) for name, kind in INSTANCES.items())
+        pl.concat(filled)
+        .sort(order, "choice")
+        .unique("instance_id", keep="first", maintain_order=True)
+        .select(pl.col(name).cast(kind) for name, kind in INSTANCES.items())
     )
 
 

@@ -78,6 +78,7 @@ async def test_parquet_from_the_lake_is_replayed_by_its_messages(tmp_path, repla
     talk = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "So?"}]
     frame = pl.DataFrame(
         {
+            "provider": ["openai"] * 3,
             "model": ["openai/a"] * 3,
             "messages": [[talk[1]], [talk[1]], talk],
             "sample": [2, 1, 1],
@@ -102,11 +103,13 @@ async def test_failures_in_the_lake_are_not_replies(tmp_path, replay, ask):
 
 async def test_of_several_models_one_is_chosen(csv, replay, ask):
     path = csv("Provider,Model,Instance,Response\nOpenAI,gpt,q,a\nHF,gpt,q,b\nHF,llama,q,c\n")
-    with pytest.raises(UserMistake, match="2 models"):
+    with pytest.raises(UserMistake, match="3 models"):
         replay(path)
     assert (await replay(f"{path}#llama").ask(ask("q"))).text == "c"
+    with pytest.raises(UserMistake, match=r"#HF/gpt, replay/.*#OpenAI/gpt"):
+        replay(f"{path}#gpt")
     assert (await replay(f"{path}#HF/gpt").ask(ask("q"))).text == "b"
-    with pytest.raises(UserMistake, match="did you mean `llama`"):
+    with pytest.raises(UserMistake, match="did you mean `HF/llama`"):
         replay(f"{path}#lama")
 
 
@@ -117,14 +120,16 @@ async def test_of_several_models_one_is_chosen(csv, replay, ask):
         ("recorded.csv", "question,text\nq,a\n", "no column for prompts"),
         ("recorded.csv", "", "cannot be read"),
         ("recorded.parquet", "no parquet", "cannot be read"),
+        ("recorded.csv", "prompt,Text,text\nq,a,b\n", "cannot be read"),
+        ("x" * 300 + ".csv#" + "gpt", None, "cannot be read"),
         ("recorded.xlsx", "x", "neither CSV nor Parquet"),
     ],
 )
 def test_a_file_that_cannot_be_replayed_is_a_mistake(csv, replay, name, content, said):
-    path = csv(content, name)
+    path = csv(content, name) if content is not None else name
     with pytest.raises(UserMistake, match=said) as caught:
         replay(path)
-    assert name in str(caught.value)
+    assert name.partition("#")[0] in str(caught.value)
 
 
 def test_a_missing_file_is_a_mistake(tmp_path, replay):
