@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SCENARIO ?= catalogs/scenarios/starter.yaml
 
-.PHONY: env run test check drill bench lock clean
+.PHONY: env run test check drill bench lock schemas clean
 
 env: $(STAMP)
 
@@ -42,6 +42,9 @@ bench: env
 lock:
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --extra dev pyproject.toml -o requirements.lock
+
+schemas: env
+	$(BIN)/python -m catalogs.editor_schemas
 
 clean:
 	rm -rf $(VENV) data .mypy_cache .pytest_cache .ruff_cache

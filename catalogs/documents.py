@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from catalogs.explanations import Location, called, explain, remedy
+from catalogs.explanations import Location, called, explain, follows, remedy
 from catalogs.mistakes import Mistake, UserMistake, place
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -183,16 +183,9 @@ def _mistakes(
     error: ValidationError, model: type[BaseModel], document: Document, at: Location
 ) -> Iterator[Mistake]:
     problems = error.errors()
-    branches = {problem["loc"][:-1] for problem in problems if _is_branch(problem["loc"][-1:])}
     for problem in problems:
-        if problem["loc"][-1:] == ("str",) and (
-            isinstance(problem["input"], dict | list) or problem["loc"][:-1] in branches
-        ):
-            continue  # the other branch of a union says what is wrong
+        if follows(problem, [other["loc"] for other in problems]):
+            continue
         location = (*at, *problem["loc"])
         name = called(location, document.value, document.names)
         yield Mistake(explain(problem, name), document.place(*location), remedy(problem, model))
-
-
-def _is_branch(last: Location) -> bool:
-    return bool(last) and str(last[0]).startswith(("dict[", "tuple["))

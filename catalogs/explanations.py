@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
@@ -13,6 +13,8 @@ from catalogs.schema import IDENTIFIER, LANGUAGE, MARKUP
 
 Location = tuple[str | int, ...]
 
+BRANCHES = ("dict[", "tuple[")
+"""How pydantic names the branch of a union in a location."""
 PATTERNS = {
     LANGUAGE: ("is no language tag", "write language and country, such as `en_us`"),
     IDENTIFIER: ("is no id", "use lower-case letters, digits, `_`, `-` and `.`, such as `lgtbiqphobia`"),
@@ -73,6 +75,19 @@ def remedy(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
     return "correct the value"
 
 
+def follows(problem: Mapping[str, Any], others: Iterable[Location]) -> bool:
+    """Whether an error says less than another: what a list holds is wrong, so that it holds too few; a value is
+    no text, where what else it may be is wrong too."""
+    at: Location = problem["loc"]
+    if problem["type"] == "too_short":
+        return any(len(other) > len(at) and other[: len(at)] == at for other in others)
+    beside = [other for other in others if at and len(other) >= len(at) and other[: len(at) - 1] == at[:-1]]
+    branches = [str(other[len(at) - 1]) for other in beside]
+    return at[-1:] == ("str",) and (
+        isinstance(problem["input"], dict | list) or any(name.startswith(BRANCHES) for name in branches)
+    )
+
+
 def called(location: Location, value: Any, names: Mapping[Location, str] | None = None) -> str:
     """What a person calls a place in a file: its nearest entry with a name or id, and the path from there.
 
@@ -80,20 +95,21 @@ def called(location: Location, value: Any, names: Mapping[Location, str] | None 
     """
     if location in (names or {}):
         return f"`{(names or {})[location]}`"
-    owner, holder = "", ""
+    owner = ""
     path: list[str] = []
-    index: int | None = None
     for part, inner in _followed(location, value):
-        index = part + 1 if isinstance(part, int) else None
-        named = inner.get("name", inner.get("id")) if index and isinstance(inner, dict) else None
-        if isinstance(named, str | int):
-            owner, path, index = f"{holder.removesuffix('s') or 'entry'} `{named}`: ", [], None
-        elif index is None:
-            path.append(str(part))
-            holder = str(part)
-    where = f"`{'.'.join(path)}`" if path else ""
-    place = f"entry {index} of {where}" if index and where else where
-    return f"{owner}{place}" if place else owner.removesuffix(": ") or "the file"
+        if isinstance(part, str):
+            path.append(part)
+            continue
+        name = inner.get("name", inner.get("id")) if isinstance(inner, dict) else None
+        thing = path[-1].removesuffix("s") if path else "entry"
+        owner += f"{thing} `{name}`: " if name else f"entry {part + 1} of {_path(path)}: "
+        path = []
+    return f"{owner}{_path(path)}" if path or not owner else owner.removesuffix(": ")
+
+
+def _path(parts: Sequence[str]) -> str:
+    return f"`{'.'.join(parts)}`" if parts else "the file"
 
 
 def _followed(location: Location, value: Any) -> Iterator[tuple[str | int, Any]]:
@@ -136,7 +152,7 @@ def _inside(kind: Any, part: str | int) -> Iterator[Any]:
             yield option.model_fields[str(part)].annotation
         elif origin is tuple and isinstance(part, int):
             yield inner[0]
-        elif origin is dict and not str(part).startswith(("dict[", "tuple[")):
+        elif origin is dict and not str(part).startswith(BRANCHES):
             yield inner[1]
 
 

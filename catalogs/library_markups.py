@@ -42,8 +42,9 @@ class Markups:
 
 
 def _shipped(catalog: Catalog, concern: str) -> set[str]:
+    """The markups of a concern of the catalog; a library's own concern may hold any that a community set fills."""
     found = catalog.concerns.get(concern)
-    return set(found.markups) if found else set()
+    return set(found.markups) if found else {each.markup for each in catalog.communities.values()}
 
 
 def _owned(catalog: Catalog) -> dict[tuple[str, str], tuple[Template, ...]]:

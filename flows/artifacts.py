@@ -34,6 +34,7 @@ def _row(finding: dict[str, Any]) -> dict[str, Any]:
         "refused": share(finding["refusal_rate"]),
         "coverage": share(finding["coverage"]),
         "tests": finding["tests"],
+        "cells met": f"{finding['cells_met']}/{finding['cells']}",
     }
 
 

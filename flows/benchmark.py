@@ -65,8 +65,8 @@ async def benchmark(
     overrides = Overrides(library=library, models=models or (), samples=samples, seed=seed, reuse=reuse)
     prepared = prepare(source, overrides, secret_blocks())
     lake = lake or open_lake(data)
-    run = find(lake, run_id) if run_id else started(lake, prepared)
-    async with under_way(lake, run, prepared) as grid:
+    async with under_way(lake, prepared, run_id) as grid:
+        run = grid.run
         cells = planned_cells(lake, run.run_id)
         if cells.is_empty():
             cells = await generate_stage(grid)
@@ -89,23 +89,26 @@ async def concluded(lake: Lake, run: Run) -> Outcome:
     return found
 
 
-def started(lake: Lake, prepared: Prepared) -> Run:
+@asynccontextmanager
+async def under_way(lake: Lake, prepared: Prepared, run_id: str | None = None) -> AsyncIterator[Grid]:
+    """The grid of a run, a new one by default, alone on it: what a crash left behind lands first, how it ends
+    is recorded. Raises UserMistake before the run exists where a model cannot be reached as described."""
+    async with Switchboard(prepared.resolved.catalog, prepared.secrets) as board:
+        board.prepare(prepared.models)
+        run = find(lake, run_id) if run_id else _begun(lake, prepared)
+        with RunLock(lake, run.run_id):
+            recover(lake, run.run_id)
+            try:
+                yield Grid(lake, run, prepared.resolved, board)
+            except (asyncio.CancelledError, KeyboardInterrupt):
+                run.record(lake, "interrupted")
+                raise
+            except BaseException:
+                run.record(lake, "failed")
+                raise
+
+
+def _begun(lake: Lake, prepared: Prepared) -> Run:
     resolved = prepared.resolved
     seed = resolved.scenario.scenario.seed
     return begin(lake, resolved.given, resolved.as_json(), resolved.catalog.hashes, seed)
-
-
-@asynccontextmanager
-async def under_way(lake: Lake, run: Run, prepared: Prepared) -> AsyncIterator[Grid]:
-    """The run's grid, alone on its run: what a crash left behind lands first, how it ends is recorded."""
-    with RunLock(lake, run.run_id):
-        recover(lake, run.run_id)
-        try:
-            async with Switchboard(prepared.resolved.catalog, prepared.secrets) as board:
-                yield Grid(lake, run, prepared.resolved, board)
-        except (asyncio.CancelledError, KeyboardInterrupt):
-            run.record(lake, "interrupted")
-            raise
-        except BaseException:
-            run.record(lake, "failed")
-            raise

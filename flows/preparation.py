@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from catalogs.mistakes import Mistake, UserMistake
 from catalogs.scenario import Overrides, ResolvedScenario, Source, resolve
 from catalogs.schema import Target
 from tasks.connectors.keys import Secrets, missing_keys
-from tasks.connectors.registry import connect
 from tasks.generate.checks import check
 from warehouse.lake import Lake
 
@@ -31,22 +29,20 @@ class Prepared:
     secrets: Secrets | None
 
     @property
-    def targets(self) -> Mapping[str, Target]:
-        return self.resolved.targets
+    def models(self) -> list[Target]:
+        """Every model that is asked, the judge among them."""
+        judge = [self.resolved.judge] if self.resolved.judge else []
+        return [*self.resolved.targets.values(), *judge]
 
 
 def prepare(source: Source, overrides: Overrides | None = None, secrets: Secrets | None = None) -> Prepared:
     """Resolve a scenario, check its templates, models and keys. Raises UserMistake with all that is wrong."""
     resolved = resolve(source, overrides)
-    mistakes = template_mistakes(resolved)
-    asked = [*resolved.targets.values(), *([resolved.judge] if resolved.judge else [])]
-    keyless = missing_keys(asked, secrets)
-    mistakes += keyless
-    if not keyless:
-        mistakes += _unreachable(asked, resolved)
+    prepared = Prepared(resolved, secrets)
+    mistakes = [*template_mistakes(resolved), *missing_keys(prepared.models, secrets)]
     if mistakes:
         raise UserMistake(dict.fromkeys(mistakes))
-    return Prepared(resolved, secrets)
+    return prepared
 
 
 def template_mistakes(resolved: ResolvedScenario) -> list[Mistake]:
@@ -56,18 +52,6 @@ def template_mistakes(resolved: ResolvedScenario) -> list[Mistake]:
         for language in requirement.languages
         for mistake in check(requirement, language, resolved.catalog)
     ]
-
-
-def _unreachable(targets: list[Target], resolved: ResolvedScenario) -> list[Mistake]:
-    """Models that no connector serves as they are described: a respondent or a replay file that is not there."""
-    found: list[Mistake] = []
-    for target in targets:
-        if target.connector in ("simulated", "replay"):
-            try:
-                connect(target, None, resolved.catalog)
-            except UserMistake as wrong:
-                found.extend(wrong.mistakes)
-    return found
 
 
 def open_lake(data: str | Path | None) -> Lake:

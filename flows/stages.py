@@ -21,11 +21,12 @@ from tasks.evaluate.task import evaluate
 from tasks.generate.cases import plan_hash
 from tasks.generate.land import CELL, land_cases, record_planned
 from tasks.generate.task import generate
+from tasks.prompt.repeated import repeated
 from tasks.prompt.task import STOPPED, prompt
 from warehouse.lake import Lake
 from warehouse.runs import Run
 
-OPEN_CELLS = 4
+OPEN_CELLS = 8
 """Cells of one model under way at once: enough that a slow last answer leaves no slot idle."""
 
 
@@ -126,6 +127,8 @@ def planned_cells(lake: Lake, run_id: str) -> pl.DataFrame:
 async def cells_stage(grid: Grid, cells: pl.DataFrame, *, ask: bool = True, judge: bool = True) -> None:
     """Prompt every cell and evaluate each as soon as it is complete; models run side by side."""
     by_model = cells.partition_by("model", maintain_order=True)
+    if ask:
+        grid.board.expect(repeated(grid.lake, grid.run.run_id))
     if ask and (watcher := watching.get()):
         watcher.planned(grid.run.run_id, {own["model"][0]: int(own["planned"].sum()) for own in by_model})
     try:

@@ -9,7 +9,7 @@ from prefect import flow
 from catalogs.scenario import Overrides
 from catalogs.schema import Reuse
 from flows.artifacts import publish
-from flows.benchmark import concluded, started, under_way
+from flows.benchmark import concluded, under_way
 from flows.outcome import Outcome
 from flows.preparation import open_lake, prepare
 from flows.secrets import secret_blocks
@@ -31,11 +31,10 @@ async def generate_run(
     overrides = Overrides(library=library, models=models or (), samples=samples, seed=seed, reuse=reuse)
     prepared = prepare(scenario, overrides, secret_blocks())
     lake = open_lake(data)
-    run = started(lake, prepared)
-    async with under_way(lake, run, prepared) as grid:
+    async with under_way(lake, prepared) as grid:
         await generate_stage(grid)
-        run.record(lake, "running")
-    return run.run_id
+        grid.run.record(lake, "running")
+    return grid.run.run_id
 
 
 @flow(name="prompt", persist_result=False)
@@ -54,7 +53,7 @@ async def _cells(run_id: str, data: str | None, *, ask: bool, judge: bool) -> No
     lake = open_lake(data)
     run = find(lake, run_id)
     prepared = prepare(run.scenario_resolved, None, secret_blocks())
-    async with under_way(lake, run, prepared) as grid:
+    async with under_way(lake, prepared, run.run_id) as grid:
         await cells_stage(grid, planned_cells(lake, run.run_id), ask=ask, judge=judge)
 
 

@@ -75,7 +75,7 @@ def show_outcome(found: Outcome) -> None:
     table = Table(pad_edge=False, box=None, header_style="bold")
     table.add_column("requirement", overflow="fold")
     table.add_column("finding", no_wrap=True)
-    for heading in ("passed", "tolerance", "refused", "tests"):
+    for heading in ("passed", "tolerance", "refused", "tests", "cells met"):
         table.add_column(heading, justify="right", no_wrap=True)
     for model, rows in groupby(found.findings, key=itemgetter("model")):
         table.add_row(Text(model, style="bold"))
@@ -95,6 +95,7 @@ def _finding_cells(row: dict[str, Any]) -> list[Text]:
         Text(share(row["tolerance"])),
         Text(share(row["refusal_rate"])),
         Text(str(row["tests"])),
+        Text(f"{row['cells_met']}/{row['cells']}"),
     ]
 
 

@@ -67,7 +67,7 @@ CASES = pa.schema(
         *CELL_KEYS,
         ("template_id", TEXT),  # content hash
         ("template", TEXT),  # the name in its library, such as sexism-012
-        ("template_text", TEXT),  # framed, its slots still open
+        ("template_text", TEXT),  # the question, its slots still open
         ("instance_id", TEXT),  # template × ordered communities
         ("communities", pa.list_(TEXT)),  # ids, in the order of the template's slots
         ("sample", COUNT),  # 1…samples

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -123,12 +122,18 @@ def _finish(**parameters: Any) -> None:
 
 
 def _flow(progress: Any, parameters: dict[str, Any]) -> Outcome:
-    # before Prefect is imported: the terminal shows our progress, the UI has the logs
-    os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")
+    _quiet()
     from flows.benchmark import benchmark
     from flows.stages import watching
 
-    logging.getLogger("prefect").setLevel(logging.CRITICAL)
     watching.set(progress)
     found: Outcome = asyncio.run(benchmark(**parameters))
     return found
+
+
+def _quiet() -> None:
+    """Before Prefect is imported: the terminal shows our progress, logs go to a server where there is one."""
+    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
+    if not os.environ.get("PREFECT_API_URL"):
+        os.environ.setdefault("PREFECT_LOGGING_TO_API_ENABLED", "false")
+        os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")

@@ -19,7 +19,7 @@ _STAMP = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _RESPONSES = """
     select
         cases.provider as "Provider",
-        cases.model as "Model",
+        cases.model[len(cases.provider) + 2:] as "Model",
         cases.messages[-1].content as "Instance",
         coalesce(replies.text, concat('ERROR: ', replies.error_class, ': ', replies.error_message)) as "Response"
     from staging.stg_cases as cases
@@ -39,7 +39,7 @@ _EVALUATIONS = """
 
     select
         templates.provider as "Provider",
-        templates.model as "Model",
+        templates.model[len(templates.provider) + 2:] as "Model",
         templates.concern as "Concern",
         templates.language as "Language",
         templates.input as "Input Type",
@@ -59,7 +59,7 @@ _EVALUATIONS = """
 _GLOBAL_EVALUATION = """
     select
         provider as "Provider",
-        model as "Model",
+        model[len(provider) + 2:] as "Model",
         concern as "Concern",
         language as "Language",
         input as "Input Type",

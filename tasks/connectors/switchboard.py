@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -43,6 +43,7 @@ class Switchboard:
         self._senders: dict[str, Sender] = {}
         self._limiters: dict[str, Limiter] = {}
         self._flights: Flights[Answer] = Flights()
+        self._repeated: dict[str, Answer | None] = {}
         self._closing = AsyncExitStack()
         self.in_flight: InFlight = set()
 
@@ -66,14 +67,24 @@ class Switchboard:
         if mistakes:
             raise UserMistake(dict.fromkeys(mistakes))
 
+    def expect(self, repeated: Mapping[str, Answer | None]) -> None:
+        """Request keys that will be asked for more than once, with the answer where it is known: the reply to
+        each is kept, so that it is sent once."""
+        self._repeated |= repeated
+
     async def answer(self, target: Target, request: Request, retries: int) -> Answer:
         """The model's answer, or the error after the last attempt; the error of a model that has stopped, at
         once. Raises UserMistake where the target was not prepared and cannot be reached as described."""
+        known = self._repeated.get(request.request_key)
+        if known is not None:
+            return replace(known, shared=True)
         sender = self._sender(target)
         if sender.stopped is not None:
             await asyncio.sleep(0)  # thousands of these in a row must not hold up the loop
         send = partial(sender.answer, request, retries)
         answer, shared = await self._flights.once(request.request_key, send)
+        if request.request_key in self._repeated and answer.reply is not None:
+            self._repeated[request.request_key] = answer
         return replace(answer, shared=True) if shared else answer
 
     def _sender(self, target: Target) -> Sender:

@@ -11,7 +11,7 @@ from catalogs.schema import Requirement, ScenarioSettings, Target
 from tasks.connectors.identity import fingerprint, parameters
 from warehouse.identity import content_hash, hashed
 
-VERSION = 1
+VERSION = 2
 """Raised when the same inputs would give other instances."""
 CELL = ["requirement", "model", "language", "input", "reflection"]
 

@@ -64,13 +64,13 @@ def _filled(
     frame = pl.DataFrame(
         [_row(template, requirement, text) for template, text in zip(templates, patterns, strict=True)]
     ).join(_choices(group, holes, requirement, templates[0].language, catalog), how="cross")
-    text = pl.col("template_text")
+    text = pl.col("pattern")
     for hole in holes:
         text = text.str.replace_all(hole, pl.col(hole), literal=True)
     return frame.with_columns(
         text.alias("text"),
         pl.concat_str("template_id", pl.col("communities").list.join("·"), separator="/").alias("instance_id"),
-    ).drop(holes)
+    ).drop("pattern", *holes)
 
 
 def _row(template: Template, requirement: Requirement, text: str) -> dict[str, str]:
@@ -84,7 +84,8 @@ def _row(template: Template, requirement: Requirement, text: str) -> dict[str, s
         "reflection": template.reflection,
         "template_id": content_hash(*cell, text, oracle),
         "template": template.id,
-        "template_text": text,
+        "template_text": template.prompt,
+        "pattern": text,
         "oracle_type": template.oracle.type,
         "operation": template.oracle.operation,
         "oracle": oracle,

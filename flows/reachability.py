@@ -1,0 +1,67 @@
+"""Whether keys are there and a Prefect server answers; for `doctor`. No key is returned or shown."""
+
+from __future__ import annotations
+
+import os
+from urllib.parse import urlsplit
+
+from catalogs.catalog import Catalog
+from catalogs.schema import Provider, Target
+from flows.check import Check
+from flows.secrets import secret_blocks
+from tasks.connectors.keys import missing_keys
+
+PATIENCE_S = 3.0
+
+
+def keys(catalog: Catalog, use_blocks: bool) -> list[Check]:
+    """One check per provider that needs a key: where it was found, or every place that was searched."""
+    providers = catalog.models.providers.items()
+    return [_key(name, provider, use_blocks) for name, provider in providers if provider.key_env]
+
+
+def _key(name: str, provider: Provider, use_blocks: bool) -> Check:
+    target = Target(
+        model=f"{name}/…", provider=name, name="…", connector=provider.connector, key_env=provider.key_env
+    )
+    part = f"key {name}"
+    missing = missing_keys([target], secret_blocks() if use_blocks else None)
+    if missing:
+        return Check(part, "note", missing[0].what, _needed(missing[0].remedy, name))
+    held = next((variable for variable in provider.key_env if os.environ.get(variable, "").strip()), None)
+    return Check(part, "ok", f"environment variable `{held}`" if held else "a Prefect Secret block")
+
+
+def _needed(remedy: str, provider: str) -> str:
+    return f"{remedy}, if you test models of {provider}"
+
+
+def prefect_server() -> Check:
+    """Ephemeral, or the server that is configured, asked once with a short time-out."""
+    from prefect.settings import get_current_settings
+
+    address = get_current_settings().api.url
+    if not address:
+        return Check("Prefect", "ok", "ephemeral: each run starts a server of its own")
+    told = without_credentials(address)
+    failure = _unhealthy()
+    if failure is None:
+        return Check("Prefect", "ok", f"server at {told} answers")
+    remedy = "start it (prefect server start), or unset PREFECT_API_URL for an ephemeral one"
+    return Check("Prefect", "broken", f"server at {told} does not answer ({failure})", remedy)
+
+
+def _unhealthy() -> str | None:
+    """The kind of failure; its text may hold the address, and with it a password."""
+    from prefect.client.orchestration import get_client
+
+    client = get_client(httpx_settings={"timeout": PATIENCE_S}, sync_client=True)
+    error = client.api_healthcheck()
+    return None if error is None else type(error).__name__
+
+
+def without_credentials(address: str) -> str:
+    """An address without user, password, query and fragment."""
+    parts = urlsplit(address)
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}{parts.path}"

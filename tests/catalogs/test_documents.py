@@ -1,0 +1,181 @@
+"""Files with their lines: what stands in them, and what is wrong with them, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from catalogs.documents import parse_document, read_document, validated
+from catalogs.mistakes import UserMistake
+from catalogs.schema import Community, Concern, RequirementFile, Scenario
+
+WrittenFile = Callable[[str, str], Path]
+
+
+def mistakes(document_text: str, kind: type = Scenario, *, is_json: bool = False) -> list[str]:
+    with pytest.raises(UserMistake) as caught:
+        validated(kind, parse_document(document_text, "mine", is_json=is_json))
+    return [str(mistake) for mistake in caught.value.mistakes]
+
+
+@pytest.mark.parametrize(
+    ("written_as", "read_as"),
+    [
+        ("No", "No"),
+        ("yes", "yes"),
+        ("off", "off"),
+        ("true", True),
+        ("12:30", "12:30"),
+        ("2024-10-21", "2024-10-21"),
+        ("010", 10),
+        ("09", 9),
+        ("1e3", 1000.0),
+        ("0x1f", "0x1f"),
+        ("~", None),
+    ],
+)
+def test_words_stay_words_and_numbers_are_decimal(written_as: str, read_as: object) -> None:
+    assert parse_document(f"value: {written_as}", "mine").value == {"value": read_as}
+
+
+def test_every_value_knows_its_line_in_yaml_and_json() -> None:
+    in_yaml = parse_document("a: 1\nb:\n  - x\n  - y: 2\n", "mine.yaml")
+    in_json = parse_document('{"a": 1,\n\t"b":\n\t["x",\n\t{"y": 2}]}', "mine.json", is_json=True)
+    assert [in_yaml.line(at) for at in [("a",), ("b",), ("b", 0), ("b", 1, "y")]] == [1, 2, 3, 4]
+    assert [in_json.line(at) for at in [("a",), ("b",), ("b", 0), ("b", 1, "y")]] == [1, 2, 3, 4]
+
+
+def test_a_value_that_is_not_there_has_the_line_of_what_holds_it() -> None:
+    document = parse_document("a: 1\nb:\n  c: 2\n", "mine")
+    assert document.place("b", "missing") == "mine:2"
+
+
+def test_lines_are_known_beside_escaped_pairs_of_surrogates() -> None:
+    document = parse_document('{"a": "\\ud83d\\ude00",\n"b": 2}', "mine", is_json=True)
+    assert document.value["a"] == "😀"
+    assert document.line(("b",)) == 2
+
+
+@pytest.mark.parametrize("is_json", [True, False])
+def test_a_key_that_stands_twice_is_named_with_its_line(is_json: bool) -> None:
+    text = '{"a": {"b": 1,\n"b": 2},\n"c": 3, "c": 4}'
+    with pytest.raises(UserMistake) as caught:
+        parse_document(text, "mine", is_json=is_json)
+    assert [mistake.where for mistake in caught.value.mistakes] == ["mine:2", "mine:3"]
+    assert "`b` twice" in str(caught.value)
+    assert "`c` twice" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_json", "line"),
+    [
+        ('{"a": 1,\n"b": }', True, 2),
+        ("[" * 100_000, True, None),
+        ("a: 1\nb: [1, 2\n", False, 3),
+        ("a:\n\tb: 1\n", False, 2),
+        ("? [a, b]\n: 1\n", False, 1),
+        ("--- 1\n--- 2\n", False, 2),
+    ],
+)
+def test_what_cannot_be_parsed_is_one_mistake_with_its_line(text: str, is_json: bool, line: int | None) -> None:
+    with pytest.raises(UserMistake) as caught:
+        parse_document(text, "mine", is_json=is_json)
+    (mistake,) = caught.value.mistakes
+    assert mistake.where == (f"mine:{line}" if line else "mine")
+    assert "is not valid" in mistake.what
+    assert mistake.remedy
+
+
+def test_an_anchor_within_itself_is_a_mistake_not_a_crash() -> None:
+    with pytest.raises(UserMistake, match="within itself"):
+        parse_document("a: &x [*x]", "mine")
+
+
+@given(st.text(max_size=60))
+def test_no_text_is_more_than_a_users_mistake(text: str) -> None:
+    for is_json in (True, False):
+        with suppress(UserMistake):
+            parse_document(text, "mine", is_json=is_json)
+
+
+def test_a_file_that_cannot_be_read_says_why(tmp_path: Path) -> None:
+    (tmp_path / "latin.yaml").write_bytes("name: año".encode("latin-1"))
+    for name, reason in [("absent.yaml", "cannot be read"), (".", "cannot be read"), ("latin.yaml", "not UTF-8")]:
+        with pytest.raises(UserMistake, match=reason):
+            read_document(tmp_path / name)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_key(tmp_path: Path) -> None:
+    (tmp_path / "bom.yaml").write_bytes(b"\xef\xbb\xbfname: x\n")
+    assert read_document(tmp_path / "bom.yaml").value == {"name": "x"}
+
+
+def test_all_mistakes_of_a_file_are_named_by_requirement_with_line_and_remedy() -> None:
+    told = mistakes(
+        """\
+scenario:
+  models: [simulated/fair]
+  templates: 0
+requirements:
+  - name: equal
+    concern: sexism
+    languages: [english]
+    tolerance: 1.5
+    reflections: [observationl]
+  - concern: racism
+    languages: [en_us]
+    tolerence: 0.9
+"""
+    )
+    assert told == [
+        "mine:3: `scenario.templates` is `0`: must be at least 1\n    → correct the value",
+        "mine:7: requirement `equal`: entry 1 of `languages` is `english`, which is no language tag\n"
+        "    → write language and country, such as `en_us`",
+        "mine:8: requirement `equal`: `tolerance` is `1.5`: must be at most 1\n    → correct the value",
+        "mine:9: requirement `equal`: entry 1 of `reflections` is `observationl`: must be `observational` or "
+        "`utopian`\n    → did you mean `observational`?",
+        "mine:10: entry 2 of `requirements`: `name` is missing\n    → add it",
+        "mine:12: entry 2 of `requirements`: `tolerence` is not a known key\n    → did you mean `tolerance`?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("", "the file is empty"),
+        ("[1, 2]", "the file: must be a mapping"),
+        ("scenario: 5\nrequirements: starter", "`scenario` is `5`: must be a mapping"),
+        ("scenario: {models: []}\nrequirements: starter", "`scenario.models`: must hold at least 1"),
+        ("scenario: {models: fair}\nrequirements: starter", "`scenario.models` is `fair`: must be a list"),
+        ("scenario:\nrequirements: starter", "`scenario` is empty"),
+        ("scenario: {models: [a/b], retries: many}\nrequirements: x", "`many`: must be a whole number"),
+        ("scenario: {models: [a/b], temperature: hot}\nrequirements: x", "`hot`: must be a number"),
+    ],
+)
+def test_values_of_another_kind_are_explained_in_words(given: str, told: str) -> None:
+    (mistake,) = mistakes(given)
+    assert told in mistake
+
+
+def test_a_value_of_the_wrong_kind_in_a_choice_of_kinds_is_told_once() -> None:
+    requirement = "{name: a, concern: sexism, languages: [en_us], communities: {en_us: men}}"
+    told = mistakes(f"id: x\nrequirements:\n  - {requirement}", RequirementFile)
+    assert [line.splitlines()[0] for line in told] == [
+        "mine:3: requirement `a`: `communities.en_us` is `men`: must be a list"
+    ]
+
+
+def test_communities_written_as_numbers_are_words() -> None:
+    document = parse_document("id: age_20\nforms: {en_us: {plural: 20}}", "mine")
+    assert validated(Community, document).forms["en_us"]["plural"] == "20"
+
+
+def test_an_id_that_is_none_is_told_how_one_looks() -> None:
+    (told,) = mistakes("id: LGTBIQ+phobia\nname: x\ndescription: y", Concern)
+    assert "which is no id" in told
+    assert "lower-case letters" in told

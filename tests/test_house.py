@@ -1,0 +1,79 @@
+"""The house itself: what is installed, what the wheel carries, and who may import whom."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("catalogs", "deployments", "flows", "tasks", "warehouse")
+VERBS = ("generate", "prompt", "evaluate", "aggregate")
+BELOW = {
+    "catalogs": {"catalogs"},
+    "warehouse": {"warehouse", "catalogs"},
+    "tasks.connectors": {"tasks.connectors", "warehouse", "catalogs"},
+    **{f"tasks.{verb}": {f"tasks.{verb}", "tasks.connectors", "warehouse", "catalogs"} for verb in VERBS},
+}
+"""Which rooms each may import."""
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_each_top_level_package_is_this_projects(package: str) -> None:
+    found = importlib.import_module(package).__file__
+    assert found is not None
+    assert Path(found).resolve() == ROOT / package / "__init__.py"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    return zipfile.ZipFile(next(folder.glob("*.whl")))
+
+
+def test_the_wheel_holds_every_data_file(wheel: zipfile.ZipFile) -> None:
+    carried = set(wheel.namelist())
+    data = [
+        path.relative_to(ROOT).as_posix()
+        for package in PACKAGES
+        for kind in ("*.sql", "*.yml", "*.yaml", "*.json", "*.py")
+        for path in (ROOT / package).rglob(kind)
+    ]
+    assert len(data) > 100
+    assert set(data) - carried == set()
+
+
+def test_the_wheel_holds_no_tests_and_cannot_be_published_by_accident(wheel: zipfile.ZipFile) -> None:
+    names = wheel.namelist()
+    assert not [name for name in names if name.startswith("tests/")]
+    metadata = wheel.read(next(name for name in names if name.endswith("METADATA"))).decode()
+    assert "Classifier: Private :: Do Not Upload" in metadata
+
+
+def _imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{name.name}" for name in node.names}
+    return {name for name in found if name.partition(".")[0] in PACKAGES}
+
+
+@pytest.mark.parametrize("room", BELOW)
+def test_rooms_import_downwards_only(room: str) -> None:
+    allowed = BELOW[room]
+    upwards = {
+        (path.relative_to(ROOT).as_posix(), name)
+        for path in (ROOT / room.replace(".", "/")).rglob("*.py")
+        for name in _imports(path)
+        if not any(name == other or name.startswith(f"{other}.") for other in allowed)
+    }
+    assert upwards == set()
