@@ -82,7 +82,8 @@ class Catalog:
         if entry is None:
             if provider.models == "listed":
                 near = nearest(full, [name for name in self.models.models if name.startswith(prefix)])
-                raise UserMistake(Mistake(f"model `{model}` is unknown", remedy=f"{near}; or {_how_to_add(full)}"))
+                remedy = " Or ".join(told for told in (near, _how_to_add(full)) if told)
+                raise UserMistake(Mistake(f"model `{model}` is unknown", remedy=remedy))
             entry = ModelEntry()
         address = os.environ.get(provider.base_url_env, "") if provider.base_url_env else ""
         return Target(

@@ -20,11 +20,17 @@ PATTERNS = {
     IDENTIFIER: ("is no id", "use lower-case letters, digits, `_`, `-` and `.`, such as `lgtbiqphobia`"),
     MARKUP: ("is no markup", "use capitals and `_`, such as `SKIN_COLOR`"),
 }
+
+
+def _plain(bound: object) -> str:
+    return f"{bound:g}" if isinstance(bound, float) else str(bound)
+
+
 REASONS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
-    "greater_than_equal": lambda bound: f"must be at least {bound['ge']}",
-    "less_than_equal": lambda bound: f"must be at most {bound['le']}",
-    "greater_than": lambda bound: f"must be more than {bound['gt']}",
-    "less_than": lambda bound: f"must be less than {bound['lt']}",
+    "greater_than_equal": lambda bound: f"must be at least {_plain(bound['ge'])}",
+    "less_than_equal": lambda bound: f"must be at most {_plain(bound['le'])}",
+    "greater_than": lambda bound: f"must be more than {_plain(bound['gt'])}",
+    "less_than": lambda bound: f"must be less than {_plain(bound['lt'])}",
     "too_short": lambda bound: f"must hold at least {bound['min_length']}",
     "string_too_short": lambda _: "must not be empty",
     "string_too_long": lambda bound: f"must have at most {bound['max_length']} characters",

@@ -6,7 +6,6 @@ warnings    weaken what a run can say
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +13,10 @@ from typing import Literal
 
 from catalogs.catalog import Catalog, read_catalog
 from catalogs.entry_rules import entry_mistakes
-from catalogs.mistakes import Mistake
+from catalogs.mistakes import Mistake, position
 from catalogs.template_rules import template_mistakes, template_warnings
 
 Severity = Literal["error", "warning"]
-PLACE = re.compile(r"^(.*?)(?::(\d+))?$", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +67,7 @@ def lint(library: str | Path = "shipped", overlay: Path | None = None) -> Lint:
 
 
 def _sorted(severity: Severity, mistakes: Iterable[Mistake]) -> list[Finding]:
-    return [Finding(severity, mistake) for mistake in sorted(dict.fromkeys(mistakes), key=_position)]
-
-
-def _position(mistake: Mistake) -> tuple[str, int]:
-    found = PLACE.fullmatch(mistake.where)
-    return (found[1], int(found[2] or 0)) if found else (mistake.where, 0)
+    return [Finding(severity, mistake) for mistake in sorted(dict.fromkeys(mistakes), key=position)]
 
 
 def _counted(count: int, thing: str) -> str:

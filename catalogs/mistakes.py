@@ -40,6 +40,12 @@ class UserMistake(Exception):
         return "\n".join(str(mistake) for mistake in self.mistakes)
 
 
+def position(mistake: Mistake) -> tuple[str, int]:
+    """Where a mistake stands, to sort by: file, then line."""
+    file, _, line = mistake.where.rpartition(":")
+    return (file, int(line)) if line.isdecimal() else (mistake.where, 0)
+
+
 def place(path: Path | str, line: int | None = None) -> str:
     """`file:line`, the form that editors and terminals open."""
     return f"{path}:{line}" if line else str(path)

@@ -13,7 +13,7 @@ from catalogs import langbite
 from catalogs.catalog import Catalog, load_catalog, read_catalog
 from catalogs.documents import Document, parse_document, read_document, validated
 from catalogs.explanations import Location
-from catalogs.mistakes import Mistake, UserMistake, nearest
+from catalogs.mistakes import Mistake, UserMistake, nearest, position
 from catalogs.schema import Requirement, Scenario, Target
 
 JUDGE = "BIASGRID_JUDGE"
@@ -78,7 +78,7 @@ def resolve(source: Source, overrides: Overrides | None = None) -> ResolvedScena
 
 
 def _once(mistakes: list[Mistake]) -> list[Mistake]:
-    return list(dict.fromkeys(mistakes))
+    return sorted(dict.fromkeys(mistakes), key=position)
 
 
 def _read(source: Source, judge: str | None = None) -> tuple[str, Document, tuple[str, ...]]:

@@ -41,11 +41,15 @@ class RunProgress:
             console=self._console,
             disable=not self._console.is_terminal,
         )
+        self._preparing = TaskID(0)
         self._bars: dict[str, TaskID] = {}
         self._outcomes: dict[str, Counter[str]] = {}
 
     def __enter__(self) -> RunProgress:
         self._progress.start()
+        self._preparing = self._progress.add_task(
+            "preparing: Prefect takes some seconds to start", total=None, outcomes=""
+        )
         return self
 
     def __exit__(
@@ -56,7 +60,9 @@ class RunProgress:
     def planned(self, run_id: str, requests: dict[str, int]) -> None:
         """The run's id and how many cases each model is asked."""
         total = sum(requests.values())
-        self._console.print(f"run {run_id}: {total:,} prompts to {len(requests)} models", highlight=False)
+        self._progress.remove_task(self._preparing)
+        models = "1 model" if len(requests) == 1 else f"{len(requests)} models"
+        self._console.print(f"run {run_id}: {total:,} prompts to {models}", highlight=False)
         for model, count in requests.items():
             self._outcomes[model] = Counter()
             self._bars[model] = self._progress.add_task(model, total=count, outcomes="")
@@ -73,7 +79,7 @@ def show_outcome(found: Outcome) -> None:
     """The findings table, then where everything lies."""
     out = console()
     table = Table(pad_edge=False, box=None, header_style="bold")
-    table.add_column("requirement", overflow="fold")
+    table.add_column("requirement", overflow="fold", min_width=30)
     table.add_column("finding", no_wrap=True)
     for heading in ("passed", "tolerance", "refused", "tests", "cells met"):
         table.add_column(heading, justify="right", no_wrap=True)

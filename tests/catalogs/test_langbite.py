@@ -1,0 +1,217 @@
+"""LangBiTe's libraries and scenarios, read as they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catalogs.catalog import load_catalog
+from catalogs.langbite import COLUMNS
+from catalogs.mistakes import UserMistake
+from catalogs.scenario import Overrides, resolve
+
+Table = Callable[..., Path]
+REQUIREMENT = {
+    "name": "REQ1",
+    "rationale": "",
+    "languages": ["en_us"],
+    "tolerance": 0.9,
+    "delta": 0.02,
+    "concern": "Sexism",
+    "markup": "GENDER",
+    "communities": {"en_us": ["men", "women"]},
+    "inputs": ["constrained", "verbose"],
+    "reflections": ["observational", "utopian"],
+}
+
+
+def scenario(**differing: Any) -> str:
+    told = {
+        "timestamp": 1,
+        "nTemplates": 12,
+        "nRetries": 2,
+        "temperature": 0.5,
+        "tokens": 40,
+        "useLLMEval": False,
+        "aiModels": ["OpenAIGPT4o"],
+        "requirements": [REQUIREMENT],
+    } | differing
+    return json.dumps({key: value for key, value in told.items() if value is not None})
+
+
+def mistakes(path: Path) -> list[str]:
+    with pytest.raises(UserMistake) as caught:
+        load_catalog(path)
+    return [str(mistake).replace(str(path), path.name) for mistake in caught.value.mistakes]
+
+
+def test_a_row_becomes_a_template_with_the_file_and_line_it_stands_on(table: Table) -> None:
+    path = table({"prompt_id": "7", "concern": "SEXISM", "input_type": "Verbose", "task_prefix": " Agree? "})
+    (template,) = load_catalog(path).templates
+    assert (template.id, template.language, template.concern, template.input) == (
+        "7",
+        "en_us",
+        "sexism",
+        "verbose",
+    )
+    assert (template.prefix, template.answers) == ("Agree?", ("Yes", "No"))
+    assert (template.oracle.operation, template.oracle.expected) == ("allEqualExpected", ("No",))
+    assert (template.file, template.line) == (str(path), 2)
+
+
+def test_langbite_compares_at_the_start_whatever_the_operation(table: Table) -> None:
+    prediction = '{"operation": "notIncludesAny", "expected_value": ["women"]}'
+    (template,) = load_catalog(table({"oracle_prediction": prediction})).templates
+    assert template.oracle.where == "start"
+
+
+def test_a_same_value_row_keeps_its_key_and_offers_no_answers(table: Table) -> None:
+    prediction = '{"operation": "allSameValue", "key": "probability"}'
+    rating = {
+        "oracle": "same value",
+        "oracle_prediction": prediction,
+        "output_formatting": 'JSON with "probability"',
+    }
+    (template,) = load_catalog(table(rating)).templates
+    assert (template.oracle.key, template.answers) == ("probability", ())
+
+
+@pytest.mark.parametrize(
+    ("written", "concern"), [("LGTBIQ+phobia", "lgtbiqphobia"), ("Political Preferences", "politics")]
+)
+def test_concerns_are_known_by_their_aliases_and_others_are_the_librarys_own(
+    table: Table, written: str, concern: str
+) -> None:
+    catalog = load_catalog(table({"concern": written}, {"concern": "Classism"}))
+    assert [template.concern for template in catalog.templates] == [concern, "classism"]
+    assert catalog.concern("Classism") == "classism"
+
+
+def test_every_bad_line_is_named_with_what_is_wrong_with_it(table: Table) -> None:
+    path = table(
+        {"input_type": "constrainted"},
+        {"oracle": "expected"},
+        {},
+        {"oracle_prediction": "{'operation': 'equal'}"},
+        {"oracle_prediction": '{"operation": "equals", "expected_value": ["No"]}'},
+        {"oracle_prediction": '{"operation": "equal"}'},
+        {"oracle_prediction": "[]"},
+        {"oracle_prediction": '{"operation": "allSameValue", "key": "p"}'},
+        {"prompt": ""},
+        {"prompt_id": "3"},
+    )
+    told = mistakes(path)
+    assert [line.split(":")[1] for line in told] == ["2", "3", "5", "6", "7", "8", "9", "10", "11"]
+    for number, words in enumerate(
+        [
+            "did you mean `constrained`?",
+            "did you mean `expected value`?",
+            "not valid JSON",
+            "did you mean `equal`",
+            "`expected`",
+            "no JSON object",
+            "does not go with oracle",
+            "`prompt`",
+            "stands on line 4 too",
+        ]
+    ):
+        assert words in told[number]
+
+
+def test_a_row_with_too_few_columns_is_named_and_blank_rows_are_not(tmp_path: Path) -> None:
+    path = tmp_path / "prompts_en_us.csv"
+    path.write_text("\t".join(COLUMNS) + "\n\n1\tsexism\tverbose\n\t\t\n", encoding="utf-8")
+    assert [line.splitlines()[0] for line in mistakes(path)] == ["prompts_en_us.csv:3: has 3 columns, not 9"]
+
+
+def test_a_row_over_several_lines_has_the_line_it_begins_on(table: Table) -> None:
+    path = table({"prompt": '"Is {GENDER1}\nbetter than {GENDER2}?"'}, {})
+    assert [template.line for template in load_catalog(path).templates] == [2, 4]
+
+
+def test_a_field_too_long_for_a_table_is_a_mistake_with_its_line(table: Table) -> None:
+    (told,) = mistakes(table({}, {"prompt": "x" * 200_000}))
+    assert told.startswith("prompts_en_us.csv:3: cannot be read")
+
+
+def test_columns_may_come_in_any_order_with_others_beside(table: Table) -> None:
+    path = table({}, columns=("source", *reversed(COLUMNS)))
+    assert load_catalog(path).templates[0].id == "1"
+
+
+def test_a_missing_column_is_named(table: Table) -> None:
+    (told,) = mistakes(table({}, columns=tuple(name for name in COLUMNS if name != "oracle")))
+    assert told.startswith("prompts_en_us.csv:1: has no column `oracle`")
+
+
+def test_a_name_without_a_language_needs_one_from_the_scenario(table: Table) -> None:
+    path = table({}, name="mine.csv")
+    assert load_catalog(path, language="es_es").templates[0].language == "es_es"
+    assert "nothing says the language" in mistakes(path)[0]
+
+
+@pytest.mark.parametrize("key", ["llms", "aiModels"])
+def test_both_names_of_the_models_are_read(key: str) -> None:
+    found = resolve(scenario(**{"aiModels": None, key: ["OpenAIGPT4o", "Llama27BChat"]}))
+    assert list(found.targets) == ["openai/gpt-4o", "replicate/meta/llama-2-7b-chat"]
+
+
+def test_settings_and_requirements_mean_the_same_as_in_langbite() -> None:
+    found = resolve(scenario())
+    settings = found.scenario.scenario
+    assert (settings.templates, settings.retries, settings.temperature, settings.max_tokens) == (12, 2, 0.5, 40)
+    assert settings.sampling == "cell"
+    assert found.requirements[0].concern == "sexism"
+    assert found.requirements[0].communities == {"en_us": ("men", "women")}
+    assert found.notices == ()
+
+
+def test_communities_listed_by_language_are_read_too() -> None:
+    listed = [{"language": "en_us", "entries": ["men", "women"]}, {"language": "es_es", "entries": ["hombres"]}]
+    found = resolve(scenario(requirements=[REQUIREMENT | {"communities": listed}]))
+    assert found.requirements[0].communities == {"en_us": ("men", "women"), "es_es": ("hombres",)}
+
+
+def test_inputs_and_reflections_are_read_without_regard_to_case() -> None:
+    written = REQUIREMENT | {"inputs": ["Constrained"], "reflections": ["UTOPIAN"]}
+    (requirement,) = resolve(scenario(requirements=[written])).requirements
+    assert (requirement.inputs, requirement.reflections) == (("constrained",), ("utopian",))
+
+
+def test_a_second_opinion_without_a_judge_is_told_not_invented(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BIASGRID_JUDGE", raising=False)
+    found = resolve(scenario(useLLMEval=True))
+    assert found.judge is None
+    assert "BIASGRID_JUDGE" in found.notices[0]
+
+
+def test_a_second_opinion_comes_from_the_judge_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BIASGRID_JUDGE", "openai/gpt-4o-mini")
+    from_environment = resolve(scenario(useLLMEval=True))
+    named = resolve(scenario(useLLMEval=True), Overrides(judge="openai/gpt-4.1"))
+    assert from_environment.judge is not None
+    assert from_environment.judge.model == "openai/gpt-4o-mini"
+    assert named.judge is not None
+    assert named.judge.model == "openai/gpt-4.1"
+    assert from_environment.notices == named.notices == ()
+
+
+def test_mistakes_are_told_in_langbites_words() -> None:
+    with pytest.raises(UserMistake) as caught:
+        resolve(scenario(nTemplates=0, tokens="many"))
+    assert [mistake.what for mistake in caught.value.mistakes] == [
+        "`nTemplates` is `0`: must be at least 1",
+        "`tokens` is `many`: must be a whole number",
+    ]
+
+
+def test_keys_of_others_are_ignored_aloud_and_misspelt_ones_refused() -> None:
+    assert resolve(scenario(author="somebody")).notices == (
+        "`author` is no key of LangBiTe's scenarios and is ignored",
+    )
+    with pytest.raises(UserMistake, match="nTemplate"):
+        resolve(scenario(nTemplates=None, nTemplate=5))

@@ -1,0 +1,158 @@
+"""A scenario resolved: names, overrides, and every mistake at once with its place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catalogs.mistakes import UserMistake
+from catalogs.scenario import Overrides, resolve
+
+WrittenFile = Callable[[str, str], Path]
+Table = Callable[..., Path]
+REQUIREMENT = "  - {name: a, concern: sexism, languages: [en_us]}\n"
+
+
+def told(source: Path | str | dict[str, Any], overrides: Overrides | None = None) -> list[str]:
+    with pytest.raises(UserMistake) as caught:
+        resolve(source, overrides)
+    return [f"{Path(m.where).name}: {m.what} | {m.remedy}" for m in caught.value.mistakes]
+
+
+def test_a_broken_value_and_a_misspelt_name_are_both_told_with_their_lines(written: WrittenFile) -> None:
+    path = written(
+        "mine.yaml",
+        """\
+        scenario:
+          models: [simulated/fair, openai/gpt-4x]
+        requirements:
+          - name: a
+            concern: sexsim
+            languages: [en_us]
+            tolerance: 1.5
+          - name: a
+            concern: racism
+            languages: [en_us]
+            communities: skin_colour
+        """,
+    )
+    assert told(path) == [
+        "mine.yaml:2: model `openai/gpt-4x` is unknown | did you mean `openai/gpt-4` or `openai/gpt-4o` or "
+        "`openai/gpt-5.4`? Or name it under `models:` as `openai/gpt-4x` in models.yaml of a directory that "
+        "BIASGRID_CATALOG names",
+        "mine.yaml:5: concern `sexsim` is unknown | did you mean `sexism`?",
+        "mine.yaml:7: requirement `a`: `tolerance` is `1.5`: must be at most 1 | correct the value",
+        "mine.yaml:8: requirement `a` stands twice | give each requirement its own name",
+        "mine.yaml:11: community set `skin_colour` is unknown | did you mean `skin_color`?",
+    ]
+
+
+def test_a_file_a_dict_and_a_json_string_of_it_are_the_same_scenario(written: WrittenFile) -> None:
+    value = {
+        "scenario": {"models": ["simulated/fair"]},
+        "requirements": [{"name": "a", "concern": "Sexism", "languages": ["en_us"]}],
+    }
+    sources = [value, json.dumps(value), written("mine.json", json.dumps(value))]
+    found = [resolve(source) for source in sources]
+    assert found[0].scenario.scenario == found[1].scenario.scenario == found[2].scenario.scenario
+    assert found[0].requirements == found[1].requirements == found[2].requirements
+    assert found[0].requirements[0].concern == "sexism"
+    assert [each.name for each in found] == ["scenario", "scenario", "mine"]
+
+
+def test_a_dict_may_hold_paths(table: Table) -> None:
+    value = {
+        "scenario": {"models": ["simulated/fair"], "library": table({})},
+        "requirements": [{"name": "a", "concern": "sexism", "languages": ["en_us"]}],
+    }
+    assert len(resolve(value).catalog.templates) == 1
+
+
+def test_requirements_may_be_named(written: WrittenFile) -> None:
+    path = written("mine.yaml", "scenario: {models: [simulated/fair]}\nrequirements: starter\n")
+    assert "genders-treated-equally" in {requirement.name for requirement in resolve(path).requirements}
+    misspelt = written("mine.yaml", "scenario: {models: [simulated/fair]}\nrequirements: startre\n")
+    assert "mine.yaml:2: requirements `startre` are unknown | did you mean `starter`?" in told(misspelt)
+
+
+def test_a_library_in_a_file_is_relative_to_that_file(
+    written: WrittenFile, table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    library = table({}, {})
+    text = f"scenario: {{models: [simulated/fair], library: ../{library.name}}}\nrequirements:\n{REQUIREMENT}"
+    found = resolve(written("scenarios/mine.yaml", text))
+    assert len(found.catalog.templates) == 2
+    assert found.scenario.scenario.library == str(library.resolve())
+
+
+def test_a_table_takes_its_language_from_the_only_one_that_is_asked(written: WrittenFile, table: Table) -> None:
+    library = table({}, name="mine.csv")
+    path = written("mine.yaml", f"scenario: {{models: [simulated/fair]}}\nrequirements:\n{REQUIREMENT}")
+    assert resolve(path, Overrides(library=str(library))).catalog.templates[0].language == "en_us"
+
+
+def test_mistakes_of_the_library_stand_beside_those_of_the_scenario(written: WrittenFile, table: Table) -> None:
+    table({"input_type": "x"}, {"reflection_type": "y"}, {"concern": "classism"})
+    path = written(
+        "mine.yaml",
+        """\
+        scenario: {models: [simulated/fair], library: prompts_en_us.csv, retries: -1}
+        requirements:
+          - {name: a, concern: classism, languages: [en_us]}
+          - {name: b, concern: sexsim, languages: [en_us]}
+        """,
+    )
+    assert [line.split(": ")[0] for line in told(path)] == [
+        "mine.yaml:1",
+        "mine.yaml:4",
+        "prompts_en_us.csv:2",
+        "prompts_en_us.csv:3",
+    ]
+
+
+def test_overrides_win_and_their_mistakes_name_the_option(written: WrittenFile) -> None:
+    path = written("mine.yaml", f"scenario: {{models: [simulated/fair]}}\nrequirements:\n{REQUIREMENT}")
+    found = resolve(path, Overrides(models=["simulated/biased"], samples=3, seed=9, reuse="none"))
+    assert list(found.targets) == ["simulated/biased"]
+    settings = found.scenario.scenario
+    assert (settings.samples, settings.seed, settings.reuse) == (3, 9, "none")
+    wrong = told(path, Overrides(models=["nobody/x"], samples=0))
+    assert {line.split(": ")[0] for line in wrong} == {"--model", "--samples"}
+
+
+def test_a_judge_under_test_is_refused_unless_asked_for(written: WrittenFile) -> None:
+    settings = "scenario:\n  models: [OpenAIGPT4o]\n  judge: openai/gpt-4o\n"
+    refused = written("mine.yaml", f"{settings}requirements:\n{REQUIREMENT}")
+    assert told(refused) == [
+        "mine.yaml:3: judge `openai/gpt-4o` is under test itself | name another judge, or set "
+        "`judge_may_be_subject: true`"
+    ]
+    allowed = written("mine.yaml", f"{settings}  judge_may_be_subject: true\nrequirements:\n{REQUIREMENT}")
+    assert resolve(allowed).judge is not None
+
+
+def test_the_resolved_scenario_read_again_is_the_same(written: WrittenFile) -> None:
+    path = written("mine.yaml", "scenario: {models: [OpenAIGPT4o]}\nrequirements: starter\n")
+    first = resolve(path)
+    again = resolve(first.as_json())
+    assert again.requirements == first.requirements
+    assert again.scenario.scenario == first.scenario.scenario
+    assert again.name == first.name == "mine"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "just words", "requirements: starter"])
+def test_what_is_no_scenario_says_what_one_holds(written: WrittenFile, text: str) -> None:
+    assert "scenario" in " ".join(told(written("mine.yaml", text)))
+
+
+def test_the_shipped_scenario_resolves() -> None:
+    from importlib import resources
+
+    shipped = Path(str(resources.files("catalogs") / "scenarios" / "starter.yaml"))
+    assert resolve(shipped).requirements
