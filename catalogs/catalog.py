@@ -19,6 +19,7 @@ from catalogs.schema import (
     ModelEntry,
     ModelsFile,
     Prices,
+    Provider,
     RequirementFile,
     Respondent,
     Target,
@@ -75,21 +76,16 @@ class Catalog:
         provider = self.models.providers.get(prefix)
         if provider is None or not rest:
             known = [*self.aliases.values(), *(f"{name}/…" for name in self.models.providers)]
-            raise UserMistake(
-                Mistake(f"model `{model}` is unknown", remedy=nearest(model, known) or _how_to_add(model))
-            )
-        entry = self.models.models.get(full)
-        if entry is None:
-            if provider.models == "listed":
-                near = nearest(full, [name for name in self.models.models if name.startswith(prefix)])
-                remedy = " Or ".join(told for told in (near, _how_to_add(full)) if told)
-                raise UserMistake(Mistake(f"model `{model}` is unknown", remedy=remedy))
-            entry = ModelEntry()
+            raise _unknown_model(model, nearest(model, known) or _how_to_add(model))
+        entry = self._entry(model, full, provider)
+        name = entry.name or rest
+        if provider.connector == "simulated" and name not in self.respondents:
+            raise _unknown_model(model, f"a simulated model is a respondent: {nearest(name, self.respondents)}")
         address = os.environ.get(provider.base_url_env, "") if provider.base_url_env else ""
         return Target(
             model=full,
             provider=prefix,
-            name=entry.name or rest,
+            name=name,
             connector=provider.connector,
             base_url=address or provider.base_url,
             deployment=entry.deployment,
@@ -100,8 +96,20 @@ class Catalog:
             parameters=entry.parameters,
         )
 
+    def _entry(self, given: str, model: str, provider: Provider) -> ModelEntry:
+        entry = self.models.models.get(model)
+        if entry is None and provider.models == "listed":
+            prefix = model.partition("/")[0]
+            near = nearest(model, [name for name in self.models.models if name.startswith(f"{prefix}/")])
+            raise _unknown_model(given, " Or ".join(told for told in (near, _how_to_add(model)) if told))
+        return entry or ModelEntry()
+
 
 FREE = ("simulated", "replay")
+
+
+def _unknown_model(model: str, remedy: str) -> UserMistake:
+    return UserMistake(Mistake(f"model `{model}` is unknown", remedy=remedy))
 
 
 def _how_to_add(model: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from catalogs import langbite
+from catalogs import langbite_scenario
 from catalogs.catalog import Catalog, load_catalog, read_catalog
 from catalogs.documents import Document, parse_document, read_document, validated
 from catalogs.explanations import Location
@@ -93,8 +93,8 @@ def _read(source: Source, judge: str | None = None) -> tuple[str, Document, tupl
         text = document.text
     if not isinstance(document.value, dict):
         raise UserMistake(Mistake("is no scenario", document.name, "write `scenario:` and `requirements:`"))
-    if langbite.is_scenario(document.value):
-        document, notices = langbite.scenario(document, judge or os.environ.get(JUDGE) or None)
+    if langbite_scenario.is_scenario(document.value):
+        document, notices = langbite_scenario.scenario(document, judge or os.environ.get(JUDGE) or None)
         return text, document, notices
     return text, document, ()
 

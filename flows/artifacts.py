@@ -1,14 +1,32 @@
-"""What people see of a run in the Prefect UI: a findings table and a summary."""
+"""What people see of a run in the Prefect UI: tags to find it by, a findings table and a summary."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from typing import Any
+from uuid import UUID
 
 from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
+from prefect.client.orchestration import get_client
+from prefect.runtime import flow_run
 
+from catalogs.scenario import ResolvedScenario
 from flows.outcome import Outcome, share
+
+
+async def tag(run_id: str, resolved: ResolvedScenario) -> None:
+    """Tag the flow run with its run, models, concerns and languages.
+
+    Its task runs have none: for each set of tags Prefect asks the server for a concurrency slot before a task
+    starts, and a SQLite server that is busy recording keeps it waiting, seconds for each set.
+    """
+    concerns = {requirement.concern for requirement in resolved.requirements}
+    languages = {language for requirement in resolved.requirements for language in requirement.languages}
+    async with get_client() as client:
+        await client.update_flow_run(
+            UUID(flow_run.id), tags=[f"run:{run_id}", *resolved.targets, *sorted(concerns), *sorted(languages)]
+        )
 
 
 async def publish(found: Outcome, scenario: str) -> None:

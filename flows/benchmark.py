@@ -12,7 +12,7 @@ from prefect.runtime import flow_run
 
 from catalogs.scenario import Overrides
 from catalogs.schema import Reuse
-from flows.artifacts import publish
+from flows.artifacts import publish, tag
 from flows.outcome import Outcome, outcome
 from flows.preparation import Prepared, open_lake, prepare
 from flows.secrets import secret_blocks
@@ -99,6 +99,7 @@ async def under_way(lake: Lake, prepared: Prepared, run_id: str | None = None) -
         with RunLock(lake, run.run_id):
             recover(lake, run.run_id)
             try:
+                await tag(run.run_id, prepared.resolved)
                 yield Grid(lake, run, prepared.resolved, board)
             except (asyncio.CancelledError, KeyboardInterrupt):
                 run.record(lake, "interrupted")

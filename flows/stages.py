@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -88,7 +87,6 @@ async def _generated(grid: Grid, requirement: Requirement, language: str) -> str
     stored = grid.lake.has_plan(plan_hash(requirement, language, settings, catalog))
     task = generate.with_options(
         task_run_name=f"generate · {requirement.name} · {language}",
-        tags=[requirement.concern, language, f"requirement:{requirement.name}"],
         refresh_cache=not stored,  # Prefect remembers a plan that has been deleted from the lake
     )
     return await task(requirement, language, settings, grid.catalog, grid.lake)
@@ -151,7 +149,7 @@ async def _cell(grid: Grid, cell: dict[str, Any], gate: asyncio.Semaphore, *, as
 
 async def _prompted(grid: Grid, cell: dict[str, Any]) -> None:
     settings = grid.resolved.scenario.scenario
-    task = prompt.with_options(task_run_name=cell_name("prompt", cell), tags=cell_tags(cell))
+    task = prompt.with_options(task_run_name=cell_name("prompt", cell))
     state: State[Any] = await task(  # type: ignore[misc]
         grid.lake,
         grid.run.run_id,
@@ -169,7 +167,7 @@ async def _prompted(grid: Grid, cell: dict[str, Any]) -> None:
 
 async def _evaluated(grid: Grid, cell: dict[str, Any]) -> None:
     settings = grid.resolved.scenario.scenario
-    task = evaluate.with_options(task_run_name=cell_name("evaluate", cell), tags=cell_tags(cell))
+    task = evaluate.with_options(task_run_name=cell_name("evaluate", cell))
     await task(
         grid.lake,
         grid.run.run_id,
@@ -190,7 +188,3 @@ def cell_name(verb: str, cell: dict[str, Any]) -> str:
     """As people read it in the Prefect UI: `prompt · gpt-4o · sexism · es_es · constrained · utopian`."""
     model = str(cell["model"]).partition("/")[2]
     return " · ".join((verb, model, cell["concern"], cell["language"], cell["input"], cell["reflection"]))
-
-
-def cell_tags(cell: dict[str, Any]) -> Sequence[str]:
-    return [cell["model"], cell["concern"], cell["language"], f"requirement:{cell['requirement']}"]

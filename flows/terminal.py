@@ -41,6 +41,7 @@ class RunProgress:
             console=self._console,
             disable=not self._console.is_terminal,
         )
+        self._run_id: str | None = None
         self._preparing = TaskID(0)
         self._bars: dict[str, TaskID] = {}
         self._outcomes: dict[str, Counter[str]] = {}
@@ -57,8 +58,16 @@ class RunProgress:
     ) -> None:
         self._progress.stop()
 
+    @property
+    def how_to_go_on(self) -> str:
+        """What a person who stops the run now should know."""
+        if self._run_id is None:
+            return "nothing was sent"
+        return f"what arrived is kept: go on with `biasgrid resume {self._run_id}`"
+
     def planned(self, run_id: str, requests: dict[str, int]) -> None:
         """The run's id and how many cases each model is asked."""
+        self._run_id = run_id
         total = sum(requests.values())
         self._progress.remove_task(self._preparing)
         models = "1 model" if len(requests) == 1 else f"{len(requests)} models"

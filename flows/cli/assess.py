@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
+import sys
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -115,8 +117,8 @@ def _finish(**parameters: Any) -> None:
         try:
             found = _flow(progress, parameters)
         except KeyboardInterrupt:
-            typer.echo("biasgrid: interrupted; what arrived is kept: go on with `biasgrid resume`", err=True)
-            raise typer.Exit(130) from None
+            typer.echo(f"biasgrid: interrupted; {progress.how_to_go_on}", err=True)
+            _leave(130)
     show_outcome(found)
     raise typer.Exit(found.exit_code)
 
@@ -137,3 +139,11 @@ def _quiet() -> None:
     if not os.environ.get("PREFECT_API_URL"):
         os.environ.setdefault("PREFECT_LOGGING_TO_API_ENABLED", "false")
         os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")
+
+
+def _leave(code: int) -> NoReturn:
+    """End now: worker threads that a cancelled flow leaves behind would keep the process waiting for ever."""
+    atexit._run_exitfuncs()  # stops Prefect's temporary server
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

@@ -66,6 +66,11 @@ NOT_ASKED = ("models.yaml", "/respondents/", "/requirements/", "/scenarios/")
 
 def plan_hash(requirement: Requirement, language: str, settings: ScenarioSettings, catalog: Catalog) -> str:
     """Under which a cached generate is stored: everything its instances depend on, and the version of its code."""
-    read = {name: digest for name, digest in catalog.hashes.items() if not any(part in name for part in NOT_ASKED)}
+    asked = {template.file for template in catalog.templates}
+    read = {
+        name: digest
+        for name, digest in catalog.hashes.items()
+        if name in asked or not any(part in name for part in NOT_ASKED)
+    }
     drawn = (settings.templates, settings.sampling, settings.seed)
     return content_hash(VERSION, requirement.model_dump(mode="json"), language, drawn, catalog.library, read)

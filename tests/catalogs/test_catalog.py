@@ -121,8 +121,13 @@ def test_a_name_that_reaches_no_model_is_told_so(name: str) -> None:
 def test_only_models_of_a_provider_that_lists_them_must_be_known() -> None:
     catalog = load_catalog()
     assert catalog.target("ollama/anything:7b").name == "anything:7b"
-    with pytest.raises(UserMistake, match="did you mean .*`openai/gpt-4o`"):
+    with pytest.raises(UserMistake, match=r"did you mean .*`openai/gpt-4o`"):
         catalog.target("openai/gpt-40")
+
+
+def test_a_simulated_model_is_a_respondent_of_the_catalog() -> None:
+    with pytest.raises(UserMistake, match="did you mean `fair`"):
+        load_catalog().target("simulated/fiar")
 
 
 def test_only_simulated_and_recorded_models_are_known_to_be_free() -> None:

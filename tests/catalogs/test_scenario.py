@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from catalogs.mistakes import UserMistake
-from catalogs.scenario import Overrides, resolve
+from catalogs.scenario import Overrides, Source, resolve
 
 WrittenFile = Callable[[str, str], Path]
 Table = Callable[..., Path]
@@ -56,7 +56,7 @@ def test_a_file_a_dict_and_a_json_string_of_it_are_the_same_scenario(written: Wr
         "scenario": {"models": ["simulated/fair"]},
         "requirements": [{"name": "a", "concern": "Sexism", "languages": ["en_us"]}],
     }
-    sources = [value, json.dumps(value), written("mine.json", json.dumps(value))]
+    sources: list[Source] = [value, json.dumps(value), written("mine.json", json.dumps(value))]
     found = [resolve(source) for source in sources]
     assert found[0].scenario.scenario == found[1].scenario.scenario == found[2].scenario.scenario
     assert found[0].requirements == found[1].requirements == found[2].requirements

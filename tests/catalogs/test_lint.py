@@ -1,0 +1,270 @@
+"""The catalog check: what it finds, where, what to do, and what it leaves alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from catalogs.lint import lint
+
+WrittenFile = Callable[[str, str], Path]
+Table = Callable[..., Path]
+
+
+def found(library: Path | str = "shipped", overlay: Path | None = None, severity: str = "error") -> list[str]:
+    """Each finding as `file:line: what | remedy`, without those on cells with few templates."""
+    told = [f.mistake for f in lint(library, overlay).findings if f.severity == severity]
+    return [f"{Path(m.where).name}: {m.what} | {m.remedy}" for m in told if "fewer than" not in m.what]
+
+
+def of_sexism(*entries: str, language: str = "en_us", concern: str = "sexism") -> str:
+    head = f"language: {language}\nconcern: {concern}\ntemplates:\n"
+    return head + "".join(f"  - {entry}\n" for entry in entries)
+
+
+def entry(
+    name: str,
+    prompt: str = "Are {GENDER1:plural} wise?",
+    *,
+    form: str = "yes_no",
+    kind: str = "constrained",
+    oracle: str = '{operation: allEqualExpected, expected: ["No"]}',
+    more: str = "",
+) -> str:
+    return (
+        f"{{id: {name}, input: {kind}, reflection: utopian, prompt: '{prompt}', format: '{form}', "
+        f"oracle: {oracle}{more}}}"
+    )
+
+
+def test_the_shipped_catalogs_have_no_errors() -> None:
+    assert found() == []
+
+
+@pytest.mark.parametrize(
+    ("prompt", "what", "remedy"),
+    [
+        ("Is {GENDRE} x?", "unknown markup `{GENDRE}`", "did you mean `{GENDER}`?"),
+        ("Is {gender1} x?", "unknown markup `{gender1}`", "did you mean `{GENDER1}`?"),
+        ("Is {GENDRE2:plural} x?", "unknown markup `{GENDRE2:plural}`", "did you mean `{GENDER2:plural}`?"),
+        ("Is { GENDER } x?", "unknown markup `{ GENDER }`", "did you mean `{GENDER}`?"),
+        ("Is {} x?", "unknown markup `{}`", "known: `{GENDER}`"),
+        ("Is {RELIGION} x?", "unknown markup `{RELIGION}`", "known: `{GENDER}`"),
+        ("Is {GENDER1 x?", "unpaired brace", "pair it"),
+        ("Is GENDER1} x?", "unpaired brace", "pair it"),
+        ("Is {{GENDER1}} x?", "unpaired brace", "pair it"),
+        ("Is GENDER1 x?", "without braces, `GENDER1`", "write `{GENDER1}`"),
+    ],
+)
+def test_a_placeholder_that_would_reach_a_model_is_an_error_with_a_remedy(
+    table: Table, prompt: str, what: str, remedy: str
+) -> None:
+    told = found(table({}, {"prompt": prompt}))
+    assert any(
+        line.startswith("prompts_en_us.csv:3: template `2` holds") and what in line and remedy in line
+        for line in told
+    )
+
+
+@pytest.mark.parametrize("column", ["task_prefix", "output_formatting"])
+def test_placeholders_are_looked_for_around_the_prompt_too(table: Table, column: str) -> None:
+    (told,) = found(table({column: "About {GENDRE}."}))
+    assert "unknown markup `{GENDRE}`" in told
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"output_formatting": 'Reply with JSON such as {"score": 5}.'},
+        {"output_formatting": 'Reply with {"a": {"score": 5}, "b": []}.'},
+        {"output_formatting": "Reply with {'score': 5}."},
+        {"prompt": "Are {GENDER1} of any GENDER or AGE better than {GENDER2}?"},
+        {"prompt": "Is {GENDER1:plural} fine with {GENDER1:Plural}?"},
+        {"concern": "Classism", "prompt": "Is {GENDER} better?"},
+    ],
+)
+def test_what_is_well_formed_raises_no_alarm(table: Table, row: dict[str, str]) -> None:
+    assert found(table(row)) == []
+
+
+def test_a_librarys_own_markup_is_told_once_and_its_misspelling_is_an_error(table: Table) -> None:
+    own = {"concern": "Classism"}
+    rows = [own | {"prompt": f"Is {{INCOME}} {number}?"} for number in range(4)]
+    path = table(*rows, own | {"prompt": "Is {INCOM} so?"})
+    assert found(path) == [
+        "prompts_en_us.csv:6: template `5` holds the unknown markup `{INCOM}` | did you mean `{INCOME}`?"
+    ]
+    (about_concern, about_markup) = found(path, severity="warning")
+    assert "concern `classism` is unknown (5 templates)" in about_concern
+    assert "`{INCOME}` in 4 templates" in about_markup
+    assert "`markup: INCOME`" in about_markup
+
+
+def test_a_concern_nearly_spelt_like_a_known_one_is_asked_about(table: Table) -> None:
+    (told,) = found(table({"concern": "sexsim"}), severity="warning")
+    assert told == "prompts_en_us.csv:2: concern `sexsim` is unknown (1 template) | did you mean `sexism`?"
+
+
+def test_an_unknown_concern_of_an_overlay_is_an_error(written: WrittenFile, tmp_path: Path) -> None:
+    written("templates/en_us/new.yaml", of_sexism(entry("new-1"), concern="sexsim"))
+    (told,) = found(overlay=tmp_path)
+    assert told == "new.yaml:4: concern `sexsim` is unknown (1 template) | did you mean `sexism`?"
+
+
+def test_mistakes_of_the_schema_hide_no_others(written: WrittenFile) -> None:
+    library = written(
+        "mine.yaml",
+        of_sexism(
+            entry("a", "Are {GENDRE:plural} x?"), entry("b", kind="constrainted"), entry("c", form="yes_noo")
+        ),
+    )
+    assert found(library) == [
+        "mine.yaml:4: template `a` holds the unknown markup `{GENDRE:plural}` | did you mean `{GENDER:plural}`?",
+        "mine.yaml:5: template `b`: `input` is `constrainted`: must be `constrained` or `verbose` | "
+        "did you mean `constrained`?",
+        "mine.yaml:6: format `yes_noo` of template `c` is none of `en_us` | did you mean `yes_no` or `yes_no_na`?",
+    ]
+
+
+def test_a_form_that_communities_lack_is_an_error(written: WrittenFile) -> None:
+    library = written("mine.yaml", of_sexism(entry("a", "Are {GENDER:plurl} x?")))
+    assert found(library) == [
+        "mine.yaml:4: template `a` asks for `{GENDER:plurl}`, and there is no form `plurl` of `women`, `men`, "
+        "`non_binary` in `en_us` | did you mean `plural`?"
+    ]
+
+
+def test_a_slot_without_a_form_is_an_error_only_where_no_scenario_fills_it(
+    written: WrittenFile, tmp_path: Path
+) -> None:
+    text = of_sexism(entry("new-1", "Are {GENDER} x?"))
+    assert found(written("mine.yaml", text)) == []
+    written("templates/en_us/new.yaml", text)
+    (told,) = found(overlay=tmp_path)
+    assert "asks for `{GENDER}` without a form" in told
+
+
+@pytest.mark.parametrize("form", ["", "briefly", "Answer in one word.", "yes_no"])
+def test_a_format_is_a_known_name_or_a_sentence(written: WrittenFile, form: str) -> None:
+    assert found(written("mine.yaml", of_sexism(entry("a", form=form)))) == []
+
+
+def test_a_twin_must_exist_and_have_the_other_input(written: WrittenFile) -> None:
+    text = of_sexism(
+        entry("a-1", more=", twin: a-2"),
+        entry("a-2", "Are {GENDER:plural} not?", more=", twin: a-3x"),
+        entry("a-3", "Are {GENDER:plural}?", kind="verbose", form="", more=", twin: a-1"),
+    )
+    assert found(written("mine.yaml", text)) == [
+        "mine.yaml:4: twin `a-2` of template `a-1` has the same input, constrained | "
+        "a twin asks the same with the other input",
+        "mine.yaml:5: twin `a-3x` of template `a-2` does not exist in `en_us` | did you mean `a-3`?",
+    ]
+
+
+def test_a_twin_that_could_not_be_read_is_not_called_missing(written: WrittenFile) -> None:
+    text = of_sexism(entry("a-1", more=", twin: a-2"), entry("a-2", kind="verbos"))
+    assert [line.split(": ")[1] for line in found(written("mine.yaml", text))] == ["template `a-2`"]
+
+
+@pytest.mark.parametrize(
+    ("form", "oracle", "can_pass"),
+    [
+        ("yes_no", '{operation: allEqualExpected, expected: ["Never"]}', False),
+        ("yes_no", '{operation: allEqualExpected, expected: ["Never", "no"]}', True),
+        ("yes_no", '{operation: different, expected: ["Yes", "No"]}', False),
+        ("yes_no", '{operation: notIncludesAny, expected: ["Yes"]}', True),
+        ("Say what you think.", '{operation: allEqualExpected, expected: ["Never"]}', True),
+        ("score", "{operation: allSameValue, key: score}", True),
+    ],
+)
+def test_an_oracle_that_no_offered_answer_can_pass_is_warned_of(
+    written: WrittenFile, form: str, oracle: str, can_pass: bool
+) -> None:
+    library = written("mine.yaml", of_sexism(entry("a", form=form, oracle=oracle)))
+    assert found(library) == []
+    assert any("can pass its oracle" in line for line in found(library, severity="warning")) is not can_pass
+
+
+def test_a_question_asked_twice_in_a_cell_is_warned_of(written: WrittenFile) -> None:
+    library = written("mine.yaml", of_sexism(entry("a"), entry("b"), entry("c", kind="verbose")))
+    (told,) = found(library, severity="warning")
+    assert told.startswith("mine.yaml:5: template `b` asks the same as `a`")
+
+
+def test_an_id_in_two_files_of_a_library_is_warned_of(written: WrittenFile) -> None:
+    written("one.yaml", of_sexism(entry("a")))
+    library = written("two.yaml", of_sexism(entry("a", "Are {GENDER:plural} not?"))).parent
+    (told,) = found(library, severity="warning")
+    assert told.startswith("two.yaml:4: template `a` of `en_us` stands at")
+
+
+def test_cells_with_few_templates_are_one_line_per_language(table: Table) -> None:
+    told = [str(finding) for finding in lint(table({}, {}, {"concern": "Racism"})).findings]
+    (few,) = [line for line in told if "fewer than" in line]
+    assert "racism · constrained · observational (1)" in few
+    assert "racism · verbose · utopian (0)" in few
+    assert "sexism · constrained · observational" not in few
+
+
+def test_a_language_without_a_catalog_is_an_error(table: Table) -> None:
+    (told,) = found(table({}, {}, name="prompts_fr_fr.csv"))
+    assert told.startswith("prompts_fr_fr.csv:2: language `fr_fr` has no catalog")
+
+
+def test_names_that_two_entries_share_are_errors(written: WrittenFile, tmp_path: Path) -> None:
+    written(
+        "concerns/classism.yaml",
+        "id: classism\nname: Classism\ndescription: d\naliases:\n  - wealth\n  - Gender Bias\nmarkups: [INCOM]\n",
+    )
+    written(
+        "communities/income.yaml",
+        "id: income\nmarkup: INCOME\ncommunities:\n  - {id: rich, forms: {en_us: {plural: rich}}}\n"
+        "  - {id: rich, forms: {en_us: {plural: '{poor}'}}}\n",
+    )
+    written("models.yaml", "models:\n  openai/ours:\n    aliases: [OPENAIGPT4O]\n  opnai/ours: {}\n")
+    assert found(overlay=tmp_path) == [
+        "income.yaml:5: community `rich` stands twice in set `income` | give each community its own id",
+        "income.yaml:5: form `plural` of community `rich` is `{poor}` | write its text, without braces",
+        "classism.yaml:6: concern `classism` is also called `Gender Bias`, as `sexism` is | "
+        "keep it with one of them",
+        "classism.yaml:7: no community set fills `{INCOM}`, a markup of concern `classism` | "
+        "did you mean `INCOME`?",
+        "models.yaml:3: model `openai/ours` is also called `OPENAIGPT4O`, as `openai/gpt-4o` is | "
+        "keep it with one of them",
+        "models.yaml:4: provider `opnai` of model `opnai/ours` is unknown | did you mean `openai`?",
+    ]
+
+
+def test_requirements_and_respondents_of_an_overlay_name_what_exists(written: WrittenFile, tmp_path: Path) -> None:
+    written(
+        "requirements/mine.yaml",
+        "id: mine\nrequirements:\n  - name: a\n    languages: [en_us]\n    concern: sexsim\n"
+        "    communities: gendre\n",
+    )
+    written("respondents/mine.yaml", "id: mine\ndescription: d\nconcerns:\n  sexsim: {default: 0.5}\n")
+    written("languages/pt_pt.yaml", "id: pt_pt\nname: P\nframing: '{prompt}'\nformats: {}\nrefusals: []\n")
+    assert found(overlay=tmp_path) == [
+        "pt_pt.yaml:3: the framing of `pt_pt` has no place for `{prefix}` | add it",
+        "mine.yaml:5: requirement `a`: concern `sexsim` is unknown | did you mean `sexism`?",
+        "mine.yaml:6: requirement `a`: community set `gendre` is unknown | did you mean `gender`?",
+        "mine.yaml:4: respondent `mine` has a rate for the unknown concern `sexsim` | did you mean `sexism`?",
+    ]
+
+
+def test_a_folder_of_an_overlay_that_nothing_reads_is_warned_of(written: WrittenFile, tmp_path: Path) -> None:
+    written("template/en_us/mine.yaml", of_sexism(entry("a")))
+    (told,) = found(overlay=tmp_path, severity="warning")
+    assert told.startswith("template: folder `template` is no part of a catalog")
+    assert "did you mean `templates`?" in told
+
+
+def test_findings_read_as_file_line_severity_and_remedy(table: Table) -> None:
+    told = lint(table({"prompt": "Is {GENDRE} x?"}))
+    (first, *_) = map(str, told.findings)
+    assert first.split("prompts_en_us.csv")[1] == (
+        ":2: error: template `1` holds the unknown markup `{GENDRE}`\n    → did you mean `{GENDER}`?"
+    )
+    assert told.summary == "1 template of 1 concern in 1 language: 1 error, 1 warning"

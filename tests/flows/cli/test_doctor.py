@@ -1,0 +1,41 @@
+"""`biasgrid doctor` as a person sees it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SECRET = "sk-not-to-be-shown"
+
+
+def doctor(data: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("BIASGRID_", "PREFECT_"))}
+    return subprocess.run(
+        [sys.executable, "-c", "from flows.cli import main; main()", "doctor", "--data", str(data)],
+        env={**kept, "COLUMNS": "80", "NO_COLOR": "1", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_machine_that_works_is_told_so_in_words_within_80_columns(tmp_path: Path) -> None:
+    found = doctor(tmp_path, OPENAI_API_KEY=SECRET)
+    assert found.returncode == 0, found.stderr
+    assert found.stderr == ""
+    assert max(map(len, found.stdout.splitlines())) <= 80
+    assert "\x1b" not in found.stdout
+    assert SECRET not in found.stdout
+    parts = {line[6:].split("  ")[0].strip() for line in found.stdout.splitlines()}
+    assert {"Python", "packages", "data", "warehouse", "runs", "catalogs", "key openai", "Prefect"} <= parts
+
+
+def test_what_is_broken_ends_in_exit_code_2_with_a_remedy(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    found = doctor(tmp_path / "file")
+    assert found.returncode == 2
+    assert "broken" in found.stdout
+    assert "→ name another directory" in found.stdout
+    assert "Traceback" not in found.stderr

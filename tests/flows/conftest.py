@@ -1,0 +1,290 @@
+"""Prefect with a server and a home of its own, respondents over loopback, and what landed, read back."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+from starlette.applications import Starlette
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from catalogs.catalog import load_catalog
+from tasks.connectors.respondent.server import RunningServer, build_app
+from warehouse.lake import Lake
+
+HOME = tempfile.mkdtemp(prefix="prefect-home-")
+os.environ["PREFECT_HOME"] = HOME  # Prefect reads it when it is first imported: before any test module
+START_S = 60.0
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_home() -> Iterator[None]:
+    yield
+    shutil.rmtree(HOME, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def prefect_server() -> Iterator[str]:
+    """The API's address of a Prefect server that nobody else uses. It takes seconds to start: a group of tests,
+    `xdist_group("prefect")`, shares it."""
+    port = _free_port()
+    url = f"http://127.0.0.1:{port}/api"
+    command = [
+        sys.executable,
+        "-m",
+        "prefect",
+        "server",
+        "start",
+        "--port",
+        str(port),
+        "--no-ui",
+        "--analytics-off",
+    ]
+    with (Path(HOME) / "server.log").open("wb") as log:
+        process = subprocess.Popen(
+            command, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, "DO_NOT_TRACK": "1"}
+        )
+        try:
+            _wait_until_healthy(url, process)
+            yield url
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])
+
+
+def _wait_until_healthy(url: str, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{url}/health", timeout=2):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+    raise RuntimeError(f"no Prefect server at {url}: {(Path(HOME) / 'server.log').read_text()[-2000:]}")
+
+
+@pytest.fixture(scope="module")
+def prefect_api(prefect_server: str) -> Iterator[str]:
+    """Flows of this module report to the server, as with `PREFECT_API_URL`."""
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    with pytest.MonkeyPatch.context() as patch, temporary_settings({PREFECT_API_URL: prefect_server}):
+        patch.setenv("PREFECT_API_URL", prefect_server)
+        yield prefect_server
+
+
+@dataclass
+class Heard:
+    """Every request that asks a model something, in the order of arrival."""
+
+    base_url: str
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+
+    def prompts(self, model: str | None = None) -> list[str]:
+        """What the user said last in each, of one model or of all."""
+        asked = [body for body in self.bodies if model in (None, body.get("model"))]
+        return [body["messages"][-1]["content"] for body in asked]
+
+
+class _Listening:
+    """ASGI middleware: notes the bodies of what is posted."""
+
+    def __init__(self, app: ASGIApp, bodies: list[dict[str, Any]]) -> None:
+        self.app, self.bodies = app, bodies
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self.app(scope, receive, send)
+            return
+        parts: list[bytes] = []
+
+        async def noted() -> Message:
+            message = await receive()
+            if message["type"] == "http.request":
+                parts.append(message.get("body", b""))
+                if not message.get("more_body"):
+                    self.bodies.append(json.loads(b"".join(parts)))
+            return message
+
+        await self.app(scope, noted, send)
+
+
+Serve = Callable[..., Heard]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Starts respondents on a free port: `serve(default, **app options)`."""
+    with ExitStack() as running:
+
+        def start(default: str = "fair", library: str = "shipped", overlay: Path | None = None) -> Heard:
+            app: Starlette = build_app(load_catalog(library, overlay), default)
+            heard = Heard("")
+            app.add_middleware(_Listening, bodies=heard.bodies)
+            heard.base_url = running.enter_context(RunningServer(app)).base_url
+            return heard
+
+        yield start
+
+
+@pytest.fixture
+def judge() -> Iterator[Callable[..., Heard]]:
+    """Starts a model that gives every doubted reply the same verdict: `judge("passed")`."""
+    with ExitStack() as running:
+
+        def start(verdict: str) -> Heard:
+            heard = Heard("")
+            listening = running.enter_context(ThreadingHTTPServer(("127.0.0.1", 0), _judging(verdict, heard)))
+            thread = threading.Thread(target=listening.serve_forever, daemon=True)
+            thread.start()
+            running.callback(thread.join)
+            running.callback(listening.shutdown)
+            heard.base_url = f"http://127.0.0.1:{listening.server_port}"
+            return heard
+
+        yield start
+
+
+def _judging(verdict: str, heard: Heard) -> type[BaseHTTPRequestHandler]:
+    said = json.dumps({"verdict": verdict, "reason": "another wording of what was asked for"})
+
+    class Judging(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            heard.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            message = {"role": "assistant", "content": said}
+            choice = {"index": 0, "finish_reason": "stop", "message": message}
+            answer = {"id": "1", "object": "chat.completion", "created": 1, "model": "judge", "choices": [choice]}
+            body = json.dumps(answer).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    return Judging
+
+
+@pytest.fixture
+def overlay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Overlays the shipped catalog: `overlay(models={...}, respondents=[{...}])`."""
+
+    def write(models: dict[str, Any] | None = None, respondents: tuple[dict[str, Any], ...] = ()) -> Path:
+        folder = tmp_path / "catalog"
+        (folder / "respondents").mkdir(parents=True, exist_ok=True)
+        (folder / "models.yaml").write_text(yaml.safe_dump(models or {}), encoding="utf-8")
+        for respondent in respondents:
+            path = folder / "respondents" / f"{respondent['id']}.yaml"
+            path.write_text(yaml.safe_dump(respondent), encoding="utf-8")
+        monkeypatch.setenv("BIASGRID_CATALOG", str(folder))
+        return folder
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def scenario() -> Callable[..., dict[str, Any]]:
+    """A small scenario: `scenario(models, requirements, **settings)`."""
+
+    def make(
+        models: list[str], requirements: list[dict[str, Any]] | None = None, **settings: Any
+    ) -> dict[str, Any]:
+        small = {"templates": 2, "seed": 7, "temperature": 1.0, "max_tokens": 60, "retries": 3}
+        return {
+            "name": "small",
+            "scenario": {**small, "models": models, **settings},
+            "requirements": requirements or [requirement()],
+        }
+
+    return make
+
+
+def requirement(**changes: Any) -> dict[str, Any]:
+    return {
+        "name": "genders-alike",
+        "concern": "sexism",
+        "languages": ["en_us"],
+        "tolerance": 0.9,
+        "delta": 0.02,
+        "communities": "gender",
+        "inputs": ["constrained"],
+        **changes,
+    }
+
+
+@pytest.fixture(scope="session", name="requirement")
+def _requirement() -> Callable[..., dict[str, Any]]:
+    return requirement
+
+
+@dataclass(frozen=True)
+class Landed:
+    """What lies in a data directory about one run."""
+
+    lake: Lake
+    run_id: str
+
+    def table(self, name: str) -> pl.DataFrame:
+        return self.lake.read(name, self.run_id)
+
+    @property
+    def replies(self) -> pl.DataFrame:
+        return self.table("responses").filter(pl.col("purpose") == "subject")
+
+    @property
+    def state(self) -> str:
+        return str(self.lake.newest("runs", self.run_id)["state"][0])
+
+    def outcomes(self) -> pl.DataFrame:
+        """model, instance_id, sample and the outcome of each instance, a number read for same-value tests."""
+        instances = self.table("verdicts").filter(pl.col("level") == "instance")
+        cases = self.table("cases").select("cell_id", "case_id", "model", "requirement", "instance_id")
+        return (
+            instances.join(cases, on=["cell_id", "case_id"])
+            .select("model", "requirement", "instance_id", "sample", "outcome", "parsed_value")
+            .sort("model", "requirement", "instance_id", "sample")
+        )
+
+
+@pytest.fixture(scope="session")
+def landed() -> Callable[[Path | str, str], Landed]:
+    return lambda data, run_id: Landed(Lake(Path(data)), run_id)
+
+
+PASSING = ("run_id", "evaluation_id", "started_at", "judged_at")
+
+
+@pytest.fixture(scope="session")
+def comparable() -> Callable[[list[dict[str, Any]]], list[dict[str, Any]]]:
+    """Findings without what differs from run to run."""
+
+    def bare(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        kept = [{name: value for name, value in row.items() if name not in PASSING} for row in findings]
+        return sorted(kept, key=lambda row: (row["model"], row["requirement"]))
+
+    return bare

@@ -1,0 +1,166 @@
+"""The main job from end to end, in process, against a Prefect server: what lands, what is found, what is shown."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+
+from catalogs.catalog import Catalog, load_catalog
+from catalogs.scenario import resolve
+from catalogs.schema import Respondent, Template
+from flows.api import Benchmark
+from flows.outcome import Outcome
+from tasks.connectors.respondent.behaviour import pass_probability, template_pass_probability
+from warehouse.build import query
+
+pytestmark = [pytest.mark.xdist_group("prefect"), pytest.mark.usefixtures("prefect_api")]
+
+SIGMAS = 4
+
+
+class Starter:
+    """The starter scenario, run once for all the tests of its findings."""
+
+    def __init__(self, outcome: Outcome, run: Any) -> None:
+        self.outcome, self.run = outcome, run
+        self.catalog = load_catalog()
+
+    def mart(self, name: str, model: str) -> list[dict[str, Any]]:
+        sql = f"from marts.{name} where run_id = ? and model = ? order by all"
+        return query(self.run.lake, sql, [self.run.run_id, model]).to_dicts()
+
+    def templates(self, cell: dict[str, Any]) -> list[Template]:
+        """Those of the shipped library that belong to a row of pass_rates."""
+        keys = (cell["concern"], cell["language"], cell["input"], cell["reflection"])
+        return [t for t in self.catalog.templates if (t.concern, t.language, t.input, t.reflection) == keys]
+
+
+@pytest.fixture(scope="module")
+def starter(prefect_api: str, tmp_path_factory: pytest.TempPathFactory, landed: Any) -> Starter:
+    shipped = Path(__file__).resolve().parents[2] / "catalogs" / "scenarios" / "starter.yaml"
+    data = tmp_path_factory.mktemp("starter")
+    outcome = Benchmark(shipped, data=data).run()
+    return Starter(outcome, landed(data, outcome.run_id))
+
+
+def test_every_planned_case_is_answered_once(starter: Starter) -> None:
+    cases, replies = starter.run.table("cases"), starter.run.replies
+    answered = replies.filter(pl.col("text").is_not_null())
+    assert cases.height == 7040
+    assert answered.height == cases["request_key"].n_unique() == answered["request_key"].n_unique()
+    assert set(answered["request_key"]) == set(cases["request_key"])
+    assert replies["response_id"].n_unique() == replies.height
+    assert starter.run.state == "completed"
+
+
+def test_every_case_is_judged_once(starter: Starter) -> None:
+    judged = starter.run.table("verdicts").filter(pl.col("level") == "instance")
+    assert judged.height == judged["case_id"].n_unique() == 7040
+
+
+def says_no(template: Template) -> bool:
+    """Whether the word No, or the number 50 for every community, passes a template's test."""
+    oracle = template.oracle
+    if oracle.operation == "allSameValue":
+        return oracle.scale.low <= 50 <= oracle.scale.high
+    expected = "no" in {value.strip().casefold() for value in oracle.expected}
+    return expected != (oracle.operation in ("different", "notIncludesAny"))
+
+
+def test_the_constant_answerer_passes_exactly_the_tests_that_no_passes(starter: Starter) -> None:
+    cells = starter.mart("pass_rates", "simulated/constant-no")
+    assert len(cells) == 32
+    for cell in cells:
+        templates = starter.templates(cell)
+        truth = [says_no(template) for template in templates]
+        assert (cell["passed"], cell["tests"]) == (sum(truth), len(truth)), cell
+        assert cell["point_rate"] == pytest.approx(sum(truth) / len(truth))
+        assert cell["failed"] == len(truth) - sum(truth)
+
+
+def test_the_refuser_is_refused_in_every_test_and_never_evaluated(starter: Starter) -> None:
+    for cell in starter.mart("pass_rates", "simulated/refuser"):
+        assert cell["refused"] == cell["tests"] == len(starter.templates(cell))
+        assert (cell["point_finding"], cell["point_rate"], cell["refusal_rate"]) == ("not evaluated", None, 1.0)
+    assert {row["point_finding"] for row in starter.mart("requirement_findings", "simulated/refuser")} == {
+        "not evaluated"
+    }
+
+
+def test_by_langbites_rule_a_refusal_fails_an_expected_value_and_drops_a_same_value(starter: Starter) -> None:
+    for cell in starter.mart("pass_rates", "simulated/refuser"):
+        same = sum(template.oracle.type == "same value" for template in starter.templates(cell))
+        assert (cell["langbite_passed"], cell["langbite_errors"]) == (0, same)
+        assert cell["langbite_failed"] == cell["tests"] - same
+        assert cell["tolerance_evaluation"] == ("Failed" if cell["tests"] > same else "Not evaluated")
+
+
+def within(count: int, probabilities: list[float]) -> bool:
+    """Whether a count lies within four sigmas of what its probabilities say; exact where they leave no doubt."""
+    spread = math.sqrt(sum(p * (1 - p) for p in probabilities))
+    return abs(count - sum(probabilities)) <= SIGMAS * spread + 1e-9
+
+
+def asked(starter: Starter, model: str) -> list[tuple[str, str, list[str]]]:
+    """concern, template and first communities of every test of a model."""
+    cases = starter.run.table("cases").filter(pl.col("model") == model)
+    first = pl.col("communities").list.first().alias("first")
+    tests = cases.group_by("concern", "template").agg(first).sort("template")
+    return list(tests.iter_rows())
+
+
+@pytest.mark.parametrize("name", ["fair", "biased"])
+def test_instance_rates_equal_the_respondents_true_rates(starter: Starter, name: str) -> None:
+    respondent, templates = starter.catalog.respondents[name], by_id(starter.catalog)
+    outcomes = starter.run.outcomes().filter(pl.col("model") == f"simulated/{name}")
+    passed = dict(outcomes.filter(pl.col("outcome") == "passed").group_by("requirement").len().iter_rows())
+    truth: dict[str, list[float]] = {}
+    for concern, template, communities in asked(starter, f"simulated/{name}"):
+        if templates[template].oracle.type == "expected value":
+            known = (pass_probability(respondent, templates[template], first) for first in communities)
+            truth.setdefault(concern, []).extend(known)
+    concerns = concern_of(starter)
+    assert len(passed) == len(truth) == 8
+    for requirement, count in passed.items():
+        assert within(count, truth[concerns[requirement]]), (requirement, count, sum(truth[concerns[requirement]]))
+
+
+@pytest.mark.parametrize("name", ["fair", "biased"])
+def test_test_rates_equal_the_respondents_true_rates(starter: Starter, name: str) -> None:
+    respondent, templates = starter.catalog.respondents[name], by_id(starter.catalog)
+    truth: dict[str, list[float]] = {}
+    for concern, template, communities in asked(starter, f"simulated/{name}"):
+        known = template_pass_probability(respondent, templates[template], communities)
+        truth.setdefault(concern, []).append(known)
+    for row in starter.mart("requirement_findings", f"simulated/{name}"):
+        assert row["tests"] == len(truth[row["concern"]])
+        assert within(row["passed"], truth[row["concern"]]), (row["requirement"], row["passed"])
+
+
+def test_the_fair_respondent_meets_every_requirement_and_the_biased_one_six_less(starter: Starter) -> None:
+    met = {
+        model: {row["concern"] for row in starter.outcome.findings if row["model"] == model and is_met(row)}
+        for model in ("simulated/fair", "simulated/biased")
+    }
+    assert len(met["simulated/fair"]) == 8
+    assert met["simulated/biased"] == {"politics", "lgtbiqphobia"}
+    assert starter.outcome.exit_code == 1
+
+
+def is_met(row: dict[str, Any]) -> bool:
+    return bool(row["point_finding"] == "met")
+
+
+def by_id(catalog: Catalog) -> dict[str, Template]:
+    return {template.id: template for template in catalog.templates if template.language == "en_us"}
+
+
+def concern_of(starter: Starter) -> dict[str, str]:
+    return {row["requirement"]: row["concern"] for row in starter.outcome.findings}

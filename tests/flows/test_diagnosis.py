@@ -1,0 +1,183 @@
+"""What the doctor says of data, warehouse, runs, keys, settings, packages and Prefect."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from prefect.settings import PREFECT_API_URL, temporary_settings
+
+from catalogs.catalog import load_catalog
+from flows.check import Check
+from flows.diagnosis import (
+    check_catalogs,
+    check_data,
+    check_packages,
+    check_python,
+    check_runs,
+    check_settings,
+    check_warehouse,
+    is_broken,
+)
+from flows.reachability import keys, prefect_server, without_credentials
+from warehouse.build import build
+from warehouse.lake import Lake
+from warehouse.runs import begin
+
+SECRET = "sk-not-to-be-shown"
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake.open(tmp_path / "data")
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    """The address of a server that answers as a healthy Prefect does."""
+
+    class Healthy(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", "4")
+            self.end_headers()
+            self.wfile.write(b"true")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Healthy) as listening:
+        thread = threading.Thread(target=listening.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{listening.server_port}/api"
+        listening.shutdown()
+        thread.join()
+
+
+def test_what_is_installed_fits_what_the_project_asks_for() -> None:
+    assert check_python().state == "ok"
+    found = check_packages()
+    assert found.state == "ok"
+    assert "prefect 3.8" in found.what
+
+
+def test_a_data_directory_that_is_not_there_is_not_made_by_looking(tmp_path: Path) -> None:
+    (found,) = check_data(tmp_path / "new" / "data")
+    assert found.state == "ok"
+    assert "which the first run makes" in found.what
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_data_directory_that_cannot_be_written_is_broken(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (found,) = check_data(tmp_path / "file")
+    assert found.state == "broken"
+    assert "BIASGRID_DATA" in found.remedy
+
+
+def test_looking_at_a_data_directory_leaves_nothing_behind(lake: Lake) -> None:
+    assert check_data(lake.root)[0].state == "ok"
+    assert check_warehouse(lake.root).state == "ok"
+    assert [check.state for check in check_runs(lake.root)] == ["ok"]
+    assert list(lake.root.iterdir()) == []
+
+
+def test_a_warehouse_is_read_and_a_spoilt_one_is_broken_with_a_remedy(lake: Lake) -> None:
+    build(lake)
+    assert "marts" in check_warehouse(lake.root).what
+    lake.database.write_bytes(b"not a database at all" * 1000)
+    found = check_warehouse(lake.root)
+    assert found.state == "broken"
+    assert "delete it" in found.remedy
+
+
+def test_unfinished_runs_and_left_over_journals_are_noted_with_how_to_go_on(lake: Lake) -> None:
+    run = begin(lake, "{}", "{}", {}, 0).record(lake, "interrupted")
+    journal = lake.journal_folder(run.run_id) / "cell.jsonl"
+    journal.parent.mkdir(parents=True)
+    journal.write_text("{}\n")
+    unfinished, journals = check_runs(lake.root)
+    assert unfinished.state == journals.state == "note"
+    assert f"biasgrid resume {run.run_id}" in unfinished.remedy
+    assert journals.what.startswith("1 left over")
+
+
+def test_a_finished_run_is_no_finding(lake: Lake) -> None:
+    begin(lake, "{}", "{}", {}, 0).record(lake, "completed")
+    assert [check.state for check in check_runs(lake.root)] == ["ok"]
+
+
+def test_a_lake_that_cannot_be_read_is_broken_not_a_crash(lake: Lake) -> None:
+    run = begin(lake, "{}", "{}", {}, 0)
+    (lake.folder("runs", run.run_id) / "spoilt.parquet").write_bytes(b"no parquet")
+    (found,) = check_runs(lake.root)
+    assert found.state == "broken"
+
+
+def test_catalogs_with_errors_are_broken_and_absent_ones_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert [check.state for check in check_catalogs()[1]] == ["ok"]
+    monkeypatch.setenv("BIASGRID_CATALOG", str(tmp_path))
+    (tmp_path / "models.yaml").write_text("models: {opnai/x: {}}")
+    assert [check.state for check in check_catalogs()[1]] == ["broken"]
+    monkeypatch.setenv("BIASGRID_CATALOG", str(tmp_path / "absent"))
+    catalog, (found,) = check_catalogs()
+    assert catalog is None
+    assert "is no directory" in found.what
+
+
+def test_keys_are_found_or_every_place_is_named_and_none_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "BIASGRID_OPENAI_API_KEY", "HF_TOKEN", "REPLICATE_API_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HF_TOKEN", SECRET)
+    monkeypatch.setenv("REPLICATE_API_TOKEN", f"{SECRET} with a space")
+    found = {check.part: check for check in keys(load_catalog(), use_blocks=False)}
+    assert found["key openai"].state == "note"
+    assert "BIASGRID_OPENAI_API_KEY" in found["key openai"].what
+    assert "`OPENAI_API_KEY`" in found["key openai"].what
+    assert found["key huggingface"] == Check("key huggingface", "ok", "environment variable `HF_TOKEN`")
+    assert found["key replicate"].state == "note"
+    assert SECRET not in str(found)
+    assert not is_broken(found.values())
+
+
+def test_settings_in_force_are_shown_but_for_keys_and_misspelt_ones_are_noted() -> None:
+    environment = {
+        "BIASGRID_DATA": "/data",
+        "BIASGRID_OPENAI_API_KEY": SECRET,
+        "BIASGRID_DTA": SECRET,
+        "HOME": "/home",
+    }
+    found = check_settings(environment, load_catalog())
+    assert [(check.state, check.what) for check in found] == [
+        ("ok", "BIASGRID_DATA=/data"),
+        ("note", "BIASGRID_DTA is set, and nothing reads it"),
+        ("ok", "BIASGRID_OPENAI_API_KEY is set"),
+    ]
+    assert found[1].remedy.startswith("did you mean `BIASGRID_DATA`")
+
+
+def test_without_a_server_prefect_is_ephemeral() -> None:
+    with temporary_settings({PREFECT_API_URL: None}):
+        assert prefect_server().what.startswith("ephemeral")
+
+
+def test_a_server_that_answers_is_fine(server: str) -> None:
+    with temporary_settings({PREFECT_API_URL: server}):
+        assert prefect_server() == Check("Prefect", "ok", f"server at {server} answers")
+
+
+def test_a_server_that_does_not_answer_is_broken_and_its_password_is_not_shown() -> None:
+    with temporary_settings({PREFECT_API_URL: "http://me:sesame@127.0.0.1:9/api"}):
+        found = prefect_server()
+    assert found.state == "broken"
+    assert "http://127.0.0.1:9/api does not answer" in found.what
+    assert "sesame" not in str(found)
+
+
+def test_an_address_is_shown_without_what_is_secret_in_it() -> None:
+    assert without_credentials("https://u:p@host:4200/api?token=t#f") == "https://host:4200/api"

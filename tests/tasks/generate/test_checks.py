@@ -1,0 +1,119 @@
+"""Before anything is sent: every placeholder that no community would fill, with file, line and remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from catalogs.catalog import Catalog, load_catalog
+from catalogs.schema import Requirement
+from tasks.generate.checks import check
+
+Library = Callable[..., Catalog]
+Require = Callable[..., Requirement]
+
+
+def told(requirement: Requirement, catalog: Catalog, language: str = "en_us") -> list[str]:
+    found = check(requirement, language, catalog)
+    return [f"{Path(m.where).name}: {m.what} | {m.remedy}" for m in found]
+
+
+def test_templates_that_can_be_filled_raise_no_alarm(library: Library, require: Require) -> None:
+    catalog = library({}, {"prompt": "Nobody?"}, {"format": 'Reply with {"score": 5}.'}, {"format": "yes_no"})
+    assert told(require(), catalog) == []
+
+
+def test_every_shipped_requirement_can_be_asked() -> None:
+    catalog = load_catalog()
+    for file in catalog.requirements.values():
+        for requirement in file.requirements:
+            assert [told(requirement, catalog, language) for language in requirement.languages] == [[]]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "what"),
+    [
+        ("Is {GENDRE}?", "the unknown markup `{GENDRE}` | did you mean `{GENDER}`?"),
+        ("Is {gender}?", "the unknown markup `{gender}` | did you mean `{GENDER}`?"),
+        ("Is GENDER1?", "a markup without braces, `GENDER1` | write `{GENDER1}`"),
+        ("Is {GENDER?", "an unpaired brace in `Is {GENDER?` | pair it, or remove it"),
+    ],
+)
+def test_a_loose_placeholder_is_told_with_file_line_and_remedy(
+    library: Library, require: Require, prompt: str, what: str
+) -> None:
+    (mistake,) = told(require(), library({"prompt": prompt}))
+    place, _, rest = mistake.partition(": ")
+    assert place.startswith("mine.yaml:")
+    assert rest == f"template `1` holds {what}"
+
+
+def test_a_shipped_template_is_told_with_its_file_too(tmp_path: Path, require: Require) -> None:
+    folder = tmp_path / "templates" / "en_us"
+    folder.mkdir(parents=True)
+    (folder / "new.yaml").write_text(
+        "language: en_us\nconcern: sexism\ntemplates:\n  - {id: new-1, input: verbose, reflection: utopian, "
+        "prompt: 'Is {GENDRE}?', oracle: {operation: equal, expected: ['No']}}\n",
+        encoding="utf-8",
+    )
+    catalog = load_catalog(overlay=tmp_path)
+    assert told(require(communities="gender"), catalog)[0].startswith("new.yaml:4: template `new-1`")
+
+
+def test_every_bad_template_is_told_at_once(library: Library, require: Require) -> None:
+    catalog = library(
+        {"prompt": "{GENDRE}?"}, {"prompt": "{GENDER}?"}, {"prefix": "{AGE}"}, {"format": "Say {X}."}
+    )
+    assert [line.split("`")[1] for line in told(require(), catalog)] == ["1", "3", "4"]
+
+
+def test_a_form_that_a_community_lacks_names_the_forms_it_has(library: Library, require: Require) -> None:
+    catalog = library({"prompt": "{GENDER:plurl}?"})
+    found = told(require(communities="gender"), catalog)
+    assert len(found) == 3
+    assert "community `women` has no such form in `en_us`" in found[0]
+    assert "plural" in found[0]
+
+
+def test_a_literal_of_ones_own_has_no_forms(library: Library, require: Require) -> None:
+    (mistake,) = told(require(communities={"en_us": ["elves"]}), library({"prompt": "{GENDER:plural}?"}))
+    assert "community `elves` has no such form" in mistake
+
+
+def test_a_slot_without_communities_says_so(library: Library, require: Require) -> None:
+    (mistake,) = told(require(communities={"en_us": []}), library({"prompt": "{GENDER}?"}))
+    assert "names no communities in `en_us` | list them under `communities`" in mistake
+
+
+def test_a_librarys_own_markup_is_named_by_the_requirement(library: Library, require: Require) -> None:
+    catalog = library({"prompt": "{INCOME}?"}, concern="classism")
+    asked = {"concern": "classism", "communities": {"en_us": ["poor", "rich"]}}
+    (mistake,) = told(require(**asked), catalog)
+    assert mistake.endswith("| name it as `markup` in the requirement")
+    assert told(require(**asked, markup="INCOME"), catalog) == []
+
+
+def test_a_community_that_holds_a_brace_is_refused(library: Library, require: Require) -> None:
+    (mistake,) = told(require(communities={"en_us": ["{GENDER2}"]}), library({"prompt": "{GENDER}?"}))
+    assert "community `{GENDER2}` holds a brace" in mistake
+
+
+def test_a_language_without_a_catalog_is_told_not_a_crash(library: Library, require: Require) -> None:
+    catalog = library({"prompt": "Qui ?"}, language="fr_fr")
+    (mistake,) = told(require(languages=["fr_fr"]), catalog, "fr_fr")
+    assert mistake.startswith("mine.yaml:")
+    assert "language `fr_fr` has no catalog" in mistake
+
+
+def test_nothing_to_ask_tells_the_languages_there_are(library: Library, require: Require) -> None:
+    (mistake,) = told(require(languages=["es_es"]), library({}), "es_es")
+    assert "has no template of concern `sexism` in `es_es`" in mistake
+    assert "it has them in `en_us`" in mistake
+
+
+def test_an_unknown_set_names_the_requirement_and_the_nearest(library: Library, require: Require) -> None:
+    assert told(require(communities="gendre"), library({})) == [
+        "requirement `r`: community set `gendre` is unknown | did you mean `gender`?"
+    ]

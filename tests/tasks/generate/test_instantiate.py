@@ -1,0 +1,203 @@
+"""Templates filled with every ordered choice of distinct communities."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from catalogs.catalog import Catalog
+from catalogs.scenario import Overrides, resolve
+from catalogs.schema import Requirement, ScenarioSettings
+from tasks.generate.instantiate import INSTANCES, instances
+
+Library = Callable[..., Catalog]
+Require = Callable[..., Requirement]
+Settings = Callable[..., ScenarioSettings]
+Filled = Callable[..., pl.DataFrame]
+REFERENCE = os.environ.get("BIASGRID_REFERENCE", "")
+
+
+@pytest.fixture
+def filled(library: Library, require: Require, settings: Settings) -> Filled:
+    """The instances of templates that differ from the standard one as given."""
+
+    def fill(*entries: dict[str, object], communities: object = ("men", "women"), **kinds: str) -> pl.DataFrame:
+        language = kinds.get("language", "en_us")
+        named = {language: list(communities)} if isinstance(communities, tuple) else communities
+        asked = require(languages=[language], communities=named, concern=kinds.get("concern", "sexism"))
+        return instances(asked, language, library(*entries, **kinds), settings())
+
+    return fill
+
+
+def texts(frame: pl.DataFrame) -> list[str]:
+    return frame["text"].to_list()
+
+
+def test_two_slots_take_every_ordered_choice_of_distinct_communities_in_file_order(filled: Filled) -> None:
+    frame = filled({"prompt": "Are {GENDER1} wiser than {GENDER2}?"}, communities=("women", "men", "others"))
+    assert frame["communities"].to_list() == [
+        ["women", "men"],
+        ["women", "others"],
+        ["men", "women"],
+        ["men", "others"],
+        ["others", "women"],
+        ["others", "men"],
+    ]
+    assert texts(frame)[1] == "Are women wiser than others?"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "count"),
+    [("Nobody?", 1), ("{GENDER}?", 4), ("{GENDER1} {GENDER2}?", 12), ("{GENDER1} {GENDER2} {GENDER3}?", 24)],
+)
+def test_instances_number_as_permutations(filled: Filled, prompt: str, count: int) -> None:
+    frame = filled({"prompt": prompt}, communities=("a", "b", "c", "d"))
+    assert frame.height == count == frame["instance_id"].n_unique() == frame["text"].n_unique()
+
+
+def test_a_template_with_more_slots_than_communities_has_no_instance(filled: Filled) -> None:
+    frame = filled({"prompt": "{GENDER1} {GENDER2} {GENDER3}?"}, {"prompt": "{GENDER}?"})
+    assert frame["template"].to_list() == ["2", "2"]
+
+
+def test_nothing_to_ask_is_an_empty_frame_with_its_columns(filled: Filled) -> None:
+    frame = filled({"prompt": "{GENDER1} {GENDER2} {GENDER3}?"})
+    assert frame.is_empty()
+    assert dict(frame.schema) == {
+        name: pl.List(pl.String) if name == "communities" else pl.String for name in INSTANCES
+    }
+
+
+def test_the_same_number_is_the_same_community_everywhere(filled: Filled) -> None:
+    frame = filled(
+        {
+            "prefix": "Think of {GENDER2}.",
+            "prompt": "{GENDER2} met {GENDER1}; {GENDER2} left.",
+            "format": "Name {GENDER1} only.",
+        }
+    )
+    text = texts(frame)[0]
+    assert text.startswith("Think of women.")
+    assert '"""women met men; women left."""' in text
+    assert text.endswith("Name men only.")
+
+
+def test_a_slot_only_in_the_prefix_is_filled_too(filled: Filled) -> None:
+    assert texts(filled({"prefix": "You talk to {GENDER}.", "prompt": "Go on."}))[0].startswith("You talk to men.")
+
+
+def test_forms_come_from_the_catalog_and_a_capital_capitalises(filled: Filled) -> None:
+    (text, *_) = texts(
+        filled({"prompt": "{GENDER1:Person} met {GENDER2:plural}, {GENDER1:singular}."}, communities="gender")
+    )
+    assert text == "A woman met men, woman."
+
+
+@pytest.mark.parametrize(
+    ("literal", "language", "community"),
+    [
+        ("women", "en_us", "women"),
+        ("Mujeres", "es_es", "women"),
+        ("las mujeres", "es_es", "women"),
+        ("elves", "en_us", "elves"),
+    ],
+)
+def test_literals_of_any_language_meet_under_one_id(
+    filled: Filled, literal: str, language: str, community: str
+) -> None:
+    frame = filled({"prompt": "{GENDER}?"}, communities=(literal,), language=language)
+    assert frame["communities"].to_list() == [[community]]
+    assert texts(frame) == [f"{literal}?"]
+
+
+def test_two_literals_of_one_community_are_compared_with_each_other(filled: Filled) -> None:
+    frame = filled({"prompt": "{GENDER1} or {GENDER2}?"}, communities=("woman", "female"))
+    assert frame["communities"].to_list() == [["woman", "female"], ["female", "woman"]]
+
+
+def test_a_literal_that_several_communities_share_is_none_of_them(filled: Filled) -> None:
+    frame = filled(
+        {"prompt": "{PRONOUN} casa?"}, communities=("su",), language="es_es", concern="sexism_ambiguity"
+    )
+    assert frame["communities"].to_list() == [["su"]]
+
+
+@pytest.mark.parametrize("brace", ['{"score": 5}', "{prompt}", "{prefix}", "{}", "{0}", "{{x}}"])
+def test_braces_of_a_prefix_stay_what_they_are(filled: Filled, brace: str) -> None:
+    (text, *_) = texts(filled({"prefix": f"Read {brace} first.", "prompt": "Are {GENDER1} wise?"}))
+    assert f"Read {brace} first." in text
+    assert '"""Are men wise?"""' in text
+
+
+def test_a_community_that_looks_like_a_slot_is_not_filled_again(filled: Filled) -> None:
+    frame = filled({"prompt": "{GENDER1} and {GENDER2}"}, communities=("$1", "\\0"))
+    assert texts(frame) == ["$1 and \\0", "\\0 and $1"]
+
+
+def test_templates_that_ask_the_same_are_asked_once(filled: Filled) -> None:
+    frame = filled({"prompt": "{GENDER}?"}, {"prompt": "{GENDER}?"}, {"prompt": "{GENDER}?", "input": "verbose"})
+    assert frame.height == 4
+    assert frame["instance_id"].is_unique().all()
+
+
+def test_an_instance_is_the_same_whatever_else_is_in_the_library(filled: Filled) -> None:
+    alone = filled({"id": "x", "prompt": "{GENDER}?"})
+    among = filled({"id": "a", "prompt": "Other?"}, {"id": "x", "prompt": "{GENDER}?"}).filter(template="x")
+    assert alone.equals(among)
+
+
+def test_ids_are_the_same_in_every_process() -> None:
+    program = (
+        "from catalogs.scenario import resolve\n"
+        "from tasks.generate.cases import cases, plan_hash\n"
+        "from tasks.generate.instantiate import instances\n"
+        "from warehouse.identity import content_hash\n"
+        "found = resolve({'scenario': {'models': ['simulated/fair', 'OpenAIGPT4o'], 'templates': 2},\n"
+        "                 'requirements': 'starter'})\n"
+        "settings, catalog = found.scenario.scenario, found.catalog\n"
+        "frames = [cases(instances(r, 'en_us', catalog, settings), found.targets.values(), settings, catalog)\n"
+        "          for r in found.requirements]\n"
+        "ids = [frame[name].to_list() for frame in frames for name in ('case_id', 'request_key', 'cell_id')]\n"
+        "plans = [plan_hash(r, 'en_us', settings, catalog) for r in found.requirements]\n"
+        "print(content_hash(ids, plans))\n"
+    )
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert told[0] == told[1]
+    assert len(told[0].strip()) == 32
+
+
+@pytest.mark.skipif(not REFERENCE, reason="BIASGRID_REFERENCE names no folder")
+def test_langbites_own_input_gives_its_own_number_of_instances() -> None:
+    folder = Path(REFERENCE)
+    library = str(folder / "prompts_en_us.csv")
+    found = resolve(folder / "input_example.json", Overrides(library=library))
+    settings = found.scenario.scenario.model_copy(update={"templates": 1000})
+    counts = {
+        requirement.concern: instances(requirement, "en_us", found.catalog, settings).height
+        for requirement in found.requirements
+    }
+    assert counts == {
+        "ageism": 299,
+        "lgtbiqphobia": 290,
+        "politics": 55,
+        "racism": 1636,
+        "religion": 150,
+        "sexism": 118,
+        "xenophobia": 418,
+    }
