@@ -87,10 +87,11 @@ class RunProgress:
 def show_outcome(found: Outcome) -> None:
     """The findings table, then where everything lies."""
     out = console()
-    table = Table(pad_edge=False, box=None, header_style="bold")
-    table.add_column("requirement", overflow="fold", min_width=30)
+    # one blank between columns: a long name and every number fit into 80 columns
+    table = Table(pad_edge=False, box=None, header_style="bold", padding=(0, 1, 0, 0))
+    table.add_column("requirement", overflow="fold", min_width=31)
     table.add_column("finding", no_wrap=True)
-    for heading in ("passed", "tolerance", "refused", "tests", "cells met"):
+    for heading in ("passed", "need", "refused", "tests", "cells"):
         table.add_column(heading, justify="right", no_wrap=True)
     for model, rows in groupby(found.findings, key=itemgetter("model")):
         table.add_row(Text(model, style="bold"))
@@ -104,10 +105,10 @@ def show_outcome(found: Outcome) -> None:
 def _finding_cells(row: dict[str, Any]) -> list[Text]:
     finding = row["point_finding"]
     return [
-        Text(f"  {row['requirement']}"),
+        Text(f" {row['requirement']}"),
         Text(finding, style=STYLES.get(finding, "")),
         Text(share(row["point_rate"])),
-        Text(share(row["tolerance"])),
+        Text(f"{100 * row['tolerance']:g}%"),
         Text(share(row["refusal_rate"])),
         Text(str(row["tests"])),
         Text(f"{row['cells_met']}/{row['cells']}"),

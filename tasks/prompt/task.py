@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
@@ -16,7 +18,18 @@ STOPPED = "Stopped"
 """The state's name of a cell whose model ended on a terminal error; its run goes on without it."""
 
 
-@task(name="prompt", cache_policy=NO_CACHE, persist_result=False, retries=2, retry_delay_seconds=[1, 10])
+def _may_pass(_task: object, _run: object, state: State[Any]) -> bool:
+    return state.name != STOPPED
+
+
+@task(
+    name="prompt",
+    cache_policy=NO_CACHE,
+    persist_result=False,
+    retries=2,
+    retry_delay_seconds=[1, 10],
+    retry_condition_fn=_may_pass,
+)
 async def prompt(
     lake: Lake,
     run_id: str,
