@@ -77,15 +77,21 @@ def _unanswered(replies: pl.DataFrame) -> pl.DataFrame:
 
 
 def _answered(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> pl.DataFrame:
-    """One partition per language and distinct oracle, each read with one compiled pattern."""
+    """One partition per language and distinct oracle, each read with one compiled pattern.
+
+    Models answer thousands of constrained prompts in a few words: what was said is read once, however often.
+    """
     came = replies.filter(pl.col("response_id").is_not_null() & pl.col("error_class").is_null())
-    columns = [*replies.columns, *READING]
-    parts = [replies.clear().with_columns(_nothing_read())]
-    for (code,), spoken in came.partition_by("language", as_dict=True, maintain_order=True).items():
+    parts = [came.select(SAID).clear().with_columns(_nothing_read())]
+    for (code,), spoken in came.select(SAID).unique().partition_by("language", as_dict=True).items():
         language = languages.get(str(code))
         for (rule,), part in prepared(spoken, language).partition_by("oracle", as_dict=True).items():
-            parts.append(read(part, Oracle.model_validate_json(str(rule)), language).select(columns))
-    return pl.concat(parts)
+            parts.append(read(part, Oracle.model_validate_json(str(rule)), language).select(*SAID, *READING))
+    return came.join(pl.concat(parts), on=SAID, how="left", nulls_equal=True).select(*replies.columns, *READING)
+
+
+SAID = ["language", "oracle", "text", "finish_reason"]
+"""All that an oracle reads a reply by."""
 
 
 def _nothing_read() -> list[pl.Expr]:
