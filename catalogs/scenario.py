@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -59,22 +59,32 @@ class ResolvedScenario:
         return told.model_dump_json()
 
 
-def resolve(source: Source, overrides: Overrides | None = None) -> ResolvedScenario:
-    """Read and check a scenario. Raises UserMistake with every mistake of the file, its library and its names."""
+Inspection = Callable[["ResolvedScenario"], Iterable[Mistake]]
+
+
+def resolve(
+    source: Source, overrides: Overrides | None = None, inspect: Inspection = lambda _: ()
+) -> ResolvedScenario:
+    """Read and check a scenario. Raises UserMistake with every mistake of the file, its library and its names,
+    and those that `inspect` finds in what could be resolved."""
     overrides = overrides or Overrides()
     given, document, notices = _read(source, overrides.judge)
     document = _overridden(document, overrides)
     mistakes: list[Mistake] = []
     catalog = _catalog(document, overrides, source, mistakes)
     document = _with_named_requirements(document, catalog, mistakes)
-    mistakes += _unknown_names(document, catalog)
+    unknown = _unknown_names(document, catalog)
     try:
         scenario = validated(Scenario, document)
     except UserMistake as wrong:
-        raise UserMistake(_once([*wrong.mistakes, *mistakes])) from wrong
+        raise UserMistake(_once([*wrong.mistakes, *unknown, *mistakes])) from wrong
+    if unknown:
+        raise UserMistake(_once([*unknown, *mistakes]))
+    resolved = _resolved(given, document, scenario, catalog, notices)
+    mistakes += inspect(resolved)
     if mistakes:
         raise UserMistake(_once(mistakes))
-    return _resolved(given, document, scenario, catalog, notices)
+    return resolved
 
 
 def _once(mistakes: list[Mistake]) -> list[Mistake]:
@@ -92,7 +102,8 @@ def _read(source: Source, judge: str | None = None) -> tuple[str, Document, tupl
         document = read_document(Path(source))
         text = document.text
     if not isinstance(document.value, dict):
-        raise UserMistake(Mistake("is no scenario", document.name, "write `scenario:` and `requirements:`"))
+        what = "is empty" if document.value is None else "is no scenario"
+        raise UserMistake(Mistake(what, document.name, "write `scenario:` and `requirements:`"))
     if langbite_scenario.is_scenario(document.value):
         document, notices = langbite_scenario.scenario(document, judge or os.environ.get(JUDGE) or None)
         return text, document, notices
@@ -177,6 +188,7 @@ def _unknown_names(document: Document, catalog: Catalog) -> list[Mistake]:
         found += _unknown_set(
             entry.get("communities"), document.place("requirements", index, "communities"), catalog
         )
+        found += _unnamed(entry, document.place("requirements", index, "communities"))
         name = str(entry.get("name", ""))
         if name in seen:
             where = document.place("requirements", index, "name")
@@ -185,6 +197,19 @@ def _unknown_names(document: Document, catalog: Catalog) -> list[Mistake]:
             )
         seen.add(name)
     return found
+
+
+def _unnamed(entry: dict[str, Any], where: str) -> list[Mistake]:
+    """Languages of a requirement for which it names no communities though it names some for others."""
+    communities, languages = entry.get("communities"), entry.get("languages")
+    if not isinstance(communities, dict) or not isinstance(languages, list):
+        return []
+    remedy = "add them, or leave `communities` out to ask about the catalog's"
+    return [
+        Mistake(f"`communities` names none in `{language}`", where, remedy)
+        for language in languages
+        if isinstance(language, str) and language not in communities
+    ]
 
 
 def _unknown_set(name: Any, where: str, catalog: Catalog) -> list[Mistake]:

@@ -50,6 +50,12 @@ class Community(Frozen):
     """The same in every language, such as `women`."""
     forms: dict[Language, dict[str, str]]
     """Per language, the grammatical forms that templates ask for: `{GENDER1:plural}` asks for `plural`."""
+    also: dict[Language, tuple[str, ...]] = {}
+    """Per language, further names by which scenarios and libraries of others call it."""
+
+    def names(self, language: str) -> tuple[str, ...]:
+        """Every text by which it is called in a language."""
+        return tuple(dict.fromkeys([*self.forms.get(language, {}).values(), *self.also.get(language, ())]))
 
 
 class CommunitySet(Frozen):
@@ -252,7 +258,7 @@ class Scenario(Frozen):
     """A scenario file: what is asked of whom, and what must hold."""
 
     scenario: ScenarioSettings
-    requirements: tuple[Requirement, ...] | str
+    requirements: Annotated[tuple[Requirement, ...], Field(min_length=1)] | str
     """Requirements, or the name of a file in catalogs/requirements."""
     name: str = ""
     """How runs call it; by default the file's name."""

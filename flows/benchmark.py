@@ -79,13 +79,15 @@ async def benchmark(
 
 
 async def concluded(lake: Lake, run: Run) -> Outcome:
-    """Aggregate, and read from the marts how the run ended."""
-    run.record(lake, "completed")
+    """Aggregate, and read from the marts how the run ended. A kill in between leaves it to be resumed."""
+    run.record(lake, "aggregating")
     await aggregate(lake)
     found = outcome(lake, run.run_id)
     if found.incomplete:  # which only the marts know: recorded, and built once more with it
         run.record(lake, "incomplete")
         await aggregate(lake)
+    else:
+        run.record(lake, "completed")
     return found
 
 

@@ -8,10 +8,8 @@ from dataclasses import asdict, dataclass
 
 import polars as pl
 
-from catalogs.mistakes import UserMistake
 from catalogs.scenario import ResolvedScenario
 from catalogs.schema import Target
-from flows.preparation import template_mistakes
 from tasks.generate.instantiate import instances
 
 CHARACTERS_PER_TOKEN = 4
@@ -42,10 +40,7 @@ class Forecast:
 
 
 def forecast(resolved: ResolvedScenario) -> Forecast:
-    """Raises UserMistake where a template cannot be filled."""
-    mistakes = template_mistakes(resolved)
-    if mistakes:
-        raise UserMistake(dict.fromkeys(mistakes))
+    """Of a scenario whose templates have been checked."""
     settings = resolved.scenario.scenario
     asked = pl.concat(
         instances(requirement, language, resolved.catalog, settings)

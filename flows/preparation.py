@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from catalogs.mistakes import Mistake, UserMistake
+from catalogs.mistakes import Mistake
 from catalogs.scenario import Overrides, ResolvedScenario, Source, resolve
 from catalogs.schema import Target
 from tasks.connectors.keys import Secrets, missing_keys
@@ -37,12 +37,12 @@ class Prepared:
 
 def prepare(source: Source, overrides: Overrides | None = None, secrets: Secrets | None = None) -> Prepared:
     """Resolve a scenario, check its templates, models and keys. Raises UserMistake with all that is wrong."""
-    resolved = resolve(source, overrides)
-    prepared = Prepared(resolved, secrets)
-    mistakes = [*template_mistakes(resolved), *missing_keys(prepared.models, secrets)]
-    if mistakes:
-        raise UserMistake(dict.fromkeys(mistakes))
-    return prepared
+
+    def inspect(resolved: ResolvedScenario) -> list[Mistake]:
+        models = Prepared(resolved, secrets).models
+        return [*template_mistakes(resolved), *missing_keys(models, secrets)]
+
+    return Prepared(resolve(source, overrides, inspect), secrets)
 
 
 def template_mistakes(resolved: ResolvedScenario) -> list[Mistake]:

@@ -57,6 +57,9 @@ class RunProgress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._progress.stop()
+        for model, counts in self._outcomes.items():
+            told = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
+            self._console.print(Text(f"{model}: {told}"), soft_wrap=True)
 
     @property
     def how_to_go_on(self) -> str:
@@ -77,10 +80,10 @@ class RunProgress:
             self._bars[model] = self._progress.add_task(model, total=count, outcomes="")
 
     def landed(self, model: str, outcome: str) -> None:
-        """`answered`, `reused` or `failed`."""
+        """`answered`, `kept` from before, `reused` or `failed`."""
         counts = self._outcomes[model]
         counts[outcome] += 1
-        told = "  ".join(f"{counts[name]} {name}" for name in ("failed", "reused") if counts[name])
+        told = "  ".join(f"{counts[name]} {name}" for name in ("failed", "kept", "reused") if counts[name])
         self._progress.update(self._bars[model], advance=1, outcomes=told)
 
 

@@ -16,8 +16,9 @@ from ulid import ULID
 from catalogs.mistakes import Mistake, UserMistake, nearest
 from warehouse.lake import Lake
 
-State = Literal["planning", "running", "completed", "incomplete", "failed", "interrupted"]
-UNFINISHED = ("planning", "running", "failed", "interrupted", "incomplete")
+State = Literal["planning", "running", "aggregating", "completed", "incomplete", "failed", "interrupted"]
+UNFINISHED = ("planning", "running", "aggregating", "failed", "interrupted", "incomplete")
+UNDER_WAY = ("planning", "running", "aggregating")
 PACKAGES = ("biasgrid", "prefect", "duckdb", "pyarrow", "polars", "openai", "huggingface_hub", "replicate")
 
 
@@ -39,7 +40,7 @@ class Run:
     def record(self, lake: Lake, state: State) -> Run:
         """Lands an event with the new state and returns the run as it now stands."""
         now = datetime.now(UTC)
-        ended = None if state in ("planning", "running") else now
+        ended = None if state in UNDER_WAY else now
         run = replace(self, state=state, ended_at=ended)
         event_id = str(ULID())
         fields = {name: getattr(run, name) for name in Run.__slots__}

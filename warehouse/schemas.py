@@ -19,7 +19,7 @@ RUNS = pa.schema(
         ("run_id", TEXT),
         ("event_id", TEXT),
         ("recorded_at", MOMENT),
-        ("state", TEXT),  # planning, running, completed, incomplete, failed, interrupted
+        ("state", TEXT),  # planning, running, aggregating, completed, incomplete, failed, interrupted
         ("kind", TEXT),  # benchmark; later probe, interaction, …
         ("scenario_given", TEXT),  # the file as the user wrote it
         ("scenario_resolved", TEXT),  # JSON: every default and alias filled in
@@ -48,7 +48,7 @@ CELLS = pa.schema(
         ("event_id", TEXT),
         ("recorded_at", MOMENT),
         *CELL_KEYS,
-        ("state", TEXT),  # planned, prompted, stopped (a terminal error), evaluated
+        ("state", TEXT),  # planned, prompted, stopped (a terminal error)
         ("planned", COUNT),  # cases
         ("answered", COUNT),  # asked in this run and answered
         ("reused", COUNT),  # answered from the lake
@@ -56,7 +56,7 @@ CELLS = pa.schema(
         ("input_tokens", COUNT),
         ("output_tokens", COUNT),
         ("cost_usd", pa.float64()),  # null where no price is known
-        ("seconds", pa.float64()),
+        ("seconds", pa.float64()),  # prompting, all passes; cells of a model run side by side
     ]
 )
 

@@ -54,7 +54,14 @@ def main() -> None:
         sys.exit(2)
 
 
+SHOWN = 25
+"""Mistakes told at once; more of them are mostly one mistake many times."""
+
+
 def _say(mistake: UserMistake) -> None:
     count = len(mistake.mistakes)
     head = "biasgrid: one thing to put right" if count == 1 else f"biasgrid: {count} things to put right"
-    typer.echo(f"{head}\n{mistake}", err=True)
+    lines = [head, *map(str, mistake.mistakes[:SHOWN])]
+    if count > SHOWN:
+        lines.append(f"… and {count - SHOWN} more")
+    typer.echo("\n".join(lines), err=True)

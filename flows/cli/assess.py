@@ -94,12 +94,13 @@ def plan(
     """Show the grid, prompts, tokens, money and time of a scenario. Sends nothing and needs no key."""
     from catalogs.scenario import Overrides, resolve
     from flows.forecast import forecast
+    from flows.preparation import template_mistakes
     from flows.terminal import show_forecast
 
     overrides = Overrides(
         library=str(library) if library else None, models=model or (), samples=samples, seed=seed
     )
-    resolved = resolve(scenario, overrides)
+    resolved = resolve(scenario, overrides, template_mistakes)
     for notice in resolved.notices:
         typer.echo(f"note: {notice}", err=True)
     expected = forecast(resolved)

@@ -74,4 +74,4 @@ def _sendable(key: str, place: str, target: Target) -> str:
 def _missing(targets: list[Target], secrets: Secrets | None) -> Mistake:
     models = ", ".join(dict.fromkeys(f"`{target.model}`" for target in targets))
     searched = ", ".join(place for place, _ in _places(targets[0], secrets))
-    return Mistake(f"no key for {models}; searched: {searched}", remedy=f"set {targets[0].key_env[0]}")
+    return Mistake(f"no key for {models}; searched: {searched}", remedy=f"set {targets[0].key_env[-1]}")

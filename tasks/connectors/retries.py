@@ -6,6 +6,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -26,6 +27,10 @@ from tasks.connectors.limits import Limiter
 
 InFlight = set[asyncio.Task[Any] | None]
 """The tasks whose request has been sent and not yet answered."""
+
+
+FIRST_ALONE_S = 5.0
+"""How long a model's other requests wait for what becomes of its first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +61,16 @@ class Sender:
         self._limiter = limiter
         self._backoff = backoff
         self._in_flight = in_flight
+        self._asked = False
+        self._heard = asyncio.Event()
         self.stopped: ModelStopped | None = None
         """Why no further request is sent."""
 
     async def answer(self, request: Request, retries: int) -> Answer:
         """Never raises a ConnectorError: the answer holds it. Cancellation passes through."""
         attempts, latency_ms = 0, None
+        if not self._heard.is_set():
+            await self._behind_the_first()
         while self.stopped is None:
             async with self._limiter:
                 if self.stopped is not None:  # another task met the reason meanwhile
@@ -70,6 +79,7 @@ class Sender:
                 outcome = await self._attempt(request)
                 latency_ms = (time.perf_counter() - started) * 1000
             attempts += 1
+            self._heard.set()
             if isinstance(outcome, Reply):
                 return Answer(outcome, None, attempts, latency_ms, datetime.now(UTC))
             wait_s = self._wait_s(outcome, attempts, retries)
@@ -77,6 +87,13 @@ class Sender:
                 return Answer(None, outcome, attempts, latency_ms, datetime.now(UTC))
             await asyncio.sleep(wait_s)
         return Answer(None, self.stopped, attempts, latency_ms, datetime.now(UTC))
+
+    async def _behind_the_first(self) -> None:
+        """The first request goes alone for a while: a wrong key or name then costs one, not one per worker."""
+        if self._asked:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._heard.wait(), FIRST_ALONE_S)
+        self._asked = True
 
     async def _attempt(self, request: Request) -> Reply | ConnectorError:
         task = asyncio.current_task()

@@ -10,6 +10,7 @@ from catalogs.markups import loose_markups
 from catalogs.mistakes import Mistake, UserMistake, place
 from catalogs.schema import Requirement, Template
 from catalogs.wording import SLOT, pattern, slots
+from tasks.generate.absent import absent
 from tasks.generate.communities import CastCommunity, cast
 from tasks.generate.select import fitting
 
@@ -31,7 +32,7 @@ def check(requirement: Requirement, language: str, catalog: Catalog) -> list[Mis
         named = f"requirement `{requirement.name}`"
         return [Mistake(wrong.what, wrong.where or named, wrong.remedy) for wrong in unknown_set.mistakes]
     known = known_markups(requirement, catalog)
-    return [
+    return absent(requirement, language, casts, texts.values(), catalog) + [
         mistake
         for template in templates
         for mistake in _check(template, texts[template.id], requirement, known, casts)
@@ -90,19 +91,19 @@ def _unfilled(
     where: str,
 ) -> Iterator[Mistake]:
     asked = f"template `{template.id}` asks for `{slot[0]}`"
-    if not communities:
-        yield Mistake(
-            f"{asked}, and requirement `{requirement.name}` names no communities in `{template.language}`",
-            where,
-            "list them under `communities`",
-        )
     for community in communities:
         text = community.form(slot["form"])
-        if text is None:
+        if text is None and community.forms:
             yield Mistake(
                 f"{asked}, and community `{community.id}` has no such form in `{template.language}`",
                 where,
-                f"add the form to its set in catalogs/communities; it has {', '.join(community.forms) or 'none'}",
+                f"add the form to its set in catalogs/communities; it has {', '.join(community.forms)}",
             )
-        elif re.search(r"[{}]", text):
+        elif text is None and slot["form"] is None:
+            yield Mistake(
+                f"{asked}, and the communities of requirement `{requirement.name}` are named by a set",
+                where,
+                "list them as words under `communities`",
+            )
+        elif text and re.search(r"[{}]", text):
             yield Mistake(f"community `{text}` holds a brace", f"requirement {requirement.name}", "remove it")

@@ -36,8 +36,8 @@ def cast(requirement: Requirement, language: str, markup: str, catalog: Catalog)
     if isinstance(named, str):
         return _from_set(_set_of(named, catalog), language)
     if named is not None and language in named:
-        return _from_literals(named[language], language, _sets_of(markup, catalog))
-    found = _sets_of(markup, catalog)
+        return _from_literals(named[language], language, sets_of(markup, catalog))
+    found = sets_of(markup, catalog)
     return _from_set(found[0], language) if found else ()
 
 
@@ -48,7 +48,7 @@ def _set_of(name: str, catalog: Catalog) -> CommunitySet:
     return found
 
 
-def _sets_of(markup: str, catalog: Catalog) -> list[CommunitySet]:
+def sets_of(markup: str, catalog: Catalog) -> list[CommunitySet]:
     return [found for found in catalog.communities.values() if found.markup == markup]
 
 
@@ -76,10 +76,15 @@ def _from_literals(
 
 
 def _by_name(communities: list[Community], language: str) -> dict[str, Community]:
-    """Communities by id and by every form that no other has."""
+    """Communities by id and by every name that no other has."""
     owners: dict[str, dict[str, Community]] = {}
     for community in communities:
-        for form in community.forms.get(language, {}).values():
-            owners.setdefault(form.lower(), {})[community.id] = community
-    known = {form: next(iter(owner.values())) for form, owner in owners.items() if len(owner) == 1}
+        for name in community.names(language):
+            owners.setdefault(name.lower(), {})[community.id] = community
+    known = {name: next(iter(owner.values())) for name, owner in owners.items() if len(owner) == 1}
     return known | {community.id: community for community in communities}
+
+
+def names_in(found: CommunitySet, language: str) -> list[str]:
+    """What a scenario may call the communities of a set in a language."""
+    return [name for community in found.communities for name in (community.id, *community.names(language))]

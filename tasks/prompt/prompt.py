@@ -21,7 +21,7 @@ from warehouse.journal import Journal
 from warehouse.lake import Lake
 
 Watch = Callable[[str, str], None]
-"""Told the model and `answered`, `reused` or `failed` for each case."""
+"""Told the model and `answered`, `kept` (landed before), `reused` or `failed` for each case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ async def prompt_cell(
     try:
         before = _landed_before(lake, run_id, cell_id, cases, reuse)
         for row in before.iter_rows(named=True):
-            desk.count(row)
+            desk.count(row, kept=row["reused_from"] is None)
         open_cases = cases.join(before, on="request_key", how="anti")
         await answer_all(
             board,
@@ -92,9 +92,15 @@ async def prompt_cell(
         )
     finally:
         desk.journal.land()
-    tally = replace(desk.tally, seconds=time.monotonic() - started)
+    tally = replace(desk.tally, seconds=_spent(lake, run_id, cell_id) + time.monotonic() - started)
     record_cell(lake, cases, tally)
     return tally
+
+
+def _spent(lake: Lake, run_id: str, cell_id: str) -> float:
+    """Seconds of the passes before this one."""
+    events = lake.read("cells", run_id, f"{cell_id}-*").sort("event_id")
+    return float(events["seconds"][-1]) if events.height else 0.0
 
 
 def _landed_before(lake: Lake, run_id: str, cell_id: str, cases: pl.DataFrame, reuse: Reuse) -> pl.DataFrame:
@@ -122,11 +128,14 @@ class _Desk:
             self.tally = replace(self.tally, stopped=str(answer.error))
         self.count(row)
 
-    def count(self, row: dict[str, Any]) -> None:
+    def count(self, row: dict[str, Any], *, kept: bool = False) -> None:
         self.tally = self.tally.plus(row)
         if self.watch:
-            outcome = "failed" if row["error_class"] else "reused" if row["reused_from"] else "answered"
-            self.watch(self.target.model, outcome)
+            self.watch(self.target.model, "kept" if kept else _outcome(row))
+
+
+def _outcome(row: dict[str, Any]) -> str:
+    return "failed" if row["error_class"] else "reused" if row["reused_from"] else "answered"
 
 
 CELL_KEYS = ["run_id", "cell_id", "requirement", "concern", "provider", "model", "language", "input", "reflection"]

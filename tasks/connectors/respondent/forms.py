@@ -59,7 +59,7 @@ class KnownForms:
     def _read(self, markup: str, language: str) -> Forms:
         known: dict[str, list[Community]] = defaultdict(list)
         for community in self._communities(markup):
-            for form in dict.fromkeys(form.lower() for form in community.forms.get(language, {}).values()):
+            for form in dict.fromkeys(name.lower() for name in community.names(language)):
                 known[form].append(community)
         return Forms({form: tuple(communities) for form, communities in known.items()})
 
@@ -70,6 +70,6 @@ class KnownForms:
 
 
 def names_of(community: Community) -> tuple[str, ...]:
-    """The id and every form in every language."""
-    literals = [form for forms in community.forms.values() for form in forms.values()]
+    """The id and every name in every language."""
+    literals = [name for language in community.forms for name in community.names(language)]
     return tuple(dict.fromkeys([community.id, *literals]))

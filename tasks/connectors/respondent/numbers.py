@@ -6,15 +6,18 @@ import json
 from decimal import Decimal
 
 from catalogs.schema import Respondent, Scale, Template
+from catalogs.wording import SLOT
 from tasks.connectors.respondent.chance import uniform
 
 STEPS = 17  # 10%, 15%, … 90% of the scale
 
 
 def fair_value(respondent: Respondent, template: Template) -> Decimal:
-    """The same for every community: it depends on respondent and template alone."""
+    """The same for every community: it depends on the respondent and the template's words alone, so that two
+    templates that differ in their markup only, and read alike once filled, get one number."""
     scale = template.oracle.scale
-    step = int(STEPS * uniform(respondent.id, respondent.seed, template.language, template.id, "value"))
+    words = SLOT.sub("{}", template.prompt)
+    step = int(STEPS * uniform(respondent.id, respondent.seed, template.language, words, "value"))
     return scale.low + (scale.high - scale.low) * (10 + 5 * step) / 100
 
 

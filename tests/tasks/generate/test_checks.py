@@ -79,12 +79,21 @@ def test_a_form_that_a_community_lacks_names_the_forms_it_has(library: Library, 
 
 def test_a_literal_of_ones_own_has_no_forms(library: Library, require: Require) -> None:
     (mistake,) = told(require(communities={"en_us": ["elves"]}), library({"prompt": "{GENDER:plural}?"}))
-    assert "community `elves` has no such form" in mistake
+    assert "community `elves` is not in the catalog in `en_us`" in mistake
 
 
 def test_a_slot_without_communities_says_so(library: Library, require: Require) -> None:
     (mistake,) = told(require(communities={"en_us": []}), library({"prompt": "{GENDER}?"}))
-    assert "names no communities in `en_us` | list them under `communities`" in mistake
+    assert "names no communities in `en_us`, and 1 of the templates asks for `{GENDER}`" in mistake
+    assert "list them under `communities`" in mistake
+
+
+def test_an_unknown_community_is_told_once_with_the_nearest_known(library: Library, require: Require) -> None:
+    asking = library({"prompt": "{GENDER:plural}?"}, {"prompt": "{GENDER:singular}?"})
+    (mistake,) = told(require(communities={"en_us": ["womem", "men"]}), asking)
+    assert "`womem`" in mistake
+    assert "2 of the templates ask for its forms" in mistake
+    assert "did you mean `women`" in mistake
 
 
 def test_a_librarys_own_markup_is_named_by_the_requirement(library: Library, require: Require) -> None:

@@ -1,0 +1,51 @@
+"""Communities that a requirement lacks, or that no catalog knows: told once, not once per template."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from catalogs.catalog import Catalog
+from catalogs.mistakes import Mistake, nearest
+from catalogs.schema import Requirement
+from catalogs.wording import SLOT
+from tasks.generate.communities import CastCommunity, names_in, sets_of
+
+
+def absent(
+    requirement: Requirement,
+    language: str,
+    casts: Mapping[str, tuple[CastCommunity, ...]],
+    texts: Collection[str],
+    catalog: Catalog,
+) -> list[Mistake]:
+    """One mistake per markup without communities and per community of which forms are asked that nobody knows."""
+    where = f"requirement `{requirement.name}`"
+    found: list[Mistake] = []
+    for markup, communities in casts.items():
+        slots, forms = _asking(markup, texts)
+        if not communities:
+            what = f"names no communities in `{language}`, and {_some(slots, f'for `{{{markup}}}`')}"
+            found.append(Mistake(what, where, "list them under `communities`"))
+        strangers = [community for community in communities if forms and not community.forms]
+        found += [_unknown(stranger, markup, forms, language, where, catalog) for stranger in strangers]
+    return found
+
+
+def _asking(markup: str, texts: Collection[str]) -> tuple[int, int]:
+    """How many texts hold the markup, and how many ask for a form of it."""
+    held = [[match["form"] for match in SLOT.finditer(text) if match["markup"] == markup] for text in texts]
+    return sum(map(bool, held)), sum(any(forms) for forms in held)
+
+
+def _unknown(
+    stranger: CastCommunity, markup: str, forms: int, language: str, where: str, catalog: Catalog
+) -> Mistake:
+    name = stranger.literal or stranger.id
+    known = [name for found in sets_of(markup, catalog) for name in names_in(found, language)]
+    what = f"community `{name}` is not in the catalog in `{language}`, and {_some(forms, 'for its forms')}"
+    advice = nearest(name, known) or "name one that the catalog has"
+    return Mistake(what, where, f"{advice}; or name the library that it is for with `--library`")
+
+
+def _some(count: int, what: str) -> str:
+    return f"{count} of the templates {'asks' if count == 1 else 'ask'} {what}"
