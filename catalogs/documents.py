@@ -107,8 +107,13 @@ def _from_json(text: str, name: str) -> Any:
         line = getattr(error, "lineno", None)
         reason = getattr(error, "msg", "nested too deeply")
         raise UserMistake(
-            Mistake(f"is not valid JSON: {reason}{_excerpt(text, line)}", place(name, line), "mend the JSON there")
+            Mistake(f"is not valid JSON: {reason}{_excerpt(text, line)}", place(name, line), _json_remedy(reason))
         ) from error
+
+
+def _json_remedy(reason: str) -> str:
+    lost = reason.startswith(("Expecting value", "Expecting property name"))
+    return "mend the JSON there: a comma before `]` or `}`, perhaps" if lost else "mend the JSON there"
 
 
 def _from_yaml(text: str, name: str) -> Any:
@@ -118,8 +123,10 @@ def _from_yaml(text: str, name: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else None
         reason = getattr(error, "problem", None) or "cannot be parsed"
+        held = text.splitlines()[line - 1 : line] if line else []
+        remedy = "indent with blanks: YAML takes no tabs" if held and "\t" in held[0] else "mend the YAML there"
         raise UserMistake(
-            Mistake(f"is not valid YAML: {reason}{_excerpt(text, line)}", place(name, line), "mend the YAML there")
+            Mistake(f"is not valid YAML: {reason}{_excerpt(text, line)}", place(name, line), remedy)
         ) from error
 
 

@@ -92,9 +92,11 @@ class Benchmark:
         self.outcome = _blocking(aggregate_run(self.run_id, self._data))
         return self.outcome
 
-    def report(self, kind: Literal["csv", "langbite", "json"] = "csv", out: str | Path = "reports") -> list[Path]:
-        """Write the reports of the run into `out`; returns the files."""
-        return write_report(self.run_id, kind, Path(out), self._data)
+    def report(
+        self, kind: Literal["csv", "langbite", "json"] = "csv", out: str | Path | None = None
+    ) -> list[Path]:
+        """Write the reports of the run into `out`, `reports/<run id>` by default; returns the files."""
+        return write_report(self.run_id, kind, Path(out) if out else None, self._data)
 
 
 def _blocking(work: Coroutine[Any, Any, T]) -> T:

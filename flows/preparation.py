@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from catalogs.mistakes import Mistake
+from catalogs.mistakes import Mistake, UserMistake
 from catalogs.scenario import Overrides, ResolvedScenario, Source, resolve
 from catalogs.schema import Target
 from tasks.connectors.keys import Secrets, missing_keys
@@ -55,4 +55,14 @@ def template_mistakes(resolved: ResolvedScenario) -> list[Mistake]:
 
 
 def open_lake(data: str | Path | None) -> Lake:
+    """A lake to write to. Raises UserMistake where it cannot be written."""
     return Lake.open(data_directory(data))
+
+
+def existing_lake(data: str | Path | None) -> Lake:
+    """A lake to read from. Raises UserMistake where there is none; makes nothing."""
+    root = data_directory(data).expanduser().absolute()
+    if not root.is_dir():
+        what = f"there is no data directory `{root}`"
+        raise UserMistake(Mistake(what, f"--data or {DATA}", "run a scenario first, or name where its data lies"))
+    return Lake(root)

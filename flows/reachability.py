@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 from catalogs.catalog import Catalog
+from catalogs.mistakes import Mistake, UserMistake
 from catalogs.schema import Provider, Target
 from flows.check import Check
 from flows.secrets import secret_blocks
@@ -65,3 +68,18 @@ def without_credentials(address: str) -> str:
     parts = urlsplit(address)
     host = parts.netloc.rpartition("@")[2]
     return f"{parts.scheme}://{host}{parts.path}"
+
+
+@contextmanager
+def answering_prefect() -> Iterator[None]:
+    """Raises UserMistake where the configured server does not answer, or the temporary one does not start."""
+    server = prefect_server()
+    if server.state == "broken":
+        raise UserMistake(Mistake(server.what, "PREFECT_API_URL", server.remedy))
+    try:
+        yield
+    except RuntimeError as error:
+        if "Prefect API server" not in str(error) and "Failed to reach API" not in str(error):
+            raise
+        remedy = "try again, or start a server (prefect server start) and set PREFECT_API_URL"
+        raise UserMistake(Mistake(f"Prefect does not answer: {error}", remedy=remedy)) from error

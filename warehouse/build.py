@@ -121,7 +121,8 @@ def _absent(lake: Lake) -> Mistake:
     return Mistake(
         what=f"there is no warehouse at `{lake.database}` yet",
         where="--data or BIASGRID_DATA",
-        remedy="run a scenario first, or build it from the lake with `biasgrid warehouse build`",
+        remedy="run a scenario first, go on with one that was interrupted (`biasgrid resume`), or build from "
+        "what has landed (`biasgrid warehouse build`)",
     )
 
 

@@ -6,11 +6,13 @@ import asyncio
 import atexit
 import os
 import sys
+import traceback
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from catalogs.mistakes import UserMistake
 from flows.cli.options import Data, Library, Models, RunId, Samples, ScenarioFile, Seed
 
 if TYPE_CHECKING:
@@ -73,11 +75,11 @@ def run(
 
 def resume(run: RunId = None, data: Data = None) -> None:
     """Go on with an unfinished run: what has landed is kept, only what is missing is asked."""
-    from flows.preparation import open_lake, prepare
+    from flows.preparation import existing_lake, prepare
     from flows.secrets import secret_blocks
     from warehouse.runs import UNFINISHED, find
 
-    lake = open_lake(data)
+    lake = existing_lake(data)
     found = find(lake, run, None if run else UNFINISHED)
     prepare(found.scenario_resolved, None, secret_blocks())
     _finish(run_id=found.run_id, data=str(lake.root))
@@ -120,6 +122,12 @@ def _finish(**parameters: Any) -> None:
         except KeyboardInterrupt:
             typer.echo(f"biasgrid: interrupted; {progress.how_to_go_on}", err=True)
             _leave(130)
+        except UserMistake:
+            raise
+        except Exception:  # noqa: BLE001 - 1, Python's own code for a crash, would read as "not met"
+            traceback.print_exc()
+            typer.echo(f"biasgrid: the run broke off; {progress.how_to_go_on}", err=True)
+            raise typer.Exit(3) from None
     show_outcome(found)
     raise typer.Exit(found.exit_code)
 
@@ -127,10 +135,12 @@ def _finish(**parameters: Any) -> None:
 def _flow(progress: Any, parameters: dict[str, Any]) -> Outcome:
     _quiet()
     from flows.benchmark import benchmark
+    from flows.reachability import answering_prefect
     from flows.stages import watching
 
     watching.set(progress)
-    found: Outcome = asyncio.run(benchmark(**parameters))
+    with answering_prefect():
+        found: Outcome = asyncio.run(benchmark(**parameters))
     return found
 
 

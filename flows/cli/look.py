@@ -22,7 +22,9 @@ class SqlFormat(StrEnum):
 def report(
     run: RunId = None,
     format: Annotated[ReportFormat, typer.Option("--format", help="What to write.")] = ReportFormat.csv,  # noqa: A002
-    out: Annotated[Path, typer.Option("--out", help="Directory to write into.")] = Path("reports"),
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Directory to write into.", show_default="reports/RUN")
+    ] = None,
     data: Data = None,
 ) -> None:
     """Write a run's findings as files: `csv`, `json`, or LangBiTe's three CSV files."""
@@ -34,11 +36,11 @@ def report(
 
 def runs(data: Data = None) -> None:
     """List the runs, newest first."""
-    from flows.preparation import open_lake
+    from flows.preparation import existing_lake
     from flows.terminal import show_runs
     from warehouse.runs import all_runs
 
-    show_runs(all_runs(open_lake(data))[::-1])
+    show_runs(all_runs(existing_lake(data))[::-1])
 
 
 def sql(
@@ -47,17 +49,9 @@ def sql(
     data: Data = None,
 ) -> None:
     """Ask the warehouse in SQL, read-only."""
-    import duckdb
-
-    from catalogs.mistakes import Mistake, UserMistake
-    from flows.preparation import data_directory
+    from flows.asking import ask
+    from flows.preparation import existing_lake
     from flows.terminal import show_rows
-    from warehouse.build import query as ask
-    from warehouse.lake import Lake
 
-    try:
-        rows = ask(Lake(data_directory(data).absolute()), query)
-    except duckdb.Error as error:
-        remedy = 'see `biasgrid sql "select table_schema, table_name from information_schema.tables"`'
-        raise UserMistake(Mistake(f"the query fails: {error}", remedy=remedy)) from error
+    rows = ask(existing_lake(data), query)
     show_rows(rows, format.value)
