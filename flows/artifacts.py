@@ -16,11 +16,7 @@ from flows.outcome import Outcome, share
 
 
 async def tag(run_id: str, resolved: ResolvedScenario) -> None:
-    """Tag the flow run with its run, models, concerns and languages.
-
-    Its task runs have none: for each set of tags Prefect asks the server for a concurrency slot before a task
-    starts, and a SQLite server that is busy recording keeps it waiting, seconds for each set.
-    """
+    """Tag the flow run with its run, models, concerns and languages."""
     concerns = {requirement.concern for requirement in resolved.requirements}
     languages = {language for requirement in resolved.requirements for language in requirement.languages}
     async with get_client() as client:

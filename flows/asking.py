@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 import duckdb
 import polars as pl
 
@@ -11,22 +14,49 @@ from warehouse.lake import Lake
 
 TABLES = 'biasgrid sql "select table_schema, table_name from information_schema.tables"'
 
+CAST = "cast it, say `(ended_at - started_at)::varchar`"
+HELD_BY_NO_FRAME = re.compile(r"\b(?:INTERVAL|BLOB|BIT|UNION|VARIANT|BIGNUM|GEOMETRY)\b")
+
 
 def ask(lake: Lake, sql: str) -> pl.DataFrame:
     """The rows of one SELECT. Raises UserMistake where there is no warehouse, and for SQL that fails, that
-    writes or reaches outside, that asks nothing, or whose columns no frame can hold."""
+    writes or reaches outside, that asks nothing, or whose columns no frame can hold. Tables without a schema are
+    those of `marts`; columns of one name are numbered."""
     with connect(lake) as warehouse:
         try:
+            warehouse.execute("use biasgrid.marts")
             relation = warehouse.sql(sql)
-            rows = None if relation is None else pl.from_arrow(relation.to_arrow_table())
+            rows = None if relation is None else _frame(relation)
         except duckdb.Error as error:
             raise UserMistake(Mistake(f"the query fails: {error}", remedy=_remedy(error))) from error
-        except pl.exceptions.ComputeError as error:
-            what = "a column of the answer has a type that cannot be shown, such as an interval"
-            raise UserMistake(Mistake(what, remedy="cast it, say `(ended_at - started_at)::varchar`")) from error
-    if not isinstance(rows, pl.DataFrame):
+        except pl.exceptions.PolarsError as error:
+            raise UserMistake(Mistake(f"the answer cannot be shown: {error}", remedy=CAST)) from error
+    if rows is None:
         raise UserMistake(Mistake("the query is empty", remedy='ask something, say "from marts.pass_rates"'))
     return rows
+
+
+def _frame(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
+    for name, kind in zip(relation.columns, map(str, relation.types), strict=True):
+        if HELD_BY_NO_FRAME.search(kind):
+            raise UserMistake(Mistake(f"column `{name}` is of type {kind}, which cannot be shown", remedy=CAST))
+    table = relation.to_arrow_table()
+    rows = pl.from_arrow(table.rename_columns(_told_apart(table.column_names)))
+    assert isinstance(rows, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
+    return rows
+
+
+def _told_apart(names: Iterable[str]) -> list[str]:
+    """The names, a second `a` as `a_1`, unless the answer has a column of that name."""
+    given = list(names)
+    apart: dict[str, None] = {}
+    for name in given:
+        told, number = name, 0
+        while told in apart or (number and told in given):
+            number += 1
+            told = f"{name}_{number}"
+        apart[told] = None
+    return list(apart)
 
 
 def _remedy(error: duckdb.Error) -> str:

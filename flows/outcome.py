@@ -41,11 +41,24 @@ def outcome(lake: Lake, run_id: str) -> Outcome:
     """Raises UserMistake where no warehouse has been built."""
     rows = mart(lake, "requirement_findings", run_id)
     worst_first = rows.sort("model", "point_rate", "requirement", nulls_last=False).to_dicts()
-    incomplete = not worst_first or not all(row["is_complete"] for row in worst_first)
+    unheard = query(lake, UNHEARD, [run_id])["questions"][0]
+    incomplete = not worst_first or unheard > 0 or not all(row["is_complete"] for row in worst_first)
     failures = [(row["reason"], row["requests"]) for row in query(lake, FAILURES, [run_id]).iter_rows(named=True)]
     places = {"lake": lake.root / "lake", "warehouse": lake.database}
     return Outcome(run_id, worst_first, incomplete, failures, places)
 
+
+UNHEARD = """
+    select count(*) as questions
+    from (
+        select request_key
+        from staging.stg_responses
+        where run_id = ? and purpose = 'judge'
+        group by request_key
+        having count(text) = 0
+    )
+"""
+"""Questions to a judge that it never answered."""
 
 FAILURES = """
     select error_class || ': ' || any_value(error_message) as reason, count(*) as requests

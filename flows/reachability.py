@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
@@ -77,9 +79,30 @@ def answering_prefect() -> Iterator[None]:
     if server.state == "broken":
         raise UserMistake(Mistake(server.what, "PREFECT_API_URL", server.remedy))
     try:
+        _start_temporary_server()
         yield
     except RuntimeError as error:
         if "Prefect API server" not in str(error) and "Failed to reach API" not in str(error):
             raise
         remedy = "try again, or start a server (prefect server start) and set PREFECT_API_URL"
         raise UserMistake(Mistake(f"Prefect does not answer: {error}", remedy=remedy)) from error
+
+
+def _start_temporary_server() -> None:
+    """Where no server is configured: Prefect's own, deaf to Ctrl-C. A terminal sends that to every process, and
+    Prefect waits a minute and more for a server that is gone before an interrupted run can end."""
+    from prefect.settings import get_current_settings
+
+    settings = get_current_settings()
+    if settings.api.url is None and settings.server.ephemeral.enabled:
+        pool = ThreadPoolExecutor(1)  # signals are masked per thread: ours still hears them while it waits
+        starting = pool.submit(_start_deaf)
+        pool.shutdown(wait=False)
+        starting.result()
+
+
+def _start_deaf() -> None:
+    from prefect.server.api.server import SubprocessASGIServer
+
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    SubprocessASGIServer().start()

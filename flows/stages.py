@@ -13,14 +13,16 @@ from prefect.client.schemas.objects import State
 from prefect.utilities.annotations import quote
 
 from catalogs.catalog import Catalog
+from catalogs.mistakes import Mistake, UserMistake
 from catalogs.scenario import ResolvedScenario
 from catalogs.schema import Requirement, Target
 from tasks.connectors.switchboard import Switchboard
 from tasks.evaluate.task import evaluate
-from tasks.generate.cases import plan_hash
+from tasks.generate.cases import changed_models, plan_hash
 from tasks.generate.land import CELL, land_cases, record_planned
 from tasks.generate.task import generate
 from tasks.prompt.repeated import repeated
+from tasks.prompt.reuse import reuse_replies
 from tasks.prompt.task import STOPPED, prompt
 from warehouse.lake import Lake
 from warehouse.runs import Run
@@ -77,8 +79,8 @@ async def generate_stage(grid: Grid) -> pl.DataFrame:
         )
         for plan in plans
     )
-    record_planned(grid.lake, grid.run.run_id, cells)
     record_criteria(grid)
+    record_planned(grid.lake, grid.run.run_id, cells)  # last: a resumed run that finds it has all it needs
     return cells
 
 
@@ -86,7 +88,8 @@ async def _generated(grid: Grid, requirement: Requirement, language: str) -> str
     settings, catalog = grid.resolved.scenario.scenario, grid.resolved.catalog
     stored = grid.lake.has_plan(plan_hash(requirement, language, settings, catalog))
     task = generate.with_options(
-        task_run_name=f"generate · {requirement.name} · {language}",
+        task_run_name=literal(f"generate · {requirement.name} · {language}"),
+        tags=[requirement.concern, language, f"requirement:{requirement.name}"],
         refresh_cache=not stored,  # Prefect remembers a plan that has been deleted from the lake
     )
     return await task(requirement, language, settings, grid.catalog, grid.lake)
@@ -122,10 +125,30 @@ def planned_cells(lake: Lake, run_id: str) -> pl.DataFrame:
     return events.unique("cell_id", keep="last", maintain_order=True).select(*CELL, "planned")
 
 
+def refuse_changed_models(grid: Grid, cells: pl.DataFrame) -> None:
+    """Raises UserMistake where a model is not what it was when its cases were planned: its replies would land
+    under the keys of another's."""
+    lake, run_id = grid.lake, grid.run.run_id
+    first_cells = cells.unique("model", maintain_order=True)["cell_id"]
+    if first_cells.is_empty():
+        return
+    planned = pl.concat(lake.read("cases", run_id, cell_id).head(1) for cell_id in first_cells)
+    remedy = "put its address, name or definition back, or start a new run"
+    mistakes = [
+        Mistake(f"model `{model}` is not what it was when the run began", f"run {run_id}", remedy)
+        for model in changed_models(planned, grid.resolved.targets, grid.resolved.catalog)
+    ]
+    if mistakes:
+        raise UserMistake(mistakes)
+
+
 async def cells_stage(grid: Grid, cells: pl.DataFrame, *, ask: bool = True, judge: bool = True) -> None:
     """Prompt every cell and evaluate each as soon as it is complete; models run side by side."""
     by_model = cells.partition_by("model", maintain_order=True)
     if ask:
+        refuse_changed_models(grid, cells)
+        if grid.resolved.scenario.scenario.reuse == "all":
+            await asyncio.to_thread(reuse_replies, grid.lake, grid.run.run_id)
         grid.board.expect(repeated(grid.lake, grid.run.run_id))
     if ask and (watcher := watching.get()):
         watcher.planned(grid.run.run_id, {own["model"][0]: int(own["planned"].sum()) for own in by_model})
@@ -149,7 +172,7 @@ async def _cell(grid: Grid, cell: dict[str, Any], gate: asyncio.Semaphore, *, as
 
 async def _prompted(grid: Grid, cell: dict[str, Any]) -> None:
     settings = grid.resolved.scenario.scenario
-    task = prompt.with_options(task_run_name=cell_name("prompt", cell))
+    task = prompt.with_options(task_run_name=cell_name("prompt", cell), tags=cell_tags(cell))
     state: State[Any] = await task(  # type: ignore[misc]
         grid.lake,
         grid.run.run_id,
@@ -157,7 +180,6 @@ async def _prompted(grid: Grid, cell: dict[str, Any]) -> None:
         _target(grid, cell),
         grid.board,
         settings.retries,
-        settings.reuse,
         watcher.landed if (watcher := watching.get()) else None,
         return_state=True,
     )
@@ -167,7 +189,7 @@ async def _prompted(grid: Grid, cell: dict[str, Any]) -> None:
 
 async def _evaluated(grid: Grid, cell: dict[str, Any]) -> None:
     settings = grid.resolved.scenario.scenario
-    task = evaluate.with_options(task_run_name=cell_name("evaluate", cell))
+    task = evaluate.with_options(task_run_name=cell_name("evaluate", cell), tags=cell_tags(cell))
     await task(
         grid.lake,
         grid.run.run_id,
@@ -187,4 +209,14 @@ def _target(grid: Grid, cell: dict[str, Any]) -> Target:
 def cell_name(verb: str, cell: dict[str, Any]) -> str:
     """As people read it in the Prefect UI: `prompt · gpt-4o · sexism · es_es · constrained · utopian`."""
     model = str(cell["model"]).partition("/")[2]
-    return " · ".join((verb, model, cell["concern"], cell["language"], cell["input"], cell["reflection"]))
+    return literal(" · ".join((verb, model, cell["concern"], cell["language"], cell["input"], cell["reflection"])))
+
+
+def literal(name: str) -> str:
+    """A name in which Prefect, which fills its braces with a task's parameters, finds none."""
+    return name.replace("{", "{{").replace("}", "}}")
+
+
+def cell_tags(cell: dict[str, Any]) -> list[str]:
+    """By which a cell's task runs are found in the Prefect UI."""
+    return [cell["model"], cell["concern"], cell["language"], f"requirement:{cell['requirement']}"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -33,10 +35,10 @@ class RunProgress:
     def __init__(self) -> None:
         self._console = Console(stderr=True)
         self._progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[outcomes]}"),
+            TextColumn("{task.fields[outcomes]}", markup=False),
             TimeRemainingColumn(compact=True),
             console=self._console,
             disable=not self._console.is_terminal,
@@ -172,11 +174,24 @@ def show_runs(runs: Sequence[Run]) -> None:
 def show_rows(rows: pl.DataFrame, kind: str) -> None:
     """Rows of a query as `table`, `csv` or `json`."""
     if kind == "csv":
-        sys.stdout.write(rows.write_csv())
+        sys.stdout.write(_flat(rows).write_csv())
     elif kind == "json":
         sys.stdout.write(rows.write_json() + "\n")
     else:
         _show_table(rows)
+
+
+def _flat(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with nested values as JSON text, which is how CSV can hold them."""
+    nested = [column for column in rows.iter_columns() if column.dtype.is_nested()]
+    return rows.with_columns(
+        pl.Series(column.name, [_as_json(value) for value in column.to_list()], dtype=pl.String)
+        for column in nested
+    )
+
+
+def _as_json(value: object) -> str | None:
+    return None if value is None else json.dumps(value, ensure_ascii=False, default=str)
 
 
 WIDE = 8
@@ -189,19 +204,29 @@ def _show_table(rows: pl.DataFrame) -> None:
         for number, row in enumerate(rows.iter_rows(named=True), 1):
             block = Table(box=None, pad_edge=False, show_header=False, title=f"row {number}", title_justify="left")
             for name, value in row.items():
-                block.add_row(Text(name, style="bold"), Text(_readable(value), overflow="fold"))
+                block.add_row(Text(_readable(name), style="bold"), Text(_readable(value), overflow="fold"))
             out.print(block)
     else:
         table = Table(box=None, pad_edge=False, header_style="bold")
         for name, dtype in rows.schema.items():
-            table.add_column(Text(name), justify="right" if dtype.is_numeric() else "left", overflow="fold")
+            table.add_column(
+                Text(_readable(name)), justify="right" if dtype.is_numeric() else "left", overflow="fold"
+            )
         for values in rows.iter_rows():
             table.add_row(*(Text(_readable(value)) for value in values))
         out.print(table)
     out.print(Text(f"({rows.height} rows)"))
 
 
+COMMANDS = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    r"\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+"""Control and format characters, by which a reply could steer the terminal or hide what it says."""
+
+
 def _readable(value: object) -> str:
     if value is None:
         return "–"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    told = f"{value:.4f}" if isinstance(value, float) else str(value)
+    return COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode(), told)

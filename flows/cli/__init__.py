@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 
 import typer
 
@@ -52,6 +53,9 @@ def main() -> None:
     except UserMistake as mistake:
         _say(mistake)
         sys.exit(2)
+    except Exception:  # noqa: BLE001 - 1, Python's own code for a crash, would read as "not met"
+        traceback.print_exc()
+        sys.exit(3)
 
 
 SHOWN = 25

@@ -6,7 +6,6 @@ import asyncio
 import atexit
 import os
 import sys
-import traceback
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -124,23 +123,27 @@ def _finish(**parameters: Any) -> None:
             _leave(130)
         except UserMistake:
             raise
-        except Exception:  # noqa: BLE001 - 1, Python's own code for a crash, would read as "not met"
-            traceback.print_exc()
+        except Exception:
             typer.echo(f"biasgrid: the run broke off; {progress.how_to_go_on}", err=True)
-            raise typer.Exit(3) from None
+            raise
     show_outcome(found)
     raise typer.Exit(found.exit_code)
 
 
 def _flow(progress: Any, parameters: dict[str, Any]) -> Outcome:
     _quiet()
+    from prefect.exceptions import TerminationSignal
+
     from flows.benchmark import benchmark
     from flows.reachability import answering_prefect
     from flows.stages import watching
 
     watching.set(progress)
-    with answering_prefect():
-        found: Outcome = asyncio.run(benchmark(**parameters))
+    try:
+        with answering_prefect():
+            found: Outcome = asyncio.run(benchmark(**parameters))
+    except TerminationSignal:  # from a container or a scheduler that stops the run: an interruption like any other
+        raise KeyboardInterrupt from None
     return found
 
 

@@ -7,11 +7,12 @@ ConnectorError
 │   ├── TimedOut         no answer in time
 │   └── Disconnected     the connection broke
 └── Terminal             trying again cannot help
-    ├── RequestRejected  this one request: content filter, too long, invalid
+    ├── RequestRejected  this one request: too long, invalid; a content filter's is a reply
     └── ModelStopped     every request to this model: its cells end, nothing else does
         ├── KeyRejected  401, 403
         ├── ModelUnknown 404
-        └── QuotaSpent   the account has no money left
+        ├── QuotaSpent   the account has no money left
+        └── QuotaResting 429; Retry-After is longer than a run waits
 """
 
 from __future__ import annotations
@@ -146,4 +147,8 @@ class ModelUnknown(ModelStopped):
 
 
 class QuotaSpent(ModelStopped):
+    pass
+
+
+class QuotaResting(ModelStopped):
     pass

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.schema import Target
@@ -37,11 +39,13 @@ def sampling(request: Request, accepted: frozenset[str]) -> dict[str, Any]:
     return {name: value for name, value in parameters if value is not None and name in accepted}
 
 
-def read_completion(body: Mapping[str, Any], faults: Faults) -> Reply:
+def read_completion(body: object, faults: Faults) -> Reply:
     """The reply in a chat completion. A content filter's refusal is a reply with that finish reason.
 
     Raises ServerFault where the body is not a completion.
     """
+    if not isinstance(body, Mapping):
+        raise faults.server("the reply is no JSON object")
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
@@ -60,6 +64,11 @@ def read_completion(body: Mapping[str, Any], faults: Faults) -> Reply:
     )
 
 
+def withheld() -> Reply:
+    """What a provider's filter leaves of a reply: a refusal that is counted, as when it cuts one off midway."""
+    return Reply(text="", finish_reason="content_filter")
+
+
 def _text(message: Mapping[str, Any], finish: object, faults: Faults) -> str:
     content = message.get("content")
     if content is None:
@@ -75,15 +84,35 @@ def _count(value: object) -> int | None:
     return value if isinstance(value, int) else None
 
 
+USERINFO = re.compile(r"^([a-z][a-z0-9+.-]*://)?.*@", re.IGNORECASE | re.DOTALL)
+
+
 def address(target: Target, default: str = "") -> str:
-    """Where the target is reached. Raises UserMistake where that is no http address."""
+    """Where the target is reached. Raises UserMistake where that is no http address, or one with a password."""
     url = target.base_url or default
-    if not url.lower().startswith(("http://", "https://")):
-        raise UserMistake(
-            Mistake(
-                f"`{url}` is no address for `{target.model}`",
-                "models.yaml or the provider's environment variable",
-                "give a base URL that begins with http:// or https://",
-            )
+    if not _is_http(url):
+        raise _unusable(
+            target, f"`{_public(url)}` is no address", "give a base URL that begins with http:// or https://"
         )
+    if "@" in urlsplit(url).netloc:
+        what = f"the address `{_public(url)}` comes with a user name or password, which is never sent,"
+        raise _unusable(target, what, "leave it out of the base URL; keys are named by `key_env`")
     return url
+
+
+def _is_http(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, or half an IPv6 address
+        return False
+
+
+def _public(url: str) -> str:
+    """Without what stands before the host: a password may hold any character, unescaped ones among them."""
+    return USERINFO.sub(r"\1", url)
+
+
+def _unusable(target: Target, what: str, remedy: str) -> UserMistake:
+    where = "models.yaml or the provider's environment variable"
+    return UserMistake(Mistake(f"{what} for `{target.model}`", where, remedy))

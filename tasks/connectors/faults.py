@@ -8,10 +8,9 @@ from __future__ import annotations
 import email.utils
 import math
 import re
+import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime
-
-import orjson
 
 from catalogs.schema import Target
 from tasks.connectors.base import (
@@ -25,6 +24,12 @@ from tasks.connectors.base import (
     ServerFault,
     TimedOut,
 )
+from tasks.connectors.bodies import loads
+
+
+class Withheld(RequestRejected):
+    """A content filter stopped the request: chat connectors turn it into a reply without text."""
+
 
 BY_STATUS: Mapping[int, type[ConnectorError]] = {
     401: KeyRejected,
@@ -49,8 +54,8 @@ BY_CODE: Mapping[str, type[ConnectorError]] = {
     "model_not_found": ModelUnknown,
     "model_not_supported": ModelUnknown,
     "deploymentnotfound": ModelUnknown,
-    "content_filter": RequestRejected,
-    "content_policy_violation": RequestRejected,
+    "content_filter": Withheld,
+    "content_policy_violation": Withheld,
     "context_length_exceeded": RequestRejected,
 }
 """What a body says about itself is more exact than its status: a spent quota comes as 429, too."""
@@ -108,6 +113,7 @@ OPENING: Mapping[type[ConnectorError], str] = {
     ServerFault: "the server failed",
     TimedOut: "the server gave up waiting",
     RequestRejected: "the request was rejected",
+    Withheld: "a content filter withheld the reply",
     ModelUnknown: "nothing answers under this name",
     QuotaSpent: "the account has no quota left",
 }
@@ -127,8 +133,8 @@ def _kind(status: int, codes: tuple[str, ...]) -> type[ConnectorError]:
 def _said(body: bytes, content_type: str) -> tuple[tuple[str, ...], str]:
     """The codes and the words of an error's body, in any of the shapes that providers use."""
     try:
-        document = orjson.loads(body)
-    except orjson.JSONDecodeError:
+        document = loads(body)
+    except ValueError:
         page = "html" in content_type or body.lstrip()[:1] == b"<"
         return (), "an HTML page" if page else body.decode(errors="replace")
     if not isinstance(document, dict):
@@ -142,9 +148,14 @@ def _said(body: bytes, content_type: str) -> tuple[tuple[str, ...], str]:
 
 def scrub(words: str, key: str) -> str:
     """At most `QUOTE` characters on one line, without the key or any part of one, masked or not."""
-    flat = " ".join(words.split())
+    flat = " ".join("".join(filter(_visible, words)).split())
     clean = TOKEN.sub(lambda found: "[key]" if _tells(found[0], key) else found[0], flat)
     return clean if len(clean) <= QUOTE else clean[: QUOTE - 1] + "…"
+
+
+def _visible(character: str) -> bool:
+    """No escape sequence and no change of direction: what is quoted reaches terminals."""
+    return character.isspace() or unicodedata.category(character) not in ("Cc", "Cf", "Cs")
 
 
 def _tells(token: str, key: str) -> bool:

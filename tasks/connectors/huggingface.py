@@ -11,8 +11,8 @@ from huggingface_hub.errors import HfHubHTTPError
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.schema import Target
 from tasks.connectors.base import Connector, ConnectorError, Reply, Request
-from tasks.connectors.chat import NO_KEY, address, as_dicts, read_completion, sampling
-from tasks.connectors.faults import Faults
+from tasks.connectors.chat import NO_KEY, address, as_dicts, read_completion, sampling, withheld
+from tasks.connectors.faults import Faults, Withheld
 from tasks.connectors.wire import Wire
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ class HuggingFace:
                 as_dicts(request.messages), model=self._name, **parameters
             )
             return read_completion(completion, self._faults)
+        except Withheld:
+            return withheld()
         except (HfHubHTTPError, httpx2.HTTPError, ValueError) as unforeseen:
             fault = self._faults.unforeseen(unforeseen)
         raise fault

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
+
 import orjson
 
 from catalogs.catalog import Catalog
@@ -19,5 +22,14 @@ def parameters(target: Target, *, temperature: float | None, max_tokens: int | N
 def fingerprint(target: Target, catalog: Catalog) -> str:
     """What tells one model's replies from another's: everything that reaches it, but not its price or limits."""
     reached = target.model_dump(mode="json", exclude={"prices", "limits", "key_env"})
-    respondent = catalog.respondents.get(target.name) if target.connector == "simulated" else None
-    return content_hash(reached, respondent.model_dump(mode="json") if respondent else None)
+    return content_hash(reached, _behind(target, catalog))
+
+
+def _behind(target: Target, catalog: Catalog) -> object:
+    """What answers in place of a service: a respondent's definition, the content of a file of replies."""
+    if target.connector == "simulated" and target.name in catalog.respondents:
+        return catalog.respondents[target.name].model_dump(mode="json")
+    recorded = Path(target.name.partition("#")[0])
+    if target.connector == "replay" and recorded.is_file():
+        return hashlib.sha256(recorded.read_bytes()).hexdigest()
+    return None

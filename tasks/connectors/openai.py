@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 
 import httpx2
 import openai
-import orjson
 
 from catalogs.schema import Target
 from tasks.connectors.base import Connector, ConnectorError, Reply, Request, RequestRejected
-from tasks.connectors.chat import NO_KEY, address, as_dicts, read_completion, sampling
-from tasks.connectors.faults import Faults
+from tasks.connectors.bodies import loads
+from tasks.connectors.chat import NO_KEY, address, as_dicts, read_completion, sampling, withheld
+from tasks.connectors.faults import Faults, Withheld
 from tasks.connectors.wire import Wire
 
 if TYPE_CHECKING:
@@ -56,12 +56,14 @@ class ChatCompletions:
         spelling = self._spelling
         try:
             return await self._send(request, spelling)
+        except Withheld:
+            return withheld()
         except RequestRejected as rejected:
             if spelling != OLD or NEW not in str(rejected):
                 raise
         # refused for the parameter's name alone, before anything was generated: learnt once per model
         self._spelling = NEW
-        return await self._send(request, NEW)
+        return await self.ask(request)
 
     async def close(self) -> None:
         await self._client.close()
@@ -74,7 +76,7 @@ class ChatCompletions:
         fault: ConnectorError
         try:
             response = await self._client.post(PATH, cast_to=httpx2.Response, body=body)
-            return read_completion(orjson.loads(response.content), self._faults)
+            return read_completion(loads(response.content), self._faults)
         except (openai.OpenAIError, httpx2.HTTPError, ValueError) as unforeseen:
             fault = self._faults.unforeseen(unforeseen)
         raise fault

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -12,7 +13,7 @@ from replicate.exceptions import ReplicateException
 
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.schema import Target
-from tasks.connectors.base import Connector, ConnectorError, Reply, Request
+from tasks.connectors.base import Connector, ConnectorError, RateLimited, Reply, Request, Transient
 from tasks.connectors.chat import NO_KEY, address, as_prompt, sampling
 from tasks.connectors.faults import Faults
 from tasks.connectors.wire import Wire
@@ -24,6 +25,10 @@ OWN = "https://api.replicate.com"
 REFERENCE = re.compile(r"(?P<owner>[^/:\s]+)/(?P<name>[^/:\s]+)(?::(?P<version>[^/:\s]+))?")
 LONGEST_WAIT_S = 60  # what `Prefer: wait=` admits
 FIRST_POLL_S, LONGEST_POLL_S = 0.02, 1.0
+POLL_TIMEOUT_S = 10.0
+POLL_PAUSES_S = (0.2, 0.4, 0.8)  # before a failed poll is sent again: giving up pays for a second prediction
+CANCEL_TIMEOUT_S = 2.0
+RUNNING = ("starting", "processing")
 REJECTIONS = ("nsfw", "flagged", "sensitive", "content policy", "too long", "context length", "maximum context")
 
 
@@ -52,6 +57,7 @@ class Replicate:
         )
         self._name, _, self._version = target.name.partition(":")
         self._accepted = frozenset(target.parameters)
+        self._poll_s = min(POLL_TIMEOUT_S, target.limits.timeout_s)
         self._wait_s = max(1, min(LONGEST_WAIT_S, int(target.limits.timeout_s)))
 
     async def ask(self, request: Request) -> Reply:
@@ -85,11 +91,41 @@ class Replicate:
     async def _settled(self, prediction: Any) -> Any:
         """Until it has ended: what `processing` shows may be the beginning of the output."""
         pause = FIRST_POLL_S
-        while prediction.status in ("starting", "processing"):
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, LONGEST_POLL_S)
-            prediction = await self._client.predictions.async_get(prediction.id)
-        return prediction
+        try:
+            while prediction.status in RUNNING:
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, LONGEST_POLL_S)
+                prediction = await self._polled(prediction.id)
+            return prediction
+        finally:
+            if prediction.status in RUNNING:
+                await self._cancel(prediction.id)
+
+    async def _polled(self, prediction_id: str) -> Any:
+        """The prediction as it stands. A failed poll says nothing about it, so the poll is sent again."""
+        for pause in POLL_PAUSES_S:
+            try:
+                return await self._poll(prediction_id)
+            except Transient as passing:
+                asked_s = (passing.retry_after_s or 0.0) if isinstance(passing, RateLimited) else 0.0
+                if asked_s > self._poll_s:
+                    raise
+            await asyncio.sleep(max(pause, asked_s))
+        return await self._poll(prediction_id)
+
+    async def _poll(self, prediction_id: str) -> Any:
+        try:
+            async with asyncio.timeout(self._poll_s):
+                return await self._client.predictions.async_get(prediction_id)
+        except TimeoutError:
+            pass
+        raise self._faults.timed_out(self._poll_s)
+
+    async def _cancel(self, prediction_id: str) -> None:
+        """Best effort: nobody will read it any more, but it is paid for by the second."""
+        with suppress(TimeoutError, ConnectorError, ReplicateException, httpx.HTTPError, ValueError):
+            async with asyncio.timeout(CANCEL_TIMEOUT_S):
+                await self._client.predictions.async_cancel(prediction_id)
 
     def _read(self, prediction: Any) -> Reply:
         if prediction.status != "succeeded":

@@ -17,6 +17,7 @@ from tasks.connectors.base import (
     Connector,
     ConnectorError,
     ModelStopped,
+    QuotaResting,
     RateLimited,
     Reply,
     Request,
@@ -40,7 +41,7 @@ class Backoff:
     first_s: float = 0.5
     longest_s: float = 30.0
     patience_s: float = 600.0
-    """A longer Retry-After, such as a daily quota's, is not waited for."""
+    """A longer Retry-After, such as a daily quota's, is not waited for: it stops the model."""
     jitter: Callable[[float, float], float] = random.uniform
 
     def wait_s(self, attempts: int, asked_s: float = 0.0) -> float:
@@ -102,21 +103,32 @@ class Sender:
             async with asyncio.timeout(self._timeout_s):
                 return await self._connector.ask(request)
         except ConnectorError as error:
-            return _bare(error)
+            return _bare(self._beyond_patience(error) or error)
         except TimeoutError:
             return TimedOut(f"`{self._model}`: no answer within {self._timeout_s:g} s; `timeout_s` sets the limit")
         finally:
             self._in_flight.discard(task)
+
+    def _beyond_patience(self, error: ConnectorError) -> QuotaResting | None:
+        """What a wait for hours means: every other request would be sent into the same refusal."""
+        asked_s = error.retry_after_s if isinstance(error, RateLimited) else None
+        if asked_s is None or asked_s <= self._backoff.patience_s:
+            return None
+        return QuotaResting(f"{error}; the provider asks to wait {_spoken(asked_s)}, then `biasgrid resume`")
 
     def _wait_s(self, error: ConnectorError, attempts: int, retries: int) -> float | None:
         """Seconds until the next attempt, None where there is none."""
         if isinstance(error, ModelStopped):
             self.stopped = self.stopped or error
         asked_s = (error.retry_after_s or 0.0) if isinstance(error, RateLimited) else 0.0
-        if not isinstance(error, Transient) or asked_s > self._backoff.patience_s:
+        if not isinstance(error, Transient):
             return None
         self._limiter.pause(asked_s)
         return self._backoff.wait_s(attempts, asked_s) if attempts <= retries else None
+
+
+def _spoken(seconds: float) -> str:
+    return f"{seconds / 3600:.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
 
 
 def _bare(error: ConnectorError) -> ConnectorError:

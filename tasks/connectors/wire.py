@@ -12,10 +12,10 @@ from typing import Any, Protocol
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
-import orjson
 import yarl
 
 from tasks.connectors.base import ConnectorError
+from tasks.connectors.bodies import read
 from tasks.connectors.faults import Faults
 
 Exchange = tuple[int, tuple[tuple[bytes, bytes], ...], bytes]
@@ -58,7 +58,9 @@ class Wire:
         if status >= 400:
             raise self._faults.status(status, response.headers, response.content)
         if status < 300:
-            self._demand_object(response.headers, response.content)
+            readable = self._object(response.headers, response.content)
+            if readable is not response.content:
+                return self._respond(request, status, {"content-type": "application/json"}, readable)
         return response
 
     async def aclose(self) -> None:
@@ -105,13 +107,14 @@ class Wire:
             fault = self._faults.unforeseen(unreadable)
         raise fault
 
-    def _demand_object(self, headers: Mapping[str, str], body: bytes) -> None:
+    def _object(self, headers: Mapping[str, str], body: bytes) -> bytes:
         """By content, not by its label: some servers send JSON as text/plain, proxies send pages as 200."""
         if body:
             try:
-                if isinstance(orjson.loads(body), dict):
-                    return
-            except orjson.JSONDecodeError:
+                document, readable = read(body)
+                if isinstance(document, dict):
+                    return readable
+            except ValueError:
                 pass
         label = headers.get("content-type", "no content type")
         raise self._faults.server(f"answered with {'no JSON object' if body else 'nothing'} ({label})")

@@ -73,8 +73,9 @@ async def _second_opinions(
             answers[case["request_key"]] = answer.reply.text
 
     try:
-        open_questions = [case for case in asked if case["request_key"] not in answers]
-        await answer_all(board, judge, open_questions, to_request, land, retries=retries, share=land)
+        # samples that say the same are doubted alike: one question, one answer
+        open_questions = {case["request_key"]: case for case in asked if case["request_key"] not in answers}
+        await answer_all(board, judge, open_questions.values(), to_request, land, retries=retries, share=land)
     finally:
         journal.land()
     return {case["verdict_id"]: answers[case["request_key"]] for case in asked if case["request_key"] in answers}

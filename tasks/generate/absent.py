@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from catalogs.catalog import Catalog
 from catalogs.mistakes import Mistake, nearest
 from catalogs.schema import Requirement
-from catalogs.wording import SLOT
+from catalogs.wording import SLOT, slots
 from tasks.generate.communities import CastCommunity, names_in, sets_of
 
 
@@ -29,6 +29,28 @@ def absent(
         strangers = [community for community in communities if forms and not community.forms]
         found += [_unknown(stranger, markup, forms, language, where, catalog) for stranger in strangers]
     return found
+
+
+def too_few(
+    requirement: Requirement,
+    language: str,
+    casts: Mapping[str, tuple[CastCommunity, ...]],
+    texts: Collection[str],
+) -> list[Mistake]:
+    """A mistake where every template compares more communities than the requirement names: nothing is asked."""
+    needed = [
+        max((slot_count(text, markup) - len(cast) for markup, cast in casts.items()), default=0) for text in texts
+    ]
+    if not needed or min(needed) <= 0:
+        return []
+    named = sum(map(len, casts.values()))
+    what = f"names too few communities in `{language}` ({named}): each of its templates compares more"
+    return [Mistake(what, f"requirement `{requirement.name}`", "name at least one more under `communities`")]
+
+
+def slot_count(text: str, markup: str) -> int:
+    """How many distinct communities of a markup a text asks for."""
+    return sum(slot.markup == markup for slot in slots(text))
 
 
 def _asking(markup: str, texts: Collection[str]) -> tuple[int, int]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import PurePath
 
 import polars as pl
 
@@ -34,6 +35,27 @@ def cases(
     )
 
 
+def request_key(fingerprint: str, parameters: str, sample: int, text: str) -> str:
+    """The key of one request, as `cases` computes it for a column of them."""
+    return str(hashed([f"{fingerprint}\x1f{parameters}\x1f{sample}\x1f{text}"])[0])
+
+
+def changed_models(planned: pl.DataFrame, targets: Mapping[str, Target], catalog: Catalog) -> list[str]:
+    """The models that would answer under the keys of `planned`, one case a model, without being what they were
+    when it was planned: another address, name or respondent."""
+    return [
+        case["model"]
+        for case in planned.iter_rows(named=True)
+        if case["request_key"]
+        != request_key(
+            fingerprint(targets[case["model"]], catalog),
+            case["parameters"],
+            case["sample"],
+            case["messages"][0]["content"],
+        )
+    ]
+
+
 def _cell_ids(asked: pl.DataFrame, cell: pl.Expr) -> pl.Expr:
     """Cells are few: hash each once."""
     names = asked.select(cell.unique().alias("cell"))["cell"]
@@ -61,16 +83,18 @@ def _asked(targets: Iterable[Target], settings: ScenarioSettings, catalog: Catal
     return pl.DataFrame(rows, schema_overrides={"sample": pl.Int64})
 
 
-NOT_ASKED = ("models.yaml", "/respondents/", "/requirements/", "/scenarios/")
+NOT_ASKED = ("respondents", "requirements", "scenarios")
+"""Folders of a catalog that no instance depends on; nor does one on models.yaml."""
 
 
 def plan_hash(requirement: Requirement, language: str, settings: ScenarioSettings, catalog: Catalog) -> str:
     """Under which a cached generate is stored: everything its instances depend on, and the version of its code."""
     asked = {template.file for template in catalog.templates}
-    read = {
-        name: digest
-        for name, digest in catalog.hashes.items()
-        if name in asked or not any(part in name for part in NOT_ASKED)
-    }
+    read = {name: digest for name, digest in catalog.hashes.items() if name in asked or _shapes(name)}
     drawn = (settings.templates, settings.sampling, settings.seed)
     return content_hash(VERSION, requirement.model_dump(mode="json"), language, drawn, catalog.library, read)
+
+
+def _shapes(name: str) -> bool:
+    path = PurePath(name)
+    return path.parent.name not in NOT_ASKED and path.name != "models.yaml"

@@ -10,7 +10,7 @@ from catalogs.markups import loose_markups
 from catalogs.mistakes import Mistake, UserMistake, place
 from catalogs.schema import Requirement, Template
 from catalogs.wording import SLOT, pattern, slots
-from tasks.generate.absent import absent
+from tasks.generate.absent import absent, too_few
 from tasks.generate.communities import CastCommunity, cast
 from tasks.generate.select import fitting
 
@@ -32,7 +32,8 @@ def check(requirement: Requirement, language: str, catalog: Catalog) -> list[Mis
         named = f"requirement `{requirement.name}`"
         return [Mistake(wrong.what, wrong.where or named, wrong.remedy) for wrong in unknown_set.mistakes]
     known = known_markups(requirement, catalog)
-    return absent(requirement, language, casts, texts.values(), catalog) + [
+    found = absent(requirement, language, casts, texts.values(), catalog)
+    return (found or too_few(requirement, language, casts, texts.values())) + [
         mistake
         for template in templates
         for mistake in _check(template, texts[template.id], requirement, known, casts)

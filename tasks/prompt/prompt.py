@@ -11,12 +11,12 @@ from typing import Any
 import polars as pl
 from ulid import ULID
 
-from catalogs.schema import Reuse, Target
+from catalogs.schema import Target
 from tasks.connectors.base import Answer, ModelStopped
 from tasks.connectors.rows import Case, response, to_request
 from tasks.connectors.switchboard import Switchboard
 from tasks.connectors.workers import answer_all
-from tasks.prompt.reuse import landed, stand_ins
+from tasks.prompt.reuse import landed
 from warehouse.journal import Journal
 from warehouse.lake import Lake
 
@@ -65,7 +65,6 @@ async def prompt_cell(
     board: Switchboard,
     *,
     retries: int,
-    reuse: Reuse = "run",
     watch: Watch | None = None,
 ) -> Tally:
     """Ask the cases of one cell (rows of `cases`, one run, one cell) and land their answers.
@@ -76,7 +75,7 @@ async def prompt_cell(
     run_id, cell_id = cases["run_id"][0], cases["cell_id"][0]
     desk = _Desk(target, Journal(lake, run_id, cell_id), Tally(cases.height), watch)
     try:
-        before = _landed_before(lake, run_id, cell_id, cases, reuse)
+        before = landed(lake, run_id, cell_id)
         for row in before.iter_rows(named=True):
             desk.count(row, kept=row["reused_from"] is None)
         open_cases = cases.join(before, on="request_key", how="anti")
@@ -101,17 +100,6 @@ def _spent(lake: Lake, run_id: str, cell_id: str) -> float:
     """Seconds of the passes before this one."""
     events = lake.read("cells", run_id, f"{cell_id}-*").sort("event_id")
     return float(events["seconds"][-1]) if events.height else 0.0
-
-
-def _landed_before(lake: Lake, run_id: str, cell_id: str, cases: pl.DataFrame, reuse: Reuse) -> pl.DataFrame:
-    before = landed(lake, run_id, cell_id)
-    missing = cases.join(before, on="request_key", how="anti")
-    if reuse != "all" or missing.is_empty():
-        return before
-    reused = stand_ins(lake, run_id, missing)
-    if reused.height:
-        lake.write("responses", run_id, f"{cell_id}-reused", reused)
-    return pl.concat([before, reused.select(before.columns)])
 
 
 @dataclass(slots=True)

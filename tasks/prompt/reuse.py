@@ -14,9 +14,23 @@ def landed(lake: Lake, run_id: str, cell_id: str) -> pl.DataFrame:
     return own.filter(pl.col("text").is_not_null(), pl.col("purpose") == "subject").collect()
 
 
-def stand_ins(lake: Lake, run_id: str, cases: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `responses` for `cases` of one model that other runs have answered, the newest reply each. They
-    name the reply they stand on in `reused_from` and cost nothing."""
+def reuse_replies(lake: Lake, run_id: str) -> None:
+    """Land, for every case of a run that has no reply yet, the newest reply of other runs to the same request.
+    One pass over the lake, before the cells start: each cell looking for itself would read all of it again."""
+    answered = lake.scan("responses", run_id).filter(pl.col("text").is_not_null())
+    wanted = lake.scan("cases", run_id).select("request_key", "case_id", "cell_id", "model")
+    _land(lake, run_id, wanted.join(answered, on=["request_key", "cell_id"], how="anti").collect())
+
+
+def _land(lake: Lake, run_id: str, cases: pl.DataFrame) -> None:
+    rows = _stand_ins(lake, run_id, cases)
+    for (cell_id,), own in rows.partition_by("cell_id", as_dict=True).items():
+        before = lake.read("responses", run_id, f"{cell_id}-reused")
+        lake.write("responses", run_id, f"{cell_id}-reused", pl.concat([before, own.select(before.columns)]))
+
+
+def _stand_ins(lake: Lake, run_id: str, cases: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `responses` that name the reply they stand on in `reused_from` and cost nothing."""
     newest = (
         lake.scan("responses")
         .filter(
@@ -30,7 +44,7 @@ def stand_ins(lake: Lake, run_id: str, cases: pl.DataFrame) -> pl.DataFrame:
         .unique("request_key", keep="last")
         .collect()
     )
-    own = cases.select("request_key", "case_id", "cell_id").unique("request_key", keep="first")
+    own = cases.select("request_key", "case_id", "cell_id").unique(["request_key", "cell_id"], keep="first")
     rows = newest.drop("case_id", "cell_id").join(own, on="request_key")
     response_id = pl.concat_str(pl.lit(run_id), "case_id", "response_id", separator="\x1f")
     return rows.with_columns(

@@ -9,7 +9,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.states import Failed
 
-from catalogs.schema import Reuse, Target
+from catalogs.schema import Target
 from tasks.connectors.switchboard import Switchboard
 from tasks.prompt.prompt import Tally, Watch, prompt_cell
 from warehouse.lake import Lake
@@ -37,10 +37,9 @@ async def prompt(
     target: Target,
     board: Switchboard,
     retries: int,
-    reuse: Reuse,
     watch: Watch | None = None,
 ) -> Tally | State[Tally]:
     """Ask a cell's cases. A retry, after a full disk say, asks only what has not landed yet."""
     cases = lake.read("cases", run_id, cell_id)
-    tally = await prompt_cell(lake, cases, target, board, retries=retries, reuse=reuse, watch=watch)
+    tally = await prompt_cell(lake, cases, target, board, retries=retries, watch=watch)
     return Failed(name=STOPPED, message=tally.stopped) if tally.stopped else tally

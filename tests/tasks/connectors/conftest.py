@@ -43,7 +43,9 @@ class Loopback:
     script: deque[Behaviour] = field(default_factory=deque)
     predictions: dict[str, list[str]] = field(default_factory=dict)
     polls: int = 0
+    cancelled: list[str] = field(default_factory=list)
     reached: asyncio.Event = field(default_factory=asyncio.Event)
+    polled: asyncio.Event = field(default_factory=asyncio.Event)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     def then(self, *behaviours: Behaviour) -> None:
@@ -129,9 +131,14 @@ class Loopback:
 
     async def poll(self, request: web.Request) -> web.StreamResponse:
         self.polls += 1
+        self.polled.set()
         if self.script:
             return await self.script.popleft()(Heard(request.path_qs, {}, {}, request))
         return web.json_response(text=self.predictions[request.match_info["id"]].pop(0))
+
+    async def cancel(self, request: web.Request) -> web.StreamResponse:
+        self.cancelled.append(request.match_info["id"])
+        return web.json_response(_prediction("") | {"status": "canceled"})
 
 
 def _completion(text: str, finish: str) -> dict[str, Any]:
@@ -169,6 +176,7 @@ async def server() -> AsyncIterator[Loopback]:
     loopback = Loopback()
     app = web.Application()
     app.router.add_get("/v1/predictions/{id}", loopback.poll)
+    app.router.add_post("/v1/predictions/{id}/cancel", loopback.cancel)
     app.router.add_post("/{path:.*}", loopback.respond)
     runner = web.AppRunner(app, shutdown_timeout=1)
     await runner.setup()

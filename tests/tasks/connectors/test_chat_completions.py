@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from catalogs.mistakes import UserMistake
+from catalogs.schema import Oracle
 from tasks.connectors import registry
 from tasks.connectors.base import Message, ModelUnknown, Parameters, QuotaSpent, Request, RequestRejected
+from tasks.evaluate.evaluate import read_reply
 
 chat = pytest.mark.parametrize("provider", ["openai", "azure", "huggingface"])
 
@@ -31,8 +33,6 @@ async def test_json_under_a_wrong_label_is_still_read(provider, server, reach, a
     ("status", "code", "kind"),
     [
         (429, "insufficient_quota", QuotaSpent),
-        (400, "content_filter", RequestRejected),
-        (403, "content_filter", RequestRejected),
         (400, "context_length_exceeded", RequestRejected),
         (400, "model_not_supported", ModelUnknown),
         (404, "DeploymentNotFound", ModelUnknown),
@@ -43,6 +43,35 @@ async def test_what_a_body_says_is_more_exact_than_its_status(
 ):
     server.then(server.fails(status, code=code))
     assert type(await refusal(reach(provider))) is kind
+
+
+@chat
+@pytest.mark.parametrize(
+    ("status", "code"), [(400, "content_filter"), (403, "content_filter"), (400, "content_policy_violation")]
+)
+async def test_a_filtered_prompt_is_a_refusal_and_not_an_error(provider, server, reach, ask, status, code):
+    server.then(server.fails(status, code=code))
+    reply = await reach(provider).ask(ask())
+    assert (reply.text, reply.finish_reason) == ("", "content_filter")
+    assert len(server.heard) == 1
+    oracle = Oracle(operation="equal", expected=("no",))
+    assert read_reply(oracle, reply.text, reply.finish_reason).outcome == "refused"
+
+
+async def test_a_prompt_that_is_filtered_under_the_newer_name_is_a_refusal_too(server, reach, ask):
+    told = "Use 'max_completion_tokens' instead of 'max_tokens'."
+    server.then(server.fails(400, message=told), server.fails(400, code="content_filter"))
+    assert (await reach("openai").ask(ask(max_tokens=60))).finish_reason == "content_filter"
+
+
+@chat
+async def test_a_number_that_is_none_among_log_probabilities_spoils_no_reply(provider, server, reach, ask):
+    said = b'"message": {"role": "assistant", "content": "No"}'
+    likely = b'"logprobs": {"content": [{"token": "No", "logprob": NaN, "top_logprobs": []}]}'
+    body = b'{"choices": [{"finish_reason": "stop", ' + likely + b", " + said + b"}]}"
+    server.then(server.sends(body))
+    assert (await reach(provider).ask(ask())).text == "No"
+    assert len(server.heard) == 1
 
 
 async def test_every_message_is_sent_with_its_role(server, reach):
@@ -98,6 +127,30 @@ async def test_azure_names_its_deployment_and_version(server, reach, ask):
 def test_azure_needs_an_api_version(catalog, target):
     with pytest.raises(UserMistake, match="api_version"):
         registry.connect(target("azure", "http://127.0.0.1:1", api_version=None), "k", catalog)
+
+
+@pytest.mark.parametrize("provider", ["openai", "azure", "huggingface", "replicate"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://somebody:s3cret@host.example/v1",
+        "https://s3cret@host.example/v1",
+        "http://somebody:s3/cr@et@host.example/v1",
+        "somebody:s3cret@host.example/v1",
+        "ftp://somebody:s3cret@host.example/v1",
+        "http://somebody:s3cret@host.example:port/v1",
+    ],
+)
+def test_an_address_with_a_password_is_a_mistake_that_does_not_show_it(provider, url, catalog, target):
+    with pytest.raises(UserMistake) as refused:
+        registry.connect(target(provider, "", base_url=url), "hf_k", catalog)
+    shown = str(refused.value) + repr(refused.value)
+    assert "host.example" in shown
+    assert not any(part in shown for part in ("somebody", "s3", "cr@et"))
+
+
+def test_an_at_sign_in_a_path_is_no_password(catalog, target):
+    registry.connect(target("openai", "", base_url="https://host.example/@cf/v1"), "k", catalog)
 
 
 @pytest.mark.parametrize("provider", ["openai", "azure", "huggingface", "replicate"])

@@ -36,6 +36,7 @@ pytestmark = pytest.mark.parametrize("provider", ["openai", "azure", "huggingfac
         '{"Men": "50"}',
         "\t\x7f \u0000",
         "x" * 70000,
+        "cut in an emoji \ud83d",
     ],
 )
 async def test_a_reply_is_kept_byte_for_byte(provider, server, reach, ask, text):
@@ -152,6 +153,7 @@ async def test_connectors_do_not_show_their_key(provider, reach, key):
         (b'{"choices": [{"message": {"content": 5}}]}', "application/json"),
         (b'{"choices": [{"message": {"content": null}}]}', "application/json"),
         (b"\xff\xfe{}", "application/json"),
+        (b'{"a":' * 100_000, "application/json"),
         (b"<html><body>Sign in</body></html>", "text/html"),
         (b"Yes", "text/plain"),
     ],

@@ -34,6 +34,15 @@ def test_what_a_provider_says_is_cut_to_one_short_line():
     assert len(shown) == 300
 
 
+def test_what_steers_a_terminal_is_not_quoted():
+    said = "no\x1b[2J\x07 \u202egood\u200b\ud83d\x00 fit\nat\tall"
+    assert scrub(said, "") == "no[2J good fit at all"
+
+
+def test_a_key_is_not_hidden_by_what_is_not_shown():
+    assert scrub(f"{KEY[:6]}\u200b{KEY[6:]} is wrong", KEY) == "[key] is wrong"
+
+
 def test_an_error_names_model_and_remedy(target):
     faults = Faults(target("openai", "http://127.0.0.1:1"), KEY)
     assert "`SOME_API_KEY`" in str(faults.status(401, {}, b"{}"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import pytest
@@ -9,7 +10,15 @@ import pytest
 from catalogs.mistakes import UserMistake
 from catalogs.schema import Limits
 from tasks.connectors import registry
-from tasks.connectors.base import Message, ModelUnknown, Parameters, Request, RequestRejected, ServerFault
+from tasks.connectors.base import (
+    Message,
+    ModelUnknown,
+    Parameters,
+    RateLimited,
+    Request,
+    RequestRejected,
+    ServerFault,
+)
 
 
 async def test_a_model_is_asked_by_owner_and_name(server, reach, ask):
@@ -57,10 +66,32 @@ async def test_a_prediction_is_polled_until_it_has_ended(server, reach, ask):
     assert time.perf_counter() - started < 0.9  # the SDK's own loop sleeps half a second each time
 
 
-async def test_a_poll_that_fails_is_not_repeated_by_the_sdk(server, reach, refusal):
-    server.then(server.predicts({"status": "starting"}), server.fails(503))
+async def test_a_poll_that_fails_is_sent_again_and_not_the_prediction(server, reach, ask):
+    server.then(server.predicts({"status": "starting"}, {"output": "Yes"}), server.fails(502), server.drops())
+    assert (await reach("replicate").ask(ask())).text == "Yes"
+    assert (len(server.heard), server.polls, server.cancelled) == (1, 3, [])
+
+
+async def test_a_prediction_whose_polls_all_fail_is_cancelled(server, reach, refusal):
+    server.then(server.predicts({"status": "starting"}), *[server.fails(503)] * 4)
     assert type(await refusal(reach("replicate"))) is ServerFault
-    assert server.polls == 1
+    assert (len(server.heard), server.polls, server.cancelled) == (1, 4, ["p1"])
+
+
+async def test_a_poll_is_not_held_up_by_a_wait_for_hours(server, reach, refusal):
+    server.then(server.predicts({"status": "starting"}), server.fails(429, headers={"Retry-After": "7200"}))
+    assert type(await refusal(reach("replicate"))) is RateLimited
+    assert (server.polls, server.cancelled) == (1, ["p1"])
+
+
+async def test_a_prediction_that_nobody_waits_for_any_more_is_cancelled(server, reach, ask):
+    server.then(server.predicts({"status": "starting"}), server.stalls())
+    asking = asyncio.create_task(reach("replicate").ask(ask()))
+    await server.polled.wait()
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert server.cancelled == ["p1"]
 
 
 async def test_output_may_be_one_text(server, reach, ask):

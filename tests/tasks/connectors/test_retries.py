@@ -12,6 +12,7 @@ from catalogs.schema import Limits
 from tasks.connectors.base import (
     Disconnected,
     KeyRejected,
+    QuotaResting,
     RateLimited,
     RequestRejected,
     ServerFault,
@@ -79,12 +80,21 @@ async def test_retry_after_is_waited_for_before_the_retry(scripted, sender, ask)
     assert time.monotonic() - started >= 0.1
 
 
-async def test_an_endless_retry_after_is_not_waited_for(scripted, sender, ask):
-    daily = sender(scripted([RateLimited("come back tomorrow", 86_400)]))
+@pytest.mark.parametrize(("seconds", "spoken"), [(86_400, "24.0 hours"), (1_200, "20 minutes")])
+async def test_a_wait_longer_than_a_run_stops_the_model(scripted, sender, ask, seconds, spoken):
+    connector = scripted([RateLimited("come back tomorrow", seconds)])
+    daily = sender(connector)
     answer = await daily.answer(ask(), retries=5)
-    assert isinstance(answer.error, RateLimited)
+    assert isinstance(answer.error, QuotaResting)
+    assert str(answer.error) == f"come back tomorrow; the provider asks to wait {spoken}, then `biasgrid resume`"
     assert answer.attempts == 1
-    assert (await daily.answer(ask(), retries=0)).reply is not None  # and nobody else was made to wait
+    after = await daily.answer(ask("another"), retries=5)
+    assert (after.error, after.attempts, len(connector.sent)) == (answer.error, 0, 1)
+
+
+async def test_a_wait_within_patience_stops_nothing(scripted, sender, ask):
+    one = sender(scripted([RateLimited("slow down", 0.05)]), backoff=Backoff(first_s=0.001, patience_s=0.05))
+    assert (await one.answer(ask(), retries=1)).reply is not None
 
 
 async def test_a_waiting_retry_leaves_its_place_to_others(scripted, sender, ask):

@@ -18,6 +18,7 @@ from tasks.connectors.rows import response, to_request
 from tasks.connectors.switchboard import Answer
 from tasks.prompt.prompt import prompt_cell
 from tasks.prompt.repeated import repeated
+from tasks.prompt.reuse import reuse_replies
 from warehouse.journal import Journal
 from warehouse.lake import Lake
 
@@ -188,16 +189,18 @@ async def test_what_has_arrived_lands_when_the_cell_is_cancelled(
     assert 0 < landed(lake).height == len(counting.asked) < cases.height
 
 
-@pytest.mark.parametrize(("reuse", "asks"), [("run", True), ("none", True), ("all", False)])
+@pytest.mark.parametrize(("reuses", "asks"), [(False, True), (True, False)])
 async def test_replies_of_another_run_stand_in_only_where_all_are_reused(
-    lake: Lake, planned: Plan, target: Target, model: Any, board: Any, reuse: Any, asks: bool
+    lake: Lake, planned: Plan, target: Target, model: Any, board: Any, reuses: bool, asks: bool
 ) -> None:
     first = planned()
     async with board(model()) as open_board:
         await prompt_cell(lake, first, target, open_board, retries=0)
     later, again = planned(run_id=LATER), model()
+    if reuses:
+        reuse_replies(lake, LATER)
     async with board(again) as open_board:
-        tally = await prompt_cell(lake, later, target, open_board, retries=0, reuse=reuse)
+        tally = await prompt_cell(lake, later, target, open_board, retries=0)
     count = later.height
     assert len(again.asked) == (count if asks else 0)
     assert (tally.answered, tally.reused) == ((count, 0) if asks else (0, count))
@@ -213,8 +216,10 @@ async def test_failures_of_another_run_never_stand_in(
     async with board(model(lambda request: ServerFault("500"))) as open_board:
         await prompt_cell(lake, planned(), target, open_board, retries=0)
     again = model()
+    later = planned(run_id=LATER)
+    reuse_replies(lake, LATER)
     async with board(again) as open_board:
-        tally = await prompt_cell(lake, planned(run_id=LATER), target, open_board, retries=0, reuse="all")
+        tally = await prompt_cell(lake, later, target, open_board, retries=0)
     assert (tally.answered, tally.reused) == (len(again.asked), 0)
 
 

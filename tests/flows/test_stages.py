@@ -1,0 +1,58 @@
+"""What the stages see to before a cell starts, without Prefect."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from catalogs.mistakes import UserMistake
+from catalogs.scenario import ResolvedScenario, resolve
+from flows.stages import Grid, cell_name, literal, planned_cells, refuse_changed_models
+from tasks.connectors.switchboard import Switchboard
+from tasks.generate.instantiate import instances
+from tasks.generate.land import land_cases, record_planned
+from warehouse.lake import Lake
+from warehouse.runs import begin
+
+SCENARIO = {
+    "scenario": {"models": ["simulated/mine"], "templates": 2},
+    "requirements": [{"name": "r", "concern": "sexism", "languages": ["en_us"]}],
+}
+
+
+def define(overlay: Path, failures: float) -> None:
+    folder = overlay / "respondents"
+    folder.mkdir(parents=True, exist_ok=True)
+    text = f"id: mine\ndescription: Of a test.\nfailures: {{default: {failures}}}\n"
+    (folder / "mine.yaml").write_text(text, encoding="utf-8")
+
+
+def planned(lake: Lake, resolved: ResolvedScenario) -> Grid:
+    run = begin(lake, resolved.given, resolved.as_json(), resolved.catalog.hashes, 0)
+    settings, catalog = resolved.scenario.scenario, resolved.catalog
+    asked = instances(resolved.requirements[0], "en_us", catalog, settings)
+    cells = land_cases(lake, run.run_id, asked, resolved.targets.values(), settings, catalog)
+    record_planned(lake, run.run_id, cells)
+    return Grid(lake, run, resolved, Switchboard(catalog))
+
+
+def test_a_model_that_changed_since_its_cases_were_planned_is_not_asked_under_their_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BIASGRID_CATALOG", str(tmp_path / "overlay"))
+    define(tmp_path / "overlay", 0.1)
+    lake = Lake.open(tmp_path / "data")
+    grid = planned(lake, resolve(SCENARIO))
+    cells = planned_cells(lake, grid.run.run_id)
+    refuse_changed_models(grid, cells)
+    define(tmp_path / "overlay", 0.9)
+    changed = Grid(lake, grid.run, resolve(SCENARIO), grid.board)
+    with pytest.raises(UserMistake, match="`simulated/mine` is not what it was when the run began"):
+        refuse_changed_models(changed, cells)
+
+
+def test_braces_in_a_name_reach_prefect_as_they_are() -> None:
+    cell = {"model": "replay/{x}", "concern": "sexism", "language": "en_us", "input": "a", "reflection": "b"}
+    assert cell_name("prompt", cell).format(x="filled in") == "prompt · {x} · sexism · en_us · a · b"
+    assert literal("{catalog}").format(catalog="all of it") == "{catalog}"
