@@ -88,6 +88,7 @@ def read_text(path: Path) -> str:
 def parse_document(text: str, name: str, *, is_json: bool = False) -> Document:
     """A document from its text; `name` is what messages call it. Raises UserMistake where it cannot be parsed or
     a key stands twice."""
+    _check_characters(text, name)
     value = _from_json(text, name) if is_json else _from_yaml(text, name)
     node = _nodes(text, is_json)
     try:
@@ -100,15 +101,28 @@ def parse_document(text: str, name: str, *, is_json: bool = False) -> Document:
     return Document(name, text, value, lines)
 
 
+def _check_characters(text: str, name: str) -> None:
+    """Raises UserMistake for half of a surrogate pair, as it is or as a JSON escape: no file could hold it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        half = text[error.start].encode("unicode_escape").decode()
+        what = f"holds `{half}`, which is half of a character"
+        raise UserMistake(Mistake(what, name, "write the whole character")) from error
+
+
 def _from_json(text: str, name: str) -> Any:
     try:
-        return json.loads(text)
+        value = json.loads(text)
+        written = json.dumps(value, ensure_ascii=False)
     except (json.JSONDecodeError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         reason = getattr(error, "msg", "nested too deeply")
         raise UserMistake(
             Mistake(f"is not valid JSON: {reason}{_excerpt(text, line)}", place(name, line), _json_remedy(reason))
         ) from error
+    _check_characters(written, name)
+    return value
 
 
 def _json_remedy(reason: str) -> str:

@@ -186,9 +186,10 @@ def _oracle(row: dict[str, str]) -> Oracle:
 def _prediction(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
+        reason = getattr(error, "msg", "nested too deeply")
         raise UserMistake(
-            Mistake(f"oracle_prediction is not valid JSON: {error.msg}: `{text[:80]}`", remedy="mend the JSON")
+            Mistake(f"oracle_prediction is not valid JSON: {reason}: `{text[:80]}`", remedy="mend the JSON")
         ) from error
     if not isinstance(value, dict):
         raise UserMistake(Mistake(f"oracle_prediction is no JSON object: `{text[:80]}`", remedy="write an object"))

@@ -15,6 +15,7 @@ from catalogs.schema import Template, TemplateEntry, TemplateFile
 YAML_SUFFIXES = (".yaml", ".yml")
 TABLE_SUFFIXES = (".csv", ".tsv")
 """Tables in a directory, where a text file may be anything; named itself, a file is a table."""
+LONGEST_SHOWN = 80
 
 
 def read_library(
@@ -40,10 +41,21 @@ def read_library(
             mistakes.extend(wrong)
         except UserMistake as unread:
             mistakes.extend(unread.mistakes)
+    if not templates and not mistakes:
+        mistakes.append(_holds_none(path))
     return tuple(templates), hashes, mistakes
 
 
 def _files(path: Path) -> list[Path]:
+    try:
+        return _found(path)
+    except OSError as error:
+        named = str(path) if len(str(path)) <= LONGEST_SHOWN else f"{str(path)[:LONGEST_SHOWN]}…"
+        what = f"library `{named}` cannot be read: {error.strerror or error}"
+        raise UserMistake(Mistake(what, remedy="check the path and its permissions")) from error
+
+
+def _found(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.is_dir():
@@ -55,13 +67,14 @@ def _files(path: Path) -> list[Path]:
         )
     found = sorted(file for file in path.rglob("*") if file.suffix in YAML_SUFFIXES + TABLE_SUFFIXES)
     if not found:
-        raise UserMistake(
-            Mistake(
-                f"library `{path}` holds no templates",
-                remedy="put *.yaml files or LangBiTe's tab-separated *.csv files there",
-            )
-        )
+        raise UserMistake(_holds_none(path))
     return found
+
+
+def _holds_none(path: Path) -> Mistake:
+    formats = "*.yaml files or LangBiTe's tab-separated *.csv files"
+    remedy = f"put {formats} there" if path.is_dir() else "add templates to it, or name another library"
+    return Mistake(f"library `{path}` holds no templates", remedy=remedy)
 
 
 def read_templates(document: Document, library: str = "shipped") -> tuple[tuple[Template, ...], list[Mistake]]:

@@ -94,7 +94,7 @@ def _once(mistakes: list[Mistake]) -> list[Mistake]:
 def _read(source: Source, judge: str | None = None) -> tuple[str, Document, tuple[str, ...]]:
     """The text as given, the document in our form, and notices."""
     if isinstance(source, Mapping):
-        text = json.dumps(source, ensure_ascii=False, indent=2, default=str)
+        text = _as_text(source)
         document = parse_document(text, "scenario", is_json=True)
     elif isinstance(source, str) and source.lstrip().startswith("{"):
         text, document = source, parse_document(source, "scenario", is_json=True)
@@ -110,6 +110,14 @@ def _read(source: Source, judge: str | None = None) -> tuple[str, Document, tupl
     return text, document, ()
 
 
+def _as_text(source: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(source, ensure_ascii=False, indent=2, default=str)
+    except (TypeError, ValueError, RecursionError) as error:
+        what = f"cannot be written as JSON: {error}"
+        raise UserMistake(Mistake(what, "scenario", "build it of dicts, lists, texts and numbers")) from error
+
+
 def _overridden(document: Document, overrides: Overrides) -> Document:
     settings = document.value.get("scenario")
     if not isinstance(settings, dict) or not overrides.settings:
@@ -122,7 +130,12 @@ def _overridden(document: Document, overrides: Overrides) -> Document:
 
 def _catalog(document: Document, overrides: Overrides, source: Source, mistakes: list[Mistake]) -> Catalog:
     """The catalog with the library the scenario asks for; where that is broken, what of it can be read."""
-    library = overrides.library or _own_library(document, source)
+    library = _own_library(document, source) if overrides.library is None else overrides.library
+    if not library.strip():
+        where = document.place("scenario", "library") if overrides.library is None else "--library"
+        remedy = "name a file or directory of templates, or `shipped`"
+        mistakes.append(Mistake("`library` is empty", where, remedy))
+        return load_catalog()
     try:
         reading = read_catalog(library, language=_only_language(document))
     except UserMistake as absent:
@@ -140,14 +153,15 @@ def _own_library(document: Document, source: Source) -> str:
     named = settings.get("library") if isinstance(settings, dict) else None
     if not isinstance(named, str) or named == "shipped":
         return "shipped"
-    from_file = document.name == str(source)
+    from_file = document.name == str(source) and named.strip()
     return str(Path(document.name).parent / named) if from_file else named
 
 
 def _only_language(document: Document) -> str | None:
     requirements = document.value.get("requirements")
     entries = requirements if isinstance(requirements, list) else []
-    spoken = {str(tag) for entry in entries if isinstance(entry, dict) for tag in entry.get("languages") or ()}
+    asked = [entry.get("languages") for entry in entries if isinstance(entry, dict)]
+    spoken = {str(tag) for languages in asked if isinstance(languages, list) for tag in languages}
     return spoken.pop() if len(spoken) == 1 else None
 
 

@@ -138,6 +138,12 @@ def test_a_field_too_long_for_a_table_is_a_mistake_with_its_line(table: Table) -
     assert told.startswith("prompts_en_us.csv:3: cannot be read")
 
 
+def test_a_prediction_nested_without_end_is_a_mistake_with_its_line(table: Table) -> None:
+    (mistake,) = mistakes(table({"oracle_prediction": "[" * 100_000}))
+    assert mistake.startswith("prompts_en_us.csv:2: oracle_prediction is not valid JSON: nested too deeply")
+    assert len(mistake) < 300
+
+
 def test_columns_may_come_in_any_order_with_others_beside(table: Table) -> None:
     path = table({}, columns=("source", *reversed(COLUMNS)))
     assert load_catalog(path).templates[0].id == "1"

@@ -194,6 +194,12 @@ def test_a_question_asked_twice_in_a_cell_is_warned_of(written: WrittenFile) -> 
     assert told.startswith("mine.yaml:5: template `b` asks the same as `a`")
 
 
+def test_a_library_that_holds_no_template_is_an_error(table: Table, written: WrittenFile) -> None:
+    for library in (table(), written("none.yaml", "language: en_us\nconcern: sexism\ntemplates: []\n")):
+        (error,) = found(library)
+        assert "no templates" in error or "is empty" in error
+
+
 def test_an_id_in_two_files_of_a_library_is_warned_of(written: WrittenFile) -> None:
     written("one.yaml", of_sexism(entry("a")))
     library = written("two.yaml", of_sexism(entry("a", "Are {GENDER:plural} not?"))).parent

@@ -156,3 +156,49 @@ def test_the_shipped_scenario_resolves() -> None:
 
     shipped = Path(str(resources.files("catalogs") / "scenarios" / "starter.yaml"))
     assert resolve(shipped).requirements
+
+
+def asking(languages: Any = ("en_us",), library: Any = "shipped", name: Any = "a") -> dict[str, Any]:
+    return {
+        "scenario": {"models": ["simulated/fair"], "library": library},
+        "requirements": [{"name": name, "concern": "sexism", "languages": languages}],
+    }
+
+
+@pytest.mark.parametrize("languages", [5, True, "en_us"])
+def test_languages_that_are_no_list_are_one_mistake(languages: object) -> None:
+    (mistake,) = told(asking(languages=languages))
+    assert "`languages`" in mistake
+    assert "must be a list" in mistake
+
+
+@pytest.mark.parametrize("library", ["", " "])
+def test_an_empty_library_is_a_mistake_and_reads_no_folder(library: str, written: WrittenFile) -> None:
+    in_file = written("mine.json", json.dumps(asking(library=library), indent=0))
+    for source in (asking(library=library), in_file):
+        (mistake,) = told(source)
+        assert "`library` is empty" in mistake
+    (mistake,) = told(asking(), Overrides(library=library))
+    assert mistake.startswith("--library: `library` is empty")
+
+
+def test_a_library_whose_name_no_file_can_have_is_one_short_mistake() -> None:
+    (mistake,) = told(asking(), Overrides(library="x" * 5000))
+    assert "cannot be read: File name too long" in mistake
+    assert len(mistake) < 300
+
+
+def test_half_of_a_character_is_one_mistake_that_can_be_printed() -> None:
+    source = asking(name="a\ud800")
+    for given in (source, json.dumps(source)):
+        (mistake,) = told(given)
+        assert r"`\ud800`, which is half of a character" in mistake.encode().decode()
+
+
+def test_a_dict_that_json_cannot_hold_is_a_mistake() -> None:
+    endless: dict[str, Any] = {}
+    endless["scenario"] = endless
+    sources: list[dict[str, Any]] = [endless, {"scenario": {("a",): 1}}]
+    for source in sources:
+        (mistake,) = told(source)
+        assert "cannot be written as JSON" in mistake

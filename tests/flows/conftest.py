@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -33,6 +34,7 @@ from warehouse.lake import Lake
 HOME = tempfile.mkdtemp(prefix="prefect-home-")
 os.environ["PREFECT_HOME"] = HOME  # Prefect reads it when it is first imported: before any test module
 START_S = 60.0
+RECORDED_S = 60.0
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -43,8 +45,8 @@ def _own_home() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def prefect_server() -> Iterator[str]:
-    """The API's address of a Prefect server that nobody else uses. It takes seconds to start: a group of tests,
-    `xdist_group("prefect")`, shares it."""
+    """The API's address of a Prefect server that nobody else uses. It takes seconds to start: the tests of a
+    process share it."""
     port = _free_port()
     url = f"http://127.0.0.1:{port}/api"
     command = [
@@ -65,9 +67,19 @@ def prefect_server() -> Iterator[str]:
         try:
             _wait_until_healthy(url, process)
             yield url
+            _drained()
         finally:
             process.terminate()
             process.wait(timeout=30)
+
+
+def _drained() -> None:
+    """What this process still has to tell the server is told before it stops: Prefect would wait for a minute."""
+    from prefect.events.worker import EventsWorker
+    from prefect.logging.handlers import APILogWorker
+
+    APILogWorker.drain_all(timeout=10)
+    EventsWorker.drain_all(timeout=10)
 
 
 def _free_port() -> int:
@@ -94,6 +106,7 @@ def prefect_api(prefect_server: str) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch, temporary_settings({PREFECT_API_URL: prefect_server}):
         patch.setenv("PREFECT_API_URL", prefect_server)
         yield prefect_server
+    gc.collect()  # so that what Prefect left open shows in the tests that expect it
 
 
 @dataclass
@@ -119,17 +132,17 @@ class _Listening:
         if scope["type"] != "http" or scope["method"] != "POST":
             await self.app(scope, receive, send)
             return
-        parts: list[bytes] = []
+        messages = [await receive()]
+        while messages[-1].get("more_body"):
+            messages.append(await receive())
+        body = b"".join(message.get("body", b"") for message in messages)
+        if body:
+            self.bodies.append(json.loads(body))
 
-        async def noted() -> Message:
-            message = await receive()
-            if message["type"] == "http.request":
-                parts.append(message.get("body", b""))
-                if not message.get("more_body"):
-                    self.bodies.append(json.loads(b"".join(parts)))
-            return message
+        async def again() -> Message:
+            return messages.pop(0) if messages else await receive()
 
-        await self.app(scope, noted, send)
+        await self.app(scope, again, send)
 
 
 Serve = Callable[..., Heard]
@@ -288,3 +301,68 @@ def comparable() -> Callable[[list[dict[str, Any]]], list[dict[str, Any]]]:
         return sorted(kept, key=lambda row: (row["model"], row["requirement"]))
 
     return bare
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What Prefect's API tells of one run."""
+
+    flow_run: Any
+    task_runs: list[Any]
+    artifacts: dict[str, str]
+    """What each shows, by its key."""
+    logs: list[str]
+
+    def states(self, verb: str) -> list[str]:
+        return sorted(run.state_name for run in self.task_runs if run.name.startswith(verb))
+
+
+@pytest.fixture(scope="session")
+def recorded() -> Callable[..., Recorded]:
+    """Waits until the server has recorded the end of all task runs of a run: `recorded(run_id, task_runs=n)`."""
+    return _recorded
+
+
+def _recorded(run_id: str, task_runs: int, flow: str = "benchmark") -> Recorded:
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import FlowFilter, FlowRunFilter
+    from prefect.client.schemas.sorting import FlowRunSort
+
+    mine = FlowRunFilter.model_validate({"tags": {"all_": [f"run:{run_id}"]}})
+    with get_client(sync_client=True) as client:
+        named = FlowFilter.model_validate({"name": {"any_": [flow]}})
+        flow_run = client.read_flow_runs(
+            flow_filter=named, flow_run_filter=mine, sort=FlowRunSort.START_TIME_DESC, limit=1
+        )[0]
+        only = FlowRunFilter.model_validate({"id": {"any_": [flow_run.id]}})
+        deadline = time.monotonic() + RECORDED_S
+        found = _task_runs(client, only)
+        while len(found) < task_runs or not all(run.state and run.state.is_final() for run in found):
+            assert time.monotonic() < deadline, f"{len(found)} of {task_runs} task runs recorded"
+            time.sleep(0.2)
+            found = _task_runs(client, only)
+        return Recorded(flow_run, found, _artifacts(client, flow_run.id), _logs(client))
+
+
+def _task_runs(client: Any, only: Any) -> list[Any]:
+    from prefect.client.schemas.sorting import TaskRunSort
+
+    found: list[Any] = []
+    pages = {"flow_run_filter": only, "sort": TaskRunSort.NAME_ASC, "limit": 200}
+    while page := client.read_task_runs(**pages, offset=len(found)):
+        found += page
+    return found
+
+
+def _artifacts(client: Any, flow_run_id: Any) -> dict[str, str]:
+    only = {"flow_runs": {"id": {"any_": [str(flow_run_id)]}}}
+    found = client.request("POST", "/artifacts/filter", json=only).json()
+    return {artifact["key"]: artifact["data"] for artifact in found}
+
+
+def _logs(client: Any) -> list[str]:
+    """Everything logged to the server so far, of all runs."""
+    found: list[Any] = []
+    while page := client.read_logs(limit=200, offset=len(found)):
+        found += page
+    return [log.message for log in found]

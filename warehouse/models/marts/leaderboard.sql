@@ -9,18 +9,20 @@ pass_rates as (
 complete_runs as (
     select
         run_id,
-        model
+        model,
+        concern
     from requirement_findings
-    group by run_id, model
+    group by run_id, model, concern
     having bool_and(is_complete)
 ),
 
 newest_complete as (
     select
         model,
+        concern,
         max(run_id) as run_id
     from complete_runs
-    group by model
+    group by model, concern
 ),
 
 final as (
@@ -39,7 +41,7 @@ final as (
         count(*) filter (where pass_rates.point_finding = 'met') as cells_met,
         min(pass_rates.started_at) as started_at
     from pass_rates
-    semi join newest_complete using (run_id, model)
+    semi join newest_complete using (run_id, model, concern)
     group by pass_rates.provider, pass_rates.model, pass_rates.concern, pass_rates.run_id
 )
 

@@ -94,6 +94,8 @@ final as (
         communities_at_max,
         case
             when judged = 0 then null
+            -- one instance has nothing to be compared with
+            when instances < 2 then 'incomparable'
             when failed > 0 or spread > admissible_spread then 'failed'
             when errors > 0 then 'error'
             when unreadable > 0 then 'unreadable'

@@ -72,6 +72,8 @@ final as (
         case
             when outcome is null then null
             when oracle_type = 'same value' and refused + unreadable + errors > 0 then 'error'
+            -- LangBiTe: one number alone has no spread
+            when outcome = 'incomparable' then 'passed'
             when oracle_type = 'same value' then outcome
             when failed + refused + unreadable > 0 then 'failed'
             when errors > 0 then 'error'

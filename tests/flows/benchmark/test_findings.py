@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-import yaml
 
 from catalogs.catalog import Catalog, load_catalog
-from catalogs.scenario import resolve
-from catalogs.schema import Respondent, Template
+from catalogs.schema import Template
 from flows.api import Benchmark
 from flows.outcome import Outcome
 from tasks.connectors.respondent.behaviour import pass_probability, template_pass_probability
 from warehouse.build import query
 
-pytestmark = [pytest.mark.xdist_group("prefect"), pytest.mark.usefixtures("prefect_api")]
+pytestmark = [
+    pytest.mark.usefixtures("prefect_api"),
+    # Prefect asks the server for its result storage twice a flow run and never closes that client
+    pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
+]
 
 SIGMAS = 4
 
@@ -44,7 +46,7 @@ class Starter:
 
 @pytest.fixture(scope="module")
 def starter(prefect_api: str, tmp_path_factory: pytest.TempPathFactory, landed: Any) -> Starter:
-    shipped = Path(__file__).resolve().parents[2] / "catalogs" / "scenarios" / "starter.yaml"
+    shipped = Path(__file__).resolve().parents[3] / "catalogs" / "scenarios" / "starter.yaml"
     data = tmp_path_factory.mktemp("starter")
     outcome = Benchmark(shipped, data=data).run()
     return Starter(outcome, landed(data, outcome.run_id))
@@ -164,3 +166,36 @@ def by_id(catalog: Catalog) -> dict[str, Template]:
 
 def concern_of(starter: Starter) -> dict[str, str]:
     return {row["requirement"]: row["concern"] for row in starter.outcome.findings}
+
+
+@pytest.fixture(scope="module")
+def shown(starter: Starter, recorded: Any) -> Any:
+    """What the Prefect UI has to show of the run."""
+    return recorded(starter.outcome.run_id, task_runs=8 + 2 * 128 + 1)
+
+
+def test_the_prefect_ui_shows_the_run_completed_and_tagged(shown: Any) -> None:
+    assert shown.flow_run.name == "benchmark · starter"
+    assert shown.flow_run.state_name == "Completed"
+    assert {"simulated/fair", "simulated/refuser", "sexism", "xenophobia", "en_us"} <= set(shown.flow_run.tags)
+
+
+def test_the_prefect_ui_shows_each_cell_by_name_and_completed(shown: Any) -> None:
+    names = Counter(run.name for run in shown.task_runs)
+    assert {"prompt · fair · sexism · en_us · constrained · utopian"} <= set(names)
+    assert {"evaluate · refuser · racism · en_us · verbose · observational"} <= set(names)
+    assert {"generate · genders-treated-equally · en_us"} <= set(names)
+    assert max(names.values()) == 1
+    verbs = Counter(name.partition(" ")[0].partition("-")[0] for name in names)
+    assert verbs == {"generate": 8, "prompt": 128, "evaluate": 128, "aggregate": 1}
+    assert {run.state_name for run in shown.task_runs} == {"Completed"}
+
+
+def test_the_prefect_ui_shows_a_findings_table_and_a_summary(shown: Any, starter: Starter) -> None:
+    table = json.loads(shown.artifacts["findings"])
+    assert len(table) == len(starter.outcome.findings) == 32
+    fair = next(row for row in table if row["model"] == "simulated/fair" and row["concern"] == "sexism")
+    assert (fair["finding"], fair["passed"], fair["tolerance"]) == ("met", "100.0%", "90.0%")
+    summary = shown.artifacts["summary"]
+    assert starter.outcome.run_id in summary
+    assert "| simulated/refuser | 0 | 0 | 8 |" in summary

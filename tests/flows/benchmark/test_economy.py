@@ -1,0 +1,132 @@
+"""Nothing is paid twice: replies of earlier runs, requests that two requirements share, judgements."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from flows.api import Benchmark
+from warehouse.build import query
+
+pytestmark = [
+    pytest.mark.usefixtures("prefect_api"),
+    # Prefect asks the server for its result storage twice a flow run and never closes that client
+    pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
+]
+
+Scenario = Callable[..., dict[str, Any]]
+MODEL = "gateway/biased"
+
+
+@pytest.fixture
+def gateway(serve: Any, overlay: Any) -> Any:
+    """The biased respondent behind a provider that charges a dollar a million tokens."""
+    server = serve("biased")
+    provider = {"connector": "openai", "base_url": f"{server.base_url}/v1", "models": "any"}
+    overlay({"providers": {"gateway": provider}, "models": {MODEL: {"prices": {"input": 1.0, "output": 1.0}}}})
+    return server
+
+
+def costs(data: Path, run: Any) -> dict[str, Any]:
+    return query(run.lake, "from marts.costs where run_id = ?", [run.run_id]).to_dicts()[0]
+
+
+def test_replies_of_earlier_runs_stand_in_only_where_all_are_to_be_reused(
+    gateway: Any, scenario: Scenario, landed: Any, comparable: Any, tmp_path: Path
+) -> None:
+    asked = scenario([MODEL])
+    first = Benchmark(asked, data=tmp_path).run()
+    sent = len(gateway.bodies)
+    paid = landed(tmp_path, first.run_id)
+    assert sent == paid.replies.height
+    assert paid.replies["cost_usd"].sum() > 0
+
+    reusing = Benchmark(asked, data=tmp_path, reuse="all").run()
+    free = landed(tmp_path, reusing.run_id)
+    assert len(gateway.bodies) == sent
+    assert set(free.replies["reused_from"]) == set(paid.replies["response_id"])
+    assert set(free.replies["response_id"]).isdisjoint(paid.replies["response_id"])
+    assert free.replies["cost_usd"].sum() == 0
+    assert free.lake.newest("cells", reusing.run_id)["reused"].sum() == sent
+    assert comparable(reusing.findings) == comparable(first.findings)
+
+    Benchmark(asked, data=tmp_path).run()
+    assert len(gateway.bodies) == 2 * sent
+
+
+def test_a_run_that_reuses_reads_costs_that_add_up(
+    gateway: Any, scenario: Scenario, landed: Any, tmp_path: Path
+) -> None:
+    Benchmark(scenario([MODEL]), data=tmp_path).run()
+    more = Benchmark(scenario([MODEL], samples=2), data=tmp_path, reuse="all").run()
+    run = landed(tmp_path, more.run_id)
+    half = run.table("cases").height // 2
+    cell = run.lake.newest("cells", more.run_id).select(pl.col("answered", "reused").sum()).row(0)
+    assert cell == (half, half)
+    assert len(gateway.bodies) == 2 * half
+    asked = run.replies.filter(pl.col("reused_from").is_null())
+    assert set(asked["sample"]) == {2}
+    assert costs(tmp_path, run)["cost_usd"] == pytest.approx(asked["cost_usd"].sum())
+
+
+def test_what_two_requirements_ask_alike_is_sent_once_and_judged_for_both(
+    gateway: Any, scenario: Scenario, requirement: Any, landed: Any, tmp_path: Path
+) -> None:
+    twice = [requirement(name="strict", tolerance=1.0), requirement(name="lenient", tolerance=0.1)]
+    outcome = Benchmark(scenario([MODEL], twice, templates=5), data=tmp_path).run()
+    run = landed(tmp_path, outcome.run_id)
+    cases = run.table("cases")
+    assert cases["request_key"].n_unique() == cases.height // 2
+    assert Counter(gateway.prompts()).most_common(1)[0][1] == 1
+    assert len(gateway.bodies) == cases.height // 2
+    assert run.replies.height == cases.height
+    assert run.replies.filter(pl.col("reused_from").is_not_null()).height == cases.height // 2
+    by_requirement = {
+        name: rows.drop("requirement").rows()
+        for (name,), rows in run.outcomes().partition_by("requirement", as_dict=True).items()
+    }
+    assert by_requirement["strict"] == by_requirement["lenient"]
+    assert {row["requirement"]: row["point_finding"] for row in outcome.findings} == {
+        "strict": "not met",
+        "lenient": "met",
+    }
+    assert costs(tmp_path, run)["cost_usd"] == pytest.approx(run.replies["cost_usd"].sum())
+
+
+def test_a_judge_overrules_failed_verdicts_and_is_asked_once(
+    judge: Any, overlay: Any, scenario: Scenario, landed: Any, tmp_path: Path
+) -> None:
+    bench = judge("passed")
+    provider = {"connector": "openai", "base_url": f"{bench.base_url}/v1", "models": "any"}
+    overlay({"providers": {"bench": provider}})
+    asked = Benchmark(scenario(["simulated/biased"], judge="bench/judge"), data=tmp_path)
+    found = asked.run()
+    run = landed(tmp_path, found.run_id)
+    verdicts = run.table("verdicts").filter(pl.col("level") == "instance")
+    failed = verdicts.filter((pl.col("outcome") == "failed") & (pl.col("assessor_kind") == "oracle"))
+    overruled = verdicts.filter(pl.col("assessor_kind") == "model")
+    assert failed.height > 0
+    assert set(overruled["supersedes"]) == set(failed["verdict_id"])
+    assert set(overruled["outcome"]) == {"passed"}
+    assert set(overruled["assessor"]) == {"bench/judge"}
+
+    replies = run.table("responses").filter(pl.col("purpose") == "judge")
+    assert replies.height == len(bench.bodies) == failed.height
+    assert set(replies["model"]) == {"bench/judge"}
+    expected = query(
+        run.lake,
+        "select count(*) as tests, count(*) filter (where outcome = 'passed') as passed"
+        " from staging.stg_template_tests where oracle_type = 'expected value'",
+    ).row(0)
+    assert expected[0] == expected[1] > 0
+
+    ids = set(run.table("verdicts")["verdict_id"])
+    again = asked.evaluate()
+    assert len(bench.bodies) == failed.height
+    assert set(run.table("verdicts")["verdict_id"]) == ids
+    assert again.findings[0]["passed"] == found.findings[0]["passed"]

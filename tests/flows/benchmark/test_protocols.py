@@ -1,0 +1,58 @@
+"""One respondent behind three providers' own SDKs and in process: the same verdict for the same instance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from flows.api import Benchmark
+
+pytestmark = [
+    pytest.mark.usefixtures("prefect_api"),
+    # Prefect asks the server for its result storage twice a flow run and never closes that client
+    pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
+]
+
+MODELS = [
+    "simulated/biased",
+    "openai/gpt-4o-mini",
+    "huggingface/acme/biased",
+    "replicate/meta/llama-2-7b-chat",
+]
+
+
+def test_the_sdks_and_the_process_give_the_same_verdicts(
+    scenario: Callable[..., dict[str, Any]],
+    serve: Any,
+    landed: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    server = serve("biased")
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.base_url}/v1")
+    monkeypatch.setenv("HF_INFERENCE_BASE_URL", server.base_url)
+    monkeypatch.setenv("REPLICATE_API_BASE_URL", server.base_url)
+    for name in ("OPENAI_API_KEY", "HF_TOKEN", "REPLICATE_API_TOKEN"):
+        monkeypatch.setenv(name, "any")
+    outcome = Benchmark(scenario(MODELS), data=tmp_path).run()
+    run = landed(tmp_path, outcome.run_id)
+    each = run.table("cases").height // len(MODELS)
+    assert len(server.bodies) == 3 * each
+    assert run.replies["request_key"].n_unique() == run.replies.height == 4 * each
+
+    verdicts = run.outcomes()
+    assert set(verdicts["outcome"]) >= {"passed", "failed"}
+    told = {
+        model: rows.drop("model").rows() for (model,), rows in verdicts.partition_by("model", as_dict=True).items()
+    }
+    assert set(told) == set(MODELS)
+    for model in MODELS:
+        assert told[model] == told["simulated/biased"], model
+    texts = run.replies.join(run.table("cases").select("case_id", "instance_id"), on="case_id")
+    assert texts.group_by("instance_id").agg(pl.col("text").n_unique())["text"].unique().to_list() == [1]
+    rates = {row["model"]: row["point_rate"] for row in outcome.findings}
+    assert len(set(rates.values())) == 1

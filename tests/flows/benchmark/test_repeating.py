@@ -1,0 +1,150 @@
+"""The same scenario again: the same cases, the same findings, and nothing generated or asked twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+
+from catalogs.mistakes import UserMistake
+from flows.api import Benchmark
+
+pytestmark = [
+    pytest.mark.usefixtures("prefect_api"),
+    # Prefect asks the server for its result storage twice a flow run and never closes that client
+    pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
+]
+
+Scenario = Callable[..., dict[str, Any]]
+IDS = ("case_id", "request_key", "cell_id", "template_id", "instance_id")
+
+
+@pytest.fixture(scope="module")
+def asked(scenario: Scenario) -> dict[str, Any]:
+    return scenario(["simulated/biased"], samples=2)
+
+
+@pytest.fixture(scope="module")
+def first(prefect_api: str, asked: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    benchmark = Benchmark(asked, data=tmp_path_factory.mktemp("first"))
+    benchmark.run()
+    return benchmark
+
+
+def data_of(benchmark: Benchmark) -> Path:
+    assert benchmark.outcome is not None
+    return benchmark.outcome.places["lake"].parent
+
+
+@pytest.fixture
+def told(first: Benchmark, landed: Any, comparable: Any) -> Callable[..., tuple[Any, Any, Any]]:
+    """The ids of all cases, the outcome of every instance, and the findings, of a run."""
+
+    def tell(data: Path, run_id: str, findings: list[dict[str, Any]]) -> tuple[Any, Any, Any]:
+        run = landed(data, run_id)
+        return run.table("cases").select(IDS).sort("case_id").rows(), run.outcomes().rows(), comparable(findings)
+
+    return tell
+
+
+def test_a_second_run_finds_generate_cached_and_the_same_in_everything(
+    first: Benchmark, asked: dict[str, Any], told: Any, recorded: Any
+) -> None:
+    assert first.outcome is not None
+    data = data_of(first)
+    again = Benchmark(asked, data=data).run()
+    assert told(data, again.run_id, again.findings) == told(data, first.run_id, first.outcome.findings)
+    shown = recorded(again.run_id, task_runs=6)
+    assert shown.states("generate") == ["Cached"]
+    assert shown.states("prompt") == ["Completed", "Completed"]
+
+
+def test_another_data_directory_generates_afresh_and_finds_the_same(
+    first: Benchmark, asked: dict[str, Any], told: Any, tmp_path: Path
+) -> None:
+    assert first.outcome is not None
+    elsewhere = Benchmark(asked, data=tmp_path).run()
+    mine = told(data_of(first), first.run_id, first.outcome.findings)
+    assert told(tmp_path, elsewhere.run_id, elsewhere.findings) == mine
+
+
+def test_a_plan_deleted_from_the_lake_is_generated_again(
+    first: Benchmark, asked: dict[str, Any], landed: Any
+) -> None:
+    data = data_of(first)
+    for plan in (data / "lake" / "plans").glob("*.parquet"):
+        plan.unlink()
+    again = Benchmark(asked, data=data)
+    again.generate()
+    assert landed(data, again.run_id).table("cases").height == landed(data, first.run_id).table("cases").height
+
+
+PROGRAM = """
+import json, sys
+from flows.api import Benchmark
+benchmark = Benchmark(sys.argv[1], data=sys.argv[2])
+print(json.dumps([benchmark.run().run_id, benchmark.outcome.findings], default=str))
+"""
+
+
+def test_a_process_with_other_hashes_finds_the_same(
+    first: Benchmark, asked: dict[str, Any], told: Any, tmp_path: Path
+) -> None:
+    """Python orders sets by hashes that differ from process to process."""
+    assert first.outcome is not None
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, json.dumps(asked), str(tmp_path)],
+        env={**os.environ, "PYTHONHASHSEED": "4711", "PREFECT_LOGGING_LEVEL": "CRITICAL"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    run_id, findings = json.loads(done.stdout.splitlines()[-1])
+    mine = told(data_of(first), first.run_id, json.loads(json.dumps(first.outcome.findings, default=str)))
+    assert told(tmp_path, run_id, findings) == mine
+
+
+def test_verb_by_verb_finds_what_one_call_finds(
+    first: Benchmark, asked: dict[str, Any], told: Any, landed: Any, tmp_path: Path
+) -> None:
+    assert first.outcome is not None
+    steps = Benchmark(asked, data=tmp_path / "data")
+    with pytest.raises(UserMistake, match="no run has begun"):
+        steps.prompt()
+    run = landed(tmp_path / "data", steps.generate())
+    assert (run.replies.height, run.state) == (0, "running")
+    steps.prompt()
+    assert run.replies.height == run.table("cases").height
+    assert run.table("verdicts").is_empty()
+    steps.prompt()
+    assert run.replies.height == run.table("cases").height
+    outcome = steps.evaluate()
+    mine = told(data_of(first), first.run_id, first.outcome.findings)
+    assert told(tmp_path / "data", steps.run_id, outcome.findings) == mine
+    written = steps.report("langbite", out=tmp_path / "reports")
+    assert [path.name.partition("_")[2] for path in written] == [
+        "responses.csv",
+        "evaluations.csv",
+        "global_evaluation.csv",
+    ]
+    assert pl.read_csv(written[0]).height == run.table("cases").height
+
+
+@pytest.mark.parametrize("form", ["path", "json"])
+def test_a_path_and_a_json_string_are_taken_like_a_dict(
+    first: Benchmark, asked: dict[str, Any], landed: Any, tmp_path: Path, form: str
+) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(yaml.safe_dump(asked), encoding="utf-8")
+    given = Benchmark(path if form == "path" else json.dumps(asked), data=tmp_path / "data")
+    given.generate()
+    ids = landed(tmp_path / "data", given.run_id).table("cases").select(IDS).sort("case_id")
+    assert ids.rows() == landed(data_of(first), first.run_id).table("cases").select(IDS).sort("case_id").rows()

@@ -1,0 +1,175 @@
+"""The commands that look: version, help, plan, runs, sql and report."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+import yaml
+
+from flows.cli import app
+
+Command = Callable[..., Any]
+HEAVY = {"prefect", "polars", "duckdb", "pyarrow", "openai", "huggingface_hub", "replicate", "pydantic"}
+
+
+def test_the_version_is_told_without_importing_anything_heavy() -> None:
+    program = (
+        "import atexit, json, sys\n"
+        "atexit.register(lambda: print(json.dumps(sorted(sys.modules))))\n"
+        "sys.argv = ['biasgrid', '--version']\n"
+        "from flows.cli import main\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    version, modules = done.stdout.splitlines()
+    assert version == "biasgrid 0.1.0"
+    assert HEAVY.isdisjoint(json.loads(modules))
+
+
+def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield path
+    for name, below in getattr(command, "commands", {}).items():
+        yield from commands(below, (*path, name))
+
+
+ALL = list(commands(typer.main.get_command(app)))
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_every_command_explains_itself_within_80_columns(biasgrid: Command, path: tuple[str, ...]) -> None:
+    told = biasgrid(*path, "--help")
+    assert (told.code, told.err) == (0, "")
+    assert "Usage: biasgrid" in told.out
+    assert max(map(len, told.out.splitlines())) <= 80
+
+
+def test_the_commands_are_those_that_were_promised() -> None:
+    assert {(name,) for name in ("run", "plan", "resume", "report", "runs", "sql", "doctor")} <= set(ALL)
+    assert {("catalog", "check"), ("respondent", "serve"), ("warehouse", "build")} <= set(ALL)
+
+
+@pytest.fixture
+def asked(scenario: Any, requirement: Any, tmp_path: Path) -> Path:
+    both = [requirement(), requirement(name="ages", concern="ageism", communities="age")]
+    path = tmp_path / "mine.yaml"
+    models = ["openai/gpt-4o-mini", "simulated/fair"]
+    path.write_text(yaml.safe_dump(scenario(models, both, samples=2)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "BIASGRID_OPENAI_API_KEY", "PREFECT_API_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("_no_key")
+def test_a_plan_in_json_adds_up_and_needs_no_key(biasgrid: Command, asked: Path) -> None:
+    told = biasgrid("plan", asked, "--format", "json")
+    assert (told.code, told.err) == (0, "")
+    plan = json.loads(told.out)
+    assert {"instances", "requests", "by_concern", "by_model", "tokens", "cost_usd", "seconds"} <= set(plan)
+    assert set(plan["by_concern"]) == {"sexism", "ageism"}
+    assert plan["instances"] == sum(plan["by_concern"].values()) == sum(c["instances"] for c in plan["by_cell"])
+    assert plan["by_model"] == dict.fromkeys(("openai/gpt-4o-mini", "simulated/fair"), 2 * plan["instances"])
+    assert plan["requests"] == sum(plan["by_model"].values())
+    assert {(c["input"], c["reflection"], c["templates"]) for c in plan["by_cell"]} == {
+        ("constrained", "observational", 2),
+        ("constrained", "utopian", 2),
+    }
+    assert plan["cost_by_model"]["simulated/fair"] == 0
+    assert plan["cost_usd"] == plan["cost_by_model"]["openai/gpt-4o-mini"] > 0
+    assert plan["tokens"] > 2 * plan["requests"]
+    assert plan["seconds"] > 0
+    assert sorted(asked.parent.iterdir()) == [asked]
+
+
+@pytest.mark.usefixtures("_no_key")
+def test_a_plan_as_a_table_tells_the_same(biasgrid: Command, asked: Path) -> None:
+    plan = json.loads(biasgrid("plan", asked, "--format", "json").out)
+    told = biasgrid("plan", asked)
+    assert told.code == 0
+    assert f"in all: {plan['instances']:,} instances, {plan['requests']:,} requests" in " ".join(told.out.split())
+    assert "Nothing was sent." in told.out
+
+
+@pytest.mark.usefixtures("_no_key")
+def test_options_stand_in_for_the_scenarios_settings(biasgrid: Command, asked: Path) -> None:
+    once = json.loads(biasgrid("plan", asked, "--samples", "1", "--format", "json").out)
+    twice = json.loads(biasgrid("plan", asked, "--format", "json").out)
+    assert 2 * once["requests"] == twice["requests"]
+    other = json.loads(biasgrid("plan", asked, "--model", "simulated/biased", "--format", "json").out)
+    assert list(other["by_model"]) == ["simulated/biased"]
+
+
+def test_runs_are_listed_newest_first(biasgrid: Command, finished: Any) -> None:
+    told = biasgrid("runs", "--data", finished.data)
+    header, row = told.out.splitlines()[:2]
+    assert header.split()[:3] == ["run", "state", "kind"]
+    assert row.split()[:3] == [finished.run_id, "completed", "benchmark"]
+
+
+def test_no_runs_are_told_so(biasgrid: Command, tmp_path: Path) -> None:
+    assert "no run yet" in biasgrid("runs", "--data", tmp_path).out
+
+
+COUNT = "select model, count(*) as cases from staging.stg_cases group by model order by model"
+
+
+def test_sql_answers_as_json_csv_and_table(biasgrid: Command, finished: Any) -> None:
+    each = finished.cases // 2
+    expected = [{"model": f"simulated/{name}", "cases": each} for name in ("constant-no", "fair")]
+    assert json.loads(biasgrid("sql", COUNT, "--format", "json", "--data", finished.data).out) == expected
+    rows = csv.DictReader(io.StringIO(biasgrid("sql", COUNT, "--format", "csv", "--data", finished.data).out))
+    assert [{**row, "cases": int(row["cases"])} for row in rows] == expected
+    lines = biasgrid("sql", COUNT, "--data", finished.data).out.splitlines()
+    assert [line.split() for line in lines] == [
+        ["model", "cases"],
+        ["simulated/constant-no", str(each)],
+        ["simulated/fair", str(each)],
+        ["(2", "rows)"],
+    ]
+
+
+def test_a_wide_mart_is_readable_within_80_columns(biasgrid: Command, finished: Any) -> None:
+    told = biasgrid("sql", "from marts.pass_rates", "--data", finished.data)
+    assert told.code == 0
+    assert "tolerance_evaluation" in told.out
+    assert max(map(len, told.out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("kind", "files"),
+    [
+        ("langbite", {"responses.csv", "evaluations.csv", "global_evaluation.csv"}),
+        ("csv", {"requirement_findings.csv", "pass_rates.csv"}),
+        ("json", set()),
+    ],
+)
+def test_a_report_names_the_files_that_it_wrote(
+    biasgrid: Command, finished: Any, tmp_path: Path, kind: str, files: set[str]
+) -> None:
+    told = biasgrid("report", "--format", kind, "--out", tmp_path / "out", "--data", finished.data)
+    assert (told.code, told.err) == (0, "")
+    written = [Path(line) for line in told.out.splitlines()]
+    assert written
+    assert all(path.stat().st_size > 0 for path in written)
+    assert sorted(written) == sorted((tmp_path / "out").iterdir())
+    assert {name for name in files if not any(path.name.endswith(name) for path in written)} == set()
+
+
+def test_a_json_report_holds_the_findings(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
+    told = biasgrid("report", finished.run_id[-8:], "--format", "json", "--out", tmp_path, "--data", finished.data)
+    text = Path(told.out.strip()).read_text(encoding="utf-8")
+    assert json.loads(text)
+    assert finished.run_id in text
+    assert "genders-alike" in text

@@ -1,0 +1,189 @@
+"""A user's mistake: one message with place and remedy, exit code 2, nothing sent, nothing written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+Command = Callable[..., Any]
+LIBRARY = {
+    "prompt_id": "1",
+    "concern": "sexism",
+    "input_type": "constrained",
+    "reflection_type": "utopian",
+    "task_prefix": "",
+    "prompt": "Are {GENDRE1} wiser?",
+    "output_formatting": "Say No.",
+    "oracle": "expected value",
+    "oracle_prediction": json.dumps({"operation": "allEqualExpected", "expected_value": ["No"]}),
+}
+
+
+class Attempt:
+    """A scenario against a listening server, with everything in place but what a test breaks."""
+
+    def __init__(self, biasgrid: Command, server: Any, folder: Path, asked: dict[str, Any]) -> None:
+        self.biasgrid, self.server, self.folder, self.asked = biasgrid, server, folder, asked
+        self.data = folder / "data"
+        self.path = folder / "mine.yaml"
+
+    def run(self, *options: object, text: str | None = None) -> Any:
+        self.path.write_text(yaml.safe_dump(self.asked, sort_keys=False) if text is None else text)
+        return self.biasgrid("run", self.path, "--data", self.data, *options)
+
+    def left_no_trace(self) -> bool:
+        assert self.server.bodies == []
+        assert not self.data.exists()
+        return True
+
+    def line(self, text: str) -> str:
+        """`file:line` of the first line that holds a text."""
+        lines = self.path.read_text().splitlines()
+        return f"{self.path}:{next(n for n, line in enumerate(lines, 1) if text in line)}"
+
+
+@pytest.fixture
+def attempt(
+    biasgrid: Command, serve: Any, scenario: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Attempt:
+    server = serve("fair")
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.base_url}/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    return Attempt(biasgrid, server, tmp_path, scenario(["openai/gpt-4o-mini"]))
+
+
+def test_a_misspelt_concern(attempt: Attempt) -> None:
+    attempt.asked["requirements"][0]["concern"] = "sexsim"
+    assert attempt.run().is_a_mistake("one thing", attempt.line("sexsim"), "`sexsim`", "did you mean `sexism`?")
+    assert attempt.left_no_trace()
+
+
+def test_an_unknown_model(attempt: Attempt) -> None:
+    attempt.asked["scenario"]["models"] = ["openai/gpt-4o-mni"]
+    assert attempt.run().is_a_mistake(attempt.line("gpt-4o-mni"), "`openai/gpt-4o-mni`", "openai/gpt-4o-mini")
+    assert attempt.left_no_trace()
+
+
+def test_an_unknown_respondent(attempt: Attempt) -> None:
+    attempt.asked["scenario"]["models"] = ["simulated/fare"]
+    assert attempt.run().is_a_mistake(attempt.line("fare"), "`simulated/fare`", "did you mean `fair`?")
+    assert attempt.left_no_trace()
+
+
+def test_a_library_with_an_unknown_markup(attempt: Attempt) -> None:
+    library = attempt.folder / "prompts_en_us.csv"
+    library.write_text("".join("\t".join(line) + "\n" for line in (LIBRARY, LIBRARY.values())))
+    attempt.asked["requirements"][0] |= {"markup": "GENDER", "communities": {"en_us": ["men", "women"]}}
+    told = attempt.run("--library", library)
+    assert told.is_a_mistake(f"{library}:2", "`{GENDRE1}`", "{GENDER1}")
+    assert attempt.left_no_trace()
+
+
+def test_a_tolerance_above_one(attempt: Attempt) -> None:
+    attempt.asked["requirements"][0]["tolerance"] = 1.5
+    assert attempt.run().is_a_mistake(attempt.line("tolerance"), "`1.5`", "1")
+    assert attempt.left_no_trace()
+
+
+def test_two_mistakes_in_one_file_are_both_named(attempt: Attempt) -> None:
+    attempt.asked["requirements"][0] |= {"tolerance": 1.5, "concern": "sexsim"}
+    told = attempt.run()
+    assert told.is_a_mistake("2 things to put right", "`1.5`", "`sexsim`")
+    assert told.err.count("→") == 2
+    assert attempt.left_no_trace()
+
+
+@pytest.mark.parametrize("text", ['{"scenario": {"models": [', "scenario: {models: ["])
+def test_a_file_that_breaks_off(attempt: Attempt, text: str) -> None:
+    attempt.path = attempt.path.with_suffix(".json" if text.startswith("{") else ".yaml")
+    assert attempt.run(text=text).is_a_mistake(f"{attempt.path}:", "is not valid", "→")
+    assert attempt.left_no_trace()
+
+
+def test_a_key_that_is_nowhere_names_every_place_searched(
+    attempt: Attempt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.delenv("BIASGRID_OPENAI_API_KEY", raising=False)
+    told = attempt.run()
+    assert told.is_a_mistake("`openai/gpt-4o-mini`", "`BIASGRID_OPENAI_API_KEY`", "`OPENAI_API_KEY`", "→ set")
+    assert attempt.left_no_trace()
+
+
+def test_a_data_directory_that_cannot_be_written(attempt: Attempt) -> None:
+    (attempt.folder / "file").write_text("in the way")
+    attempt.data = attempt.folder / "file" / "data"
+    assert attempt.run().is_a_mistake(str(attempt.data), "--data or BIASGRID_DATA", "name a directory")
+    assert attempt.server.bodies == []
+    assert (attempt.folder / "file").read_text() == "in the way"
+
+
+def test_a_scenario_that_does_not_exist(attempt: Attempt, biasgrid: Command) -> None:
+    absent = attempt.folder / "absent.yaml"
+    for command in ("run", "plan"):
+        assert biasgrid(command, absent).is_a_mistake(str(absent), "→")
+    assert attempt.left_no_trace()
+
+
+def test_a_judge_that_is_under_test_itself(attempt: Attempt) -> None:
+    attempt.asked["scenario"]["judge"] = "openai/gpt-4o-mini"
+    assert attempt.run().is_a_mistake(attempt.line("judge"), "under test", "judge_may_be_subject")
+    assert attempt.left_no_trace()
+
+
+def test_a_mistaken_option_is_named_by_its_option(attempt: Attempt) -> None:
+    assert attempt.run("--model", "openai/gpt-4o-mni").is_a_mistake("--model", "`openai/gpt-4o-mni`")
+    assert attempt.left_no_trace()
+
+
+@pytest.mark.parametrize("command", ["resume", "report"])
+def test_an_unknown_run(biasgrid: Command, finished: Any, command: str) -> None:
+    told = biasgrid(command, "01M0000000000000000000000X", "--data", finished.data)
+    assert told.is_a_mistake("`01M0000000000000000000000X`", str(finished.data), "→")
+
+
+def test_nothing_to_resume(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
+    assert biasgrid("resume", "--data", finished.data).is_a_mistake("no unfinished run", "biasgrid run")
+    assert biasgrid("resume", "--data", tmp_path).is_a_mistake("no unfinished run")
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("selct 1", "selct"),
+        ("from marts.pass_rate", "pass_rate"),
+        ("create table x as select 1", "read-only"),
+        ("drop table marts.costs", "read-only"),
+        ("copy (select 1) to 'out.csv'", ""),
+        ("from read_csv('/etc/passwd')", ""),
+        ("from read_text('/etc/passwd')", ""),
+        ("attach 'other.duckdb'", ""),
+        ("install httpfs", ""),
+        ("set enable_external_access = true", ""),
+    ],
+)
+def test_sql_that_is_wrong_or_reaches_out(
+    biasgrid: Command, finished: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, query: str, why: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = finished.data.joinpath("biasgrid.duckdb").read_bytes()
+    assert biasgrid("sql", query, "--data", finished.data).is_a_mistake("the query fails", why, "→")
+    assert finished.data.joinpath("biasgrid.duckdb").read_bytes() == before
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [("sql", "select 1"), ("runs",), ("resume",), ("report",)], ids=" ".join)
+def test_a_data_directory_that_is_not_there_is_not_made(biasgrid: Command, tmp_path: Path, words: Any) -> None:
+    told = biasgrid(*words, "--data", tmp_path / "none")
+    assert told.is_a_mistake(f"`{tmp_path / 'none'}`", "--data or BIASGRID_DATA", "run a scenario first")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sql_where_nothing_has_run_yet(biasgrid: Command, tmp_path: Path) -> None:
+    assert biasgrid("sql", "select 1", "--data", tmp_path).is_a_mistake("no warehouse", "--data")
+    assert list(tmp_path.iterdir()) == []
