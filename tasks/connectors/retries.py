@@ -30,10 +30,6 @@ InFlight = set[asyncio.Task[Any] | None]
 """The tasks whose request has been sent and not yet answered."""
 
 
-FIRST_ALONE_S = 5.0
-"""How long a model's other requests wait for what becomes of its first."""
-
-
 @dataclass(frozen=True, slots=True)
 class Backoff:
     """How long to wait before the next attempt: exponential with full jitter, on top of Retry-After."""
@@ -42,6 +38,8 @@ class Backoff:
     longest_s: float = 30.0
     patience_s: float = 600.0
     """A longer Retry-After, such as a daily quota's, is not waited for: it stops the model."""
+    alone_s: float = 5.0
+    """How long a model's other requests wait for what becomes of its first."""
     jitter: Callable[[float, float], float] = random.uniform
 
     def wait_s(self, attempts: int, asked_s: float = 0.0) -> float:
@@ -93,7 +91,7 @@ class Sender:
         """The first request goes alone for a while: a wrong key or name then costs one, not one per worker."""
         if self._asked:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._heard.wait(), FIRST_ALONE_S)
+                await asyncio.wait_for(self._heard.wait(), self._backoff.alone_s)
         self._asked = True
 
     async def _attempt(self, request: Request) -> Reply | ConnectorError:

@@ -106,7 +106,7 @@ def asked(scenario: Any, requirement: Any, tmp_path: Path) -> Path:
     """A scenario of 8 s and more: 32 requests a second are answered."""
     both = [requirement(), requirement(name="colors-alike", concern="racism", communities="skin_color")]
     path = tmp_path / "slow.yaml"
-    path.write_text(yaml.safe_dump(scenario(["gateway/slow"], both, templates=3)), encoding="utf-8")
+    path.write_text(yaml.safe_dump(scenario(["gateway/slow"], both, templates=6)), encoding="utf-8")
     return path
 
 
