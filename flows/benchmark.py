@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -103,11 +102,11 @@ async def under_way(lake: Lake, prepared: Prepared, run_id: str | None = None) -
             try:
                 await tag(run.run_id, prepared.resolved)
                 yield Grid(lake, run, prepared.resolved, board)
-            except (asyncio.CancelledError, KeyboardInterrupt):
-                run.record(lake, "interrupted")
-                raise
-            except BaseException:
+            except Exception:
                 run.record(lake, "failed")
+                raise
+            except BaseException:  # cancelled, or a signal wherever it struck
+                run.record(lake, "interrupted")
                 raise
 
 

@@ -158,8 +158,20 @@ async def cells_stage(grid: Grid, cells: pl.DataFrame, *, ask: bool = True, judg
                 gate = asyncio.Semaphore(OPEN_CELLS)
                 for cell in own.to_dicts():
                     group.create_task(_cell(grid, cell, gate, ask=ask, judge=judge))
-    except ExceptionGroup as several:
-        raise several.exceptions[0] from None  # the first that broke; the others were stopped for it
+    except BaseExceptionGroup as several:
+        raise _what_broke(several) from None
+
+
+def _what_broke(several: BaseExceptionGroup) -> BaseException:
+    """What ended the cells; the others were stopped for it. A signal, wherever it struck, before all else."""
+    leaves: list[BaseException] = [several]
+    while any(isinstance(leaf, BaseExceptionGroup) for leaf in leaves):
+        leaves = [
+            inner
+            for leaf in leaves
+            for inner in (leaf.exceptions if isinstance(leaf, BaseExceptionGroup) else [leaf])
+        ]
+    return next((leaf for leaf in leaves if not isinstance(leaf, Exception)), leaves[0])
 
 
 async def _cell(grid: Grid, cell: dict[str, Any], gate: asyncio.Semaphore, *, ask: bool, judge: bool) -> None:

@@ -142,9 +142,20 @@ def _flow(progress: Any, parameters: dict[str, Any]) -> Outcome:
     try:
         with answering_prefect():
             found: Outcome = asyncio.run(benchmark(**parameters))
-    except TerminationSignal:  # from a container or a scheduler that stops the run: an interruption like any other
+    except BaseException as error:
+        if not _holds(error, TerminationSignal):
+            raise
+        # from a container or a scheduler that stops the run: an interruption like any other
         raise KeyboardInterrupt from None
     return found
+
+
+def _holds(error: BaseException | None, kind: type[BaseException]) -> bool:
+    """Whether an error is of a kind, is a group that has one, or came about while one was handled."""
+    if error is None or isinstance(error, kind):
+        return error is not None
+    inside = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    return any(_holds(inner, kind) for inner in (*inside, error.__context__))
 
 
 def _quiet() -> None:

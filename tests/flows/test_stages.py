@@ -8,7 +8,7 @@ import pytest
 
 from catalogs.mistakes import UserMistake
 from catalogs.scenario import ResolvedScenario, resolve
-from flows.stages import Grid, cell_name, literal, planned_cells, refuse_changed_models
+from flows.stages import Grid, _what_broke, cell_name, literal, planned_cells, refuse_changed_models
 from tasks.connectors.switchboard import Switchboard
 from tasks.generate.instantiate import instances
 from tasks.generate.land import land_cases, record_planned
@@ -56,3 +56,9 @@ def test_braces_in_a_name_reach_prefect_as_they_are() -> None:
     cell = {"model": "replay/{x}", "concern": "sexism", "language": "en_us", "input": "a", "reflection": "b"}
     assert cell_name("prompt", cell).format(x="filled in") == "prompt · {x} · sexism · en_us · a · b"
     assert literal("{catalog}").format(catalog="all of it") == "{catalog}"
+
+
+def test_a_signal_is_what_ended_the_cells_wherever_it_struck() -> None:
+    inner = BaseExceptionGroup("inner", [OSError("full"), KeyboardInterrupt()])
+    assert isinstance(_what_broke(BaseExceptionGroup("outer", [ValueError(), inner])), KeyboardInterrupt)
+    assert isinstance(_what_broke(BaseExceptionGroup("outer", [OSError("full"), ValueError()])), OSError)
