@@ -126,7 +126,10 @@ def _show_places(out: Console, found: Outcome) -> None:
     out.print(Text(f"{', '.join(parts)} of {len(found.findings)} requirement × model"))
     if found.incomplete:
         short = [row for row in found.findings if not row["is_complete"]]
-        out.print(Text(f"INCOMPLETE: coverage below the floor for {len(short)} of them", style="yellow"))
+        lack = (
+            f"coverage below the floor for {len(short)} of them" if short else "a judge left questions unanswered"
+        )
+        out.print(Text(f"INCOMPLETE: {lack}", style="yellow"))
         for reason, number in found.failures:
             out.print(Text(f"  {number} × {reason}"), soft_wrap=True)
         out.print(Text(f"  go on with: biasgrid resume {found.run_id}"))

@@ -19,6 +19,7 @@ from tasks.connectors.workers import answer_all
 from tasks.prompt.reuse import landed
 from warehouse.journal import Journal
 from warehouse.lake import Lake
+from warehouse.schemas import CELL_KEYS
 
 Watch = Callable[[str, str], None]
 """Told the model and `answered`, `kept` (landed before), `reused` or `failed` for each case."""
@@ -126,13 +127,13 @@ def _outcome(row: dict[str, Any]) -> str:
     return "failed" if row["error_class"] else "reused" if row["reused_from"] else "answered"
 
 
-CELL_KEYS = ["run_id", "cell_id", "requirement", "concern", "provider", "model", "language", "input", "reflection"]
+CELL = ["run_id", *(name for name, _ in CELL_KEYS)]
 
 
 def record_cell(lake: Lake, cases: pl.DataFrame, tally: Tally) -> None:
     """Lands the cell's event."""
     event_id = str(ULID())
-    row = cases.head(1).select(CELL_KEYS).to_dicts()[0] | {
+    row = cases.head(1).select(CELL).to_dicts()[0] | {
         "event_id": event_id,
         "recorded_at": datetime.now(UTC),
         "state": tally.state,
