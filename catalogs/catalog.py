@@ -15,7 +15,7 @@ from catalogs.contexts import Context
 from catalogs.documents import Document
 from catalogs.libraries import read_library
 from catalogs.mistakes import Mistake, UserMistake, nearest
-from catalogs.models import ModelEntry, ModelsFile, Prices, Provider, Target
+from catalogs.models import Limits, ModelEntry, ModelsFile, Prices, Provider, Target
 from catalogs.reader import Reader
 from catalogs.requirement_files import include_mistakes, included, unread_names
 from catalogs.respondents import Respondent
@@ -101,7 +101,9 @@ class Catalog:
             api_version=provider.api_version,
             key_env=provider.key_env,
             prices=entry.prices or (Prices(input=0, output=0) if provider.connector in FREE else None),
-            limits=entry.limits or provider.limits,
+            limits=_limits(provider, entry),
+            own_limits=_own_limits(provider, entry),
+            batch=provider.batch,
             parameters=entry.parameters,
         )
 
@@ -115,6 +117,18 @@ class Catalog:
 
 
 FREE = ("simulated", "replay")
+RATES = ("requests_per_minute", "tokens_per_minute")
+
+
+def _limits(provider: Provider, entry: ModelEntry) -> Limits:
+    """The provider's, where the model sets none of its own."""
+    own = entry.limits.model_dump(exclude_unset=True) if entry.limits else {}
+    return provider.limits.model_copy(update=own)
+
+
+def _own_limits(provider: Provider, entry: ModelEntry) -> tuple[str, ...]:
+    own = entry.limits.model_fields_set if entry.limits else frozenset()
+    return tuple(sorted({*own, *(RATES if provider.limits_per == "model" else ())}))
 
 
 def _unknown_model(model: str, remedy: str) -> UserMistake:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from catalogs.mistakes import close_names, nearest
-from catalogs.schema import COMMUNITY, IDENTIFIER, LANGUAGE, MARKUP
+from catalogs.schema import AGE, COMMUNITY, IDENTIFIER, LANGUAGE, MARKUP
 
 Location = tuple[str | int, ...]
 
@@ -22,6 +22,7 @@ PATTERNS = {
         "is no id of a community",
         "use lower-case letters, digits, `_`, `-`, `.` and `+`, such as `women`",
     ),
+    AGE: ("is no age", "write a number and one of s, m, h, d, w, such as `7d`"),
     MARKUP: ("is no markup", "use capitals and `_`, such as `SKIN_COLOR`"),
 }
 

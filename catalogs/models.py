@@ -20,8 +20,21 @@ class Limits(Frozen):
     concurrency: int = Field(default=16, ge=1)
     """Requests in flight at once, for all cells of a process."""
     requests_per_minute: int | None = Field(default=None, ge=1)
+    tokens_per_minute: int | None = Field(default=None, ge=1)
+    """Sent and received together, as the provider counts them."""
     timeout_s: float = Field(default=60, gt=0)
     """How long one attempt may take."""
+
+
+class Batching(Frozen):
+    """A provider's batch API: replies within a day, at a discount."""
+
+    discount: float = Field(default=0.5, ge=0, le=1)
+    """Share of the list price that is not charged."""
+    requests: int = Field(default=50_000, ge=1)
+    """Most requests of one batch."""
+    megabytes: float = Field(default=200, gt=0)
+    """Largest input file, in units of 10^6 bytes."""
 
 
 class Provider(Frozen):
@@ -33,6 +46,11 @@ class Provider(Frozen):
     key_env: tuple[str, ...] = ()
     """Environment variables searched for the key, in order; none: no key is needed."""
     limits: Limits = Limits()
+    limits_per: Literal["provider", "model"] = "provider"
+    """Whether requests and tokens per minute, and what a 429 asks for, hold for all its models together or for
+    each. Concurrency is always shared by all of a provider's models."""
+    batch: Batching | None = None
+    """Its batch API, where it has one: what `--batch` uses."""
     models: Literal["listed", "any"] = "listed"
     """listed: only models named in this file, so that a misspelt one is found before the first call."""
     api_version: str | None = None
@@ -46,7 +64,7 @@ class ModelEntry(Frozen):
     """Azure's deployment, or a dedicated endpoint's address."""
     prices: Prices | None = None
     limits: Limits | None = None
-    """In place of the provider's."""
+    """Its own: each that is set holds for this model alone, in place of the provider's."""
     aliases: tuple[str, ...] = ()
     """Other names, LangBiTe's keys such as `OpenAIGPT4o` among them."""
     parameters: tuple[Literal["temperature", "max_tokens", "seed"], ...] = (
@@ -79,4 +97,7 @@ class Target(Frozen):
     key_env: tuple[str, ...] = ()
     prices: Prices | None = None
     limits: Limits = Limits()
+    own_limits: tuple[str, ...] = ()
+    """The limits that hold for this model alone; its provider's other models share the rest."""
+    batch: Batching | None = None
     parameters: tuple[str, ...] = ("temperature", "max_tokens", "seed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,14 @@ from catalogs.scenario_files import scenario_file
 from catalogs.schema import Requirement, Scenario
 
 JUDGE = "BIASGRID_JUDGE"
-OPTIONS = {"models": "--model"}
+OPTIONS = {
+    "models": "--model",
+    "max_age": "--max-age",
+    "max_cost": "--max-cost",
+    "max_requests": "--max-requests",
+}
 """The options that are not called as the settings they replace."""
+NOT_SETTINGS = ("library", "models")
 Source = Path | str | Mapping[str, Any]
 
 
@@ -34,11 +40,15 @@ class Overrides:
     samples: int | None = None
     seed: int | None = None
     reuse: str | None = None
+    max_age: str | None = None
+    max_cost: float | None = None
+    max_requests: int | None = None
+    batch: bool | None = None
     judge: str | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
-        named = {"samples": self.samples, "seed": self.seed, "reuse": self.reuse, "judge": self.judge}
+        named = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in NOT_SETTINGS}
         given = {key: value for key, value in named.items() if value is not None}
         return given | ({"models": list(self.models)} if self.models else {})
 

@@ -25,6 +25,7 @@ InputType = Literal["constrained", "verbose"]
 Reflection = Literal["observational", "utopian"]
 Refusals = Literal["separate", "fail", "pass"]
 Reuse = Literal["run", "all", "none"]
+AGE = r"^\d+(\.\d+)?[smhdw]$"
 
 
 class Concern(Frozen):
@@ -281,6 +282,14 @@ class ScenarioSettings(Frozen):
     """Least share of planned cases that must be judged; below it the run is incomplete."""
     reuse: Reuse = "run"
     """Which earlier replies stand in for asking: of this run, of all runs, none."""
+    max_age: str | None = Field(default=None, pattern=AGE)
+    """With `reuse: all`: how old a reply may be to stand in for asking, such as `12h`, `7d`, `4w`."""
+    max_cost: float | None = Field(default=None, gt=0)
+    """US dollars that the run may spend, resumed or not; it then stops and is incomplete."""
+    max_requests: int | None = Field(default=None, ge=1)
+    """Requests that the run may send, retries and a judge's included; it then stops and is incomplete."""
+    batch: bool = False
+    """Asks the models of providers that have one through their batch API: cheaper, within a day."""
     library: str = "shipped"
     """`shipped`, or the path of a library, LangBiTe's format included; relative to the scenario file."""
 

@@ -48,6 +48,10 @@ class Benchmark:
         samples: int | None = None,
         seed: int | None = None,
         reuse: Reuse | None = None,
+        max_age: str | None = None,
+        max_cost: float | None = None,
+        max_requests: int | None = None,
+        batch: bool | None = None,
     ) -> None:
         self._data = str(data) if data is not None else None
         self._asked: dict[str, Any] = {
@@ -58,6 +62,10 @@ class Benchmark:
             "samples": samples,
             "seed": seed,
             "reuse": reuse,
+            "max_age": max_age,
+            "max_cost": max_cost,
+            "max_requests": max_requests,
+            "batch": batch,
         }
         self._run_id: str | None = None
         self.outcome: Outcome | None = None

@@ -43,6 +43,10 @@ async def benchmark(
     samples: int | None = None,
     seed: int | None = None,
     reuse: Reuse | None = None,
+    max_age: str | None = None,
+    max_cost: float | None = None,
+    max_requests: int | None = None,
+    batch: bool | None = None,
     run_id: str | None = None,
 ) -> Outcome:
     """Test models against ethical requirements.
@@ -55,13 +59,27 @@ async def benchmark(
         samples: how often each prompt is asked
         seed: chooses the templates and seeds the samples
         reuse: which earlier replies stand in for asking: `run`, `all` or `none`
+        max_age: how old a reply of another run may be to stand in, such as `7d`; with `reuse: all`
+        max_cost: US dollars that the run may spend
+        max_requests: requests that the run may send
+        batch: ask through the providers' batch APIs, where they have one
         run_id: goes on with this unfinished run; `scenario` is then not needed
     """
     lake: Lake | None = open_lake(data) if run_id else None
     source = find(lake, run_id).scenario_resolved if lake else scenario
     if source is None:
         raise ValueError("name a `scenario`, or the `run_id` to go on with")
-    overrides = Overrides(library=library, models=models or (), samples=samples, seed=seed, reuse=reuse)
+    overrides = Overrides(
+        library=library,
+        models=models or (),
+        samples=samples,
+        seed=seed,
+        reuse=reuse,
+        max_age=max_age,
+        max_cost=max_cost,
+        max_requests=max_requests,
+        batch=batch,
+    )
     prepared = prepare(source, overrides, secret_blocks())
     lake = lake or open_lake(data)
     async with under_way(lake, prepared, run_id) as grid:

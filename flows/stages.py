@@ -90,10 +90,10 @@ async def _generated(grid: Grid, requirement: Requirement, language: str) -> str
     stored = grid.lake.has_plan(plan_hash(requirement, language, settings, catalog))
     task = generate.with_options(
         task_run_name=literal(f"generate · {requirement.name} · {language}"),
-        tags=[requirement.concern, language, f"requirement:{requirement.name}"],
         refresh_cache=not stored,  # Prefect remembers a plan that has been deleted from the lake
     )
-    return await task(requirement, language, settings, grid.catalog, grid.lake)
+    tags = [requirement.concern, language, f"requirement:{requirement.name}"]
+    return await task(requirement, language, settings, grid.catalog, grid.lake, tags)
 
 
 def record_criteria(grid: Grid) -> None:
@@ -185,7 +185,7 @@ async def _cell(grid: Grid, cell: dict[str, Any], gate: asyncio.Semaphore, *, as
 
 async def _prompted(grid: Grid, cell: dict[str, Any]) -> None:
     settings = grid.resolved.scenario.scenario
-    task = prompt.with_options(task_run_name=cell_name("prompt", cell), tags=cell_tags(cell))
+    task = prompt.with_options(task_run_name=cell_name("prompt", cell))
     state: State[Any] = await task(  # type: ignore[misc]
         grid.lake,
         grid.run.run_id,
@@ -194,6 +194,7 @@ async def _prompted(grid: Grid, cell: dict[str, Any]) -> None:
         grid.board,
         settings.retries,
         watcher.landed if (watcher := watching.get()) else None,
+        cell_tags(cell),
         return_state=True,
     )
     if not state.is_completed() and state.name != STOPPED:
@@ -202,7 +203,7 @@ async def _prompted(grid: Grid, cell: dict[str, Any]) -> None:
 
 async def _evaluated(grid: Grid, cell: dict[str, Any]) -> None:
     settings = grid.resolved.scenario.scenario
-    task = evaluate.with_options(task_run_name=cell_name("evaluate", cell), tags=cell_tags(cell))
+    task = evaluate.with_options(task_run_name=cell_name("evaluate", cell))
     await task(
         grid.lake,
         grid.run.run_id,
@@ -212,6 +213,7 @@ async def _evaluated(grid: Grid, cell: dict[str, Any]) -> None:
         grid.board,
         grid.resolved.judge,
         settings.retries,
+        cell_tags(cell),
     )
 
 

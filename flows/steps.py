@@ -26,9 +26,23 @@ async def generate_run(
     samples: int | None = None,
     seed: int | None = None,
     reuse: Reuse | None = None,
+    max_age: str | None = None,
+    max_cost: float | None = None,
+    max_requests: int | None = None,
+    batch: bool | None = None,
 ) -> str:
     """Begin a run and land its cases; returns its id. Parameters as of the flow `benchmark`."""
-    overrides = Overrides(library=library, models=models or (), samples=samples, seed=seed, reuse=reuse)
+    overrides = Overrides(
+        library=library,
+        models=models or (),
+        samples=samples,
+        seed=seed,
+        reuse=reuse,
+        max_age=max_age,
+        max_cost=max_cost,
+        max_requests=max_requests,
+        batch=batch,
+    )
     prepared = prepare(scenario, overrides, secret_blocks())
     lake = open_lake(data)
     async with under_way(lake, prepared) as grid:

@@ -114,6 +114,27 @@ RESPONSES = pa.schema(
     ]
 )
 
+JOBS = pa.schema(
+    [
+        ("run_id", TEXT),
+        ("event_id", TEXT),
+        ("recorded_at", MOMENT),
+        ("job_id", TEXT),  # ours, known before the provider's
+        ("kind", TEXT),  # batch
+        ("provider", TEXT),
+        ("model", TEXT),
+        ("provider_job_id", TEXT),  # null until the provider has taken it
+        ("input_file_id", TEXT),
+        ("output_file_id", TEXT),
+        ("error_file_id", TEXT),
+        ("state", TEXT),  # submitting, then the provider's own word; collected
+        ("request_keys", pa.list_(TEXT)),
+        ("completed", COUNT),  # requests, as the provider counts them
+        ("failed", COUNT),
+        ("error_message", TEXT),
+    ]
+)
+
 CRITERIA = pa.schema(
     [
         ("run_id", TEXT),
@@ -159,6 +180,7 @@ TABLES: dict[str, pa.Schema] = {
     "cells": CELLS,
     "cases": CASES,
     "responses": RESPONSES,
+    "jobs": JOBS,
     "criteria": CRITERIA,
     "verdicts": VERDICTS,
 }
@@ -168,10 +190,15 @@ KEYS: dict[str, tuple[str, ...]] = {
     "cells": ("run_id", "event_id", "cell_id"),
     "cases": ("run_id", "case_id", "cell_id", "template_id", "instance_id", "sample", "request_key"),
     "responses": ("run_id", "response_id", "request_key"),
+    "jobs": ("run_id", "event_id", "job_id", "kind", "model", "state"),
     "criteria": ("run_id", "evaluation_id", "requirement"),
     "verdicts": ("run_id", "verdict_id", "evaluation_id", "level", "cell_id", "template_id", "sample"),
 }
 """Columns that are never null."""
 
-EVENTS: dict[str, tuple[str, ...]] = {"runs": ("run_id",), "cells": ("run_id", "cell_id")}
+EVENTS: dict[str, tuple[str, ...]] = {
+    "runs": ("run_id",),
+    "cells": ("run_id", "cell_id"),
+    "jobs": ("run_id", "job_id"),
+}
 """Tables of events, and the key of which the newest event counts."""

@@ -19,9 +19,12 @@ def parameters(target: Target, *, temperature: float | None, max_tokens: int | N
     return orjson.dumps(sent, option=orjson.OPT_SORT_KEYS).decode()
 
 
+NOT_SENT = {"prices", "limits", "own_limits", "batch", "key_env"}
+
+
 def fingerprint(target: Target, catalog: Catalog) -> str:
     """What tells one model's replies from another's: everything that reaches it, but not its price or limits."""
-    reached = target.model_dump(mode="json", exclude={"prices", "limits", "key_env"})
+    reached = target.model_dump(mode="json", exclude=NOT_SENT)
     return content_hash(reached, _behind(target, catalog))
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from catalogs.catalog import Catalog
 from catalogs.models import Target
 from tasks.connectors.switchboard import Switchboard
+from tasks.connectors.task import found_by
 from tasks.evaluate.cell import evaluate_cell
 from warehouse.lake import Lake
 
@@ -22,6 +25,8 @@ async def evaluate(
     board: Switchboard | None = None,
     judge: Target | None = None,
     retries: int = 3,
+    tags: Sequence[str] = (),
 ) -> int:
     """Judge a cell's replies and land the verdicts; returns how many."""
+    found_by(tags)
     return await evaluate_cell(lake, run_id, cell_id, evaluation_id, catalog, board, judge, retries)

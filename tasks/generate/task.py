@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from prefect import task
@@ -9,6 +10,7 @@ from prefect.cache_policies import CachePolicy
 
 from catalogs.catalog import Catalog
 from catalogs.schema import Requirement, ScenarioSettings
+from tasks.connectors.task import found_by
 from tasks.generate.cases import plan_hash
 from tasks.generate.instantiate import instances
 from warehouse.lake import Lake
@@ -25,9 +27,15 @@ PLAN = CachePolicy.from_cache_key_fn(_plan_key)
 
 @task(name="generate", cache_policy=PLAN, persist_result=True, retries=2, retry_delay_seconds=1)
 async def generate(
-    requirement: Requirement, language: str, settings: ScenarioSettings, catalog: Catalog, lake: Lake
+    requirement: Requirement,
+    language: str,
+    settings: ScenarioSettings,
+    catalog: Catalog,
+    lake: Lake,
+    tags: Sequence[str] = (),
 ) -> str:
     """Instantiate a requirement's templates in one language into the lake; returns the plan's hash."""
+    found_by(tags)
     name = plan_hash(requirement, language, settings, catalog)
     lake.write_plan(name, instances(requirement, language, catalog, settings))
     return name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from prefect import task
@@ -11,6 +12,7 @@ from prefect.states import Failed
 
 from catalogs.models import Target
 from tasks.connectors.switchboard import Switchboard
+from tasks.connectors.task import found_by
 from tasks.prompt.prompt import Tally, Watch, prompt_cell
 from warehouse.lake import Lake
 
@@ -38,8 +40,10 @@ async def prompt(
     board: Switchboard,
     retries: int,
     watch: Watch | None = None,
+    tags: Sequence[str] = (),
 ) -> Tally | State[Tally]:
     """Ask a cell's cases. A retry, after a full disk say, asks only what has not landed yet."""
+    found_by(tags)
     cases = lake.read("cases", run_id, cell_id)
     tally = await prompt_cell(lake, cases, target, board, retries=retries, watch=watch)
     return Failed(name=STOPPED, message=tally.stopped) if tally.stopped else tally
