@@ -20,8 +20,9 @@ class Rates(Frozen):
 
 
 class Faults(Frozen):
-    """What goes wrong with a share of requests before they are answered. A retry of the same request passes
-    after at most `most` faults."""
+    """What goes wrong with a share of requests. A retry of the same request passes after at most `most` faults.
+    What a content filter withholds and what is huge are replies all the same: they are drawn by the question, not
+    by the attempt, and asking again changes nothing."""
 
     rate_limited: Share = 0.0
     """429 with Retry-After."""
@@ -31,10 +32,35 @@ class Faults(Frozen):
     """No answer in time."""
     disconnected: Share = 0.0
     """The connection is dropped."""
+    slow_body: Share = 0.0
+    """The status at once, the body piece by piece over `stall_s`."""
+    truncated_body: Share = 0.0
+    """Half of the body that was announced, then the end of the connection."""
+    empty_body: Share = 0.0
+    """200 and nothing else."""
+    wrong_content_type: Share = 0.0
+    """200 and a page of HTML, as proxies send them."""
+    content_filter: Share = 0.0
+    """A filter withholds the reply, and the protocol says so."""
+    huge_reply: Share = 0.0
+    """A reply of `huge_bytes`."""
     most: int = Field(default=2, ge=1)
     retry_after_s: float = Field(default=0.05, ge=0)
     stall_s: float = Field(default=120, gt=0)
-    """Over HTTP: how long a request that times out is held."""
+    """Over HTTP: how long a request that times out is held, and how long a slow body takes."""
+    huge_bytes: int = Field(default=2_000_000, ge=1)
+
+
+class RequestLimits(Frozen):
+    """How much may be asked of a respondent. What exceeds it is 429 with Retry-After, and costs nothing."""
+
+    requests_per_minute: int | None = Field(default=None, ge=1)
+    tokens_per_minute: int | None = Field(default=None, ge=1)
+    """Asked and answered together."""
+    burst_s: float = Field(default=60, gt=0)
+    """How many seconds' worth may come at once, and are there at the start: by default a minute's."""
+    stated: bool = True
+    """Whether the OpenAI protocol's replies say what the limits are and what is left (`x-ratelimit-…`)."""
 
 
 class Respondent(Frozen):
@@ -60,6 +86,13 @@ class Respondent(Frozen):
     unreadable: Share = 0.0
     """Share of the replies to a number question that hold no number: truncated or malformed JSON."""
     faults: Faults = Faults()
+    limits: RequestLimits = RequestLimits()
     latency_ms: float = Field(default=0, ge=0)
     """How long a reply takes."""
+    batch_s: float = Field(default=0.5, ge=0)
+    """How long a batch takes, from its creation to its end."""
+    batch_failures: Share = 0.0
+    """Share of a batch's requests that end in a server's error, at most `faults.most` times for the same one."""
+    batch_expired: Share = 0.0
+    """Share of a batch's requests that are not done in time; with one of them the batch ends as expired."""
     seed: int = 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 from prefect import flow, get_run_logger
@@ -11,16 +9,16 @@ from prefect.runtime import flow_run
 
 from catalogs.scenario import Overrides
 from catalogs.schema import Reuse
-from flows.artifacts import publish, tag
+from flows.artifacts import publish
+from flows.cells import cells_stage
 from flows.outcome import Outcome, outcome
-from flows.preparation import Prepared, open_lake, prepare
+from flows.preparation import open_lake, prepare, prepared_before
 from flows.secrets import secret_blocks
-from flows.stages import Grid, cells_stage, generate_stage, planned_cells
+from flows.stages import generate_stage, planned_cells
+from flows.under_way import under_way
 from tasks.aggregate.task import aggregate
-from tasks.connectors.switchboard import Switchboard
-from warehouse.journal import RunLock, recover
 from warehouse.lake import Lake
-from warehouse.runs import Run, begin, find
+from warehouse.runs import Run, find
 
 
 def _run_name() -> str:
@@ -80,7 +78,7 @@ async def benchmark(
         max_requests=max_requests,
         batch=batch,
     )
-    prepared = prepare(source, overrides, secret_blocks())
+    prepared = prepared_before() or prepare(source, overrides, secret_blocks())
     lake = lake or open_lake(data)
     async with under_way(lake, prepared, run_id) as grid:
         run = grid.run
@@ -106,29 +104,3 @@ async def concluded(lake: Lake, run: Run) -> Outcome:
     else:
         run.record(lake, "completed")
     return found
-
-
-@asynccontextmanager
-async def under_way(lake: Lake, prepared: Prepared, run_id: str | None = None) -> AsyncIterator[Grid]:
-    """The grid of a run, a new one by default, alone on it: what a crash left behind lands first, how it ends
-    is recorded. Raises UserMistake before the run exists where a model cannot be reached as described."""
-    async with Switchboard(prepared.resolved.catalog, prepared.secrets) as board:
-        board.prepare(prepared.models)
-        run = find(lake, run_id) if run_id else _begun(lake, prepared)
-        with RunLock(lake, run.run_id):
-            recover(lake, run.run_id)
-            try:
-                await tag(run.run_id, prepared.resolved)
-                yield Grid(lake, run, prepared.resolved, board)
-            except Exception:
-                run.record(lake, "failed")
-                raise
-            except BaseException:  # cancelled, or a signal wherever it struck
-                run.record(lake, "interrupted")
-                raise
-
-
-def _begun(lake: Lake, prepared: Prepared) -> Run:
-    resolved = prepared.resolved
-    seed = resolved.scenario.scenario.seed
-    return begin(lake, resolved.given, resolved.as_json(), resolved.catalog.hashes, seed)

@@ -1,29 +1,36 @@
-"""What a scenario will ask, before anything is sent: instances, requests, tokens, money, time."""
+"""What a scenario will ask, before anything is sent: prompts, tokens, money and time, of each model and in all."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from catalogs.coverage import CELLS
 from catalogs.models import Target
 from catalogs.scenario import ResolvedScenario
+from catalogs.schema import ScenarioSettings
+from flows.expected_replies import observed_replies
+from flows.model_forecast import JudgeForecast, ModelForecast, judge_forecast, model_forecast, prompt_tokens
+from flows.paces import Load, seconds
+from tasks.connectors.tokens import OPENAI
 from tasks.generate.instantiate import instances
 
-CHARACTERS_PER_TOKEN = 4
-"""A rule of thumb for English; a tokenizer of the provider's would be exact."""
-REPLY_TOKENS = 60
-"""Assumed where the scenario sets no `max_tokens`."""
-SECONDS_PER_REPLY = 1.5
-"""Assumed latency of a short reply."""
+if TYPE_CHECKING:
+    from warehouse.lake import Lake
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Estimates: tokens from the length of the text, money at list price (None where a price is unknown),
-    seconds at the providers' limits."""
+    """Sums over all models but the judge, whose share nobody knows before: `judge` holds the most it can take.
+
+    `instances` are the scenario's, `requests` what is sent: what two requirements ask alike is sent once, unless
+    nothing is to stand in for asking. Money in US dollars, None where a price is unknown; `seconds` at the
+    providers' limits, batches left out.
+    """
 
     instances: int
     requests: int
@@ -31,63 +38,107 @@ class Forecast:
     by_model: Mapping[str, int]
     by_cell: list[dict[str, object]]
     tokens: int
+    input_tokens: int
+    output_tokens: int
+    most_output_tokens: int
     cost_usd: float | None
+    cost_most_usd: float | None
     cost_by_model: Mapping[str, float | None]
     seconds: float
+    models: Mapping[str, ModelForecast]
+    judge: JudgeForecast | None
 
     def as_json(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False)
 
 
-def forecast(resolved: ResolvedScenario) -> Forecast:
-    """Of a scenario whose templates have been checked."""
+def forecast(resolved: ResolvedScenario, lake: Lake | None = None) -> Forecast:
+    """Of a scenario whose templates have been checked; from a `lake` it learns how long replies have been."""
     settings = resolved.scenario.scenario
     asked = pl.concat(
         instances(requirement, language, resolved.catalog, settings)
         for requirement in resolved.requirements
         for language in requirement.languages
     )
-    per_model = asked.height * settings.samples
-    sent = settings.samples * int(asked["text"].str.len_chars().sum() or 0) // CHARACTERS_PER_TOKEN
-    received = per_model * (settings.max_tokens or REPLY_TOKENS)
-    costs = {model: _cost(target, sent, received) for model, target in resolved.targets.items()}
-    known = [cost for cost in costs.values() if cost is not None]
-    return Forecast(
-        instances=asked.height,
-        requests=per_model * len(resolved.targets),
-        by_concern=dict(asked.group_by("concern").len().sort("concern").iter_rows()),
-        by_model=dict.fromkeys(resolved.targets, per_model),
-        by_cell=_cells(asked),
-        tokens=(sent + received) * len(resolved.targets),
-        cost_usd=sum(known) if len(known) == len(costs) else None,
-        cost_by_model=costs,
-        seconds=_seconds(resolved.targets, per_model),
+    targets = list(resolved.targets.values())
+    observed = observed_replies(lake, targets, settings.max_tokens) if lake else {}
+    counted = _counted(asked, [*targets, *([resolved.judge] if resolved.judge else [])])
+    told = [
+        model_forecast(target, _sent(counted[_tokenizer(target)], settings), settings, observed)
+        for target in targets
+    ]
+    judge = resolved.judge
+    return _summed(
+        asked,
+        dict(zip(resolved.targets, [model for model, _ in told], strict=True)),
+        [load for _, load in told],
+        judge_forecast(judge, counted[_tokenizer(judge)], targets, settings) if judge else None,
     )
 
 
+def _sent(asked: pl.DataFrame, settings: ScenarioSettings) -> pl.DataFrame:
+    return asked if settings.reuse == "none" else asked.unique("text")
+
+
+def _counted(asked: pl.DataFrame, targets: Iterable[Target]) -> dict[bool, pl.DataFrame]:
+    """The instances with their tokens, once for each way of counting."""
+    return {
+        way: prompt_tokens(target, asked) for way, target in {_tokenizer(each): each for each in targets}.items()
+    }
+
+
+def _tokenizer(target: Target) -> bool:
+    return target.connector in OPENAI
+
+
+def _summed(
+    asked: pl.DataFrame, models: Mapping[str, ModelForecast], loads: list[Load], judge: JudgeForecast | None
+) -> Forecast:
+    return Forecast(
+        instances=asked.height,
+        by_concern=dict(asked.group_by("concern").len().sort("concern").iter_rows()),
+        by_cell=_cells(asked),
+        seconds=seconds(loads),
+        judge=judge,
+        **_totals(models),
+    )
+
+
+def of_models(expected: Forecast, models: Mapping[str, ModelForecast]) -> Forecast:
+    """The forecast with other figures for its models, its time in proportion to their requests."""
+    left = replace(expected, **_totals(models))
+    return replace(left, seconds=round(expected.seconds * left.requests / max(expected.requests, 1), 1))
+
+
+def _totals(models: Mapping[str, ModelForecast]) -> dict[str, Any]:
+    each = models.values()
+    sent, received = sum(one.input_tokens for one in each), sum(one.output_tokens for one in each)
+    return {
+        "models": models,
+        "requests": sum(one.requests for one in each),
+        "by_model": {model: one.requests for model, one in models.items()},
+        "tokens": sent + received,
+        "input_tokens": sent,
+        "output_tokens": received,
+        "most_output_tokens": sum(one.most_output_tokens for one in each),
+        "cost_usd": _total(one.cost_usd for one in each),
+        "cost_most_usd": _total(one.cost_most_usd for one in each),
+        "cost_by_model": {model: one.cost_usd for model, one in models.items()},
+    }
+
+
+def _total(costs: Iterable[float | None]) -> float | None:
+    known = list(costs)
+    return None if None in known else sum(cost for cost in known if cost is not None)
+
+
+ORDER = {" · ".join(cell): position for position, cell in enumerate(CELLS)}
+
+
 def _cells(asked: pl.DataFrame) -> list[dict[str, object]]:
-    cell = ["requirement", "concern", "language", "input", "reflection"]
+    """Requirement by requirement and language by language as asked, their cells in the catalog's order."""
+    part = ["requirement", "concern", "language"]
     counts = [pl.col("template_id").n_unique().alias("templates"), pl.len().alias("instances")]
-    return asked.group_by(cell, maintain_order=True).agg(counts).to_dicts()
-
-
-def _cost(target: Target, sent: int, received: int) -> float | None:
-    prices = target.prices
-    return None if prices is None else (sent * prices.input + received * prices.output) / 1e6
-
-
-def _seconds(targets: Mapping[str, Target], per_model: int) -> float:
-    """Of the slowest provider: models of one provider share its limits."""
-    requests: dict[str, int] = {}
-    for target in targets.values():
-        if target.connector not in ("simulated", "replay"):
-            requests[target.provider] = requests.get(target.provider, 0) + per_model
-    limits = {target.provider: target.limits for target in targets.values()}
-    paces = [
-        max(
-            count * SECONDS_PER_REPLY / limits[name].concurrency,
-            60 * count / (limits[name].requests_per_minute or 1e9),
-        )
-        for name, count in requests.items()
-    ]
-    return round(max(paces, default=0.0), 1)
+    cells = asked.group_by([*part, "input", "reflection"], maintain_order=True).agg(counts).with_row_index("place")
+    kind = pl.concat_str("input", "reflection", separator=" · ").replace_strict(ORDER, return_dtype=pl.Int64)
+    return cells.sort(pl.col("place").min().over(part), kind).drop("place").to_dicts()

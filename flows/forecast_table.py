@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from catalogs.coverage import CELLS
+from flows.expected_replies import REPLY_TOKENS, THINKING_TOKENS
 from flows.forecast import Forecast
-from flows.terminal import console
+from flows.model_forecast import JudgeForecast, ModelForecast
+from flows.terminal import console, dollars
 
 MANY_CELLS = 40
 """More cells than this are not told one by one."""
@@ -22,17 +23,77 @@ MANY_CELLS = 40
 def show_forecast(expected: Forecast) -> None:
     out = console()
     _show_grid(out, expected.by_cell)
-    for model, requests in expected.by_model.items():
-        cost = expected.cost_by_model[model]
-        out.print(
-            Text(
-                f"{model}: {requests:,} requests, "
-                + (f"about ${cost:,.2f}" if cost is not None else "price unknown")
-            )
-        )
+    for name, model in expected.models.items():
+        out.print(Text(f"{name}: {in_short(model)}"))
+        out.print(Text(f"  {_tokens(model)}", style="dim"))
+    if expected.judge:
+        out.print(Text(f"{expected.judge.model}: {_judged(expected.judge)}"))
+    repeats = expected.instances * len(expected.models) != expected.requests
     total = f"in all: {expected.instances:,} instances, {expected.requests:,} requests"
-    effort = f"about {expected.tokens:,} tokens, about {expected.seconds:,.0f} s"
-    out.print(Text(f"{total}, {effort}; estimates from text length and list prices. Nothing was sent."))
+    effort = f"about {expected.tokens:,} tokens, {_total_money(expected)}, {_duration(expected.seconds)}"
+    once = "; what several requirements ask alike is sent once" if repeats else ""
+    out.print(Text(f"{total}, {effort}{once}."))
+    out.print(Text(_grounds(expected), style="dim"))
+    out.print("Nothing was sent.")
+
+
+def in_short(model: ModelForecast) -> str:
+    """What a model is asked, its money and its time, in one line."""
+    time = "in batches, within a day" if model.batch else _duration(model.seconds) if model.seconds else ""
+    return ", ".join(filter(None, (f"{model.requests:,} prompts", _money(model), time)))
+
+
+def _money(told: ModelForecast | Forecast) -> str:
+    if told.cost_usd is None or told.cost_most_usd is None:
+        return "price unknown"
+    if not told.cost_most_usd:
+        return "free"
+    return f"about {dollars(told.cost_usd)}, at most {dollars(told.cost_most_usd)}"
+
+
+def _total_money(expected: Forecast) -> str:
+    known = [cost for cost in expected.cost_by_model.values() if cost is not None]
+    unknown = len(expected.cost_by_model) - len(known)
+    if not unknown or not sum(known):
+        return _money(expected)
+    models = "1 model" if unknown == 1 else f"{unknown} models"
+    return f"about {dollars(sum(known))} and what {models} of unknown price cost"
+
+
+def _duration(seconds: float) -> str:
+    """As a person says it: `about 40 s`, `about 12 min`, `about 3.5 h`."""
+    if seconds < 120:
+        return f"about {seconds:,.0f} s"
+    return f"about {seconds / 60:,.0f} min" if seconds < 7200 else f"about {seconds / 3600:,.1f} h"
+
+
+def _tokens(model: ModelForecast) -> str:
+    sent = f"{model.input_tokens:,} tokens in" + ("" if model.input_is_exact else " (estimated)")
+    told = f"as in {model.output_seen:,} earlier replies" if model.output_seen else "assumed"
+    return f"{sent}, about {model.output_tokens:,} out ({told}), at most {model.most_output_tokens:,}"
+
+
+def _judged(judge: JudgeForecast) -> str:
+    price = "price unknown" if judge.cost_most_usd is None else f"at most {dollars(judge.cost_most_usd)}"
+    return f"the judge, beside that: at most {judge.most_requests:,} requests, {price}"
+
+
+def _grounds(expected: Forecast) -> str:
+    """What the figures rest on, for those that are shown."""
+    models = expected.models.values()
+    assumed = ", ".join(f"{tokens} tokens for a {kind} prompt" for kind, tokens in REPLY_TOKENS.items())
+    grounds = [
+        (True, "Money at list prices, time at the limits of models.yaml."),
+        (
+            not all(model.input_is_exact for model in models),
+            "Estimated input: by a tokenizer that may not be the model's, or four characters a token.",
+        ),
+        (
+            not all(model.output_seen for model in models),
+            f"Assumed replies: {assumed}, {THINKING_TOKENS} more from models that take no `max_tokens`.",
+        ),
+    ]
+    return " ".join(words for holds, words in grounds if holds)
 
 
 def _show_grid(out: Console, cells: list[dict[str, Any]]) -> None:
@@ -43,7 +104,7 @@ def _show_grid(out: Console, cells: list[dict[str, Any]]) -> None:
     for heading in ("templates", "instances"):
         table.add_column(heading, justify="right", no_wrap=True)
     for (requirement, language), found in groupby(cells, key=itemgetter("requirement", "language")):
-        own = sorted(found, key=lambda cell: CELLS.index((cell["input"], cell["reflection"])))
+        own = list(found)
         table.add_row(Text(requirement), language, *_counts(own))
         for cell in own if len(cells) <= MANY_CELLS else ():
             kind = f"  {cell['input']} · {cell['reflection']}"

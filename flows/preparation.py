@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.models import Target
-from catalogs.scenario import Overrides, ResolvedScenario, Source, resolve
+from catalogs.scenario import Inspection, Overrides, ResolvedScenario, Source, resolve
+from flows.batched_models import batching_mistakes, batching_notices
+from flows.caps import cap_mistakes
 from tasks.connectors.keys import Secrets, missing_keys
 from tasks.generate.checks import check
 from warehouse.lake import Lake
@@ -35,14 +38,41 @@ class Prepared:
         return [*self.resolved.targets.values(), *judge]
 
 
+at_hand: ContextVar[Prepared | None] = ContextVar("at_hand", default=None)
+"""What the command line has prepared already, for the flow that it starts in this process."""
+
+
+def prepared_before() -> Prepared | None:
+    """What was put `at_hand`."""
+    return at_hand.get()
+
+
 def prepare(source: Source, overrides: Overrides | None = None, secrets: Secrets | None = None) -> Prepared:
     """Resolve a scenario, check its templates, models and keys. Raises UserMistake with all that is wrong."""
 
     def inspect(resolved: ResolvedScenario) -> list[Mistake]:
         models = Prepared(resolved, secrets).models
-        return [*template_mistakes(resolved), *missing_keys(models, secrets)]
+        return [*checked(resolved), *missing_keys(models, secrets)]
 
-    return Prepared(resolve(source, overrides, inspect), secrets)
+    return Prepared(resolved(source, overrides, inspect), secrets)
+
+
+def resolved(source: Source, overrides: Overrides | None, inspect: Inspection) -> ResolvedScenario:
+    """As catalogs.scenario.resolve, with notices of models that are not asked as the scenario wants it."""
+    found = resolve(source, overrides, inspect)
+    notices = batching_notices(found.targets.values(), found.scenario.scenario)
+    return replace(found, notices=(*found.notices, *notices))
+
+
+def checked(resolved: ResolvedScenario) -> list[Mistake]:
+    """What is wrong with a scenario's templates and settings, keys aside."""
+    settings = resolved.scenario.scenario
+    models = Prepared(resolved, None).models
+    return [
+        *template_mistakes(resolved),
+        *cap_mistakes(models, settings),
+        *batching_mistakes(resolved.targets.values(), settings),
+    ]
 
 
 def template_mistakes(resolved: ResolvedScenario) -> list[Mistake]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 from urllib.parse import urlsplit
 
 from catalogs.catalog import Catalog
@@ -14,6 +16,7 @@ from catalogs.mistakes import Mistake, UserMistake
 from catalogs.models import Provider, Target
 from flows.check import Check
 from flows.secrets import secret_blocks
+from flows.temporary_server import EarlyServer, early
 from tasks.connectors.keys import missing_keys
 
 PATIENCE_S = 3.0
@@ -96,13 +99,22 @@ def _start_temporary_server() -> None:
     settings = get_current_settings()
     if settings.api.url is None and settings.server.ephemeral.enabled:
         pool = ThreadPoolExecutor(1)  # signals are masked per thread: ours still hears them while it waits
-        starting = pool.submit(_start_deaf)
+        starting = pool.submit(_start_deaf, early.get())
         pool.shutdown(wait=False)
         starting.result()
 
 
-def _start_deaf() -> None:
+def _start_deaf(begun: EarlyServer | None) -> None:
+    """Prefect's one instance becomes ours: it waits for the process that has begun, and stops it at the end."""
     from prefect.server.api.server import SubprocessASGIServer
 
+    class Begun(SubprocessASGIServer):
+        def _run_uvicorn_command(self) -> subprocess.Popen[Any]:
+            process = begun.hand_over() if begun else None
+            return process or super()._run_uvicorn_command()
+
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    SubprocessASGIServer().start()
+    server = Begun()
+    if begun is not None and not server.running:
+        server.port = begun.port
+    server.start()

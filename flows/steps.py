@@ -9,11 +9,13 @@ from prefect import flow
 from catalogs.scenario import Overrides
 from catalogs.schema import Reuse
 from flows.artifacts import publish
-from flows.benchmark import concluded, under_way
+from flows.benchmark import concluded
+from flows.cells import cells_stage
 from flows.outcome import Outcome
 from flows.preparation import open_lake, prepare
 from flows.secrets import secret_blocks
-from flows.stages import cells_stage, generate_stage, planned_cells
+from flows.stages import generate_stage, planned_cells
+from flows.under_way import under_way
 from warehouse.runs import find
 
 

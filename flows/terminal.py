@@ -28,6 +28,11 @@ def console() -> Console:
     return Console()
 
 
+def dollars(amount: float) -> str:
+    """US dollars, to the cent or, below ten cents, to two digits."""
+    return f"${amount:,.2f}" if amount >= 0.1 or not amount else f"${amount:.2g}" if amount >= 1e-4 else "<$0.0001"
+
+
 class RunProgress:
     """One bar per model while a run lasts; on a terminal only. Told of every answer."""
 
@@ -42,10 +47,13 @@ class RunProgress:
             console=self._console,
             disable=not self._console.is_terminal,
         )
-        self._run_id: str | None = None
+        self.run_id: str | None = None
+        """Known when the first prompt may be sent."""
         self._preparing = TaskID(0)
         self._bars: dict[str, TaskID] = {}
         self._outcomes: dict[str, Counter[str]] = {}
+        self._spent: dict[str, float] = {}
+        self._stopped: dict[str, str] = {}
 
     def __enter__(self) -> RunProgress:
         self._progress.start()
@@ -60,18 +68,18 @@ class RunProgress:
         self._progress.stop()
         for model, counts in self._outcomes.items():
             told = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
-            self._console.print(Text(f"{model}: {told}"), soft_wrap=True)
+            self._console.print(Text(f"{model}: {told}{self._money(model)}"), soft_wrap=True)
 
     @property
     def how_to_go_on(self) -> str:
         """What a person who stops the run now should know."""
-        if self._run_id is None:
+        if self.run_id is None:
             return "nothing was sent"
-        return f"what arrived is kept: go on with `biasgrid resume {self._run_id}`"
+        return f"what arrived is kept: go on with `biasgrid resume {self.run_id}`"
 
     def planned(self, run_id: str, requests: dict[str, int]) -> None:
         """The run's id and how many cases each model is asked."""
-        self._run_id = run_id
+        self.run_id = run_id
         total = sum(requests.values())
         self._progress.remove_task(self._preparing)
         models = "1 model" if len(requests) == 1 else f"{len(requests)} models"
@@ -80,12 +88,23 @@ class RunProgress:
             self._outcomes[model] = Counter()
             self._bars[model] = self._progress.add_task(model, total=count, outcomes="")
 
-    def landed(self, model: str, outcome: str) -> None:
-        """`answered`, `kept` from before, `reused` or `failed`."""
+    def landed(self, model: str, outcome: str, cost_usd: float | None = None) -> None:
+        """`answered`, `kept` from before, `reused` or `failed`, and what it cost where that is known."""
         counts = self._outcomes[model]
         counts[outcome] += 1
+        self._spent[model] = self._spent.get(model, 0.0) + (cost_usd or 0.0)
         told = "  ".join(f"{counts[name]} {name}" for name in ("failed", "kept", "reused") if counts[name])
-        self._progress.update(self._bars[model], advance=1, outcomes=told)
+        self._progress.update(self._bars[model], advance=1, outcomes=f"{told}{self._money(model)}")
+
+    def stopped(self, model: str, why: str) -> None:
+        """A model is asked no more; said once, whichever of its cells tells first."""
+        if model not in self._stopped:
+            self._stopped[model] = why
+            self._console.print(Text(f"{model} is stopped: {why}", style="yellow"), soft_wrap=True)
+
+    def _money(self, model: str) -> str:
+        spent = self._spent.get(model)
+        return f"  {dollars(spent)}" if spent else ""
 
 
 def show_outcome(found: Outcome) -> None:

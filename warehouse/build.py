@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from warehouse.conform import declared
 from warehouse.lake import Lake
 from warehouse.schemas import TABLES
 from warehouse.sql_models import SCHEMAS, load_models
+from warehouse.trouble import storing
 
 OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -30,13 +32,12 @@ OFFLINE: dict[str, str | bool | int | float | list[str]] = {
 def build(lake: Lake, target: Path | None = None, models: Traversable | None = None) -> Path:
     """Builds every model from what has landed and returns the file, `lake.database` by default.
 
-    Who has the old file open goes on reading it. Raises `ModelTestFailed`, `UndeclaredRelation` or
-    `NotOneSelect` and leaves the old file as it was.
+    Who has the old file open goes on reading it. Raises `ModelTestFailed`, `UndeclaredRelation`,
+    `NotOneSelect` or `StorageTrouble` and leaves the old file as it was.
     """
     target = target or lake.database
     ordered = load_models(models)
-    lake.locks.mkdir(parents=True, exist_ok=True)
-    with filelock.FileLock(lake.locks / "warehouse.lock"):
+    with storing(target), _alone(lake):
         sweep(target.parent)
         with replacing(target) as partial, _opened(partial) as warehouse:
             _attach_lake(warehouse, lake)
@@ -48,6 +49,13 @@ def build(lake: Lake, target: Path | None = None, models: Traversable | None = N
             # closed before the rename: the write-ahead log is folded in and goes
             warehouse.close()
     return target
+
+
+@contextmanager
+def _alone(lake: Lake) -> Iterator[None]:
+    lake.locks.mkdir(parents=True, exist_ok=True)
+    with filelock.FileLock(lake.locks / "warehouse.lock"):
+        yield
 
 
 def connect(lake: Lake) -> duckdb.DuckDBPyConnection:

@@ -1,34 +1,36 @@
 """Responses land the moment they arrive: a line in their cell's journal, later Parquet.
 
 A kill of the process loses at most what was in flight: every line is handed to the operating system whole,
-by one call, before the next request is sent.
+by one call, before the next request is sent. Lines are not synced one by one, which would cost more than the
+request: a power cut may lose what the system has not written yet, on Linux the last half minute, and Parquet
+files, which are synced before their journal goes, not at all. What a cut loses is asked again.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from datetime import datetime
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import filelock
-import orjson
-import pyarrow as pa
 import pyarrow.parquet as pq
 from ulid import ULID
 
 from catalogs.mistakes import Mistake, UserMistake
 from warehouse.atomic import sweep
-from warehouse.conform import SchemaMismatch, conform
 from warehouse.lake import Lake, checked_name
-from warehouse.schemas import KEYS, RESPONSES, TABLES
+from warehouse.lines import Row, line, read_lines
+from warehouse.reserve import Reserve
+from warehouse.schemas import TABLES
+from warehouse.trouble import StorageTrouble, storing
 
 SEGMENT_ROWS = 20_000
-"""A long cell lands in segments of so many rows, so that memory and recovery stay small."""
+SEGMENT_BYTES = 64 * 1024 * 1024
+"""A long cell has a journal for each so many rows or bytes, so that memory stays small when it lands."""
 
-Row = Mapping[str, object]
+SEGMENT = "~"
+"""Parts a cell's id from its segment's in the name of a full journal; no name in the lake has it."""
 
 
 class RunBusy(UserMistake):
@@ -41,72 +43,131 @@ class RunBusy(UserMistake):
 
 
 class RunLock:
-    """One writer per run. Goes with its process, so that a kill leaves no run locked."""
+    """One writer per run, with some space held back for it. Goes with its process, so that a kill leaves no
+    run locked."""
 
     def __init__(self, lake: Lake, run_id: str) -> None:
         self.run_id = run_id
-        lake.locks.mkdir(parents=True, exist_ok=True)
+        self._journals = lake.journal_folder(run_id)
         # one lock per path in a process, so that whoever writes a run can also recover it
-        self._lock = filelock.FileLock(
-            lake.locks / f"run-{checked_name(run_id)}.lock", timeout=0, thread_local=False, is_singleton=True
-        )
+        self._path = lake.locks / f"run-{checked_name(run_id)}.lock"
+        self._lock = filelock.FileLock(self._path, timeout=0, thread_local=False, is_singleton=True)
 
     def __enter__(self) -> RunLock:
-        """Raises `RunBusy` where another process holds it."""
+        """Raises `RunBusy` where another process holds it, `StorageTrouble` where a run has no room."""
         try:
-            self._lock.acquire()
+            with storing(self._path):
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._lock.acquire()
         except filelock.Timeout as error:
             raise RunBusy.named(self.run_id) from error
+        try:
+            self._hold()
+        except StorageTrouble as trouble:
+            self._lock.release()
+            raise trouble.of_run(self.run_id, 0) from trouble
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Raises `StorageTrouble` in place of what it led to, told once and with what was lost."""
+        reserve = Reserve.of(self._journals)
+        if self._lock.lock_counter == 1:
+            reserve.release()
         self._lock.release()
+        if isinstance(error, Exception) and not self._lock.is_locked:
+            self._tell(error, reserve)
+
+    def _tell(self, error: Exception, reserve: Reserve) -> None:
+        told = isinstance(error, StorageTrouble) and error.run_id is not None
+        trouble = reserve.trouble or (error if isinstance(error, StorageTrouble) else None)
+        if trouble is not None and not told:
+            raise trouble.of_run(self.run_id, reserve.lost) from error
+
+    def _hold(self) -> None:
+        if self._lock.lock_counter == 1:
+            Reserve.hold(self._journals)
 
 
 class Journal:
     """The responses of one cell, appended line by line. For one writer: hold the run's `RunLock`."""
 
     def __init__(self, lake: Lake, run_id: str, cell_id: str, segment_rows: int = SEGMENT_ROWS) -> None:
-        self.path = lake.journal_folder(run_id) / f"{checked_name(cell_id)}.jsonl"
+        """Raises `StorageTrouble` where the run has met some: what is asked now could not be kept."""
+        folder = lake.journal_folder(run_id)
+        self.path = folder / f"{checked_name(cell_id)}.jsonl"
         self._lake = lake
         self._run_id = run_id
         self._segment_rows = segment_rows
+        self._reserve = Reserve.of(folder)
         self._file: int | None = None
-        self._rows = 0
+        self._rows = self._bytes = 0
         self._torn = False
+        self._reserve.refuse_more()
 
     def append(self, row: Row) -> None:
-        """Hands one response to the operating system before it returns. Lands a segment when one is full.
+        """Hands one response to the operating system before it returns.
 
-        Raises `SchemaMismatch` for a column or value that `responses` cannot hold, OSError for a full disk.
+        Raises `SchemaMismatch` for a column or value that `responses` cannot hold, and `StorageTrouble` where
+        the run shall send nothing more; the response itself is kept all the same wherever there is a way.
         """
-        _refuse_misfits(row)
-        self._write(_line(row))
-        self._rows += 1
-        if self._rows >= self._segment_rows:
-            self.land()
+        self._keep(line(row))
+        self._reserve.refuse_more()
+        if self._rows >= self._segment_rows or self._bytes >= SEGMENT_BYTES:
+            self._begin_segment()
 
-    def land(self) -> Path | None:
-        """Turns what was appended into Parquet and removes the journal; None where there was nothing."""
+    def land(self) -> list[Path]:
+        """Turns what was appended into Parquet, a file a segment, and removes the journal. Takes a while, best
+        spent in a thread: others go on beside it.
+
+        Raises `StorageTrouble` where the run has met some: the journal stays, and lands when the run goes on.
+        """
         self.close()
-        self._rows = 0
-        return _land(self._lake, self._run_id, self.path)
+        self._rows = self._bytes = 0
+        self._reserve.refuse_more()
+        segments = sorted(self.path.parent.glob(f"{self.path.stem}{SEGMENT}*{self.path.suffix}"))
+        landed = [_land(self._lake, self._run_id, journal) for journal in (*segments, self.path)]
+        return [path for path in landed if path is not None]
 
     def close(self) -> None:
         if self._file is not None:
             os.close(self._file)
             self._file = None
 
-    def _write(self, line: bytes) -> None:
+    def _begin_segment(self) -> None:
+        self.close()
+        self._rows = self._bytes = 0
+        with suppress(OSError):  # a disk that refuses a name will refuse the next line, and say so
+            self.path.rename(self.path.with_stem(f"{self.path.stem}{SEGMENT}{ULID()}"))
+
+    def _keep(self, response: bytes) -> None:
+        try:
+            self._write(response)
+        except OSError as error:
+            self._keep_on_reserve(response, error)
+
+    def _keep_on_reserve(self, response: bytes, error: OSError) -> None:
+        trouble = StorageTrouble.behind(error, self.path)
+        if trouble is None:
+            raise error
+        kept = False
+        if self._reserve.spend(trouble):
+            with suppress(OSError):
+                self._write(response)
+                kept = True
+        self._reserve.lost += not kept
+
+    def _write(self, response: bytes) -> None:
         if self._file is None:
             self._file, self._torn = _open(self.path)
-        rest = memoryview(b"\n" + line if self._torn else line)
+        rest = memoryview(b"\n" + response if self._torn else response)
         self._torn = True
         while rest:
             rest = rest[os.write(self._file, rest) :]
         self._torn = False
+        self._rows += 1
+        self._bytes += len(response)
 
 
 def recover(lake: Lake, run_id: str | None = None) -> int:
@@ -126,7 +187,7 @@ def recover(lake: Lake, run_id: str | None = None) -> int:
 
 
 def _recover_run(lake: Lake, run_id: str) -> int:
-    with RunLock(lake, run_id):
+    with RunLock(lake, run_id), storing(lake.root):
         for table in TABLES:
             sweep(lake.folder(table, run_id))
         journals = sorted(lake.journal_folder(run_id).glob("*.jsonl"))
@@ -137,40 +198,14 @@ def _recover_run(lake: Lake, run_id: str) -> int:
 def _land(lake: Lake, run_id: str, journal: Path) -> Path | None:
     if not journal.exists():
         return None
-    cell_id = journal.stem
-    rows = _without_doubles(lake, run_id, cell_id, _read(journal))
-    path = lake.write("responses", run_id, f"{cell_id}-{ULID()}", rows) if len(rows) else None
-    journal.unlink()
+    cell_id = journal.stem.partition(SEGMENT)[0]
+    # a kill between landing and unlinking leaves a journal whose rows have landed already
+    landed = lake.scan("responses", run_id, f"{cell_id}-*").select("response_id")
+    rows = read_lines(journal).join(landed.collect(), on="response_id", how="anti", maintain_order="left")
+    path = lake.write("responses", run_id, f"{cell_id}-{ULID()}", rows) if rows.height else None
+    with storing(journal):
+        journal.unlink()
     return path
-
-
-def _without_doubles(lake: Lake, run_id: str, cell_id: str, rows: pa.Table) -> pa.Table:
-    """A kill between landing and unlinking leaves a journal whose rows have landed already."""
-    segments = lake.scan("responses", run_id, f"{cell_id}-*").select("response_id")
-    landed = set(segments.collect().to_series())
-    fresh = []
-    for position, response_id in enumerate(rows["response_id"].to_pylist()):
-        if response_id not in landed:
-            landed.add(response_id)
-            fresh.append(position)
-    return rows if len(fresh) == len(rows) else rows.take(pa.array(fresh, pa.int64()))
-
-
-def _read(journal: Path) -> pa.Table:
-    """The whole lines of a journal; a line torn by a kill or a full disk is left out."""
-    with journal.open("rb") as lines:
-        rows = [row for row in map(_parsed, lines) if row is not None]
-    return conform("responses", pa.Table.from_pylist(rows, schema=RESPONSES))
-
-
-def _parsed(line: bytes) -> dict[str, Any] | None:
-    try:
-        row: dict[str, Any] = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return None
-    if row.get("received_at") is not None:
-        row["received_at"] = datetime.fromisoformat(row["received_at"])
-    return row
 
 
 def _open(path: Path) -> tuple[int, bool]:
@@ -179,48 +214,3 @@ def _open(path: Path) -> tuple[int, bool]:
     file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     size = os.fstat(file).st_size
     return file, size > 0 and os.pread(file, 1, size - 1) != b"\n"
-
-
-def _line(row: Row) -> bytes:
-    try:
-        return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
-    except orjson.JSONEncodeError:
-        return orjson.dumps(_valid(row), option=orjson.OPT_APPEND_NEWLINE)
-
-
-def _valid(value: object) -> object:
-    """Surrogate pairs joined, lone ones replaced by U+FFFD: Parquet takes valid Unicode only."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, Mapping):
-        return {key: _valid(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_valid(inner) for inner in value]
-    return value
-
-
-def _python_types(kind: pa.DataType) -> tuple[type, ...]:
-    if pa.types.is_integer(kind):
-        return (int,)
-    if pa.types.is_floating(kind):
-        return (int, float)
-    if pa.types.is_timestamp(kind):
-        return (datetime,)
-    return (list, tuple) if pa.types.is_list(kind) else (str,)
-
-
-_TYPES = {field.name: _python_types(field.type) for field in RESPONSES}
-
-
-def _refuse_misfits(row: Row) -> None:
-    """Found when a row is appended, not when its journal must land."""
-    for column, value in row.items():
-        if column not in _TYPES:
-            raise SchemaMismatch(f"`responses` has no column `{column}`")
-        if value is not None and not isinstance(value, _TYPES[column]):
-            raise SchemaMismatch(f"`responses.{column}` cannot hold a {type(value).__name__}: {value!r:.80}")
-        if isinstance(value, int) and value.bit_length() > 63:
-            raise SchemaMismatch(f"`responses.{column}` cannot hold a number of {value.bit_length()} bits")
-    for column in KEYS["responses"]:
-        if row.get(column) is None:
-            raise SchemaMismatch(f"`responses.{column}` is missing")

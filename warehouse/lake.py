@@ -25,7 +25,9 @@ import pyarrow.parquet as pq
 from catalogs.mistakes import Mistake, UserMistake
 from warehouse.atomic import replacing
 from warehouse.conform import SchemaMismatch, conform, declared, polars_schema
+from warehouse.reserve import Reserve
 from warehouse.schemas import EVENTS
+from warehouse.trouble import StorageTrouble, storing
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
@@ -91,12 +93,23 @@ class Lake:
         return sorted({path.parent.name.removeprefix("run_id=") for path in self.files("runs")})
 
     def write(self, table: str, run_id: str, name: str, rows: pl.DataFrame | pa.Table) -> Path:
-        """Lands `rows` under `name`, replacing what that name held. Raises `SchemaMismatch`, `UnsafeName`."""
+        """Lands `rows` under `name`, replacing what that name held. Raises `SchemaMismatch`, `UnsafeName`.
+
+        Raises `StorageTrouble` where it cannot be written, and where the run has met some before: what is held
+        back for that moment is for its events, and for replies that are in flight.
+        """
         path = self.folder(table, run_id) / f"{checked_name(name)}.parquet"
         table_rows = conform(table, rows)
         _refuse_other_runs(table, run_id, table_rows)
-        with replacing(path) as partial:
-            pq.write_table(table_rows, partial, compression="zstd")
+        reserve = Reserve.of(self.journal_folder(run_id))
+        if table not in EVENTS:
+            reserve.refuse_more()
+        try:
+            _write(path, table_rows)
+        except StorageTrouble as trouble:
+            if not reserve.spend(trouble) or table not in EVENTS:
+                raise
+            _write(path, table_rows)
         return path
 
     def scan(self, table: str, run_id: str | None = None, name: str | None = None) -> pl.LazyFrame:
@@ -132,7 +145,7 @@ class Lake:
     def write_plan(self, plan_hash: str, frame: pl.DataFrame) -> Path:
         """Keeps a generated plan, of any columns, under the hash of what it was generated from."""
         path = self.plan_path(plan_hash)
-        with replacing(path) as partial:
+        with storing(path), replacing(path) as partial:
             frame.write_parquet(partial, compression="zstd")
         return path
 
@@ -144,6 +157,11 @@ class Lake:
 def newest(events: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """The row of each key with the greatest `event_id`; ids are ULIDs, which sort by time."""
     return events.sort("event_id").unique(list(keys), keep="last", maintain_order=True)
+
+
+def _write(path: Path, rows: pa.Table) -> None:
+    with storing(path), replacing(path) as partial:
+        pq.write_table(rows, partial, compression="zstd")
 
 
 def _visible(folder: Path, pattern: str) -> list[Path]:

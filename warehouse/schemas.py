@@ -88,7 +88,7 @@ RESPONSES = pa.schema(
         ("run_id", TEXT),
         ("response_id", TEXT),
         ("cell_id", TEXT),
-        ("case_id", TEXT),  # the case it was first asked for; cases find theirs by request_key
+        ("case_id", TEXT),  # the case that it answers
         ("purpose", TEXT),  # subject, judge, attacker, generator, reflection
         ("provider", TEXT),
         ("model", TEXT),
@@ -106,7 +106,7 @@ RESPONSES = pa.schema(
         ("attempts", COUNT),
         ("error_class", TEXT),  # null where a reply came
         ("error_message", TEXT),
-        ("reused_from", TEXT),  # response_id of an earlier run's reply
+        ("reused_from", TEXT),  # response_id of the reply that stands in: of an earlier run, or of another case
         ("received_at", MOMENT),
         ("session", TEXT),
         ("turn", COUNT),

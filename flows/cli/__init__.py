@@ -47,17 +47,26 @@ def biasgrid(
     """Bias benchmarks for language models: requirements in, findings out."""
 
 
-def main() -> None:
-    """Run the command. A user's mistake is one clear message and exit code 2."""
+def main(commands: typer.Typer = app) -> None:
+    """Run the command. A user's mistake is one clear message and exit code 2, storage that gave way code 3."""
     speak_plainly()
     try:
-        app()
+        commands()
     except UserMistake as mistake:
-        _say(mistake)
-        sys.exit(2)
+        sys.exit(_said(mistake))
     except Exception:  # noqa: BLE001 - 1, Python's own code for a crash, would read as "not met"
         traceback.print_exc()
         sys.exit(3)
+
+
+def _said(mistake: UserMistake) -> int:
+    from warehouse.trouble import StorageTrouble
+
+    if isinstance(mistake, StorageTrouble):
+        typer.echo(f"biasgrid: the run cannot go on\n{mistake}", err=True)
+        return 3
+    _say(mistake)
+    return 2
 
 
 SHOWN = 25

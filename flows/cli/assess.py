@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-import asyncio
-import atexit
-import os
-import signal
-import sys
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from catalogs.mistakes import UserMistake
-from flows.cli.options import Data, Library, Models, RunId, Samples, ScenarioFile, Seed
+from flows.cli.options import (
+    Batch,
+    Data,
+    Library,
+    MaxAge,
+    MaxCost,
+    MaxRequests,
+    Models,
+    RunId,
+    Samples,
+    ScenarioFile,
+    Seed,
+    Yes,
+)
+from flows.cli.running import INTERRUPTED, at_once, finish, left_as_it_was
 
 if TYPE_CHECKING:
-    from flows.outcome import Outcome
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from catalogs.scenario import Overrides, ResolvedScenario, Source
+    from flows.preparation import Prepared
+    from warehouse.lake import Lake
 
 
 class Reuse(StrEnum):
@@ -41,6 +54,11 @@ def run(
     reuse: ReuseOption = None,
     samples: Samples = None,
     seed: Seed = None,
+    max_age: MaxAge = None,
+    max_cost: MaxCost = None,
+    max_requests: MaxRequests = None,
+    batch: Batch = None,
+    yes: Yes = False,
 ) -> None:
     """Test models against a scenario's requirements: plan, prompt, evaluate, aggregate.
 
@@ -48,136 +66,114 @@ def run(
     130 interrupted (go on with `biasgrid resume`).
     """
     from catalogs.scenario import Overrides
-    from flows.preparation import open_lake, prepare
-    from flows.secrets import secret_blocks
+    from flows.preparation import data_directory, open_lake
 
-    overrides = Overrides(
-        library=str(library) if library else None,
-        models=model or (),
-        samples=samples,
-        seed=seed,
-        reuse=reuse.value if reuse else None,
-    )
-    prepared = prepare(scenario, overrides, secret_blocks())
-    root = open_lake(data).root
-    for notice in prepared.resolved.notices:
-        typer.echo(f"note: {notice}", err=True)
-    _finish(
-        scenario=str(scenario),
-        library=overrides.library,
-        models=list(overrides.models) or None,
-        data=str(root),
-        samples=samples,
-        seed=seed,
-        reuse=overrides.reuse,
-    )
+    overrides: dict[str, Any] = {
+        "library": str(library) if library else None,
+        "samples": samples,
+        "seed": seed,
+        "reuse": reuse.value if reuse else None,
+        "max_age": max_age,
+        "max_cost": max_cost,
+        "max_requests": max_requests,
+        "batch": batch,
+    }
+    with at_once():
+        prepared = _prepared(scenario, Overrides(models=model or (), **overrides))
+        earlier = _earlier(data)
+        with left_as_it_was(data_directory(data)):
+            root = open_lake(data).root
+            _agreed(prepared.resolved, earlier, yes=yes)
+        finish(prepared, scenario=str(scenario), models=model or None, data=str(root), **overrides)
 
 
-def resume(run: RunId = None, data: Data = None) -> None:
-    """Go on with an unfinished run: what has landed is kept, only what is missing is asked."""
-    from flows.preparation import existing_lake, prepare
-    from flows.secrets import secret_blocks
+def resume(
+    run: RunId = None,
+    data: Data = None,
+    max_cost: MaxCost = None,
+    max_requests: MaxRequests = None,
+    yes: Yes = False,
+) -> None:
+    """Go on with an unfinished run: what has landed is kept, only what is missing is asked. Caps may be raised."""
+    from catalogs.scenario import Overrides
+    from flows.preparation import existing_lake
     from warehouse.runs import UNFINISHED, find
 
-    lake = existing_lake(data)
-    found = find(lake, run, None if run else UNFINISHED)
-    prepare(found.scenario_resolved, None, secret_blocks())
-    _finish(run_id=found.run_id, data=str(lake.root))
+    with at_once():
+        lake = existing_lake(data)
+        found = find(lake, run, None if run else UNFINISHED)
+        caps: dict[str, Any] = {"max_cost": max_cost, "max_requests": max_requests}
+        prepared = _prepared(found.scenario_resolved, Overrides(**caps))
+        _agreed(prepared.resolved, lake, run_id=found.run_id, yes=yes)
+        finish(prepared, run_id=found.run_id, data=str(lake.root), **caps)
 
 
 def plan(
     scenario: ScenarioFile,
     library: Library = None,
     model: Models = None,
+    data: Data = None,
     samples: Samples = None,
     seed: Seed = None,
+    batch: Batch = None,
     format: Annotated[PlanFormat, typer.Option("--format", help="How to show it.")] = PlanFormat.table,  # noqa: A002
 ) -> None:
-    """Show the grid, prompts, tokens, money and time of a scenario. Sends nothing and needs no key."""
-    from catalogs.scenario import Overrides, resolve
+    """Show the grid, prompts, tokens, money and time of a scenario. Sends nothing and needs no key.
+
+    Where earlier runs lie in the data directory, the length of replies is told from theirs.
+    """
+    from catalogs.scenario import Overrides
     from flows.encoding import write_data
     from flows.forecast import forecast
     from flows.forecast_table import show_forecast
-    from flows.preparation import template_mistakes
+    from flows.preparation import checked, resolved
 
     overrides = Overrides(
-        library=str(library) if library else None, models=model or (), samples=samples, seed=seed
+        library=str(library) if library else None, models=model or (), samples=samples, seed=seed, batch=batch
     )
-    resolved = resolve(scenario, overrides, template_mistakes)
-    for notice in resolved.notices:
-        typer.echo(f"note: {notice}", err=True)
-    expected = forecast(resolved)
+    found = resolved(scenario, overrides, checked)
+    _say(found.notices)
+    expected = forecast(found, _earlier(data))
     if format is PlanFormat.json:
         write_data(f"{expected.as_json()}\n")
     else:
         show_forecast(expected)
 
 
-def _finish(**parameters: Any) -> None:
-    """Run the flow with progress on the terminal, show what it found and exit as it ended."""
-    from flows.terminal import RunProgress, show_outcome
+def _prepared(source: Source, overrides: Overrides) -> Prepared:
+    """A scenario that can run; its notices are told."""
+    from flows.preparation import prepare
+    from flows.secrets import secret_blocks
 
-    with RunProgress() as progress:
-        try:
-            found = _flow(progress, parameters)
-        except KeyboardInterrupt:
-            typer.echo(f"biasgrid: interrupted; {progress.how_to_go_on}", err=True)
-            _leave(130)
-        except UserMistake:
-            raise
-        except Exception:
-            typer.echo(f"biasgrid: the run broke off; {progress.how_to_go_on}", err=True)
-            raise
-    show_outcome(found)
-    raise typer.Exit(found.exit_code)
+    prepared = prepare(source, overrides, secret_blocks())
+    _say(prepared.resolved.notices)
+    return prepared
 
 
-def _flow(progress: Any, parameters: dict[str, Any]) -> Outcome:
-    _quiet()
-    from prefect.exceptions import TerminationSignal
+def _agreed(resolved: ResolvedScenario, lake: Lake | None, *, run_id: str | None = None, yes: bool) -> None:
+    """Tells what is to be sent and, where that is much, asks. Ends the command where the answer is no."""
+    from flows.confirmation import Declined, announce, confirm
+    from flows.forecast import forecast
+    from flows.remaining import remaining
 
-    from flows.benchmark import benchmark
-    from flows.reachability import answering_prefect
-    from flows.stages import watching
-
-    watching.set(progress)
-    # Prefect hands the signal on to whoever listened before: by default that ends the process at once, and its
-    # temporary server lives on
-    signal.signal(signal.SIGTERM, _as_ctrl_c)
+    settings, expected = resolved.scenario.scenario, forecast(resolved, lake)
+    if run_id and lake:
+        expected = remaining(expected, lake, run_id)
+    announce(expected, settings, is_resumed=run_id is not None)
     try:
-        with answering_prefect():
-            found: Outcome = asyncio.run(benchmark(**parameters))
-    except BaseException as error:
-        if not _holds(error, TerminationSignal):
-            raise
-        # from a container or a scheduler that stops the run: an interruption like any other
-        raise KeyboardInterrupt from None
-    return found
+        confirm(expected, settings, yes=yes)
+    except Declined:
+        typer.echo("biasgrid: not started; nothing was sent", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
-def _as_ctrl_c(*_: object) -> NoReturn:
-    raise KeyboardInterrupt
+def _earlier(data: Path | None) -> Lake | None:
+    """The lake of earlier runs, where there is one."""
+    from flows.preparation import data_directory, existing_lake
+
+    return existing_lake(data) if data_directory(data).is_dir() else None
 
 
-def _holds(error: BaseException | None, kind: type[BaseException]) -> bool:
-    """Whether an error is of a kind, is a group that has one, or came about while one was handled."""
-    if error is None or isinstance(error, kind):
-        return error is not None
-    inside = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
-    return any(_holds(inner, kind) for inner in (*inside, error.__context__))
-
-
-def _quiet() -> None:
-    """Before Prefect is imported: the terminal shows our progress, logs go to a server where there is one."""
-    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
-    if not os.environ.get("PREFECT_API_URL"):
-        os.environ.setdefault("PREFECT_LOGGING_TO_API_ENABLED", "false")
-        os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")
-
-
-def _leave(code: int) -> NoReturn:
-    """End now: worker threads that a cancelled flow leaves behind would keep the process waiting for ever."""
-    atexit._run_exitfuncs()  # stops Prefect's temporary server
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+def _say(notices: Iterable[str]) -> None:
+    for notice in notices:
+        typer.echo(f"note: {notice}", err=True)

@@ -24,3 +24,20 @@ ScenarioFile = Annotated[
     Path, typer.Argument(help="A scenario file: YAML, or LangBiTe's JSON.", show_default=False)
 ]
 RunId = Annotated[str | None, typer.Argument(help="A run's id or its beginning or end; else the newest.")]
+MaxAge = Annotated[
+    str | None,
+    typer.Option("--max-age", help="With `--reuse all`: how old a reply may be, such as `12h` or `7d`."),
+]
+MaxCost = Annotated[
+    float | None, typer.Option("--max-cost", help="US dollars that the run may spend; then it stops.")
+]
+MaxRequests = Annotated[
+    int | None, typer.Option("--max-requests", help="Requests that the run may send; then it stops.")
+]
+Batch = Annotated[
+    bool | None,
+    typer.Option(
+        "--batch/--no-batch", help="Ask through batch APIs where providers have one: cheaper, within a day."
+    ),
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before money is spent.")]

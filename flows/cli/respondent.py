@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -27,18 +28,28 @@ def serve(
         typer.Option("--map", help="`MODEL=RESPONDENT`: gives one model to another respondent."),
     ] = None,
     library: Library = None,
+    journal: Annotated[
+        Path | None,
+        typer.Option("--journal", help="Appends to this file what was asked and what became of it (JSON lines)."),
+    ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option("--state", help="A directory in which uploaded files and batches outlive the server."),
+    ] = None,
 ) -> None:
     """Serve simulated respondents in the OpenAI, Hugging Face and Replicate protocols, until Ctrl-C.
 
     Point an SDK at it, say `OPENAI_BASE_URL=http://127.0.0.1:8080/v1`. A request for the model `biased` is
-    answered by that respondent. No key is checked, but for `wrong-key`, which is rejected.
+    answered by that respondent. OpenAI's Batch API is served, too. No key is checked, but for `wrong-key`, which
+    is rejected. `GET /journal` tells what was asked.
     """
     from catalogs.catalog import load_catalog
     from tasks.connectors.respondent.server import build_app
     from tasks.connectors.respondent.server import serve as listen
 
     catalog = load_catalog(library or "shipped")
-    listen(build_app(catalog, default, _mapping(model or [])), port, host, on_ready=_ready)
+    app = build_app(catalog, default, _mapping(model or []), journal=journal, state=state)
+    listen(app, port, host, on_ready=_ready)
 
 
 def _mapping(pairs: list[str]) -> dict[str, str]:

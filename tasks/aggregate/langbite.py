@@ -23,7 +23,7 @@ _RESPONSES = """
         cases.messages[-1].content as "Instance",
         coalesce(replies.text, concat('ERROR: ', replies.error_class, ': ', replies.error_message)) as "Response"
     from staging.stg_cases as cases
-    inner join staging.stg_responses as replies using (run_id, cell_id, request_key)
+    inner join staging.stg_responses as replies using (run_id, cell_id, case_id)
     where run_id = ? and replies.is_answer and replies.purpose = 'subject'
     order by
         cases.model, cases.requirement, cases.language, cases.input, cases.reflection,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import httpx2
 import openai
 
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.models import Target
 from tasks.connectors.base import Connector
-from tasks.connectors.chat import NO_KEY, address
+from tasks.connectors.chat import NO_KEY, OLD, address
 from tasks.connectors.faults import Faults
-from tasks.connectors.openai import OLD, ChatCompletions, http_client
+from tasks.connectors.openai import ChatCompletions, http_client
+from tasks.connectors.wire import Wire
 
 if TYPE_CHECKING:
     from catalogs.catalog import Catalog
@@ -28,12 +30,13 @@ def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
             )
         )
     faults = Faults(target, key)
+    wire = Wire(httpx2, faults, target.limits.timeout_s)
     client = openai.AsyncAzureOpenAI(
         api_key=key or NO_KEY,
         azure_endpoint=address(target),
         azure_deployment=target.deployment or target.name,
         api_version=target.api_version,
         max_retries=0,
-        http_client=http_client(faults, target),
+        http_client=http_client(wire),
     )
-    return ChatCompletions(client, target, faults, OLD)
+    return ChatCompletions(client, wire, target, faults, OLD)

@@ -2,7 +2,7 @@
 
 ConnectorError
 ├── Transient            try again, within the retry budget
-│   ├── RateLimited      429; carries Retry-After
+│   ├── RateLimited      429, or 503 and 529 that carry Retry-After: not taken, come back later
 │   ├── ServerFault      5xx, a malformed or empty body
 │   ├── TimedOut         no answer in time
 │   └── Disconnected     the connection broke
@@ -12,14 +12,17 @@ ConnectorError
         ├── KeyRejected  401, 403
         ├── ModelUnknown 404
         ├── QuotaSpent   the account has no money left
-        └── QuotaResting 429; Retry-After is longer than a run waits
+        ├── QuotaResting 429; Retry-After is longer than a run waits
+        ├── KeptFailing  too many failures in a row without a success
+        └── CapReached   the run has sent or spent as much as it may
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from catalogs.models import Target
 
@@ -88,6 +91,17 @@ class Connector(Protocol):
     async def close(self) -> None: ...
 
 
+Hear = Callable[[Mapping[str, str]], None]
+"""Told the headers of each reply, their names in any case."""
+
+
+@runtime_checkable
+class Overheard(Protocol):
+    """What a connector over HTTP has beside `ask`: the limits that its server states can be heard."""
+
+    def overhear(self, hear: Hear) -> None: ...
+
+
 class ConnectorFactory(Protocol):
     """Imports its SDK when called, so that a missing one fails only where it is used.
 
@@ -151,4 +165,12 @@ class QuotaSpent(ModelStopped):
 
 
 class QuotaResting(ModelStopped):
+    pass
+
+
+class KeptFailing(ModelStopped):
+    pass
+
+
+class CapReached(ModelStopped):
     pass

@@ -12,6 +12,7 @@ from catalogs.models import Target
 from tasks.connectors.base import Message, Reply, Request
 from tasks.connectors.faults import Faults
 
+OLD, NEW = "max_tokens", "max_completion_tokens"
 NO_KEY = "no-key"
 """Sent where a server wants none: without one the SDKs take whatever key the environment happens to hold."""
 
@@ -37,6 +38,19 @@ def sampling(request: Request, accepted: frozenset[str]) -> dict[str, Any]:
         ("seed", given.seed),
     )
     return {name: value for name, value in parameters if value is not None and name in accepted}
+
+
+def spelling_at(url: str) -> str:
+    """What a server of this address calls the limit on tokens, as far as its address tells."""
+    return NEW if urlsplit(url).hostname == "api.openai.com" else OLD
+
+
+def chat_body(request: Request, name: str, accepted: frozenset[str], spelling: str) -> dict[str, Any]:
+    """What is posted for a request, alone or as a line of a batch."""
+    parameters = sampling(request, accepted)
+    if OLD in parameters:
+        parameters[spelling] = parameters.pop(OLD)
+    return {"model": name, "messages": as_dicts(request.messages), **parameters}
 
 
 def read_completion(body: object, faults: Faults) -> Reply:

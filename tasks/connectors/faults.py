@@ -79,14 +79,15 @@ class Faults:
     def status(self, status: int, headers: Mapping[str, str], body: bytes) -> ConnectorError:
         """The error that an HTTP answer of 300 or more stands for."""
         codes, words = _said(body, headers.get("content-type", ""))
-        kind = _kind(status, codes)
+        wait_s = retry_after_s(headers)
+        kind = _kind(status, codes, asks_to_wait=wait_s is not None)
         if kind is KeyRejected:
             where = f"check {self._key_env}" if self._key_env else "name its `key_env` in models.yaml"
             return KeyRejected(f"`{self._model}`: the key was rejected (HTTP {status}); {where}")
         said = f": {scrub(words, self._key)}" if words else ""
         message = f"`{self._model}`: {OPENING.get(kind, 'the request failed')} (HTTP {status}){said}"
         if kind is RateLimited:
-            return RateLimited(message, retry_after_s(headers))
+            return RateLimited(message, wait_s)
         return kind(message + REMEDY.get(kind, ""))
 
     def server(self, what: str) -> ServerFault:
@@ -123,11 +124,15 @@ REMEDY: Mapping[type[ConnectorError], str] = {
 }
 
 
-def _kind(status: int, codes: tuple[str, ...]) -> type[ConnectorError]:
+OVERLOADED = (503, 529)
+"""A server that says when to come back has turned the request away, as with 429; without that it has failed."""
+
+
+def _kind(status: int, codes: tuple[str, ...], *, asks_to_wait: bool) -> type[ConnectorError]:
     if 400 <= status < 500:
         told = next((BY_CODE[code] for code in codes if code in BY_CODE), None)
         return told or BY_STATUS.get(status, RequestRejected)
-    return ServerFault
+    return RateLimited if status in OVERLOADED and asks_to_wait else ServerFault
 
 
 def _said(body: bytes, content_type: str) -> tuple[tuple[str, ...], str]:

@@ -10,7 +10,7 @@ from huggingface_hub.errors import HfHubHTTPError
 
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.models import Target
-from tasks.connectors.base import Connector, ConnectorError, Reply, Request
+from tasks.connectors.base import Connector, ConnectorError, Hear, Reply, Request
 from tasks.connectors.chat import NO_KEY, address, as_dicts, read_completion, sampling, withheld
 from tasks.connectors.faults import Faults, Withheld
 from tasks.connectors.wire import Wire
@@ -55,8 +55,8 @@ class _Client(AsyncInferenceClient):
 class HuggingFace:
     def __init__(self, target: Target, token: str, url: str | None) -> None:
         self._faults = Faults(target, token)
-        wire = Wire(httpx2, self._faults, target.limits.timeout_s)
-        self._client = _Client(wire, token=token, base_url=url)
+        self._wire = Wire(httpx2, self._faults, target.limits.timeout_s)
+        self._client = _Client(self._wire, token=token, base_url=url)
         self._name = target.name
         self._accepted = frozenset(target.parameters)
 
@@ -73,6 +73,9 @@ class HuggingFace:
         except (HfHubHTTPError, httpx2.HTTPError, ValueError) as unforeseen:
             fault = self._faults.unforeseen(unforeseen)
         raise fault
+
+    def overhear(self, hear: Hear) -> None:
+        self._wire.overhear(hear)
 
     async def close(self) -> None:
         await self._client.close()

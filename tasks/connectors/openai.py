@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import httpx2
 import openai
 
 from catalogs.models import Target
-from tasks.connectors.base import Connector, ConnectorError, Reply, Request, RequestRejected
+from tasks.connectors.base import Connector, ConnectorError, Hear, Reply, Request, RequestRejected
 from tasks.connectors.bodies import loads
-from tasks.connectors.chat import NO_KEY, address, as_dicts, read_completion, sampling, withheld
+from tasks.connectors.chat import NEW, NO_KEY, OLD, address, chat_body, read_completion, spelling_at, withheld
 from tasks.connectors.faults import Faults, Withheld
 from tasks.connectors.wire import Wire
 
@@ -20,24 +19,23 @@ if TYPE_CHECKING:
 
 OWN = "https://api.openai.com/v1"
 PATH = "/chat/completions"  # posted as it is: `create` spends a third of a request's time on its types
-OLD, NEW = "max_tokens", "max_completion_tokens"
 
 
 def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
     """Raises UserMistake where the base URL is no http address."""
     url = address(target, OWN)
     faults = Faults(target, key)
+    wire = Wire(httpx2, faults, target.limits.timeout_s)
     client = openai.AsyncOpenAI(
         api_key=key or NO_KEY,
         base_url=url,
         max_retries=0,
-        http_client=http_client(faults, target),
+        http_client=http_client(wire),
     )
-    return ChatCompletions(client, target, faults, NEW if urlsplit(url).hostname == "api.openai.com" else OLD)
+    return ChatCompletions(client, wire, target, faults, spelling_at(url))
 
 
-def http_client(faults: Faults, target: Target) -> httpx2.AsyncClient:
-    wire: Any = Wire(httpx2, faults, target.limits.timeout_s)
+def http_client(wire: Any) -> httpx2.AsyncClient:
     return openai.DefaultAioHttpClient(transport=wire)
 
 
@@ -45,8 +43,11 @@ class ChatCompletions:
     """`spelling` is how the server calls the limit on tokens. OpenAI's own models all take the new name
     and some only that; other servers take the old one, unless what stands behind them says otherwise."""
 
-    def __init__(self, client: openai.AsyncOpenAI, target: Target, faults: Faults, spelling: str) -> None:
+    def __init__(
+        self, client: openai.AsyncOpenAI, wire: Wire, target: Target, faults: Faults, spelling: str
+    ) -> None:
         self._client = client
+        self._wire = wire
         self._name = target.name
         self._accepted = frozenset(target.parameters)
         self._faults = faults
@@ -65,14 +66,14 @@ class ChatCompletions:
         self._spelling = NEW
         return await self.ask(request)
 
+    def overhear(self, hear: Hear) -> None:
+        self._wire.overhear(hear)
+
     async def close(self) -> None:
         await self._client.close()
 
     async def _send(self, request: Request, spelling: str) -> Reply:
-        parameters = sampling(request, self._accepted)
-        if OLD in parameters:
-            parameters[spelling] = parameters.pop(OLD)
-        body = {"model": self._name, "messages": as_dicts(request.messages), **parameters}
+        body = chat_body(request, self._name, self._accepted, spelling)
         fault: ConnectorError
         try:
             response = await self._client.post(PATH, cast_to=httpx2.Response, body=body)

@@ -13,7 +13,7 @@ from replicate.exceptions import ReplicateException
 
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.models import Target
-from tasks.connectors.base import Connector, ConnectorError, RateLimited, Reply, Request, Transient
+from tasks.connectors.base import Connector, ConnectorError, Hear, RateLimited, Reply, Request, Transient
 from tasks.connectors.chat import NO_KEY, address, as_prompt, sampling
 from tasks.connectors.faults import Faults
 from tasks.connectors.wire import Wire
@@ -68,6 +68,9 @@ class Replicate:
         except (ReplicateException, httpx.HTTPError, ValueError) as unforeseen:
             fault = self._faults.unforeseen(unforeseen)
         raise fault
+
+    def overhear(self, hear: Hear) -> None:
+        self._wire.overhear(hear)
 
     async def close(self) -> None:
         await self._wire.aclose()

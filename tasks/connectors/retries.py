@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from catalogs.models import Target
+from tasks.connectors.allowance import Allowance, most_usd
 from tasks.connectors.base import (
     Answer,
     Connector,
     ConnectorError,
+    Disconnected,
     ModelStopped,
     QuotaResting,
     RateLimited,
@@ -24,10 +26,20 @@ from tasks.connectors.base import (
     TimedOut,
     Transient,
 )
+from tasks.connectors.breaker import Breaker
+from tasks.connectors.budget import RetryBudget
 from tasks.connectors.limits import Limiter
+from tasks.connectors.prices import cost_usd
+from tasks.connectors.stated import NOTHING, stated
 
 InFlight = set[asyncio.Task[Any] | None]
 """The tasks whose request has been sent and not yet answered."""
+
+CHARACTERS_PER_TOKEN = 4
+UNSET_REPLY_TOKENS = 60
+"""What a reply is taken to hold, until it says so itself."""
+MAYBE_CHARGED = (TimedOut, Disconnected)
+"""The provider may have answered, and charged for, what never arrived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +49,8 @@ class Backoff:
     first_s: float = 0.5
     longest_s: float = 30.0
     patience_s: float = 600.0
-    """A longer Retry-After, such as a daily quota's, is not waited for: it stops the model."""
+    """How long a request waits for a provider that refuses it, all its waits together; then it has failed. A
+    Retry-After that is longer than this, such as a daily quota's, stops the model."""
     alone_s: float = 5.0
     """How long a model's other requests wait for what becomes of its first."""
     jitter: Callable[[float, float], float] = random.uniform
@@ -48,42 +61,83 @@ class Backoff:
         return asked_s + self.jitter(0.0, ceiling)
 
 
+@dataclass(slots=True)
+class _Tries:
+    """What one request has been through: a 429 is no attempt of its `retries`, but a wait."""
+
+    retries: int
+    budget: RetryBudget | None
+    failed: int = 0
+    refused: int = 0
+    waited_s: float = 0.0
+
+    def wait_s(self, error: ConnectorError, backoff: Backoff) -> float | None:
+        """Seconds until it is sent again, None where it is not."""
+        if self.retries == 0 or not isinstance(error, Transient):
+            return None
+        wait_s = self._refusal(error, backoff) if isinstance(error, RateLimited) else self._failure(backoff)
+        if wait_s is None or (self.budget and not self.budget.spend(refused=isinstance(error, RateLimited))):
+            return None
+        return wait_s
+
+    def _refusal(self, error: RateLimited, backoff: Backoff) -> float | None:
+        self.refused += 1
+        wait_s = backoff.wait_s(self.refused, error.retry_after_s or 0.0)
+        self.waited_s += wait_s
+        return wait_s if self.waited_s - wait_s + (error.retry_after_s or 0.0) <= backoff.patience_s else None
+
+    def _failure(self, backoff: Backoff) -> float | None:
+        self.failed += 1
+        return backoff.wait_s(self.failed) if self.failed <= self.retries else None
+
+
 class Sender:
     """Sends requests to one model, each 1 + retries times at most, until the model stops for good."""
 
     def __init__(
-        self, connector: Connector, target: Target, limiter: Limiter, backoff: Backoff, in_flight: InFlight
+        self,
+        connector: Connector,
+        target: Target,
+        limiter: Limiter,
+        backoff: Backoff,
+        in_flight: InFlight,
+        allowance: Allowance | None = None,
     ) -> None:
         self._connector = connector
-        self._model = target.model
+        self._target = target
         self._timeout_s = target.limits.timeout_s
         self._limiter = limiter
         self._backoff = backoff
         self._in_flight = in_flight
+        self._allowance = allowance
+        self._breaker = Breaker(target.model, target.limits.concurrency)
         self._asked = False
         self._heard = asyncio.Event()
-        self.stopped: ModelStopped | None = None
-        """Why no further request is sent."""
+        self._stopped: ModelStopped | None = None
 
-    async def answer(self, request: Request, retries: int) -> Answer:
+    @property
+    def stopped(self) -> ModelStopped | None:
+        """Why no further request is sent."""
+        return self._stopped or (self._allowance.reached if self._allowance else None)
+
+    async def answer(self, request: Request, retries: int, budget: RetryBudget | None = None) -> Answer:
         """Never raises a ConnectorError: the answer holds it. Cancellation passes through."""
         attempts, latency_ms = 0, None
+        tries = _Tries(retries, budget)
+        if budget is not None:
+            budget.grow()
         if not self._heard.is_set():
             await self._behind_the_first()
         while self.stopped is None:
-            async with self._limiter:
-                if self.stopped is not None:  # another task met the reason meanwhile
-                    break
-                started = time.perf_counter()
-                outcome = await self._attempt(request)
-                latency_ms = (time.perf_counter() - started) * 1000
+            sent = await self._in_turn(request)
+            if sent is None:  # another task met the reason meanwhile
+                break
+            outcome, latency_ms = sent
             attempts += 1
             self._heard.set()
-            if isinstance(outcome, Reply):
-                return Answer(outcome, None, attempts, latency_ms, datetime.now(UTC))
-            wait_s = self._wait_s(outcome, attempts, retries)
+            wait_s = self._next(outcome, tries)
             if wait_s is None:
-                return Answer(None, outcome, attempts, latency_ms, datetime.now(UTC))
+                return _answer(outcome, attempts, latency_ms)
             await asyncio.sleep(wait_s)
         return Answer(None, self.stopped, attempts, latency_ms, datetime.now(UTC))
 
@@ -94,6 +148,48 @@ class Sender:
                 await asyncio.wait_for(self._heard.wait(), self._backoff.alone_s)
         self._asked = True
 
+    async def _in_turn(self, request: Request) -> tuple[Reply | ConnectorError, float] | None:
+        """One attempt within the limits and its latency in milliseconds, None where the model has stopped."""
+        limiter = self._limiter
+        tokens = _expected_tokens(request) if limiter.counts_tokens else 0.0
+        sent_at = await limiter.enter(tokens)
+        try:
+            if self.stopped is not None:
+                limiter.unused(tokens)
+                return None
+            started = time.perf_counter()
+            outcome = await self._within_allowance(request)
+            latency_ms = (time.perf_counter() - started) * 1000
+        finally:
+            limiter.leave()
+        if outcome is None:
+            limiter.unused(tokens)
+            return None
+        self._tell(outcome, sent_at, tokens)
+        return outcome, latency_ms
+
+    async def _within_allowance(self, request: Request) -> Reply | ConnectorError | None:
+        """What became of an attempt, None where a cap of the run is reached."""
+        allowance = self._allowance
+        if allowance is None:
+            return await self._attempt(request)
+        most = most_usd(request, self._target)
+        if not await allowance.take(most):
+            return None
+        charged = most  # cancelled on its way, it may have been answered
+        try:
+            outcome = await self._attempt(request)
+            charged = self._charged(outcome, most)
+        finally:
+            allowance.settle(most, charged)
+        return outcome
+
+    def _charged(self, outcome: Reply | ConnectorError, most: float) -> float:
+        if isinstance(outcome, Reply):
+            cost = cost_usd(outcome, self._target.prices)
+            return most if cost is None else cost
+        return most if isinstance(outcome, MAYBE_CHARGED) else 0.0
+
     async def _attempt(self, request: Request) -> Reply | ConnectorError:
         task = asyncio.current_task()
         self._in_flight.add(task)
@@ -103,7 +199,8 @@ class Sender:
         except ConnectorError as error:
             return _bare(self._beyond_patience(error) or error)
         except TimeoutError:
-            return TimedOut(f"`{self._model}`: no answer within {self._timeout_s:g} s; `timeout_s` sets the limit")
+            model = self._target.model
+            return TimedOut(f"`{model}`: no answer within {self._timeout_s:g} s; `timeout_s` sets the limit")
         finally:
             self._in_flight.discard(task)
 
@@ -114,15 +211,42 @@ class Sender:
             return None
         return QuotaResting(f"{error}; the provider asks to wait {_spoken(asked_s)}, then `biasgrid resume`")
 
-    def _wait_s(self, error: ConnectorError, attempts: int, retries: int) -> float | None:
-        """Seconds until the next attempt, None where there is none."""
-        if isinstance(error, ModelStopped):
-            self.stopped = self.stopped or error
-        asked_s = (error.retry_after_s or 0.0) if isinstance(error, RateLimited) else 0.0
-        if not isinstance(error, Transient):
+    def _tell(self, outcome: Reply | ConnectorError, sent_at: float, tokens: float) -> None:
+        """The limits learn from what became of an attempt."""
+        if isinstance(outcome, RateLimited):
+            self._limiter.refused(sent_at, outcome.retry_after_s or 0.0)
+            return
+        self._limiter.taken(sent_at)
+        if isinstance(outcome, Reply) and outcome.input_tokens is not None and self._limiter.counts_tokens:
+            self._limiter.used(outcome.input_tokens + (outcome.output_tokens or 0) - tokens)
+
+    def _next(self, outcome: Reply | ConnectorError, tries: _Tries) -> float | None:
+        """Seconds until the next attempt, None where this was the last."""
+        if isinstance(outcome, ModelStopped):
+            self._stopped = self._stopped or outcome
             return None
-        self._limiter.pause(asked_s)
-        return self._backoff.wait_s(attempts, asked_s) if attempts <= retries else None
+        wait_s = None if isinstance(outcome, Reply) else tries.wait_s(outcome, self._backoff)
+        if wait_s is None:
+            self._stopped = self._breaker.heard(outcome) or self._stopped
+        return wait_s
+
+    def hear(self, headers: Mapping[str, str]) -> None:
+        """The headers of a reply, whatever its status."""
+        told = stated(headers)
+        if told is not NOTHING:
+            self._limiter.hears(told)
+
+
+def _answer(outcome: Reply | ConnectorError, attempts: int, latency_ms: float) -> Answer:
+    if isinstance(outcome, Reply):
+        return Answer(outcome, None, attempts, latency_ms, datetime.now(UTC))
+    return Answer(None, outcome, attempts, latency_ms, datetime.now(UTC))
+
+
+def _expected_tokens(request: Request) -> float:
+    """What a request is taken to need, sent and received, before its reply reports it."""
+    characters = sum(len(message.content) for message in request.messages)
+    return characters / CHARACTERS_PER_TOKEN + (request.parameters.max_tokens or UNSET_REPLY_TOKENS)
 
 
 def _spoken(seconds: float) -> str:

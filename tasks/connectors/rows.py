@@ -6,8 +6,9 @@ from typing import Any
 
 import orjson
 
-from catalogs.models import Prices, Target
-from tasks.connectors.base import Answer, Message, Parameters, Reply, Request
+from catalogs.models import Target
+from tasks.connectors.base import Answer, Message, Parameters, Request
+from tasks.connectors.prices import cost_usd
 from warehouse.identity import content_hash
 
 Case = dict[str, Any]
@@ -53,14 +54,3 @@ def response(case: Case, target: Target, answer: Answer, *, purpose: str = "subj
         "error_message": str(error) if error else None,
         "received_at": answer.received_at,
     }
-
-
-def cost_usd(reply: Reply, prices: Prices | None) -> float | None:
-    """What a reply cost at list price; None where the price or the tokens are unknown."""
-    if (
-        prices is None
-        or (prices.input and reply.input_tokens is None)
-        or (prices.output and reply.output_tokens is None)
-    ):
-        return None
-    return ((reply.input_tokens or 0) * prices.input + (reply.output_tokens or 0) * prices.output) / 1e6

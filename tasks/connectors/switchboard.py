@@ -1,4 +1,4 @@
-"""The door to every model of a run: one connector per model, one limiter per provider, one event loop."""
+"""The door to every model of a run: one connector and one queue per model, over limits that they share."""
 
 from __future__ import annotations
 
@@ -13,20 +13,26 @@ from typing import TYPE_CHECKING, Self
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.models import Target
 from tasks.connectors import registry
-from tasks.connectors.base import Answer, ConnectorFactory, Request
+from tasks.connectors.allowance import Allowance
+from tasks.connectors.base import Answer, ConnectorFactory, Overheard, Request
+from tasks.connectors.budget import RetryBudget
 from tasks.connectors.flights import Flights
 from tasks.connectors.keys import Secrets, find_key
-from tasks.connectors.limits import Limiter
 from tasks.connectors.retries import Backoff, InFlight, Sender
+from tasks.connectors.scopes import Scopes
 
 if TYPE_CHECKING:
     from catalogs.catalog import Catalog
+    from tasks.connectors.batches import Batches
 
 __all__ = ["Answer", "Switchboard"]
 
 
 class Switchboard:
-    """An async context manager, one per process and event loop; shared by everything that asks models."""
+    """An async context manager, one per process and event loop; shared by everything that asks models.
+
+    `shares`: whether the same request, asked twice, is sent once.
+    """
 
     def __init__(
         self,
@@ -34,14 +40,19 @@ class Switchboard:
         secrets: Secrets | None = None,
         *,
         backoff: Backoff | None = None,
+        allowance: Allowance | None = None,
+        shares: bool = True,
         connect: ConnectorFactory = registry.connect,
     ) -> None:
         self._catalog = catalog
         self._secrets = secrets
         self._backoff = backoff or Backoff()
+        self.allowance = allowance
+        """What the whole run may send and spend; None: as much as it takes."""
+        self.shares = shares
         self._connect = connect
         self._senders: dict[str, Sender] = {}
-        self._limiters: dict[str, Limiter] = {}
+        self._scopes = Scopes()
         self._flights: Flights[Answer] = Flights()
         self._repeated: dict[str, Answer | None] = {}
         self._closing = AsyncExitStack()
@@ -72,32 +83,48 @@ class Switchboard:
         each is kept, so that it is sent once."""
         self._repeated |= repeated
 
-    async def answer(self, target: Target, request: Request, retries: int) -> Answer:
+    def grant(self, name: str, slots: int, total: int | None = None) -> None:
+        """So many slots of a provider, or of a model with a concurrency of its own, are this process's, and the
+        same part of what it may send a minute: of `total`, by default the catalog's concurrency. Within the
+        event loop, before the first request or at any time after."""
+        self._scopes.grant(name, slots, total)
+
+    async def answer(
+        self, target: Target, request: Request, retries: int, budget: RetryBudget | None = None
+    ) -> Answer:
         """The model's answer, or the error after the last attempt; the error of a model that has stopped, at
-        once. Raises UserMistake where the target was not prepared and cannot be reached as described."""
-        known = self._repeated.get(request.request_key)
+        once. `budget` bounds what is sent again for all the requests that share it. Raises UserMistake where the
+        target was not prepared and cannot be reached as described."""
+        known = self._repeated.get(request.request_key) if self.shares else None
         if known is not None:
             return replace(known, shared=True)
         sender = self._sender(target)
         if sender.stopped is not None:
             await asyncio.sleep(0)  # thousands of these in a row must not hold up the loop
-        send = partial(sender.answer, request, retries)
+        send = partial(sender.answer, request, retries, budget)
+        if not self.shares:
+            return await send()
         answer, shared = await self._flights.once(request.request_key, send)
         if request.request_key in self._repeated and answer.reply is not None:
             self._repeated[request.request_key] = answer
         return replace(answer, shared=True) if shared else answer
+
+    def batches(self, target: Target) -> Batches:
+        """The batch API of a target's provider. Raises UserMistake where it has none that can be used."""
+        from tasks.connectors import batches
+
+        made = batches.connect(target, find_key(target, self._secrets))
+        self._closing.push_async_callback(made.close)
+        return made
 
     def _sender(self, target: Target) -> Sender:
         sender = self._senders.get(target.model)
         if sender is None:
             connector = self._connect(target, find_key(target, self._secrets), self._catalog)
             self._closing.push_async_callback(connector.close)
-            sender = Sender(connector, target, self._limiter(target), self._backoff, self.in_flight)
+            limiter = self._scopes.limiter(target)
+            sender = Sender(connector, target, limiter, self._backoff, self.in_flight, self.allowance)
+            if isinstance(connector, Overheard):
+                connector.overhear(sender.hear)
             self._senders[target.model] = sender
         return sender
-
-    def _limiter(self, target: Target) -> Limiter:
-        entry = self._catalog.models.models.get(target.model)
-        own = entry is not None and entry.limits is not None
-        name = target.model if own else target.provider
-        return self._limiters.setdefault(name, Limiter(target.limits))

@@ -14,7 +14,7 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 import yarl
 
-from tasks.connectors.base import ConnectorError
+from tasks.connectors.base import ConnectorError, Hear
 from tasks.connectors.bodies import read
 from tasks.connectors.faults import Faults
 
@@ -49,7 +49,13 @@ class Wire:
         self._library = library
         self._faults = faults
         self._timeout_s = timeout_s
+        self._hear: Hear | None = None
+        self._asked: tuple[str, yarl.URL] | None = None
         self._open: aiohttp.ClientSession | None = None
+
+    def overhear(self, hear: Hear) -> None:
+        """Have the headers of every reply told, whatever its status."""
+        self._hear = hear
 
     async def handle_async_request(self, request: HttpRequest) -> Any:
         """The library's own response, below 400 and, where it succeeded, with a JSON object as its body."""
@@ -72,12 +78,14 @@ class Wire:
         try:
             async with self._session(request).request(
                 request.method,
-                yarl.URL(str(request.url), encoded=True),
-                headers=request.headers,
+                self._address(str(request.url)),
+                headers=[(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw],
                 data=request.content or None,
                 allow_redirects=False,
                 auto_decompress=False,
             ) as response:
+                if self._hear is not None:
+                    self._hear(response.headers)
                 return response.status, response.raw_headers, await response.read()
         except TimeoutError:
             fault = self._faults.timed_out(self._timeout_s)
@@ -87,6 +95,12 @@ class Wire:
             fault = self._faults.disconnected(broken)
         # outside the handlers: aiohttp's exceptions hold the request's headers, the key among them
         raise fault
+
+    def _address(self, url: str) -> yarl.URL:
+        """One model is nearly always asked at the same address; parsed once, aiohttp finds its parts at hand."""
+        if self._asked is None or self._asked[0] != url:
+            self._asked = url, yarl.URL(url, encoded=True)
+        return self._asked[1]
 
     def _session(self, request: HttpRequest) -> aiohttp.ClientSession:
         if self._open is None:

@@ -9,10 +9,18 @@ from typing import Generic, TypeVar
 
 from catalogs.models import Target
 from tasks.connectors.base import Answer, Request
+from tasks.connectors.budget import RetryBudget
 from tasks.connectors.switchboard import Switchboard
 
 T = TypeVar("T")
 Land = Callable[[T, Answer], None]
+SLACK = 4
+"""Requests under way for each that may be in flight: while some wait for their next attempt, no slot is idle."""
+
+
+def hands(target: Target) -> asyncio.Semaphore:
+    """How many requests to a model may be under way, waiting or in flight; shared by all that ask it together."""
+    return asyncio.Semaphore(SLACK * target.limits.concurrency)
 
 
 async def answer_all(
@@ -24,17 +32,34 @@ async def answer_all(
     *,
     retries: int,
     workers: int | None = None,
+    hands: asyncio.Semaphore | None = None,
     share: Land[T] | None = None,
+    budget: RetryBudget | None = None,
+    all_taken: Callable[[], None] = lambda: None,
     patience_s: float = 10.0,
 ) -> None:
     """Ask for each of `requests`, taken one by one, and `land` each answer the moment it arrives.
 
-    `workers` is the target's own concurrency by default. An answer that another request lands goes to
-    `share`, if there is one, and not to `land`. On cancellation nothing new is taken; what is in flight has
-    `patience_s` seconds to arrive and land. What `land`, `share` or `to_request` raises ends everything.
+    `budget` bounds how often all of them together are sent again. `workers` is the target's own concurrency by
+    default; each takes a request only with one of `hands` free. `all_taken` is called when no request is left to
+    take, while the last are still under way. An answer that another request lands goes to `share`, if there is
+    one, and not to `land`. On cancellation nothing new is taken; what is in flight has `patience_s` seconds to
+    arrive and land. What `land`, `share` or `to_request` raises ends everything in the same way.
     """
-    crew = _Crew(board, target, iter(requests), to_request, land, share, retries)
-    await crew.work(workers or target.limits.concurrency, patience_s)
+    count = workers or target.limits.concurrency
+    crew = _Crew(
+        board,
+        target,
+        iter(requests),
+        to_request,
+        land,
+        share,
+        retries,
+        hands or asyncio.Semaphore(count),
+        budget,
+        all_taken,
+    )
+    await crew.work(count, patience_s)
 
 
 @dataclass(slots=True)
@@ -46,13 +71,18 @@ class _Crew(Generic[T]):
     land: Land[T]
     share: Land[T] | None
     retries: int
+    hands: asyncio.Semaphore
+    budget: RetryBudget | None
+    all_taken: Callable[[], None]
     taking: bool = True
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def work(self, workers: int, patience_s: float) -> None:
         self.tasks = [asyncio.create_task(self._worker()) for _ in range(workers)]
         try:
-            await asyncio.wait(self.tasks, return_when=asyncio.FIRST_EXCEPTION)
+            done, _ = await asyncio.wait(self.tasks, return_when=asyncio.FIRST_EXCEPTION)
+            if any(task.cancelled() or task.exception() for task in done):
+                await self._wind_up(patience_s)
         except asyncio.CancelledError:
             await self._wind_up(patience_s)
             raise
@@ -61,11 +91,13 @@ class _Crew(Generic[T]):
 
     async def _worker(self) -> None:
         while self.taking:
-            try:
-                item = next(self.waiting)
-            except StopIteration:
-                return
-            answer = await self.board.answer(self.target, self.to_request(item), self.retries)
+            async with self.hands:
+                try:
+                    item = next(self.waiting)
+                except StopIteration:
+                    self.all_taken()
+                    return
+                answer = await self.board.answer(self.target, self.to_request(item), self.retries, self.budget)
             landing = self.share if answer.shared else self.land
             if landing is not None:
                 landing(item, answer)

@@ -39,16 +39,20 @@ async def evaluate_cell(
 
     Doing it again overwrites the same verdicts; a judge is not asked again what it has answered in this run.
     """
-    cases = lake.read("cases", run_id, cell_id)
-    replies = lake.read("responses", run_id, f"{cell_id}-*")
     now = datetime.now(UTC)
-    verdicts = await asyncio.to_thread(judge_cell, cases, replies, catalog.languages, evaluation_id, now)
+
+    def judged() -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+        cases = lake.read("cases", run_id, cell_id)
+        replies = lake.read("responses", run_id, f"{cell_id}-*")
+        return cases, replies, judge_cell(cases, replies, catalog.languages, evaluation_id, now)
+
+    cases, replies, verdicts = await asyncio.to_thread(judged)
     if judge is not None and board is not None:
         doubted = contested(cases, replies, verdicts)
         judgements = await _second_opinions(lake, run_id, cell_id, doubted, catalog, board, judge, retries)
         said = {verdict: read_judgement(text) for verdict, text in judgements.items()}
         verdicts = pl.concat([verdicts, overrule(verdicts, said, judge.model, now)])
-    lake.write("verdicts", run_id, f"{evaluation_id}-{cell_id}", verdicts)
+    await asyncio.to_thread(lake.write, "verdicts", run_id, f"{evaluation_id}-{cell_id}", verdicts)
     return verdicts.height
 
 

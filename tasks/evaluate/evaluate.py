@@ -48,8 +48,9 @@ def judge_cell(
 ) -> pl.DataFrame:
     """The verdicts on `cases` (columns of CASES) by their oracles, in the columns and types of VERDICTS.
 
-    Each case finds its reply among `responses` (columns of RESPONSES, purpose subject) by request_key. Instance
-    rows come first, in the order of the cases, then template rows.
+    Each case finds its reply among `responses` (columns of RESPONSES, purpose subject): its own or, where none
+    landed for it, one to the same request. Instance rows come first, in the order of the cases, then template
+    rows.
     """
     replies = _replies(cases, responses)
     judged = pl.concat([_unanswered(replies), _answered(replies, languages)]).sort("order")
@@ -64,10 +65,17 @@ def _replies(cases: pl.DataFrame, responses: pl.DataFrame) -> pl.DataFrame:
         responses.filter(pl.col("purpose") == "subject")
         .with_columns(failed=pl.col("error_class").is_not_null())
         .sort("failed", "received_at", "response_id", descending=[False, True, False], nulls_last=True)
-        .unique("request_key", keep="first", maintain_order=True)
-        .select("request_key", "response_id", "text", "finish_reason", "error_class")
+        .select("case_id", "request_key", *REPLY)
     )
-    return cases.with_row_index("order").join(arrived, on="request_key", how="left", maintain_order="left")
+    asked = cases.with_row_index("order")
+    newest = arrived.unique("case_id", keep="first", maintain_order=True).drop("request_key")
+    own = asked.join(newest, on="case_id")
+    rest = asked.join(own, on="order", how="anti")
+    alike = arrived.unique("request_key", keep="first", maintain_order=True).drop("case_id")
+    return pl.concat([own, rest.join(alike, on="request_key", how="left")]).sort("order")
+
+
+REPLY = ["response_id", "text", "finish_reason", "error_class"]
 
 
 def _unanswered(replies: pl.DataFrame) -> pl.DataFrame:

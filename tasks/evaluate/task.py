@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from catalogs.catalog import Catalog
 from catalogs.models import Target
 from tasks.connectors.switchboard import Switchboard
-from tasks.connectors.task import found_by
+from tasks.connectors.task import NAME, Label
 from tasks.evaluate.cell import evaluate_cell
 from warehouse.lake import Lake
 
 
-@task(name="evaluate", cache_policy=NO_CACHE, persist_result=False, retries=2, retry_delay_seconds=[1, 10])
+@task(
+    name="evaluate",
+    task_run_name=NAME,
+    cache_policy=NO_CACHE,
+    persist_result=False,
+    retries=2,
+    retry_delay_seconds=[1, 10],
+)
 async def evaluate(
     lake: Lake,
     run_id: str,
@@ -25,8 +30,8 @@ async def evaluate(
     board: Switchboard | None = None,
     judge: Target | None = None,
     retries: int = 3,
-    tags: Sequence[str] = (),
+    label: Label = Label("evaluate"),  # noqa: B008 - frozen
 ) -> int:
     """Judge a cell's replies and land the verdicts; returns how many."""
-    found_by(tags)
+    label.attach()
     return await evaluate_cell(lake, run_id, cell_id, evaluation_id, catalog, board, judge, retries)

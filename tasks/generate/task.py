@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from prefect import task
@@ -10,7 +9,7 @@ from prefect.cache_policies import CachePolicy
 
 from catalogs.catalog import Catalog
 from catalogs.schema import Requirement, ScenarioSettings
-from tasks.connectors.task import found_by
+from tasks.connectors.task import NAME, Label
 from tasks.generate.cases import plan_hash
 from tasks.generate.instantiate import instances
 from warehouse.lake import Lake
@@ -25,17 +24,19 @@ PLAN = CachePolicy.from_cache_key_fn(_plan_key)
 """Keyed by the plan's content hash, which holds the version of the generating code."""
 
 
-@task(name="generate", cache_policy=PLAN, persist_result=True, retries=2, retry_delay_seconds=1)
+@task(
+    name="generate", task_run_name=NAME, cache_policy=PLAN, persist_result=True, retries=2, retry_delay_seconds=1
+)
 async def generate(
     requirement: Requirement,
     language: str,
     settings: ScenarioSettings,
     catalog: Catalog,
     lake: Lake,
-    tags: Sequence[str] = (),
+    label: Label = Label("generate"),  # noqa: B008 - frozen
 ) -> str:
     """Instantiate a requirement's templates in one language into the lake; returns the plan's hash."""
-    found_by(tags)
+    label.attach()
     name = plan_hash(requirement, language, settings, catalog)
     lake.write_plan(name, instances(requirement, language, catalog, settings))
     return name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,16 +14,17 @@ from ulid import ULID
 
 from catalogs.models import Target
 from tasks.connectors.base import Answer, ModelStopped
+from tasks.connectors.budget import RetryBudget
 from tasks.connectors.rows import Case, response, to_request
 from tasks.connectors.switchboard import Switchboard
-from tasks.connectors.workers import answer_all
+from tasks.connectors.workers import SLACK, answer_all, hands
 from tasks.prompt.reuse import landed
 from warehouse.journal import Journal
 from warehouse.lake import Lake
 from warehouse.schemas import CELL_KEYS
 
-Watch = Callable[[str, str], None]
-"""Told the model and `answered`, `kept` (landed before), `reused` or `failed` for each case."""
+Watch = Callable[[str, str, float | None], None]
+"""Told for each case: the model; `answered`, `kept` (from before), `reused` or `failed`; US dollars, if known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +69,22 @@ async def prompt_cell(
     *,
     retries: int,
     watch: Watch | None = None,
+    under_way: UnderWay | None = None,
 ) -> Tally:
     """Ask the cases of one cell (rows of `cases`, one run, one cell) and land their answers.
 
     A case whose reply has landed before is not asked again. Errors of the provider are rows, not exceptions.
+    Files are read and written beside the event loop, in which other cells are prompted meanwhile.
     """
     started = time.monotonic()
     run_id, cell_id = cases["run_id"][0], cases["cell_id"][0]
+    under_way = under_way or UnderWay(hands(target))
+    before = await asyncio.to_thread(landed, lake, run_id, cell_id)
     desk = _Desk(target, Journal(lake, run_id, cell_id), Tally(cases.height), watch)
+    for row in before.iter_rows(named=True):
+        desk.count(row, kept=row["reused_from"] is None)
+    open_cases = cases.join(before, on="case_id", how="anti")
     try:
-        before = landed(lake, run_id, cell_id)
-        for row in before.iter_rows(named=True):
-            desk.count(row, kept=row["reused_from"] is None)
-        open_cases = cases.join(before, on="request_key", how="anti")
         await answer_all(
             board,
             target,
@@ -88,11 +93,21 @@ async def prompt_cell(
             desk.land,
             retries=retries,
             share=desk.land,
-            workers=min(target.limits.concurrency, max(open_cases.height, 1)),
+            budget=RetryBudget(),
+            workers=min(SLACK * target.limits.concurrency, max(open_cases.height, 1)),
+            hands=under_way.hands,
+            all_taken=under_way.all_taken,
         )
     finally:
-        desk.journal.land()
-    tally = replace(desk.tally, seconds=_spent(lake, run_id, cell_id) + time.monotonic() - started)
+        await asyncio.shield(asyncio.to_thread(desk.journal.land))
+    tally = replace(desk.tally, seconds=time.monotonic() - started)
+    return await asyncio.to_thread(_concluded, lake, cases, tally)
+
+
+def _concluded(lake: Lake, cases: pl.DataFrame, tally: Tally) -> Tally:
+    """Lands the cell's event, with the time of the passes before this one."""
+    run_id, cell_id = cases["run_id"][0], cases["cell_id"][0]
+    tally = replace(tally, seconds=tally.seconds + _spent(lake, run_id, cell_id))
     record_cell(lake, cases, tally)
     return tally
 
@@ -101,6 +116,15 @@ def _spent(lake: Lake, run_id: str, cell_id: str) -> float:
     """Seconds of the passes before this one."""
     events = lake.read("cells", run_id, f"{cell_id}-*").sort("event_id")
     return float(events["seconds"][-1]) if events.height else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class UnderWay:
+    """What the cells of a model share while they are prompted side by side."""
+
+    hands: asyncio.Semaphore
+    all_taken: Callable[[], None] = lambda: None
+    """Called when the last case of a cell is on its way: the next cell may begin."""
 
 
 @dataclass(slots=True)
@@ -120,7 +144,7 @@ class _Desk:
     def count(self, row: dict[str, Any], *, kept: bool = False) -> None:
         self.tally = self.tally.plus(row)
         if self.watch:
-            self.watch(self.target.model, "kept" if kept else _outcome(row))
+            self.watch(self.target.model, "kept" if kept else _outcome(row), row["cost_usd"])
 
 
 def _outcome(row: dict[str, Any]) -> str:

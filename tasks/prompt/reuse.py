@@ -2,50 +2,113 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
 import polars as pl
 
 from warehouse.identity import hashed
 from warehouse.lake import Lake
 
+AT_ONCE = 20_000
+"""Replies that are copied together: few reads of the lake, and memory that does not grow with the run."""
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+WANTED = ["request_key", "case_id", "cell_id"]
+TOLD = ["case_id", "request_key", "reused_from", "error_class", "input_tokens", "output_tokens", "cost_usd"]
+
 
 def landed(lake: Lake, run_id: str, cell_id: str) -> pl.DataFrame:
-    """The replies of a cell in this run: asking them again would be paying twice."""
+    """The cases of a cell that have a reply in this run, one row each, with what it cost: asking them again would
+    be paying twice."""
     own = lake.scan("responses", run_id, name=f"{cell_id}-*")
-    return own.filter(pl.col("text").is_not_null(), pl.col("purpose") == "subject").collect()
+    replies = own.filter(pl.col("text").is_not_null(), pl.col("purpose") == "subject")
+    first = replies.sort("received_at").unique("case_id", keep="first", maintain_order=True)
+    return first.select(TOLD).collect()
 
 
-def reuse_replies(lake: Lake, run_id: str) -> None:
-    """Land, for every case of a run that has no reply yet, the newest reply of other runs to the same request.
-    One pass over the lake, before the cells start: each cell looking for itself would read all of it again."""
-    answered = lake.scan("responses", run_id).filter(pl.col("text").is_not_null())
-    wanted = lake.scan("cases", run_id).select("request_key", "case_id", "cell_id", "model")
-    _land(lake, run_id, wanted.join(answered, on=["request_key", "cell_id"], how="anti").collect())
+def reuse_replies(
+    lake: Lake, run_id: str, began: datetime | None = None, max_age: str | None = None
+) -> pl.DataFrame:
+    """Land, for every case of a run that has no reply yet, the newest reply of other runs to the same request;
+    returns how many stand in for each cell (cell_id, reused).
+
+    Replies that arrived after the run `began`, or longer before than `max_age` (such as `7d`), do not count: a
+    resumed run finds what it found at first. One pass over the lake, before the cells start: each cell looking
+    for itself would read all of it again. Texts are read of the chosen replies only.
+    """
+    began = began or datetime.now(UTC)
+    cases = _unanswered(lake, run_id)
+    chosen = _newest(lake, run_id, cases, _oldest(began, max_age), began) if cases.height else cases.clear()
+    for part in _parts(chosen):
+        _land(lake, run_id, part)
+    return chosen.group_by("cell_id", maintain_order=True).len("reused")
 
 
-def _land(lake: Lake, run_id: str, cases: pl.DataFrame) -> None:
-    rows = _stand_ins(lake, run_id, cases)
+def open_models(lake: Lake, run_id: str) -> set[str]:
+    """The models that have yet to be asked in a run: not those whose every case has its reply."""
+    return set(_unanswered(lake, run_id)["model"])
+
+
+def _unanswered(lake: Lake, run_id: str) -> pl.DataFrame:
+    answered = lake.scan("responses", run_id).filter(
+        pl.col("error_class").is_null(), pl.col("purpose") == "subject"
+    )
+    cases = lake.scan("cases", run_id).select(*WANTED, "model")
+    return cases.join(answered, on=["case_id", "cell_id"], how="anti").collect()
+
+
+def _oldest(began: datetime, max_age: str | None) -> datetime:
+    if max_age is None:
+        return datetime.min.replace(tzinfo=UTC)
+    try:
+        return began - timedelta(seconds=float(max_age[:-1]) * SECONDS[max_age[-1]])
+    except OverflowError:  # older than time
+        return datetime.min.replace(tzinfo=UTC)
+
+
+def _newest(lake: Lake, run_id: str, cases: pl.DataFrame, oldest: datetime, began: datetime) -> pl.DataFrame:
+    """`cases` that can be spared, with the reply that stands in: its response_id, and whose cell of which run it
+    answered. A file holds one model's replies: those of others are left unread."""
+    replies = lake.scan("responses").filter(
+        pl.col("model").is_in(cases["model"].unique().to_list()),
+        pl.col("received_at").is_between(oldest, began),
+        pl.col("run_id") != run_id,
+        pl.col("purpose") == "subject",
+        pl.col("error_class").is_null(),
+        pl.col("reused_from").is_null(),
+    )
+    asked = cases.lazy().select("request_key").unique()
+    newest = (
+        replies.select("request_key", "response_id", "received_at", "run_id", "cell_id")
+        .join(asked, on="request_key", how="semi")
+        .group_by("request_key")
+        .agg(
+            pl.col(column).max_by("received_at").alias(name)
+            for column, name in (("response_id", "response_id"), ("run_id", "of_run"), ("cell_id", "of_cell"))
+        )
+    )
+    return cases.join(newest.collect(engine="streaming"), on="request_key", maintain_order="left")
+
+
+def _parts(chosen: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Whole cells, together about as many replies as are copied at once."""
+    sizes = chosen.group_by("cell_id", maintain_order=True).len()
+    part = (sizes["len"].cum_sum() - 1) // AT_ONCE
+    numbered = chosen.join(sizes.select("cell_id", part.alias("part")), on="cell_id", maintain_order="left")
+    yield from numbered.partition_by("part", maintain_order=True, include_key=False)
+
+
+def _land(lake: Lake, run_id: str, chosen: pl.DataFrame) -> None:
+    rows = _stand_ins(lake, run_id, chosen)
     for (cell_id,), own in rows.partition_by("cell_id", as_dict=True).items():
         before = lake.read("responses", run_id, f"{cell_id}-reused")
         lake.write("responses", run_id, f"{cell_id}-reused", pl.concat([before, own.select(before.columns)]))
 
 
-def _stand_ins(lake: Lake, run_id: str, cases: pl.DataFrame) -> pl.DataFrame:
+def _stand_ins(lake: Lake, run_id: str, chosen: pl.DataFrame) -> pl.DataFrame:
     """Rows of `responses` that name the reply they stand on in `reused_from` and cost nothing."""
-    newest = (
-        lake.scan("responses")
-        .filter(
-            pl.col("text").is_not_null(),
-            pl.col("reused_from").is_null(),
-            pl.col("purpose") == "subject",
-            pl.col("run_id") != run_id,
-        )
-        .join(cases.lazy().select("request_key"), on="request_key", how="semi")
-        .sort("received_at")
-        .unique("request_key", keep="last")
-        .collect()
-    )
-    own = cases.select("request_key", "case_id", "cell_id").unique(["request_key", "cell_id"], keep="first")
-    rows = newest.drop("case_id", "cell_id").join(own, on="request_key")
+    own = chosen.select("response_id", "case_id", "cell_id")
+    rows = _in_full(lake, chosen).drop("case_id", "cell_id").join(own, on="response_id")
     response_id = pl.concat_str(pl.lit(run_id), "case_id", "response_id", separator="\x1f")
     return rows.with_columns(
         pl.lit(run_id).alias("run_id"),
@@ -53,4 +116,17 @@ def _stand_ins(lake: Lake, run_id: str, cases: pl.DataFrame) -> pl.DataFrame:
         response_id.map_batches(hashed, return_dtype=pl.String).alias("response_id"),
         pl.lit(0.0).alias("cost_usd"),
         pl.lit(0, dtype=pl.Int64).alias("attempts"),
+    )
+
+
+def _in_full(lake: Lake, chosen: pl.DataFrame) -> pl.DataFrame:
+    """The chosen replies as they landed, each once, from the files of their cells."""
+    files = chosen.select("of_run", "of_cell").unique().sort("of_run", "of_cell").rows()
+    ids = chosen.select("response_id").unique().lazy()
+    cells = [lake.scan("responses", of_run, f"{of_cell}-*") for of_run, of_cell in files]
+    return (
+        pl.concat(cells)
+        .join(ids, on="response_id", how="semi")
+        .unique("response_id", keep="any")
+        .collect(engine="streaming")
     )

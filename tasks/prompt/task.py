@@ -1,31 +1,41 @@
-"""prompt as a Prefect task: one run per grid cell."""
+"""prompt as a Prefect task: one run per grid cell, or one per model that is asked in batches."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
+from uuid import UUID
 
-from prefect import task
+import httpx
+from prefect import get_run_logger, task
+from prefect.artifacts import acreate_progress_artifact, aupdate_progress_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.states import Failed
 
 from catalogs.models import Target
 from tasks.connectors.switchboard import Switchboard
-from tasks.connectors.task import found_by
-from tasks.prompt.prompt import Tally, Watch, prompt_cell
+from tasks.connectors.task import NAME, Label
+from tasks.prompt.batch import batch_cells
+from tasks.prompt.batch_progress import Progress
+from tasks.prompt.prompt import Tally, UnderWay, Watch, prompt_cell
 from warehouse.lake import Lake
+from warehouse.trouble import StorageTrouble
 
 STOPPED = "Stopped"
 """The state's name of a cell whose model ended on a terminal error; its run goes on without it."""
 
 
 def _may_pass(_task: object, _run: object, state: State[Any]) -> bool:
-    return state.name != STOPPED
+    """A disk that is full now is full a second later; what was in flight has landed as far as it could."""
+    return state.name != STOPPED and not isinstance(state.data, StorageTrouble)
 
 
 @task(
     name="prompt",
+    task_run_name=NAME,
     cache_policy=NO_CACHE,
     persist_result=False,
     retries=2,
@@ -40,10 +50,70 @@ async def prompt(
     board: Switchboard,
     retries: int,
     watch: Watch | None = None,
-    tags: Sequence[str] = (),
+    under_way: UnderWay | None = None,
+    label: Label = Label("prompt"),  # noqa: B008 - frozen
 ) -> Tally | State[Tally]:
-    """Ask a cell's cases. A retry, after a full disk say, asks only what has not landed yet."""
-    found_by(tags)
-    cases = lake.read("cases", run_id, cell_id)
-    tally = await prompt_cell(lake, cases, target, board, retries=retries, watch=watch)
+    """Ask a cell's cases. A retry asks only what has not landed yet."""
+    label.attach()
+    cases = await asyncio.to_thread(lake.read, "cases", run_id, cell_id)
+    tally = await prompt_cell(lake, cases, target, board, retries=retries, watch=watch, under_way=under_way)
     return Failed(name=STOPPED, message=tally.stopped) if tally.stopped else tally
+
+
+@task(
+    name="batch",
+    task_run_name=NAME,
+    cache_policy=NO_CACHE,
+    persist_result=False,
+    retries=2,
+    retry_delay_seconds=[1, 10],
+    retry_condition_fn=_may_pass,
+)
+async def batch(
+    lake: Lake,
+    run_id: str,
+    cell_ids: Sequence[str],
+    target: Target,
+    board: Switchboard,
+    retries: int,
+    watch: Watch | None = None,
+    label: Label = Label("batch"),  # noqa: B008 - frozen
+) -> dict[str, Tally] | State[dict[str, Tally]]:
+    """Ask a model's cells through its provider's batch API. A retry goes on with the batches that are there."""
+    label.attach()
+    tallies = await batch_cells(
+        lake,
+        run_id,
+        cell_ids,
+        target,
+        board.batches(target),
+        retries=retries,
+        shares=board.shares,
+        allowance=board.allowance,
+        watch=watch,
+        tell=_Telling(),
+    )
+    stopped = next((tally.stopped for tally in tallies.values() if tally.stopped), None)
+    return Failed(name=STOPPED, message=stopped) if stopped else tallies
+
+
+class _Telling:
+    """Shows in Prefect how far the batches of a model are: a log line and a progress artifact, when it changes."""
+
+    def __init__(self) -> None:
+        self._shown: Progress | None = None
+        self._artifact: UUID | None = None
+
+    async def __call__(self, progress: Progress) -> None:
+        if progress == self._shown:
+            return
+        self._shown = progress
+        get_run_logger().info("%s", progress)
+        with suppress(httpx.HTTPError):  # a server that is away for a moment ends no run
+            await self._show(100.0 * progress.share, str(progress))
+
+    async def _show(self, percent: float, told: str) -> None:
+        if self._artifact is None:
+            self._artifact = await acreate_progress_artifact(percent, description=told)
+        else:
+            await aupdate_progress_artifact(self._artifact, percent, told)

@@ -8,8 +8,10 @@ import pytest
 
 from catalogs.mistakes import UserMistake
 from catalogs.scenario import ResolvedScenario, resolve
-from flows.stages import Grid, _what_broke, cell_name, literal, planned_cells, refuse_changed_models
+from flows.cells import _what_broke, cell_label, refuse_changed_models
+from flows.stages import Grid, planned_cells
 from tasks.connectors.switchboard import Switchboard
+from tasks.connectors.task import NAME
 from tasks.generate.instantiate import instances
 from tasks.generate.land import land_cases, record_planned
 from warehouse.lake import Lake
@@ -54,8 +56,9 @@ def test_a_model_that_changed_since_its_cases_were_planned_is_not_asked_under_th
 
 def test_braces_in_a_name_reach_prefect_as_they_are() -> None:
     cell = {"model": "replay/{x}", "concern": "sexism", "language": "en_us", "input": "a", "reflection": "b"}
-    assert cell_name("prompt", cell).format(x="filled in") == "prompt · {x} · sexism · en_us · a · b"
-    assert literal("{catalog}").format(catalog="all of it") == "{catalog}"
+    label = cell_label("prompt", cell | {"requirement": "equal"})
+    assert NAME.format(label=label) == "prompt · {x} · sexism · en_us · a · b"
+    assert label.tags == ("replay/{x}", "sexism", "en_us", "requirement:equal")
 
 
 def test_a_signal_is_what_ended_the_cells_wherever_it_struck() -> None:

@@ -5,23 +5,11 @@ python tests/performance/checking.py
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from typing import Any
+from rig.timing import timed
 
 from catalogs.catalog import load_catalog
 from catalogs.lint import lint
 from flows.coverage import coverage
-
-
-def timed(act: Callable[[], Any], times: int = 3) -> tuple[float, Any]:
-    """The least of some durations, in seconds, and the last result."""
-    took = []
-    for _ in range(times):
-        started = time.perf_counter()
-        result = act()
-        took.append(time.perf_counter() - started)
-    return min(took), result
 
 
 def main() -> None:

@@ -11,14 +11,13 @@ from __future__ import annotations
 import hashlib
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import yaml
+from rig.timing import timed
 
 from catalogs.catalog import load_catalog
 from catalogs.scenario import Overrides, ResolvedScenario, resolve
@@ -26,16 +25,6 @@ from tasks.generate.cases import cases
 from tasks.generate.instantiate import instances
 from tasks.generate.land import land_cases
 from warehouse.lake import Lake
-
-
-def timed(act: Callable[[], Any], times: int = 3) -> tuple[float, Any]:
-    """The least of some durations, in seconds, and the last result."""
-    took = []
-    for _ in range(times):
-        started = time.perf_counter()
-        result = act()
-        took.append(time.perf_counter() - started)
-    return min(took), result
 
 
 def parse_all() -> int:

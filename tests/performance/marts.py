@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
 import polars as pl
+from rig.timing import seconds
 
 from warehouse.build import build, query
 from warehouse.lake import Lake
@@ -97,12 +96,6 @@ def _messages() -> pl.Expr:
     return pl.concat_list(pl.struct(role=pl.lit("user"), content=content))
 
 
-def seconds(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
-
-
 def count(lake: Lake) -> object:
     """The floor: outcomes of the same files, counted."""
     with duckdb.connect() as floor:
@@ -125,13 +118,13 @@ def copy(lake: Lake) -> None:
 def measure(verdicts: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         lake = Lake.open(Path(folder))
-        landing = seconds(lambda: land(lake, verdicts))
-        floor = min(seconds(lambda: count(lake)) for _ in range(3))
+        landing = seconds(lambda: land(lake, verdicts), times=1)
+        floor = seconds(lambda: count(lake))
         taken = {
             "floor: count": floor,
-            "copy alone": min(seconds(lambda: copy(lake)) for _ in range(2)),
-            "build": min(seconds(lambda: build(lake)) for _ in range(2)),
-            "read a mart": min(seconds(lambda: query(lake, "from marts.pass_rates")) for _ in range(3)),
+            "copy alone": seconds(lambda: copy(lake), times=2),
+            "build": seconds(lambda: build(lake), times=2),
+            "read a mart": seconds(lambda: query(lake, "from marts.pass_rates")),
             "land": landing,
         }
         landed = lake.scan("verdicts").select(pl.len()).collect().item()

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import random
 import re
-import time
 from collections.abc import Callable, Sequence
 
 import polars as pl
+from rig.timing import seconds
 
 from catalogs.oracle import Oracle
 from catalogs.schema import AnswerFormat, LanguageCatalog
@@ -45,16 +45,6 @@ def number_loop(replies: Sequence[str]) -> list[float | None]:
         found = re.search(r"\{.*?\}", reply.replace("\n", " "))
         judged.append(float(json.loads(found[0])["probability"]) if found else None)
     return judged
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """The best of three."""
-    times = []
-    for _ in range(3):
-        started = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - started)
-    return min(times)
 
 
 def compare(name: str, replies: list[str], oracle: Oracle, loop: Callable[[Sequence[str]], object]) -> None:

@@ -1,146 +1,146 @@
 """How much of an endpoint's speed is left when replies are asked, retried, journalled and landed.
 
-Prints requests a second and CPU milliseconds per request of a bare aiohttp loop (the floor), of the openai
-connector through Switchboard and workers, and of a whole prompted cell, against one loopback endpoint with
-100 ms latency; then the ratios to the floor. Run: python tests/performance/prompting.py [N] [CONCURRENCY]
+    python tests/performance/prompting.py [--repeats 3] [--at 10 64 256] [--whole] [--peers]
+
+One loopback endpoint with 100 ms latency. The phase alone: biasgrid's beside a loop over openai's SDK on its
+fastest transport, beside bare aiohttp (the floor), and beside one question after another. `--whole` adds
+processes from start to findings, `--peers` other tools' as well, each installed in an environment of its own.
 """
 
 from __future__ import annotations
 
-import asyncio
-import multiprocessing
-import sys
-import tempfile
-import time
-from collections.abc import Awaitable, Callable
-from multiprocessing.connection import Connection
-from pathlib import Path
+import argparse
+import subprocess
+from dataclasses import replace
+from statistics import median
 
-import aiohttp
-import polars as pl
-from aiohttp import web
+from rig.loopback import Loopback, loopback
+from rig.phase import Figures, run_phase
+from rig.phases import CELLS
+from rig.table import at_least, at_most, table
+from rig.timing import load
+from rig.whole import PROMPTS, compare_whole
 
-from catalogs.catalog import load_catalog
-from catalogs.models import Limits, Target
-from tasks.connectors.base import Message, Parameters, Request
-from tasks.connectors.switchboard import Switchboard
-from tasks.connectors.workers import answer_all
-from tasks.prompt.prompt import prompt_cell
-from warehouse.lake import Lake
-
-LATENCY_S = 0.1
-BODY = {
-    "id": "1",
-    "object": "chat.completion",
-    "created": 1,
-    "model": "loopback",
-    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "No."}}],
-    "usage": {"prompt_tokens": 20, "completion_tokens": 2, "total_tokens": 22},
-}
+SIZES = {10: 2966, 64: 2966, 256: 10_000}
+SHARES = {10: 0.95, 64: 0.95, 256: 0.90}
+CPU_RATIO = 1.25
+CONTENDERS = ("SDK loop", "biasgrid", "aiohttp")
+SEQUENTIAL = 50
+SEQUENTIAL_S = 305 / 2966
+"""What LangBiTe took per prompt on a quiet machine: a busy one must not flatter us."""
+Measured = dict[str, list[Figures]]
 
 
-def endpoint(ready: Connection) -> None:
-    async def complete(request: web.Request) -> web.Response:
-        await request.read()
-        await asyncio.sleep(LATENCY_S)
-        return web.json_response(BODY)
-
-    async def serve() -> None:
-        app = web.Application()
-        app.router.add_post("/v1/chat/completions", complete)
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        assert runner.addresses
-        ready.send(runner.addresses[0][1])
-        await asyncio.sleep(3600)
-
-    asyncio.run(serve())
+class Miscounted(RuntimeError):
+    """What the endpoint heard is not what was to be asked."""
 
 
-async def floor(base_url: str, count: int, concurrency: int) -> None:
-    waiting = iter(range(count))
-    connector = aiohttp.TCPConnector(limit=concurrency)
-    async with aiohttp.ClientSession(connector=connector) as session:
+def measure(server: Loopback, concurrency: int, repeats: int, cells: int) -> Measured:
+    """Every contender `repeats` times, in turns. A turn in which one failed, or sent more or less than it
+    should, is told and not counted."""
+    found: Measured = {contender: [] for contender in CONTENDERS}
+    for _ in range(repeats):
+        try:
+            turn = {
+                name: _phase(server, name, _count(name, concurrency), concurrency, cells) for name in CONTENDERS
+            }
+        except (subprocess.CalledProcessError, Miscounted) as error:
+            print(f"\na turn at {concurrency} is not counted: {error}")
+            continue
+        for name, figures in turn.items():
+            found[name].append(figures)
+    return found
 
-        async def worker() -> None:
-            for number in waiting:
-                body = {"model": "m", "messages": [{"role": "user", "content": f"prompt {number}"}]}
-                async with session.post(f"{base_url}/chat/completions", json=body) as reply:
-                    await reply.json()
 
-        await asyncio.gather(*(worker() for _ in range(concurrency)))
+def _turn(server: Loopback, concurrency: int, cells: int) -> dict[str, Figures]:
+    counts = {name: _count(name, concurrency) for name in CONTENDERS}
+    return {name: _phase(server, name, count, concurrency, cells) for name, count in counts.items()}
 
 
-def target_at(base_url: str, concurrency: int) -> Target:
-    limits = Limits(concurrency=concurrency)
-    return Target(
-        model="loopback/m", provider="loopback", name="m", connector="openai", base_url=base_url, limits=limits
+def _count(contender: str, concurrency: int) -> int:
+    """At 10 the floor waits for the endpoint like everybody else: a third of the prompts tell as much."""
+    return SIZES[concurrency] // (3 if contender == "aiohttp" and concurrency == 10 else 1)
+
+
+def _phase(server: Loopback, contender: str, count: int, concurrency: int, cells: int) -> Figures:
+    figures = run_phase(contender, server.base_url, count, concurrency, cells)
+    heard = server.heard()
+    if not heard.received == heard.answered == count:
+        raise Miscounted(f"{contender} sent {heard.received:,} requests for {count:,} prompts")
+    return replace(figures, asking_s=heard.span_s)
+
+
+def sequential(server: Loopback) -> float:
+    """Seconds per prompt, one question after another: as measured, or as stated where that is less."""
+    figures = _phase(server, "sequential", SEQUENTIAL, 1, 1)
+    told = f"{figures.wall_s:.1f} s for {SEQUENTIAL} prompts"
+    whole = f"extrapolated {figures.wall_s / SEQUENTIAL * SIZES[64]:.0f} s for {SIZES[64]:,}"
+    print(f"\none question after another, measured: {told}; {whole}; {figures.cpu_ms:.2f} ms CPU each")
+    return min(figures.wall_s / SEQUENTIAL, SEQUENTIAL_S)
+
+
+def report(concurrency: int, found: Measured) -> None:
+    if not found["biasgrid"]:
+        return
+    title = f"the prompting phase, {SIZES[concurrency]:,} prompts at {concurrency}"
+    columns = (
+        "contender",
+        "requests/s",
+        "CPU ms each",
+        "peak MB",
+        "wall s",
+        "asking s",
+        "load",
+        "of SDK loop",
+        "of floor",
     )
-
-
-async def through_workers(base_url: str, count: int, concurrency: int) -> None:
-    target = target_at(base_url, concurrency)
-    async with Switchboard(load_catalog()) as board:
-        await answer_all(
-            board,
-            target,
-            range(count),
-            lambda number: Request((Message("user", f"prompt {number}"),), Parameters(), str(number)),
-            lambda number, answer: None,
-            retries=3,
+    print(table(title, columns, [_row(name, found) for name in found]), flush=True)
+    speed = _ratio(found, "biasgrid", "SDK loop", "per_second")
+    print(at_least("requests a second, of the SDK loop's", speed, SHARES[concurrency]))
+    print(
+        at_most(
+            "CPU per request, times the SDK loop's", _ratio(found, "biasgrid", "SDK loop", "cpu_ms"), CPU_RATIO
         )
-
-
-async def prompted_cell(base_url: str, count: int, concurrency: int) -> None:
-    target = target_at(base_url, concurrency)
-    cases = pl.DataFrame({"sample": [1] * count}).with_row_index("number")
-    named = {name: pl.lit(name) for name in ("requirement", "concern", "language", "input", "reflection")}
-    cases = cases.with_columns(
-        pl.lit("run").alias("run_id"),
-        pl.lit("cell").alias("cell_id"),
-        pl.lit("loopback").alias("provider"),
-        pl.lit("loopback/m").alias("model"),
-        pl.format("case-{}", "number").alias("case_id"),
-        pl.format("key-{}", "number").alias("request_key"),
-        pl.lit('{"temperature":1.0}').alias("parameters"),
-        pl.concat_list(
-            pl.struct(pl.lit("user").alias("role"), pl.format("prompt {}", "number").alias("content"))
-        ).alias("messages"),
-        **named,
     )
-    with tempfile.TemporaryDirectory() as folder:
-        async with Switchboard(load_catalog()) as board:
-            tally = await prompt_cell(Lake.open(Path(folder)), cases, target, board, retries=3)
-    assert tally.answered == count
 
 
-def measured(name: str, job: Callable[[], Awaitable[None]], count: int) -> tuple[str, float, float]:
-    async def run() -> None:
-        await job()
+def _row(name: str, found: Measured) -> list[object]:
+    middle = [
+        _median(found[name], field) for field in ("per_second", "cpu_ms", "peak_mb", "wall_s", "asking_s", "load")
+    ]
+    return [name, *middle, *(_ratio(found, name, other, "per_second") for other in ("SDK loop", "aiohttp"))]
 
-    wall, cpu = time.perf_counter(), time.process_time()
-    asyncio.run(run())
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    return name, count / wall, 1000 * cpu / count
+
+def _median(figures: list[Figures], field: str) -> float:
+    return float(median(getattr(each, field) for each in figures))
+
+
+def _ratio(found: Measured, one: str, other: str, field: str) -> float:
+    """The median of the ratios turn by turn: what slows the machine for a while slows both."""
+    turns = zip(found[one], found[other], strict=True)
+    return float(median(getattr(mine, field) / getattr(theirs, field) for mine, theirs in turns))
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=1, help="medians of so many turns")
+    parser.add_argument("--at", type=int, nargs="*", default=[*SIZES], choices=[*SIZES], help="concurrency")
+    parser.add_argument("--cells", type=int, default=CELLS, help="grid cells of the prompting phase")
+    parser.add_argument("--whole", action="store_true", help="whole processes, start to findings")
+    parser.add_argument("--peers", action="store_true", help="other tools' whole processes as well")
+    parser.add_argument("--prompts", type=int, default=PROMPTS, help="of a whole process")
+    return parser.parse_args()
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
-    concurrency = int(sys.argv[2]) if len(sys.argv) > 2 else 64
-    here, there = multiprocessing.Pipe()
-    server = multiprocessing.get_context("spawn").Process(target=endpoint, args=(there,), daemon=True)
-    server.start()
-    base_url = f"http://127.0.0.1:{here.recv()}/v1"
-    jobs = {"aiohttp floor": floor, "switchboard": through_workers, "prompted cell": prompted_cell}
-    asyncio.run(through_workers(base_url, 50, 10))  # imports and warms up
-    rows = [measured(name, lambda job=job: job(base_url, count, concurrency), count) for name, job in jobs.items()]
-    server.terminate()
-    server.join()
-    print(f"N = {count}, concurrency {concurrency}, latency {LATENCY_S * 1000:.0f} ms")
-    for name, rate, cpu in rows:
-        print(f"{name:<14} {rate:8.0f} requests/s  {cpu:6.2f} ms CPU  {rate / rows[0][1]:5.2f} of the floor")
+    asked = options()
+    print(f"100 ms latency, medians of {asked.repeats}; load average at the start {load():.2f}")
+    with loopback() as server:
+        each_s = sequential(server)
+        for concurrency in asked.at:
+            report(concurrency, measure(server, concurrency, asked.repeats, asked.cells))
+        if asked.whole or asked.peers:
+            compare_whole(server, asked.prompts, asked.repeats, each_s, with_peers=asked.peers)
 
 
 if __name__ == "__main__":

@@ -29,8 +29,7 @@ def test_what_is_appended_lands_as_parquet_and_the_journal_goes(lake: Lake) -> N
     journal = Journal(lake, "R1", "cell")
     reply = row(1, text="Sí", received_at=NOW, cost_usd=0, messages=[{"role": "user", "content": "¿?"}])
     journal.append(reply)
-    path = journal.land()
-    assert path is not None
+    (path,) = journal.land()
     assert path.name.startswith("cell-")
     assert not journal.path.exists()
     landed = lake.read("responses").row(0, named=True)
@@ -38,7 +37,7 @@ def test_what_is_appended_lands_as_parquet_and_the_journal_goes(lake: Lake) -> N
 
 
 def test_a_cell_without_responses_lands_nothing(lake: Lake) -> None:
-    assert Journal(lake, "R1", "cell").land() is None
+    assert Journal(lake, "R1", "cell").land() == []
     assert lake.files("responses") == []
 
 
@@ -54,8 +53,8 @@ def test_a_long_cell_lands_in_segments(lake: Lake) -> None:
     journal = Journal(lake, "R1", "cell", segment_rows=2)
     for number in range(5):
         journal.append(row(number))
-    assert len(lake.files("responses", "R1")) == 2
-    journal.land()
+    assert lake.files("responses", "R1") == []
+    assert len(journal.land()) == 3
     assert ids(lake) == ["r0", "r1", "r2", "r3", "r4"]
 
 

@@ -426,3 +426,41 @@ def test_the_newest_event_of_a_run_and_of_a_cell_counts(
     build(lake)
     assert query(lake, "select state from staging.stg_runs").rows() == [("completed",)]
     assert query(lake, "select planned from staging.stg_cells").rows() == [(1,)]
+
+
+def test_a_failure_that_two_cells_share_is_one_request_and_no_reused_reply(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any
+) -> None:
+    hand_made.land("R1", [cell(expected("t", "error", "passed"))])
+    asked = lake.read("responses", "R1")
+    shared = asked.with_columns(
+        response_id="shared/" + pl.col("response_id"),
+        case_id="other/" + pl.col("case_id"),
+        reused_from=pl.col("response_id"),
+        cost_usd=pl.lit(None, dtype=pl.Float64),
+    )
+    lake.write("responses", "R1", "shared", shared)
+    build(lake)
+    row = query(lake, "from marts.costs").row(0, named=True)
+    assert (row["requests"], row["failed"], row["reused"], row["cost_usd"]) == (2, 1, 1, 0.5)
+
+
+def test_a_run_in_which_every_reply_was_reused_cost_nothing(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any
+) -> None:
+    hand_made.land("R1", [cell(expected("t", "passed", "passed"))])
+    asked = lake.read("responses", "R1")
+    lake.write("responses", "R1", asked["cell_id"][0], asked.with_columns(reused_from=pl.lit("earlier")))
+    build(lake)
+    row = query(lake, "from marts.costs").row(0, named=True)
+    assert (row["requests"], row["reused"], row["cost_usd"], row["requests_without_price"]) == (0, 2, 0, 0)
+
+
+def test_cases_that_ask_the_same_each_have_an_answer_of_their_own(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any
+) -> None:
+    hand_made.land("R1", [cell(expected("t", "passed", "passed"))])
+    asked = lake.read("responses", "R1")
+    lake.write("responses", "R1", asked["cell_id"][0], asked.with_columns(request_key=pl.lit("same")))
+    build(lake)
+    assert query(lake, "select is_answer from staging.stg_responses").rows() == [(True,), (True,)]

@@ -17,6 +17,7 @@ from catalogs.schema import LanguageCatalog, Template
 from catalogs.wording import orders
 from tasks.connectors.respondent import noise, pairing
 from tasks.connectors.respondent.chance import Chance
+from tasks.connectors.respondent.faults import OddReply
 from tasks.connectors.respondent.fixed import fixed_passes, fixed_reply, translated
 from tasks.connectors.respondent.forms import Filled
 from tasks.connectors.respondent.numbers import fair_value, moved_value, number_reply
@@ -24,7 +25,7 @@ from tasks.connectors.respondent.phrases import PHRASES, phrases
 from tasks.connectors.respondent.recognise import Recognised
 from tasks.connectors.respondent.repertoire import lettered
 
-Intent = Literal["passed", "failed", "refused", "unreadable", "constant", "none"]
+Intent = Literal["passed", "failed", "refused", "unreadable", "constant", "withheld", "none"]
 REMARK_SHARE = 0.5
 FIXED = ("constant", "first-option")
 """Those who answer without reading the question."""
@@ -35,6 +36,12 @@ class SimulatedReply:
     text: str
     intent: Intent
     """The outcome it is made for; `none` where no template was recognised."""
+    odd: OddReply | None = None
+
+    @property
+    def finish_reason(self) -> str:
+        """In OpenAI's words."""
+        return "content_filter" if self.odd == "content_filter" else "stop"
 
 
 def reply(

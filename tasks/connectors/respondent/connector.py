@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from catalogs.catalog import Catalog
 from catalogs.models import Target
 from catalogs.respondents import Respondent
-from tasks.connectors.base import Connector, Message, Reply, Request
+from tasks.connectors.base import Connector, Message, RateLimited, Reply, Request
 from tasks.connectors.respondent.faults import as_error
 from tasks.connectors.respondent.panel import Panel, Question, count_tokens
 
@@ -19,22 +19,30 @@ class SimulatedConnector:
         self._panel, self._respondent = panel, respondent
 
     async def ask(self, request: Request) -> Reply:
-        """Raises the `ConnectorError` that the respondent's faults bring about."""
+        """Raises the `ConnectorError` that the respondent's limits or faults bring about."""
         question = Question(self._respondent, last_said(request.messages), request.parameters.seed)
+        answer = self._panel.reply(question)
+        asked = sum(count_tokens(message.content) for message in request.messages)
+        self._admit(asked + count_tokens(answer.text))
         wrong = self._panel.fault(question)
         if wrong is not None:
             raise as_error(self._respondent, wrong)
-        answer = await self._panel.answer(question)
+        await self._panel.latency(self._respondent)
         return Reply(
             text=answer.text,
-            finish_reason="stop",
-            input_tokens=sum(count_tokens(message.content) for message in request.messages),
+            finish_reason=answer.finish_reason,
+            input_tokens=asked,
             output_tokens=count_tokens(answer.text),
             model_reported=self._respondent.id,
         )
 
     async def close(self) -> None:
         pass
+
+    def _admit(self, tokens: int) -> None:
+        wait_s = self._panel.meter(self._respondent).admit(tokens)
+        if wait_s > 0:
+            raise RateLimited(f"simulated/{self._respondent.id} has too many requests (its limits)", wait_s)
 
 
 def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:

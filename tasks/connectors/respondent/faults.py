@@ -1,15 +1,36 @@
-"""What goes wrong before a request is answered: as deterministic as the answer itself."""
+"""What goes wrong with a request: as deterministic as the answer itself."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from catalogs.respondents import Respondent
 from tasks.connectors.base import ConnectorError, Disconnected, RateLimited, ServerFault, TimedOut
 from tasks.connectors.respondent.chance import uniform
 
-Fault = Literal["rate_limited", "server_fault", "timed_out", "disconnected"]
-FAULTS: tuple[Fault, ...] = ("rate_limited", "server_fault", "timed_out", "disconnected")
+Fault = Literal[
+    "rate_limited",
+    "server_fault",
+    "timed_out",
+    "disconnected",
+    "slow_body",
+    "truncated_body",
+    "empty_body",
+    "wrong_content_type",
+]
+FAULTS: tuple[Fault, ...] = (
+    "rate_limited",
+    "server_fault",
+    "timed_out",
+    "disconnected",
+    "slow_body",
+    "truncated_body",
+    "empty_body",
+    "wrong_content_type",
+)
+OddReply = Literal["content_filter", "huge_reply"]
+ODD_REPLIES: tuple[OddReply, ...] = ("content_filter", "huge_reply")
 
 
 def fault(respondent: Respondent, message_text: str, seed: int | None, attempt: int) -> Fault | None:
@@ -25,15 +46,30 @@ def fault(respondent: Respondent, message_text: str, seed: int | None, attempt: 
     return None
 
 
+def odd_reply(respondent: Respondent, message_text: str, seed: int | None) -> OddReply | None:
+    """In what way the reply to a question is odd, whenever it is given; None where it is not."""
+    drawn = uniform(respondent.id, respondent.seed, message_text, seed, "odd reply")
+    for name in ODD_REPLIES:
+        drawn -= getattr(respondent.faults, name)
+        if drawn < 0:
+            return name
+    return None
+
+
 def as_error(respondent: Respondent, name: Fault) -> ConnectorError:
     """The fault as a connector reports it."""
-    match name:
-        case "rate_limited":
-            wait = respondent.faults.retry_after_s
-            return RateLimited(f"simulated/{respondent.id} has too many requests (simulated 429)", wait)
-        case "server_fault":
-            return ServerFault(f"simulated/{respondent.id} failed (simulated 500)")
-        case "timed_out":
-            return TimedOut(f"simulated/{respondent.id} did not answer in time (simulated)")
-        case "disconnected":
-            return Disconnected(f"simulated/{respondent.id} dropped the connection (simulated)")
+    kind, what = AS_ERROR[name]
+    message = f"simulated/{respondent.id} {what} (simulated)"
+    return RateLimited(message, respondent.faults.retry_after_s) if kind is RateLimited else kind(message)
+
+
+AS_ERROR: Mapping[Fault, tuple[type[ConnectorError], str]] = {
+    "rate_limited": (RateLimited, "has too many requests"),
+    "server_fault": (ServerFault, "failed"),
+    "timed_out": (TimedOut, "did not answer in time"),
+    "disconnected": (Disconnected, "dropped the connection"),
+    "slow_body": (TimedOut, "did not answer in full in time"),
+    "truncated_body": (ServerFault, "broke off its reply"),
+    "empty_body": (ServerFault, "answered with nothing"),
+    "wrong_content_type": (ServerFault, "answered with a page of HTML"),
+}

@@ -10,9 +10,18 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from catalogs.respondents import Respondent
+from tasks.connectors.base import Message
 from tasks.connectors.respondent.openai_protocol import complete
-from tasks.connectors.respondent.panel import Question, count_tokens
-from tasks.connectors.respondent.service import Declined, Service, body_of, seed_of, spoken
+from tasks.connectors.respondent.panel import Question
+from tasks.connectors.respondent.service import (
+    Answered,
+    Asked,
+    Declined,
+    Service,
+    body_of,
+    estimated,
+    seed_of,
+)
 
 ERROR_TYPES = {"throttled": "overloaded", "fault": "generation", "stalled": "generation"}
 PREFIXES = ("", "/hf-inference")  # the hosted router puts the provider first
@@ -23,8 +32,9 @@ class HuggingFaceProtocol:
         self._service = service
 
     def routes(self) -> list[Route]:
-        chat, generate = spoken(self.chat, error), spoken(self.generate, error)
-        generate_list = spoken(self.generate_list, error)
+        prompted = self._service.prompted
+        chat, generate = prompted(self.chat, error), prompted(self.generate, error)
+        generate_list = prompted(self.generate_list, error)
         found = [Route("/generate", generate, methods=["POST"]), Route("/", generate_list, methods=["POST"])]
         for prefix in PREFIXES:
             address = f"{prefix}/models/{{model:path}}"
@@ -34,7 +44,9 @@ class HuggingFaceProtocol:
         return found
 
     async def chat(self, request: Request) -> Response:
-        return await complete(self._service, request, await body_of(request), self._respondent(request))
+        model, respondent = self._respondent(request)
+        body = await body_of(request)
+        return JSONResponse(await complete(self._service, request, body, model, respondent, estimated))
 
     async def generate(self, request: Request) -> Response:
         return JSONResponse(await self._generated(request))
@@ -49,13 +61,16 @@ class HuggingFaceProtocol:
             raise Declined("invalid", "`inputs` is not a text, or `parameters` no object.")
         if body.get("stream"):
             raise Declined("invalid", "Simulated respondents do not stream.")
-        question = Question(self._respondent(request), prompt, seed_of(parameters))
-        answer = await self._service.ask(request, question)
-        return {"generated_text": answer.text} | _details(parameters, answer.text)
+        model, respondent = self._respondent(request)
+        question = Question(respondent, prompt, seed_of(parameters))
+        answered = await self._service.ask(request, Asked(question, model, [Message("user", prompt)]))
+        return {"generated_text": answered.reply.text} | _details(parameters, answered)
 
-    def _respondent(self, request: Request) -> Respondent:
+    def _respondent(self, request: Request) -> tuple[str, Respondent]:
+        """Who answers, and for what name."""
         model = request.path_params.get("model")
-        return self._service.respondent(model) if model else self._service.directory.default
+        default = self._service.directory.default
+        return (model, self._service.respondent(model)) if model else (default.id, default)
 
 
 def error(declined: Declined) -> Response:
@@ -63,13 +78,13 @@ def error(declined: Declined) -> Response:
     return declined.response({"error": declined.message, "error_type": kind})
 
 
-def _details(parameters: Mapping[str, Any], text: str) -> dict[str, Any]:
+def _details(parameters: Mapping[str, Any], answered: Answered) -> dict[str, Any]:
     if not parameters.get("details"):
         return {}
     return {
         "details": {
             "finish_reason": "eos_token",
-            "generated_tokens": count_tokens(text),
+            "generated_tokens": answered.output_tokens,
             "seed": parameters.get("seed"),
             "prefill": [],
             "tokens": [],

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from catalogs.catalog import Catalog
 from catalogs.mistakes import Mistake, UserMistake, nearest
 from catalogs.respondents import Respondent
 from tasks.connectors.respondent.behaviour import SimulatedReply, reply
-from tasks.connectors.respondent.faults import Fault, fault
+from tasks.connectors.respondent.faults import Fault, fault, odd_reply
 from tasks.connectors.respondent.generator import generated
+from tasks.connectors.respondent.metering import Meter
 from tasks.connectors.respondent.recognise import Recogniser
+
+FILLER = "and so on, "
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +28,14 @@ class Question:
 
 
 class Panel:
-    """Answers questions and counts the attempts at each, so that a fault passes when it is asked again."""
+    """Answers questions and counts the attempts at each, so that a fault passes when it is asked again. Holds the
+    respondents to their limits."""
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
         self._recogniser = Recogniser(catalog)
         self._attempts: Counter[tuple[str, str, int | None]] = Counter()
+        self._meters: dict[str, Meter] = {}
 
     def respondent(self, name: str) -> Respondent:
         """Raises UserMistake where the catalog has none of that id."""
@@ -41,6 +46,12 @@ class Panel:
             )
         return found
 
+    def meter(self, respondent: Respondent) -> Meter:
+        """The same one for all who ask this respondent."""
+        if respondent.id not in self._meters:
+            self._meters[respondent.id] = Meter(respondent.limits)
+        return self._meters[respondent.id]
+
     def fault(self, question: Question) -> Fault | None:
         """What goes wrong this time. The count starts anew once a question is answered."""
         key = (question.respondent.id, question.text, question.seed)
@@ -50,19 +61,35 @@ class Panel:
             del self._attempts[key]
         return wrong
 
-    async def answer(self, question: Question) -> SimulatedReply:
-        """The reply, after the respondent's latency."""
+    async def latency(self, respondent: Respondent) -> None:
         # even at no latency: a cell's workers share the loop
-        await asyncio.sleep(question.respondent.latency_ms / 1000)
-        return self.reply(question)
+        await asyncio.sleep(respondent.latency_ms / 1000)
 
     def reply(self, question: Question) -> SimulatedReply:
-        """The reply at once."""
+        """The reply at once, whatever the faults and the limits."""
+        match odd_reply(question.respondent, question.text, question.seed):
+            case "content_filter":
+                return SimulatedReply("", "withheld", "content_filter")
+            case "huge_reply":
+                said = self._said(question)
+                return replace(
+                    said, text=_padded(said.text, question.respondent.faults.huge_bytes), odd="huge_reply"
+                )
+            case None:
+                return self._said(question)
+
+    def _said(self, question: Question) -> SimulatedReply:
         written = generated(question.respondent, question.text, question.seed, self.catalog)
         if written is not None:
             return SimulatedReply(written, "none")
         recognised = self._recogniser.find(question.text)
         return reply(question.respondent, recognised, question.text, question.seed)
+
+
+def _padded(text: str, size: int) -> str:
+    """The text and then filler up to `size` bytes of UTF-8."""
+    missing = size - len(text.encode(errors="replace"))
+    return f"{text}\n{FILLER * (missing // len(FILLER) + 1)}"[: len(text) + missing] if missing > 0 else text
 
 
 def count_tokens(text: str) -> int:

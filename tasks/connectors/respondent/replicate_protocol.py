@@ -16,11 +16,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from tasks.connectors.base import Message
+from tasks.connectors.respondent.behaviour import SimulatedReply
 from tasks.connectors.respondent.panel import Question, count_tokens
-from tasks.connectors.respondent.service import Declined, Service, body_of, seed_of, spoken
+from tasks.connectors.respondent.service import Asked, Declined, Service, body_of, seed_of, spoken
 
 KEPT = 10_000
 LONGEST_WAIT_S = 60.0
+WITHHELD = "The input or output was flagged as sensitive. (E005)"
 TITLES = {
     "key": "Unauthenticated",
     "model": "Not found",
@@ -34,7 +37,7 @@ class Prediction:
     model: str
     version: str
     sent: Mapping[str, Any]
-    answer: str
+    answer: SimulatedReply
     seconds: float
     created: float = field(default_factory=time.time)
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:26])
@@ -54,7 +57,7 @@ class ReplicateProtocol:
         self._predictions: OrderedDict[str, Prediction] = OrderedDict()
 
     def routes(self) -> list[Route]:
-        create, fetch = spoken(self.create, error), spoken(self.fetch, error)
+        create, fetch = self._service.prompted(self.create, error), spoken(self.fetch, error)
         return [
             Route("/v1/predictions", create, methods=["POST"]),
             Route("/v1/models/{owner}/{name}/predictions", create, methods=["POST"]),
@@ -70,8 +73,10 @@ class ReplicateProtocol:
         if not isinstance(sent, dict) or not isinstance(sent.get("prompt"), str):
             raise Declined("invalid", "`input.prompt` is required.")
         question = Question(self._service.respondent(model), sent["prompt"], seed_of(sent))
-        await self._service.go_wrong(request, question)
-        prediction = self._kept(model, str(body.get("version", "hidden")), sent, question)
+        answered = await self._service.admit(request, Asked(question, model, [Message("user", question.text)]))
+        seconds = question.respondent.latency_ms / 1000
+        prediction = Prediction(model, str(body.get("version", "hidden")), sent, answered.reply, seconds)
+        self._keep(prediction)
         await asyncio.sleep(min(prediction.remaining_s, _wait_s(request)))
         return JSONResponse(described(prediction, str(request.base_url)), 201)
 
@@ -94,28 +99,26 @@ class ReplicateProtocol:
             }
         )
 
-    def _kept(self, model: str, version: str, sent: Mapping[str, Any], question: Question) -> Prediction:
-        answer, seconds = self._service.panel.reply(question), question.respondent.latency_ms / 1000
-        prediction = Prediction(model, version, sent, answer.text, seconds)
+    def _keep(self, prediction: Prediction) -> None:
         self._predictions[prediction.id] = prediction
         if len(self._predictions) > KEPT:
             self._predictions.popitem(last=False)
-        return prediction
 
 
 def described(prediction: Prediction, base_url: str) -> dict[str, Any]:
     """The prediction as the API shows it now: its output only once it is done."""
-    done = prediction.remaining_s == 0
+    done, withheld = prediction.remaining_s == 0, prediction.answer.odd == "content_filter"
+    ended = "failed" if withheld else "succeeded"
     address = f"{base_url.rstrip('/')}/v1/predictions/{prediction.id}"
     return {
         "id": prediction.id,
         "model": prediction.model,
         "version": prediction.version,
-        "status": "succeeded" if done else "starting",
+        "status": ended if done else "starting",
         "input": dict(prediction.sent),
-        "output": _pieces(prediction.answer) if done else None,
+        "output": _pieces(prediction.answer.text) if done and not withheld else None,
         "logs": "",
-        "error": None,
+        "error": WITHHELD if done and withheld else None,
         "metrics": _metrics(prediction) if done else {},
         "created_at": _moment(prediction.created),
         "started_at": _moment(prediction.created) if done else None,
@@ -153,7 +156,7 @@ def _pieces(text: str) -> list[str]:
 def _metrics(prediction: Prediction) -> dict[str, float]:
     return {
         "input_token_count": count_tokens(prediction.sent["prompt"]),
-        "output_token_count": count_tokens(prediction.answer),
+        "output_token_count": count_tokens(prediction.answer.text),
         "predict_time": prediction.seconds,
     }
 

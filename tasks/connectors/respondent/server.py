@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
 
 import uvicorn
@@ -19,25 +20,41 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from catalogs.catalog import Catalog
 from catalogs.mistakes import Mistake, UserMistake
+from tasks.connectors.respondent.batch_protocol import BatchProtocol
 from tasks.connectors.respondent.directory import Directory
 from tasks.connectors.respondent.huggingface_protocol import HuggingFaceProtocol
+from tasks.connectors.respondent.journal import Journal
 from tasks.connectors.respondent.openai_protocol import OpenAIProtocol
 from tasks.connectors.respondent.panel import Panel
 from tasks.connectors.respondent.replicate_protocol import ReplicateProtocol
 from tasks.connectors.respondent.service import Service
+from tasks.connectors.respondent.shelf import Shelf
+from tasks.connectors.tokens import count_text
 
 START_S = 10.0
 
 
-def build_app(catalog: Catalog, default: str = "fair", mapping: Mapping[str, str] | None = None) -> Starlette:
+def build_app(
+    catalog: Catalog,
+    default: str = "fair",
+    mapping: Mapping[str, str] | None = None,
+    *,
+    journal: Path | None = None,
+    state: Path | None = None,
+) -> Starlette:
     """All respondents of the catalog behind the three protocols. `default` answers for every model that
-    the catalog lists, `mapping` gives single models to other respondents. Raises UserMistake where a
-    respondent is unknown."""
+    the catalog lists, `mapping` gives single models to other respondents. `app.state.journal` has what was asked
+    (`Journal`), the file `journal` too; `state` is a directory in which files and batches outlive the server.
+    Raises UserMistake where a respondent is unknown or a path cannot be written."""
     panel = Panel(catalog)
-    service = Service(panel, Directory(panel, default, mapping or {}))
+    service = Service(panel, Directory(panel, default, mapping or {}), Journal(journal))
     protocols = (OpenAIProtocol(service), HuggingFaceProtocol(service), ReplicateProtocol(service))
-    routes = [route for protocol in protocols for route in protocol.routes()]
-    return Starlette(routes=[*routes, Route("/health", _health)])
+    batches = BatchProtocol(service, Shelf(state))
+    count_text("", "")  # the vocabulary takes half a second, which no request should wait for
+    routes = [route for protocol in (batches, *protocols) for route in protocol.routes()]
+    app = Starlette(routes=[*routes, Route("/health", _health), Route("/journal", _journal)])
+    app.state.journal = service.journal
+    return app
 
 
 def serve(
@@ -110,12 +127,15 @@ def _server(app: Starlette) -> uvicorn.Server:
 
 def _listen(host: str, port: int) -> socket.socket:
     try:
-        return socket.create_server((host, port), backlog=2048)
+        listening = socket.create_server((host, port), backlog=2048)
     except OSError as error:
         place = f"{host}:{port}"
         raise UserMistake(
             Mistake(f"cannot listen on `{place}`: {error.strerror}", "--port", "choose another port, or 0")
         ) from error
+    # asyncio sets it only on sockets that name their protocol; else head and body lie 40 ms apart
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 def _address(listening: socket.socket) -> str:
@@ -125,3 +145,8 @@ def _address(listening: socket.socket) -> str:
 
 async def _health(request: Request) -> Response:
     return JSONResponse({"status": "ok"})
+
+
+async def _journal(request: Request) -> Response:
+    journal: Journal = request.app.state.journal
+    return Response(journal.lines(), media_type="application/jsonl")

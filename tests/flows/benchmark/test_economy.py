@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -9,8 +10,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+from prefect.client.orchestration import get_client
+from prefect.exceptions import ObjectNotFound
 
 from flows.api import Benchmark
+from flows.steps import prompt_run
 from warehouse.build import query
 
 pytestmark = [
@@ -57,6 +61,47 @@ def test_replies_of_earlier_runs_stand_in_only_where_all_are_to_be_reused(
 
     Benchmark(asked, data=tmp_path).run()
     assert len(gateway.bodies) == 2 * sent
+
+
+def test_replies_that_are_too_old_are_asked_for_afresh(
+    gateway: Any, scenario: Scenario, landed: Any, tmp_path: Path
+) -> None:
+    Benchmark(scenario([MODEL]), data=tmp_path).run()
+    sent = len(gateway.bodies)
+    Benchmark(scenario([MODEL]), data=tmp_path, reuse="all", max_age="0s").run()
+    assert len(gateway.bodies) == 2 * sent
+    warm = Benchmark(scenario([MODEL]), data=tmp_path, reuse="all", max_age="1d").run()
+    assert len(gateway.bodies) == 2 * sent
+    assert landed(tmp_path, warm.run_id).replies.height == sent
+    spent = costs(tmp_path, landed(tmp_path, warm.run_id))
+    assert (spent["requests"], spent["reused"], spent["attempts"], spent["cost_usd"]) == (0, sent, 0, 0)
+
+
+def test_nothing_is_reused_where_every_case_is_to_be_an_independent_draw(
+    gateway: Any, scenario: Scenario, requirement: Any, landed: Any, tmp_path: Path
+) -> None:
+    twice = [requirement(name="strict", tolerance=1.0), requirement(name="lenient", tolerance=0.1)]
+    outcome = Benchmark(scenario([MODEL], twice, templates=100), data=tmp_path, reuse="none").run()
+    run = landed(tmp_path, outcome.run_id)
+    cases = run.table("cases").height
+    assert len(gateway.bodies) == run.replies.height == cases
+    assert run.replies["reused_from"].null_count() == cases
+    assert set(run.table("verdicts")["response_id"].drop_nulls()) == set(run.replies["response_id"])
+    assert costs(tmp_path, run)["requests"] == cases
+    assert costs(tmp_path, run)["cost_usd"] == pytest.approx(run.replies["cost_usd"].sum())
+    asyncio.run(prompt_run(outcome.run_id, str(tmp_path)))
+    assert len(gateway.bodies) == cases
+
+
+def test_a_provider_of_a_run_has_a_limit_that_other_runs_share_and_all_its_slots_are_free_afterwards(
+    gateway: Any, scenario: Scenario, tmp_path: Path
+) -> None:
+    Benchmark(scenario([MODEL, "simulated/fair"]), data=tmp_path).run()
+    with get_client(sync_client=True) as client:
+        limit = client.read_global_concurrency_limit_by_name("biasgrid:gateway")
+        with pytest.raises(ObjectNotFound):
+            client.read_global_concurrency_limit_by_name("biasgrid:simulated")
+    assert (limit.limit, limit.active_slots) == (16, 0)
 
 
 def test_a_run_that_reuses_reads_costs_that_add_up(

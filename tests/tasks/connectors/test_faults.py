@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tasks.connectors.base import RateLimited, ServerFault
 from tasks.connectors.faults import Faults, retry_after_s, scrub
 
 KEY = "sk-proj-a1B2c3D4e5F6g7H8"
@@ -69,3 +70,12 @@ def test_an_error_names_model_and_remedy(target):
 )
 def test_retry_after_in_every_form(headers, seconds):
     assert retry_after_s(headers, now=datetime(2026, 1, 1, tzinfo=UTC)) == seconds
+
+
+@pytest.mark.parametrize("status", [503, 529])
+def test_an_overloaded_server_that_says_when_to_come_back_has_refused(target, status):
+    faults = Faults(target("openai", "http://127.0.0.1:1"), KEY)
+    refused = faults.status(status, {"retry-after": "7"}, b"{}")
+    assert isinstance(refused, RateLimited)
+    assert refused.retry_after_s == 7
+    assert isinstance(faults.status(status, {}, b"{}"), ServerFault)

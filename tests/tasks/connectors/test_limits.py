@@ -8,62 +8,189 @@ import time
 import pytest
 
 from catalogs.models import Limits
-from tasks.connectors.limits import Limiter
+from tasks.connectors.limits import Limiter, Requests, Slots
+from tasks.connectors.rates import Rate
+from tasks.connectors.stated import Stated
 
 
-async def entered(limiter: Limiter) -> float:
-    async with limiter:
-        return time.monotonic()
+async def entered(limiter: Limiter, tokens: float = 0.0) -> float:
+    moment = await limiter.enter(tokens)
+    limiter.leave()
+    return moment
 
 
 async def test_no_more_than_concurrency_are_inside_at_once():
-    limiter = Limiter(Limits(concurrency=3))
+    limiter = Limiter.alone(Limits(concurrency=3))
     inside = most = 0
 
     async def enter():
         nonlocal inside, most
-        async with limiter:
-            inside += 1
-            most = max(most, inside)
-            await asyncio.sleep(0.005)
-            inside -= 1
+        await limiter.enter()
+        inside += 1
+        most = max(most, inside)
+        await asyncio.sleep(0.005)
+        inside -= 1
+        limiter.leave()
 
     await asyncio.gather(*(enter() for _ in range(20)))
     assert most == 3
 
 
 async def test_requests_per_minute_hold_from_the_first_second():
-    limiter = Limiter(Limits(concurrency=100, requests_per_minute=6000))
+    limiter = Limiter.alone(Limits(concurrency=100, requests_per_minute=6000))
     started = time.monotonic()
     moments = await asyncio.gather(*(entered(limiter) for _ in range(130)))
     assert max(moments) - started >= 0.29  # a second's worth at once, then 100 a second
 
 
 async def test_what_one_second_allows_is_admitted_at_once_and_no_more():
-    limiter = Limiter(Limits(requests_per_minute=600))
-    first, *_, last = await asyncio.gather(*(entered(limiter) for _ in range(10)))
+    limiter = Limiter.alone(Limits(requests_per_minute=600))
+    first, *_, last = await asyncio.gather(*(entered(limiter) for _ in range(9)))
     assert last - first < 0.09  # ten a second: one second's worth at once
 
-    slow = Limiter(Limits(requests_per_minute=1))
+    slow = Limiter.alone(Limits(requests_per_minute=1))
     await entered(slow)
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(entered(slow), 0.05)
 
 
 async def test_a_pause_holds_for_everybody():
-    limiter = Limiter(Limits(concurrency=8))
+    limiter = Limiter.alone(Limits(concurrency=8))
     started = time.monotonic()
-    limiter.pause(0.1)
-    limiter.pause(0.01)  # a shorter one does not shorten it
+    limiter.requests.hold(limiter.now() + 0.1)
+    limiter.requests.hold(limiter.now() + 0.01)  # a shorter one does not shorten it
     moments = await asyncio.gather(*(entered(limiter) for _ in range(4)))
     assert min(moments) - started >= 0.1
 
 
 async def test_whoever_is_cancelled_while_waiting_gives_the_place_back():
-    limiter = Limiter(Limits(concurrency=1))
-    limiter.pause(0.05)
+    limiter = Limiter.alone(Limits(concurrency=1))
+    limiter.requests.hold(limiter.now() + 0.05)
     waiting = asyncio.create_task(entered(limiter))
     await asyncio.sleep(0.01)
     waiting.cancel()
     await asyncio.wait([waiting])
     await asyncio.wait_for(entered(limiter), 1)
+
+
+async def test_tokens_per_minute_hold_for_what_is_expected():
+    limiter = Limiter.alone(Limits(concurrency=100, tokens_per_minute=61_000))  # a thousand a second
+    first, *_, last = await asyncio.gather(*(entered(limiter, 100.0) for _ in range(12)))
+    assert 0.19 <= last - first < 0.4
+
+
+async def test_what_a_reply_took_beyond_what_was_expected_is_made_up_for():
+    limiter = Limiter.alone(Limits(tokens_per_minute=61_000))
+    began = await entered(limiter, 900.0)
+    limiter.used(300.0)
+    assert await entered(limiter) - began >= 0.19
+
+
+async def test_a_request_larger_than_a_seconds_tokens_waits_and_goes():
+    limiter = Limiter.alone(Limits(tokens_per_minute=61_000))
+    began = limiter.now()
+    assert 0.09 <= await entered(limiter, 1100.0) - began < 0.5
+
+
+def test_a_minute_and_its_burst_together_stay_within_the_limit():
+    for per_minute in (1, 2, 59, 60, 100, 6000):
+        rate, taken, now = Rate(per_minute, unit=1.0), 0, 0.0
+        while (now := rate.reserve(1.0, now)) < 60:
+            taken += 1
+        assert 0.96 * per_minute <= taken <= per_minute
+
+
+async def test_the_least_of_what_is_configured_and_stated_holds():
+    limiter = Limiter.alone(Limits(requests_per_minute=6000))
+    limiter.hears(Stated(requests_per_minute=60))
+    assert limiter.requests.rate.per_second == 1
+    limiter.hears(Stated(requests_per_minute=60_000))
+    assert limiter.requests.rate.per_second == pytest.approx(100, rel=0.02)
+
+
+async def test_a_server_with_nothing_left_is_left_alone():
+    limiter = Limiter.alone(Limits())
+    limiter.hears(Stated(hold_s=0.05))
+    assert await entered(limiter) - time.monotonic() >= -0.01
+    limiter.hears(Stated(requests_per_minute=600, hold_s=0.05))
+    began = limiter.now()
+    assert await entered(limiter) - began >= 0.05
+
+
+async def test_slots_can_be_fewer_or_more_while_they_are_used():
+    limiter = Limiter.alone(Limits(concurrency=2))
+    await limiter.enter()
+    await limiter.enter()
+    waiting = [asyncio.create_task(limiter.enter()) for _ in range(3)]
+    await asyncio.sleep(0)
+    limiter.slots.resize(4)
+    await asyncio.sleep(0)
+    assert [task.done() for task in waiting] == [True, True, False]
+    limiter.slots.resize(1)
+    for _ in range(3):
+        limiter.leave()
+        await asyncio.sleep(0)
+        assert not waiting[2].done()
+    limiter.leave()
+    await waiting[2]
+
+
+async def test_a_model_that_waits_for_its_rate_keeps_no_slot_from_others():
+    slots = Slots(1)
+    slow = Limiter(slots, Requests(1), Rate(None))
+    quick = Limiter(slots, Requests(None), Rate(None))
+    await entered(slow)
+    waiting = asyncio.create_task(entered(slow))
+    await asyncio.sleep(0)
+    await asyncio.wait_for(entered(quick), 1)
+    waiting.cancel()
+    await asyncio.wait([waiting])
+
+
+async def test_models_that_share_slots_get_them_in_turn():
+    slots, turns = Slots(1), []
+    models = {name: Limiter(slots, Requests(None), Rate(None)) for name in "ab"}
+
+    async def use(name):
+        await models[name].enter()
+        turns.append(name)
+        await asyncio.sleep(0)
+        models[name].leave()
+
+    await asyncio.gather(*(use(name) for name in "aaaabbbb"))
+    assert "".join(turns[:7]) in ("aabababa", "aababab", "abababa")
+
+
+async def test_whoever_is_cancelled_gives_requests_and_tokens_back():
+    limiter = Limiter.alone(Limits(concurrency=5, requests_per_minute=60, tokens_per_minute=61_000))
+    await entered(limiter)
+    for _ in range(20):
+        waiting = asyncio.create_task(entered(limiter, 500.0))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+    began = limiter.now()
+    assert await entered(limiter, 500.0) - began <= 1.1
+
+
+async def test_cancelled_at_the_moment_of_its_turn_it_gives_its_slot_back():
+    limiter = Limiter.alone(Limits(concurrency=1))
+    await limiter.enter()
+    waiting = asyncio.create_task(limiter.enter())
+    await asyncio.sleep(0)
+    limiter.leave()
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    assert waiting.cancelled()
+    await asyncio.wait_for(entered(limiter), 1)
+
+
+async def test_many_cancelled_while_they_wait_hold_up_nobody():
+    limiter = Limiter.alone(Limits(concurrency=1))
+    await limiter.enter()
+    waiting = [asyncio.create_task(entered(limiter)) for _ in range(50)]
+    await asyncio.sleep(0)
+    for task in waiting[:49]:
+        task.cancel()
+    limiter.leave()
+    await asyncio.wait_for(waiting[49], 1)

@@ -18,6 +18,7 @@ from tasks.connectors.base import (
     ServerFault,
     TimedOut,
 )
+from tasks.connectors.budget import RetryBudget
 from tasks.connectors.limits import Limiter
 from tasks.connectors.retries import Backoff, Sender
 
@@ -27,7 +28,7 @@ def sender(target, quick):
     def make(connector, limits=None, backoff=quick):
         limits = limits or Limits()
         model = target("scripted", "", limits=limits)
-        return Sender(connector, model, Limiter(limits), backoff, set())
+        return Sender(connector, model, Limiter.alone(limits), backoff, set())
 
     return make
 
@@ -65,12 +66,48 @@ async def test_an_attempt_that_takes_too_long_is_timed_out_and_sent_again(script
     assert 25 <= answer.latency_ms < 1000
 
 
-async def test_retry_after_is_waited_for_by_everyone_who_shares_the_limiter(scripted, sender, ask):
-    one = sender(scripted([RateLimited("slow down", 0.1)]))
-    started = time.monotonic()
-    assert isinstance((await one.answer(ask(), retries=0)).error, RateLimited)
+async def test_a_single_429_keeps_only_its_own_request_waiting(scripted, sender, ask):
+    one = sender(scripted([RateLimited("slow down", 0.2)]))
+    refused = asyncio.create_task(one.answer(ask(), retries=1))
+    await asyncio.sleep(0.01)
     assert (await one.answer(ask("another"), retries=0)).attempts == 1
-    assert time.monotonic() - started >= 0.1
+    assert not refused.done()
+    assert (await refused).attempts == 2
+
+
+async def test_a_429_is_no_attempt_of_the_retries(scripted, sender, ask):
+    connector = scripted([*(RateLimited("slow down", 0.001) for _ in range(9)), ServerFault("once")])
+    answer = await sender(connector).answer(ask(), retries=1)
+    assert answer.reply is not None
+    assert answer.attempts == 11
+
+
+async def test_without_retries_nothing_is_sent_again(scripted, sender, ask):
+    answer = await sender(scripted([RateLimited("slow down", 0.001)])).answer(ask(), retries=0)
+    assert isinstance(answer.error, RateLimited)
+    assert answer.attempts == 1
+
+
+async def test_refusals_are_waited_for_with_patience_that_ends(scripted, sender, ask):
+    connector = scripted([RateLimited("slow down", 0.02) for _ in range(99)])
+    patient = Backoff(first_s=0.0001, longest_s=0.0001, patience_s=0.1)
+    answer = await sender(connector, backoff=patient).answer(ask(), retries=3)
+    assert isinstance(answer.error, RateLimited)
+    assert 4 <= answer.attempts <= 6
+
+
+async def test_a_cell_whose_budget_is_spent_sends_nothing_again(scripted, sender, ask):
+    connector = scripted([ServerFault("no") for _ in range(99)])
+    one, budget = sender(connector), RetryBudget(start=3)
+    answers = [await one.answer(ask(str(n)), 5, budget) for n in range(3)]
+    assert [answer.attempts for answer in answers] == [6, 3, 3]  # three to start with, and two for each
+
+
+async def test_refusals_cost_a_cells_budget_a_quarter():
+    budget = RetryBudget(start=1)
+    assert [budget.spend(refused=True) for _ in range(5)] == [True] * 4 + [False]
+    budget.grow()
+    assert [budget.spend(refused=False) for _ in range(3)] == [True, True, False]
 
 
 async def test_retry_after_is_waited_for_before_the_retry(scripted, sender, ask):

@@ -6,9 +6,8 @@ import asyncio
 
 import pytest
 
-from catalogs.catalog import Catalog
 from catalogs.mistakes import Mistake, UserMistake
-from catalogs.models import Limits, ModelEntry, ModelsFile
+from catalogs.models import Limits
 from tasks.connectors.base import KeyRejected, RequestRejected
 from tasks.connectors.switchboard import Switchboard
 
@@ -26,9 +25,8 @@ async def board(catalog, quick):
     """Opens switchboards over connectors of one's own; closes them afterwards."""
     opened = []
 
-    async def make(connect, models=None):
-        known = Catalog({}, {}, {}, {}, {}, models, (), {}) if models else catalog
-        opened.append(await Switchboard(known, backoff=quick, connect=connect).__aenter__())
+    async def make(connect):
+        opened.append(await Switchboard(catalog, backoff=quick, connect=connect).__aenter__())
         return opened[-1]
 
     yield make
@@ -90,15 +88,67 @@ async def test_models_of_a_provider_share_its_concurrency(scripted, board, model
     assert connector.most_in_flight == 2
 
 
-async def test_a_model_with_limits_of_its_own_is_held_by_these_alone(scripted, board, model, ask):
+async def test_a_model_with_concurrency_of_its_own_is_held_by_that_alone(scripted, board, model, ask):
     connector = scripted(takes_s=0.02)
-    own = Limits(concurrency=1)
-    switchboard = await board(connector, ModelsFile(models={"scripted/a": ModelEntry(limits=own)}))
-    models = [model("a", limits=own), model("b", limits=Limits(concurrency=2))]
+    switchboard = await board(connector)
+    own = model("a", limits=Limits(concurrency=1), own_limits=("concurrency",))
+    models = [own, model("b", limits=Limits(concurrency=2))]
     await asyncio.gather(
         *(switchboard.answer(each, ask(each.name + str(n)), 0) for each in models for n in range(4))
     )
     assert connector.most_in_flight == 3
+
+
+@pytest.mark.parametrize(("own", "at_once"), [((), 2), (("requests_per_minute",), 4)])
+async def test_requests_per_minute_are_shared_unless_they_are_a_models_own(
+    scripted, board, model, ask, own, at_once
+):
+    connector = scripted()
+    switchboard = await board(connector)
+    two_a_second = Limits(requests_per_minute=120)
+    models = [model(name, limits=two_a_second, own_limits=own) for name in "ab"]
+    asked = [
+        asyncio.create_task(switchboard.answer(each, ask(f"{each.name}{n}"), 0))
+        for n in range(4)
+        for each in models
+    ]
+    await asyncio.sleep(0.1)
+    assert len(connector.sent) == at_once
+    for task in asked:
+        task.cancel()
+    await asyncio.wait(asked)
+
+
+@pytest.mark.parametrize("before", [True, False])
+async def test_a_process_uses_its_part_of_slots_and_rates(scripted, board, model, ask, before):
+    connector = scripted(takes_s=0.01)
+    switchboard = await board(connector)
+    wide = model(limits=Limits(concurrency=8, requests_per_minute=480_000))
+    if before:
+        switchboard.grant("scripted", 2)
+    await switchboard.answer(wide, ask("first"), 0)
+    switchboard.grant("scripted", 2)
+    await asyncio.gather(*(switchboard.answer(wide, ask(str(n)), 0) for n in range(12)))
+    assert connector.most_in_flight == 2
+    switchboard.grant("scripted", 8)
+    await asyncio.gather(*(switchboard.answer(wide, ask(f"again {n}"), 0) for n in range(24)))
+    assert connector.most_in_flight == 8
+
+
+@pytest.mark.parametrize("provider", ["openai", "azure", "huggingface", "replicate"])
+async def test_a_limit_that_the_server_states_is_kept(server, target, catalog, ask, key, quick, provider):
+    headers = {
+        "x-ratelimit-limit-requests": "600",
+        "x-ratelimit-remaining-requests": "599",
+        "x-ratelimit-reset-requests": "100ms",
+    }
+    server.then(*(server.fails(500, headers) for _ in range(4)))
+    async with Switchboard(catalog, backoff=quick) as switchboard:
+        model = target(provider, server.url)
+        await switchboard.answer(model, ask("first"), 0)
+        began = asyncio.get_running_loop().time()
+        await asyncio.gather(*(switchboard.answer(model, ask(str(n)), 0) for n in range(14)))
+        assert asyncio.get_running_loop().time() - began >= 0.35  # ten at once, then ten a second
 
 
 async def test_the_same_question_asked_twice_at_once_is_sent_once(scripted, board, model, ask):

@@ -98,8 +98,8 @@ def planned(lake: Lake, catalog: Catalog, target: Target) -> Callable[..., pl.Da
 def board(catalog: Catalog) -> Callable[..., Switchboard]:
     """A switchboard whose every model is the given one, and that waits a moment only before a retry."""
 
-    def make(connect: Any = None) -> Switchboard:
+    def make(connect: Any = None, **options: Any) -> Switchboard:
         backoff = Backoff(first_s=0.001, longest_s=0.002)
-        return Switchboard(catalog, backoff=backoff, **({"connect": connect} if connect else {}))
+        return Switchboard(catalog, backoff=backoff, **({"connect": connect} if connect else {}), **options)
 
     return make

@@ -12,13 +12,17 @@ asked as (
         provider,
         model,
         count(*) filter (where reused_from is null) as requests,
-        count(*) filter (where reused_from is not null) as reused,
-        count(*) filter (where error_class is not null) as failed,
+        count(*) filter (where reused_from is not null and error_class is null) as reused,
+        count(*) filter (where reused_from is null and error_class is not null) as failed,
         count(*) filter (where purpose = 'judge' and reused_from is null) as judge_requests,
         coalesce(sum(attempts) filter (where reused_from is null), 0)::bigint as attempts,
         sum(input_tokens) filter (where reused_from is null)::bigint as input_tokens,
         sum(output_tokens) filter (where reused_from is null)::bigint as output_tokens,
-        sum(cost_usd) filter (where reused_from is null) as cost_usd,
+        if(
+            count(*) filter (where reused_from is null) = 0,
+            0,
+            sum(cost_usd) filter (where reused_from is null)
+        ) as cost_usd,
         count(*) filter (where reused_from is null and error_class is null and cost_usd is null) as requests_without_price,
         avg(latency_ms) filter (where reused_from is null) as mean_latency_ms
     from responses

@@ -37,7 +37,7 @@ final as (
         cost_usd,
         latency_ms,
         row_number() over (
-            partition by run_id, cell_id, request_key, purpose, session, turn, speaker
+            partition by run_id, cell_id, case_id, request_key, purpose, session, turn, speaker
             order by
                 error_class is not null,
                 if(error_class is null, received_at, null),

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections import Counter
 
 from catalogs.respondents import Faults, Respondent
-from tasks.connectors.respondent.faults import fault
+from tasks.connectors.respondent.faults import FAULTS, ODD_REPLIES, fault, odd_reply
 
 
 def flaky(**shares: float) -> Respondent:
@@ -11,10 +11,10 @@ def flaky(**shares: float) -> Respondent:
 
 
 def test_faults_come_in_their_configured_shares() -> None:
-    shares = {"rate_limited": 0.2, "server_fault": 0.1, "timed_out": 0.05, "disconnected": 0.15}
+    shares = {name: (place + 1) / 50 for place, name in enumerate(FAULTS)}
     seen = Counter(fault(flaky(**shares), "Who?", seed, 1) for seed in range(4000))
-    assert all(abs(seen[name] / 4000 - share) < 0.03 for name, share in shares.items())
-    assert abs(seen[None] / 4000 - 0.5) < 0.04
+    assert all(abs(seen[name] / 4000 - shares[name]) < 0.03 for name in FAULTS)
+    assert abs(seen[None] / 4000 - (1 - sum(shares.values()))) < 0.04
 
 
 def test_a_fault_is_the_same_each_time_and_differs_by_attempt() -> None:
@@ -27,3 +27,10 @@ def test_a_fault_is_the_same_each_time_and_differs_by_attempt() -> None:
 def test_the_attempt_after_the_most_faults_is_always_answered() -> None:
     hopeless = flaky(server_fault=1, most=3)
     assert [fault(hopeless, "Who?", 1, attempt) for attempt in (1, 2, 3, 4)] == ["server_fault"] * 3 + [None]
+
+
+def test_odd_replies_come_in_their_configured_shares_and_are_no_faults() -> None:
+    shares = {"content_filter": 0.3, "huge_reply": 0.1}
+    seen = Counter(odd_reply(flaky(**shares), "Who?", seed) for seed in range(4000))
+    assert all(abs(seen[name] / 4000 - shares[name]) < 0.03 for name in ODD_REPLIES)
+    assert all(fault(flaky(**shares), "Who?", seed, 1) is None for seed in range(200))

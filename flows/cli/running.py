@@ -1,0 +1,148 @@
+"""A run under way from the terminal: its server, its progress, how it ends and is interrupted."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import typer
+
+from catalogs.mistakes import UserMistake
+
+if TYPE_CHECKING:
+    from flows.outcome import Outcome
+    from flows.preparation import Prepared
+
+INTERRUPTED = 130
+
+
+@contextmanager
+def at_once() -> Iterator[None]:
+    """Prefect's server starts while scenario and catalogs are read; a mistake found there ends it."""
+    from flows.temporary_server import starting
+
+    # by default the signal ends the process at once, and the temporary server lives on; Prefect hands it on to
+    # whoever listened before
+    before = signal.signal(signal.SIGTERM, _as_ctrl_c)
+    try:
+        with _quiet(), starting():
+            yield
+    except KeyboardInterrupt:
+        typer.echo("biasgrid: interrupted; nothing was sent", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Before Prefect is imported: the terminal shows our progress, logs go to a server where there is one."""
+    wanted = {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL"}
+    if not os.environ.get("PREFECT_API_URL"):
+        wanted |= {"PREFECT_LOGGING_TO_API_ENABLED": "false", "PREFECT_LOGGING_LEVEL": "CRITICAL"}
+    added = {name: value for name, value in wanted.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
+
+
+@contextmanager
+def left_as_it_was(root: Path) -> Iterator[None]:
+    """Takes away the empty directories that were made for a run which is then not begun."""
+    root = root.expanduser().absolute()
+    missing = [folder for folder in (root, *root.parents) if not folder.exists()]
+    try:
+        yield
+    except typer.Exit:
+        with suppress(OSError):
+            for folder in missing:
+                folder.rmdir()
+        raise
+
+
+def finish(prepared: Prepared, **parameters: Any) -> None:
+    """Run the flow with progress on the terminal, show what it found and exit as it ended."""
+    from flows.terminal import RunProgress, show_outcome
+
+    with RunProgress() as progress:
+        try:
+            found = _flow(prepared, progress, parameters)
+        except KeyboardInterrupt:
+            typer.echo(f"biasgrid: interrupted; {progress.how_to_go_on}", err=True)
+            _tell_batches(parameters["data"], progress.run_id)
+            _leave(INTERRUPTED)
+        except UserMistake:
+            raise
+        except Exception:
+            typer.echo(f"biasgrid: the run broke off; {progress.how_to_go_on}", err=True)
+            raise
+    show_outcome(found)
+    raise typer.Exit(found.exit_code)
+
+
+def _tell_batches(data: str, run_id: str | None) -> None:
+    from flows.batching import how_batches_go_on
+    from warehouse.lake import Lake
+
+    told = how_batches_go_on(Lake(Path(data)), run_id) if run_id else None
+    if told:
+        typer.echo(f"biasgrid: {told}", err=True)
+
+
+def _flow(prepared: Prepared, progress: Any, parameters: dict[str, Any]) -> Outcome:
+    from prefect.exceptions import TerminationSignal
+
+    from flows.benchmark import benchmark
+    from flows.preparation import at_hand
+    from flows.reachability import answering_prefect
+    from flows.stages import watching
+
+    watching.set(progress)
+    token = at_hand.set(prepared)
+    try:
+        with answering_prefect():
+            found: Outcome = asyncio.run(benchmark(**parameters))
+    except BaseException as error:
+        if not isinstance(error, asyncio.CancelledError) and not _holds(error, TerminationSignal):
+            raise
+        # from a container or a scheduler that stops the run: an interruption like any other
+        raise KeyboardInterrupt from None
+    finally:
+        at_hand.reset(token)
+    return found
+
+
+def _as_ctrl_c(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _holds(error: BaseException, kind: type[BaseException]) -> bool:
+    """Whether an error is of a kind, is a group that has one, or came about while one was handled."""
+    waiting, seen = [error], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, kind):
+            return True
+        if id(one) not in seen:  # what is taken out of a group came about while that group was handled
+            seen.add(id(one))
+            waiting += one.exceptions if isinstance(one, BaseExceptionGroup) else ()
+            waiting += [one.__context__] if one.__context__ else ()
+    return False
+
+
+def _leave(code: int) -> NoReturn:
+    """End now: worker threads that a cancelled flow leaves behind would keep the process waiting for ever."""
+    atexit._run_exitfuncs()  # stops Prefect's temporary server
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

@@ -1,0 +1,115 @@
+"""What one model is asked and what that costs: a model under test, or the judge at its most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from catalogs.models import Target
+from catalogs.oracle import Oracle
+from catalogs.schema import ScenarioSettings
+from flows.batched_models import is_batched
+from flows.expected_replies import Observed, expected_reply, is_local, most_tokens
+from flows.paces import Load, seconds
+from tasks.connectors.tokens import count_prompts, count_text, counts_exactly
+from tasks.evaluate.judge import judge_request
+
+JUDGED = ("equal", "allEqualExpected", "different", "notIncludesAny")
+"""Operations whose failed verdicts a judge is asked about."""
+JUDGEMENT_TOKENS = 200
+"""Taken as the longest judgement: one line of JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelForecast:
+    """Of one model. Money in US dollars at list price, a batch's discount taken off; None where it is unknown."""
+
+    requests: int
+    input_tokens: int
+    input_is_exact: bool
+    """Counted as the provider counts; else estimated."""
+    output_tokens: int
+    most_output_tokens: int
+    output_seen: int
+    """Earlier replies that the output tokens are told from; 0 where they are assumed."""
+    cost_usd: float | None
+    cost_most_usd: float | None
+    batch: bool
+    """Asked through the provider's batch API: replies come within a day."""
+    seconds: float
+    """At its limits, if it were asked alone; 0 in a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeForecast:
+    """The most that a judge can be asked: about every reply that an oracle may fail."""
+
+    model: str
+    most_requests: int
+    most_input_tokens: int
+    most_output_tokens: int
+    cost_most_usd: float | None
+
+
+def model_forecast(
+    target: Target, sent: pl.DataFrame, settings: ScenarioSettings, observed: Observed
+) -> tuple[ModelForecast, Load]:
+    """Of a model asked `sent`: `input` and `tokens`, one row per distinct prompt. And what it loads on limits."""
+    kinds = dict(sent.group_by("input").len().iter_rows())
+    replies = {kind: expected_reply(target, kind, settings.max_tokens, observed) for kind in kinds}
+    asked = settings.samples * sent.height
+    tokens = settings.samples * int(sent["tokens"].sum())
+    written = round(settings.samples * sum(kinds[kind] * reply.tokens for kind, reply in replies.items()))
+    most = max(written, asked * most_tokens(target, settings.max_tokens))
+    batch = is_batched(target, settings)
+    waiting = settings.samples * sum(kinds[kind] * reply.seconds for kind, reply in replies.items())
+    held_up = not batch and not is_local(target)
+    load = Load(target, asked * held_up, (tokens + written) * held_up, waiting * held_up)
+    told = ModelForecast(
+        requests=asked,
+        input_tokens=tokens,
+        input_is_exact=counts_exactly(target),
+        output_tokens=written,
+        most_output_tokens=most,
+        output_seen=sum(reply.seen for reply in replies.values()),
+        cost_usd=cost_usd(target, tokens, written, batch=batch),
+        cost_most_usd=cost_usd(target, tokens, most, batch=batch),
+        batch=batch,
+        seconds=seconds([load]),
+    )
+    return told, load
+
+
+def judge_forecast(
+    judge: Target, asked: pl.DataFrame, targets: list[Target], settings: ScenarioSettings
+) -> JudgeForecast:
+    """Of a judge that doubts every reply to `asked`: `tokens` and `oracle`, one row per instance."""
+    doubted = asked.filter(pl.col("operation").is_in(JUDGED))
+    each = settings.samples * doubted.height
+    rules = doubted.group_by("oracle").agg(pl.len(), pl.col("tokens").sum())
+    quoted = sum(count * _around(judge, oracle) + tokens for oracle, count, tokens in rules.iter_rows())
+    replies = sum(most_tokens(target, settings.max_tokens) for target in targets)
+    sent = settings.samples * (len(targets) * quoted + doubted.height * replies)
+    received = each * len(targets) * JUDGEMENT_TOKENS
+    return JudgeForecast(judge.model, each * len(targets), sent, received, cost_usd(judge, sent, received))
+
+
+def _around(judge: Target, oracle: str) -> int:
+    """Tokens of a question to the judge beside the prompt and the reply that it quotes."""
+    messages = judge_request([{"role": "user", "content": ""}], "", Oracle.model_validate_json(oracle))
+    return sum(count_text(judge.name, message.content) for message in messages)
+
+
+def cost_usd(target: Target, sent: int, received: int, *, batch: bool = False) -> float | None:
+    """At the target's prices; None where it has none."""
+    prices = target.prices
+    if prices is None:
+        return None
+    share = 1 - target.batch.discount if batch and target.batch else 1.0
+    return share * (sent * prices.input + received * prices.output) / 1e6
+
+
+def prompt_tokens(target: Target, sent: pl.DataFrame) -> pl.DataFrame:
+    """`sent` with the `tokens` that the target counts for each `text`."""
+    return sent.with_columns(pl.Series("tokens", count_prompts(target, sent["text"].to_list()), dtype=pl.Int64))

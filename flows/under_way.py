@@ -1,0 +1,74 @@
+"""A run that is under way: alone on its data, what a crash left behind landed, how it ends recorded."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+
+from flows.artifacts import tag
+from flows.preparation import Prepared
+from flows.stages import Grid
+from tasks.connectors.allowance import Allowance
+from tasks.connectors.switchboard import Switchboard
+from tasks.prompt.spent import spent
+from warehouse.journal import RunLock, recover
+from warehouse.lake import Lake
+from warehouse.runs import Run, begin, find
+from warehouse.trouble import StorageTrouble
+
+
+@asynccontextmanager
+async def under_way(lake: Lake, prepared: Prepared, run_id: str | None = None) -> AsyncIterator[Grid]:
+    """The grid of a run, a new one by default. Raises UserMistake before the run exists where a model cannot be
+    reached as described, StorageTrouble where its data can no longer be written."""
+    settings = prepared.resolved.scenario.scenario
+    allowance = Allowance(settings.max_requests, settings.max_cost)
+    shares = settings.reuse != "none"
+    async with Switchboard(
+        prepared.resolved.catalog, prepared.secrets, allowance=allowance, shares=shares
+    ) as board:
+        board.prepare(prepared.models)
+        run = find(lake, run_id) if run_id else _begun(lake, prepared)
+        with RunLock(lake, run.run_id), _recorded(lake, run), _cancelled_by_sigterm():
+            recover(lake, run.run_id)
+            allowance.sent, allowance.cost = spent(lake, run.run_id)
+            await tag(run.run_id, prepared.resolved)
+            yield Grid(lake, run, prepared.resolved, board)
+
+
+@contextmanager
+def _recorded(lake: Lake, run: Run) -> Iterator[None]:
+    """Records how a run broke off. Where even that cannot be written it stays as last recorded: to be resumed."""
+    try:
+        yield
+    except BaseException as error:  # cancelled, too, or a signal wherever it struck
+        with suppress(StorageTrouble):
+            run.record(lake, "failed" if isinstance(error, Exception) else "interrupted")
+        raise
+
+
+@contextmanager
+def _cancelled_by_sigterm() -> Iterator[None]:
+    """A worker's, a container's and Prefect's way to cancel a run: the answers in flight arrive and land first.
+    Prefect's own handler raises in the midst of the event loop, which gives them up."""
+    task = asyncio.current_task()
+    if task is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+        signal.signal(signal.SIGTERM, before)
+
+
+def _begun(lake: Lake, prepared: Prepared) -> Run:
+    resolved = prepared.resolved
+    seed = resolved.scenario.scenario.seed
+    return begin(lake, resolved.given, resolved.as_json(), resolved.catalog.hashes, seed)

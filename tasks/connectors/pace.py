@@ -1,0 +1,235 @@
+"""How fast a provider takes requests that states no limit: found out from those that it refuses."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import Literal
+
+Stage = Literal["free", "trial", "paced"]
+
+EPOCH_S, EPOCH_OUTCOMES = 5.0, 20
+TRIAL_OUTCOMES = 50
+"""Enough to tell a fifth refused at random from none."""
+RECENT, MOST_REFUSED, RUN_REFUSED, RUN_SENT_AWAY = 40, 34, 20, 12
+"""So many among the last, or in a row: the limit is used up, everybody waits. Two of five refused at random do not
+look like this in an hour. Those sent away for longer than an epoch tell more."""
+NEARLY_ALL = 0.8
+"""Of an epoch: the same."""
+ALIKE = 0.75
+SPORADIC = 0.05
+"""A share of refusals that changes nothing; nor do two in an epoch."""
+BELOW = 0.93
+"""Used of a limit that was found: what is measured is a few percent off."""
+PEEK, DOUBLING = 1.15, 1.5
+WELL_MEASURED, WELL_MEASURED_S = 50, 20.0
+"""Requests taken between two pauses, or seconds between them, from which the limit follows to a few percent."""
+BINDING = 0.7
+"""Where less of a pace is used, something else is what limits."""
+SLOWEST = 0.1
+SHORTEST_HOLD_S = 1.0
+PATIENCE_S, LONGEST_PATIENCE_S = 300.0, 1800.0
+GROWTH = 1.03
+RISEN = 1.25
+"""Grown so far beyond what had held, the limit has risen, and is measured anew."""
+LONGEST_HOLD = 5
+MINUTE_S = 60.0
+
+
+class Pace:
+    """Listens to what becomes of requests and says how many a second may be sent. One per limit.
+
+    Refusals alone say little: some servers refuse at random, whatever is sent. So a suspected limit is tried: a
+    little below what was taken, refusals end where they were for the limit, and go on where they were not; then
+    that share is put up with. Where nearly all is refused the limit is used up: everybody waits until the
+    provider wants to be asked again, and from what was taken between two such moments the limit follows. A pace
+    that has held for minutes grows slowly, to find a limit that has risen. Moments are of the event loop's clock.
+    """
+
+    def __init__(self) -> None:
+        self.per_second: float | None = None
+        """None: as fast as slots are free."""
+        self.held_until = 0.0
+        """Before this moment nobody should send."""
+        self._stage: Stage = "free"
+        self._signs = 0
+        self._share = 0.0
+        self._put_up_with, self._put_up_until = 0.0, 0.0
+        self._base: float | None = None
+        self._last_met, self._patience_s = 0.0, PATIENCE_S
+        self._held_from: float | None = None
+        self._taken = 0
+        self._measuring = False
+        self._blank = 0
+        self._asked_s = 0.0
+        self._before: tuple[Stage, float | None] = "free", None
+        self._minute: deque[tuple[float, int]] = deque([(0.0, 0)])
+        self._total = 0
+        self._since = 0.0
+        self._began: float | None = None
+        self._accepted = self._refused = self._run = 0
+        self._recent: deque[bool] = deque(maxlen=RECENT)
+
+    def taken(self, sent_at: float, now: float) -> bool:
+        """One request was not refused, whatever else became of it. Returns whether the pace has changed."""
+        self._taken += 1
+        self._total += 1
+        if sent_at < self._since:
+            return self._measure() if self._measuring and now < self.held_until else False
+        if self._measuring:
+            self._measuring, self._taken = False, 1
+        self._run = 0
+        self._recent.append(False)
+        return self._count(sent_at, now, refused=False)
+
+    def refused(self, sent_at: float, asked_s: float, now: float) -> bool:
+        """One request was refused, to be sent again after `asked_s` seconds."""
+        if sent_at < self._since:
+            return False
+        if self._measuring:
+            self._measuring, self._taken = False, 0
+        self._run += 1
+        self._recent.append(True)
+        self._asked_s = asked_s
+        run = RUN_SENT_AWAY if asked_s >= EPOCH_S else RUN_REFUSED
+        if self._run >= run or sum(self._recent) >= MOST_REFUSED:
+            return self._hold(asked_s, now)
+        return self._count(sent_at, now, refused=True)
+
+    def _count(self, sent_at: float, now: float, *, refused: bool) -> bool:
+        if self._held_from is None:
+            self._held_from = now
+        if self._began is None:  # what it brings home was sent before: its time is unknown
+            self._began = now
+            return False
+        if refused:
+            self._refused += 1
+        else:
+            self._accepted += 1
+        if now - self._began < max(EPOCH_S, 2 * (now - sent_at)):
+            return False
+        outcomes = self._accepted + self._refused
+        sought = self._stage == "trial" or (self._stage == "free" and self.per_second is not None)
+        if outcomes < (TRIAL_OUTCOMES if sought else EPOCH_OUTCOMES):
+            return False
+        return self._close(self._accepted / (now - self._began), self._refused / outcomes, now)
+
+    def _close(self, rate: float, share: float, now: float) -> bool:
+        """An epoch is over."""
+        before = self.per_second
+        self._remember(now)
+        if share >= NEARLY_ALL:
+            return self._hold(self._asked_s, now)
+        if self._stage == "trial":
+            self._judge(rate, share, now)
+        elif self._is_clean(share, now):
+            self._signs = 0
+            self._go_on(rate, now)
+        else:
+            self._suspect(rate, share, now)
+        changed = self.per_second != before
+        if changed:
+            self._restart(max(now, self.held_until))
+        else:
+            self._restart(self._since, now)
+        return changed
+
+    def _is_clean(self, share: float, now: float) -> bool:
+        if self._base is not None:  # it is being exceeded on purpose
+            return self._refused == 0
+        usual = self._put_up_with if now < self._put_up_until else 0.0
+        noise = 3 * math.sqrt(usual * (1 - usual) / (self._accepted + self._refused))
+        return self._refused < 3 or share <= usual + noise + SPORADIC
+
+    def _suspect(self, rate: float, share: float, now: float) -> None:
+        """Refusals all through an epoch: it has measured the limit, if there is one. Unless it is paced already,
+        the first such epoch holds a burst and measures nothing."""
+        self._signs += 1
+        if self._base is not None:
+            self._step_back(now)
+        elif self._signs > 1 or self.per_second is not None:
+            self._before = self._stage, self.per_second
+            self._stage, self._share = "trial", share
+            self.per_second = max(SLOWEST, BELOW * rate)
+
+    def _judge(self, rate: float, share: float, now: float) -> None:
+        if share < self._share / 2:
+            self._stage, self._last_met = "paced", now
+        elif share < ALIKE * self._share:  # fewer, and still many: the epoch that measured saw the limit fall
+            self._share, self.per_second = share, max(SLOWEST, BELOW * rate)
+        else:
+            self._stage, self.per_second = self._before
+            self._put_up_with, self._put_up_until = max(share, self._share), now + PATIENCE_S
+
+    def _go_on(self, rate: float, now: float) -> None:
+        """A clean epoch: a rough pace soon, a proven one after minutes, grows until it no longer binds."""
+        if self.per_second is None:
+            return
+        if self._stage == "free":
+            self._grow(rate, DOUBLING)
+        elif now - self._last_met >= self._patience_s:
+            self._base = self._base or self.per_second
+            self._grow(rate, GROWTH)
+
+    def _grow(self, rate: float, factor: float) -> None:
+        pace = self.per_second or rate
+        if rate >= BINDING * pace:
+            self.per_second = factor * pace
+        elif self._base is None or pace > 2 * self._base:
+            self.per_second, self._stage, self._base = None, "free", None
+
+    def _step_back(self, now: float) -> None:
+        """It has grown too far. Where it had grown far, the limit has risen, to about what a minute brought; else
+        back to what had held for minutes, and a longer wait before the next time."""
+        base, self._base = self._base or SLOWEST, None
+        self._last_met = self.held_until = now + self._asked_s
+        self._taken = 0
+        if (self.per_second or 0.0) >= RISEN * base:
+            self.per_second, self._patience_s = BELOW * self._rate_of_minute(now), PATIENCE_S
+        else:
+            self.per_second, self._patience_s = base, min(LONGEST_PATIENCE_S, 2 * self._patience_s)
+
+    def _hold(self, asked_s: float, now: float) -> bool:
+        began = self.held_until if self.held_until > 0 else self._held_from
+        if self._base is not None:
+            self._step_back(now)
+        else:
+            self._blank = 0 if self._taken else min(LONGEST_HOLD, self._blank + 1)
+            self.held_until = now + max(SHORTEST_HOLD_S, asked_s) * 2.0**self._blank
+            self._held_from = began if began is not None else now
+            self._measuring = True
+            self._measure()
+        self._restart(self.held_until)
+        return True
+
+    def _measure(self) -> bool:
+        """What was taken between the ends of two pauses, at each of which the provider takes requests again.
+        Where it took none, it has no limit but an outage, and is left alone for longer each time."""
+        if self._held_from is None or not self._taken:
+            return False
+        spell_s = self.held_until - self._held_from
+        rate = max(SLOWEST, self._taken / spell_s)
+        if self._taken >= WELL_MEASURED or spell_s >= WELL_MEASURED_S:
+            self._stage, self._last_met = "paced", self.held_until
+            self.per_second = BELOW * rate
+        else:
+            self._stage = "free"
+            self.per_second = PEEK * (self._taken + 2) / spell_s  # that few may be two too few
+        return True
+
+    def _remember(self, now: float) -> None:
+        self._minute.append((now, self._total))
+        while len(self._minute) > 2 and self._minute[1][0] <= now - MINUTE_S:
+            self._minute.popleft()
+
+    def _rate_of_minute(self, now: float) -> float:
+        began, total = self._minute[0]
+        return (self._total - total) / (now - began)
+
+    def _restart(self, since: float, began: float | None = None) -> None:
+        """Begins an epoch with what is sent from a moment on; its time runs from the first that comes home."""
+        self._since, self._began = since, began
+        self._accepted = self._refused = 0
+        if began is None:
+            self._run = 0
+            self._recent.clear()

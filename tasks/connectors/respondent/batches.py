@@ -1,0 +1,154 @@
+"""The life of a batch: validated, worked through line by line over its time, finalized.
+
+Everything but its moments follows from its input and the batches before it, so that a server which
+takes up an unfinished batch ends it as the first one would have.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict
+
+from catalogs.respondents import Respondent
+from tasks.connectors.respondent.batch_lines import Flaw, Line, Reader
+from tasks.connectors.respondent.batch_replies import Replies, Yield
+from tasks.connectors.respondent.chance import uniform
+from tasks.connectors.respondent.service import Service
+from tasks.connectors.respondent.shelf import Document, Shelf
+
+DAY_S = 24 * 60 * 60
+ENDED = ("completed", "failed", "expired", "cancelled")
+VALIDATED, WORKED = 0.1, 0.9
+"""When its phases end, as shares of its time."""
+STEPS = 10
+"""How often its counts move at least, where it has as many lines."""
+MOST_AT_ONCE = 100
+"""Lines between which the server looks after others."""
+
+
+class Batches:
+    """All batches of a server. Each one that is not over is worked on by a task."""
+
+    def __init__(self, service: Service, shelf: Shelf) -> None:
+        self._service, self._shelf = service, shelf
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._cancelled: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._missed = Counter(key for batch in shelf.batches() for key in batch.get("_missed", ()))
+
+    def create(self, input_file_id: str, endpoint: str, metadata: Mapping[str, str] | None) -> Document:
+        began = time.time()
+        moments = ("in_progress", "finalizing", "completed", "failed", "expired", "cancelling", "cancelled")
+        batch: Document = {
+            "id": f"batch_{uuid.uuid4().hex}",
+            "object": "batch",
+            "endpoint": endpoint,
+            "model": None,
+            "errors": None,
+            "input_file_id": input_file_id,
+            "completion_window": "24h",
+            "status": "validating",
+            "output_file_id": None,
+            "error_file_id": None,
+            "created_at": int(began),
+            **{f"{moment}_at": None for moment in moments},
+            "expires_at": int(began) + DAY_S,
+            "request_counts": {"total": 0, "completed": 0, "failed": 0},
+            "usage": None,
+            "metadata": metadata,
+            "_began": began,
+        }
+        self._shelf.save_batch(batch)
+        self.attend()
+        return batch
+
+    def attend(self) -> None:
+        """Sees to it that every unfinished batch is worked on, those of an earlier server too."""
+        for batch in self._shelf.batches():
+            if batch["status"] not in ENDED and batch["id"] not in self._tasks:
+                self._tasks[batch["id"]] = asyncio.create_task(self._live(batch))
+            if batch["status"] == "cancelling":
+                self._cancelled[batch["id"]].set()
+
+    def cancel(self, batch: Document) -> None:
+        """What is done by then stays."""
+        if batch["status"] != "cancelling":
+            self._become(batch, "cancelling")
+            self.attend()
+
+    async def _live(self, batch: Document) -> None:
+        lines, flaws = await self._validated(batch)
+        if flaws:
+            batch["errors"] = {"object": "list", "data": [asdict(flaw) for flaw in flaws]}
+            return self._become(batch, "failed")
+        respondent = self._service.respondent(batch["model"])
+        batch["request_counts"]["total"] = len(lines)
+        await self._until(batch, respondent, VALIDATED)
+        self._go_on(batch, "validating", "in_progress")
+        brought = await self._worked(batch, respondent, lines)
+        self._go_on(batch, "in_progress", "finalizing")
+        await self._until(batch, respondent, 1)
+        self._end(batch, brought)
+        return None
+
+    async def _validated(self, batch: Document) -> tuple[list[Line], list[Flaw]]:
+        reader = Reader(batch["endpoint"], lambda model: self._service.directory.find(model) is not None)
+        try:
+            content = self._shelf.content(batch["input_file_id"])
+        except (KeyError, OSError):
+            return [], [Flaw("invalid_file", "The batch input file does not exist any more.", "input_file_id")]
+        found = await asyncio.to_thread(reader.read, content)
+        batch["model"] = reader.model
+        return found
+
+    async def _worked(self, batch: Document, respondent: Respondent, lines: list[Line]) -> Yield:
+        replies = Replies(self._service.panel, batch["id"], respondent, self._missed)
+        brought, counts = replies.brought, batch["request_counts"]
+        # a batch's output has an order of its own
+        lines = sorted(lines, key=lambda line: uniform(line.custom_id))
+        size = max(1, min(MOST_AT_ONCE, len(lines) // STEPS))
+        for done in range(0, len(lines), size):
+            share = VALIDATED + (WORKED - VALIDATED) * min(1, (done + size) / len(lines))
+            await self._until(batch, respondent, share)
+            if batch["status"] == "cancelling":
+                break
+            for line in lines[done : done + size]:
+                replies.add(line)
+            counts["completed"], counts["failed"] = len(brought.output), len(brought.errors)
+        return brought
+
+    def _end(self, batch: Document, brought: Yield) -> None:
+        batch["output_file_id"] = self._file(batch, "output", brought.output)
+        batch["error_file_id"] = self._file(batch, "error", brought.errors)
+        batch["usage"] = brought.usage
+        batch["_missed"] = brought.missed
+        cancelled = batch["status"] == "cancelling"
+        self._become(batch, "cancelled" if cancelled else "expired" if brought.expired else "completed")
+        self._missed.update(brought.missed)
+        for entry, outcome in brought.entries:
+            self._service.journal.close(entry, outcome)
+
+    def _file(self, batch: Document, kind: str, lines: list[bytes]) -> str | None:
+        if not lines:
+            return None
+        return str(self._shelf.add_file(b"".join(lines), f"{batch['id']}_{kind}.jsonl", "batch_output")["id"])
+
+    def _go_on(self, batch: Document, before: str, status: str) -> None:
+        """A batch that is being cancelled stays so; one that is taken up does not go back."""
+        if batch["status"] == before:
+            self._become(batch, status)
+
+    def _become(self, batch: Document, status: str) -> None:
+        batch["status"] = status
+        batch[f"{status}_at"] = int(time.time())
+        self._shelf.save_batch(batch)
+
+    async def _until(self, batch: Document, respondent: Respondent, share: float) -> None:
+        """Until that share of the batch's time is over; a cancelled one's is over at once."""
+        rest = batch["_began"] + share * respondent.batch_s - time.time()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._cancelled[batch["id"]].wait(), max(0.0, rest))

@@ -1,0 +1,108 @@
+"""The limits that a server states in the headers of its replies."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+MINUTE_S = 60.0
+LONGEST_WINDOW_S = 2 * MINUTE_S
+"""A longer one is a quota, such as a day's: it may be used up at any pace."""
+
+UNITS_S: Mapping[str, float] = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+")
+PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+ITEM = re.compile(
+    r'(?:"(?:[^"\\]|\\.)*"|[\w*.-]+)((?:\s*;\s*[a-z*][\w*.-]*(?:\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^;,\s"]+))?)*)'
+)
+PARAMETER = re.compile(r';\s*([a-z*][\w*.-]*)\s*=\s*("(?:[^"\\]|\\.)*"|[^;,\s"]+)')
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What one reply states; None where it says nothing."""
+
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    hold_s: float = 0.0
+    """Nothing is left: so long nobody should send."""
+
+
+NOTHING = Stated()
+OPENAI_REQUESTS = "x-ratelimit-limit-requests"
+OPENAI_TOKENS = "x-ratelimit-limit-tokens"
+IETF_POLICY = "ratelimit-policy"
+
+
+def stated(headers: Mapping[str, str]) -> Stated:
+    """What the headers of a reply state: those of OpenAI's family, or the IETF's RateLimit fields
+    (draft-ietf-httpapi-ratelimit-headers-10). What is misspelt states nothing."""
+    if OPENAI_REQUESTS in headers or OPENAI_TOKENS in headers:
+        return _of_openai(headers)
+    if IETF_POLICY in headers:
+        return _of_ietf(headers)
+    return NOTHING
+
+
+def duration_s(said: str | None) -> float | None:
+    """Seconds in `1s`, `6m0s`, `120ms` or a bare number; None where it is none of these."""
+    bare = _number(said)
+    if bare is not None or said is None or not DURATION.fullmatch(said):
+        return bare
+    return sum(float(amount) * UNITS_S[unit] for amount, unit in PART.findall(said))
+
+
+def _of_openai(headers: Mapping[str, str]) -> Stated:
+    requests, hold = _openai(headers, "requests")
+    tokens, hold_tokens = _openai(headers, "tokens")
+    return Stated(requests, tokens, max(hold, hold_tokens))
+
+
+def _openai(headers: Mapping[str, str], unit: str) -> tuple[float | None, float]:
+    """The limit per minute, and how long to hold back.
+
+    The window is not stated, but it follows: the limit is whole again after `reset`, at an even pace. Where it
+    is a day's, as in some tiers, the minute is not limited by it.
+    """
+    limit = _number(headers.get(f"x-ratelimit-limit-{unit}"))
+    if not limit:
+        return None, 0.0
+    left = _number(headers.get(f"x-ratelimit-remaining-{unit}"))
+    reset_s = duration_s(headers.get(f"x-ratelimit-reset-{unit}")) or 0.0
+    if left is not None and left < limit and reset_s * limit / (limit - left) > LONGEST_WINDOW_S:
+        return None, 0.0
+    return limit, reset_s if left == 0 else 0.0
+
+
+def _of_ietf(headers: Mapping[str, str]) -> Stated:
+    policies = [_per_minute(policy) for policy in _items(headers[IETF_POLICY])]
+    allowed = [policy for policy in policies if policy is not None]
+    if not allowed:
+        return NOTHING
+    left = [(_number(item.get("r")), _number(item.get("t"))) for item in _items(headers.get("ratelimit", ""))]
+    hold_s = max((reset or 0.0 for remaining, reset in left if remaining == 0), default=0.0)
+    return Stated(min(allowed), None, min(hold_s, LONGEST_WINDOW_S))
+
+
+def _per_minute(policy: Mapping[str, str]) -> float | None:
+    quota, window_s = _number(policy.get("q")), _number(policy.get("w"))
+    counts_requests = policy.get("qu", "requests").strip('"') == "requests"
+    if not quota or not window_s or window_s > LONGEST_WINDOW_S or not counts_requests:
+        return None
+    return quota * MINUTE_S / window_s
+
+
+def _items(field: str) -> Iterator[Mapping[str, str]]:
+    """The parameters of each item of a list of structured fields (RFC 9651, section 3.1)."""
+    for item in ITEM.finditer(field):
+        yield dict(PARAMETER.findall(item[1]))
+
+
+def _number(said: str | None) -> float | None:
+    try:
+        number = float(said or "")
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and number >= 0 else None

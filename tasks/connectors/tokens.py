@@ -1,0 +1,109 @@
+"""How many tokens a text is: as OpenAI counts them, with a vocabulary that is shipped; elsewhere estimated."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib.resources import as_file, files
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from catalogs.models import Target
+from tasks.connectors.base import Message
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+VOCABULARY = "o200k_base"
+CHARACTERS_PER_TOKEN = 4
+"""A rule of thumb for English, used where a provider's tokenizer is not at hand."""
+PER_MESSAGE = 3
+PRIMES_REPLY = 3
+LONG = 20_000
+"""Characters that are counted at once: at a million blanks tiktoken panics, its stack overflown, in a way that no
+`except Exception` catches. Each border between pieces may add a token."""
+CACHE = "TIKTOKEN_CACHE_DIR"
+OPENAI = ("openai", "azure")
+"""The connectors whose requests OpenAI's tokenizer counts, exactly or as an estimate."""
+
+
+def count_text(model: str, text: str) -> int:
+    """Tokens of a text in the vocabulary o200k_base, whatever the model: `is_exact` says where it is the model's
+    own, and elsewhere the count is an estimate."""
+    return _counted(text)
+
+
+def count_many(model: str, texts: Sequence[str]) -> list[int]:
+    """`count_text` of each; a thread does it faster than several."""
+    return [_counted(text) for text in texts]
+
+
+def count_chat(model: str, messages: Sequence[Message]) -> int:
+    """The prompt tokens that OpenAI counts for a chat: role and text of each message, three tokens that delimit
+    it, and three that prime the reply. Source: OpenAI Cookbook, "How to count tokens with tiktoken", section 6.
+    """
+    texts = [text for message in messages for text in (message.role, message.content)]
+    return PRIMES_REPLY + PER_MESSAGE * len(messages) + sum(count_text(model, text) for text in texts)
+
+
+def is_exact(model: str) -> bool:
+    """Whether a model of OpenAI's, `openai/gpt-4o` or `gpt-4o`, is known to count with o200k_base."""
+    from tiktoken.model import encoding_name_for_model
+
+    try:
+        return encoding_name_for_model(model.rpartition("/")[2]) == VOCABULARY
+    except KeyError:
+        return False
+
+
+def count_prompts(target: Target, texts: Sequence[str]) -> list[int]:
+    """The input tokens of each text, sent to a target as a user's only message."""
+    if target.connector not in OPENAI:
+        return [estimate(text) for text in texts]
+    around = count_chat(target.name, [Message("user", "")])
+    return [around + count for count in count_many(target.name, texts)]
+
+
+def counts_exactly(target: Target) -> bool:
+    """Whether `count_prompts` is what the target will report; else it is an estimate."""
+    return target.connector == "simulated" or (target.connector in OPENAI and is_exact(target.name))
+
+
+def estimate(text: str) -> int:
+    """Four characters a token, at least one."""
+    return max(1, -(-len(text) // CHARACTERS_PER_TOKEN))
+
+
+def _counted(text: str) -> int:
+    encode = _encoding().encode_ordinary
+    if len(text) <= LONG:
+        return len(encode(text))
+    return sum(len(encode(text[start : start + LONG])) for start in range(0, len(text), LONG))
+
+
+@cache
+def _encoding() -> Encoding:
+    import tiktoken
+
+    with _shipped_vocabulary():
+        return tiktoken.get_encoding(VOCABULARY)
+
+
+_one_at_a_time = Lock()
+
+
+@contextmanager
+def _shipped_vocabulary() -> Iterator[None]:
+    """tiktoken reads the shipped file: it would ask the network for one that a directory of the user's lacks."""
+    with _one_at_a_time, as_file(files("tasks.connectors") / "vocabulary") as directory:
+        own = os.environ.get(CACHE)
+        os.environ[CACHE] = str(directory)
+        try:
+            yield
+        finally:
+            if own is None:
+                del os.environ[CACHE]
+            else:
+                os.environ[CACHE] = own

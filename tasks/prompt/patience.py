@@ -1,0 +1,70 @@
+"""How long a batch is waited for, and what is done about a provider that does not answer meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from catalogs.mistakes import Mistake, UserMistake
+from tasks.connectors.base import ModelStopped, RateLimited, Transient
+from tasks.connectors.retries import Backoff
+
+POLL = "BIASGRID_BATCH_POLL_S"
+GROWTH = 1.5
+T = TypeVar("T")
+
+
+class Unreachable(ModelStopped):
+    """The provider has not answered for so long that the run goes on without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    first_s: float = 1.0
+    """Seconds until a batch is first looked at again."""
+    longest_s: float = 30.0
+    """Seconds between two looks at most."""
+    outage_s: float = 600.0
+    """How long a provider may fail to answer."""
+    backoff: Backoff = field(default_factory=Backoff)
+
+    @classmethod
+    def from_environment(cls) -> Patience:
+        """`BIASGRID_BATCH_POLL_S` names the longest interval. Raises UserMistake where it is no time."""
+        said = os.environ.get(POLL)
+        if not said:
+            return cls()
+        try:
+            longest = float(said)
+        except ValueError:
+            longest = 0.0
+        if not 0 < longest < 86_400:
+            raise UserMistake(Mistake(f"`{said}` is no number of seconds", POLL, "give one above 0, such as 30"))
+        return cls(min(cls().first_s, longest), longest)
+
+    def intervals(self) -> Iterator[float]:
+        """Seconds to wait before each further look."""
+        interval = self.first_s
+        while True:
+            yield interval
+            interval = min(interval * GROWTH, self.longest_s)
+
+    async def steadily(self, call: Callable[[], Awaitable[T]]) -> T:
+        """What `call` returns, made again while its errors are transient. Raises Unreachable where they last
+        longer than `outage_s`, and terminal errors at once."""
+        began, attempts = time.monotonic(), 0
+        while True:
+            try:
+                return await call()
+            except Transient as error:
+                attempts += 1
+                asked_s = (error.retry_after_s or 0.0) if isinstance(error, RateLimited) else 0.0
+                wait_s = self.backoff.wait_s(attempts, asked_s)
+                if time.monotonic() - began + wait_s > self.outage_s:
+                    remedy = "what was submitted goes on: `biasgrid resume` collects it"
+                    raise Unreachable(f"{error}; {remedy}") from None
+            await asyncio.sleep(wait_s)

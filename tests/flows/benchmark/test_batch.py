@@ -1,0 +1,110 @@
+"""A run through a provider's batch API: the same findings at the batch's price, beside models that have none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from catalogs.catalog import load_catalog
+from catalogs.mistakes import UserMistake
+from flows.api import Benchmark
+from flows.batching import how_batches_go_on
+from flows.preparation import prepare
+from tasks.connectors.respondent.server import RunningServer, build_app
+from tasks.prompt.jobs import Job
+from warehouse.build import query
+from warehouse.lake import Lake
+
+pytestmark = [
+    pytest.mark.usefixtures("prefect_api"),
+    # Prefect asks the server for its result storage twice a flow run and never closes that client
+    pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
+]
+
+Scenario = Callable[..., dict[str, Any]]
+MODEL, ALONE = "gateway/batched", "simulated/fair"
+
+
+@dataclass(frozen=True)
+class Served:
+    url: str
+    journal: Any
+    """What the provider was asked."""
+
+    def in_batches(self) -> list[Any]:
+        return [entry for entry in self.journal.entries if entry.batch is not None]
+
+
+@pytest.fixture
+def served(overlay: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    """The biased respondent behind a provider with a batch API, for a dollar a million tokens."""
+    monkeypatch.setenv("BIASGRID_BATCH_POLL_S", "0.05")
+    batched = {"id": "batched", "description": "Biased.", "failures": {"default": 0.2}, "batch_s": 0.2}
+    app = build_app(load_catalog("shipped", overlay(respondents=(batched,))), "batched")
+    with RunningServer(app) as running:
+        gateway = {"connector": "openai", "base_url": f"{running.base_url}/v1", "models": "any", "batch": {}}
+        prices = {MODEL: {"prices": {"input": 1.0, "output": 1.0}}}
+        overlay({"providers": {"gateway": gateway}, "models": prices}, respondents=(batched,))
+        yield Served(running.base_url, app.state.journal)
+
+
+def test_a_run_in_batches_finds_what_asking_one_by_one_finds_at_half_the_price(
+    served: Served, scenario: Scenario, requirement: Any, landed: Any, comparable: Any, tmp_path: Path
+) -> None:
+    twice = [requirement(), requirement(name="strict", tolerance=1.0, inputs=["constrained", "verbose"])]
+    asked = scenario([MODEL, ALONE], twice)
+    alone = Benchmark(asked, data=tmp_path).run()
+    one_by_one = landed(tmp_path, alone.run_id)
+    assert served.in_batches() == []
+
+    outcome = Benchmark(asked, data=tmp_path, batch=True).run()
+    run = landed(tmp_path, outcome.run_id)
+    assert comparable(outcome.findings) == comparable(alone.findings)
+    mine = run.replies.filter(pl.col("model") == MODEL)
+    assert mine["text"].null_count() == 0
+    assert len(served.in_batches()) == mine.filter(pl.col("reused_from").is_null()).height
+    assert mine["cost_usd"].sum() == pytest.approx(one_by_one.replies["cost_usd"].sum() / 2)
+    assert run.replies.filter(pl.col("model") == ALONE)["latency_ms"].null_count() == 0
+
+    (job,) = query(run.lake, "from staging.stg_jobs where run_id = ?", [run.run_id]).to_dicts()
+    assert (job["model"], job["state"], job["failed"]) == (MODEL, "collected", 0)
+    assert job["requests"] == job["completed"] == len(served.in_batches())
+    assert job["submitted_at"] < job["recorded_at"]
+
+
+def test_people_see_the_batches_of_a_model_as_one_task_with_its_progress(
+    served: Served, scenario: Scenario, landed: Any, recorded: Any, tmp_path: Path
+) -> None:
+    outcome = Benchmark(scenario([MODEL]), data=tmp_path, batch=True).run()
+    cells = landed(tmp_path, outcome.run_id).lake.newest("cells", outcome.run_id)
+    told = recorded(outcome.run_id, task_runs=1 + 1 + cells.height + 1)
+    (batch,) = [run for run in told.task_runs if run.name.startswith("batch")]
+    assert (batch.name, batch.state_name, MODEL in batch.tags) == ("batch · batched", "Completed", True)
+    assert any("gateway/batched: batches: 1 completed" in line for line in told.logs)
+    assert told.states("prompt") == []
+
+
+def test_models_without_a_batch_api_are_told_and_a_run_of_no_others_is_refused(
+    served: Served, scenario: Scenario
+) -> None:
+    notices = prepare(scenario([MODEL, ALONE], batch=True)).resolved.notices
+    assert [ALONE in notice and "one by one" in notice for notice in notices] == [True]
+    assert prepare(scenario([MODEL, ALONE])).resolved.notices == ()
+    with pytest.raises(UserMistake, match=r"no batch API is known for `simulated/fair`"):
+        prepare(scenario([ALONE], batch=True))
+
+
+def test_whoever_stops_a_run_hears_that_its_batches_go_on(tmp_path: Path, served: Served) -> None:
+    lake = Lake.open(tmp_path)
+    assert how_batches_go_on(lake, "R1") is None
+    target = load_catalog().target(MODEL)
+    Job.new("R1", target, ["a", "b", "c"]).record(lake)
+    said = how_batches_go_on(lake, "R1")
+    assert said is not None
+    assert said.startswith("3 requests are in batches that go on at the provider")
+    assert "biasgrid resume R1" in said

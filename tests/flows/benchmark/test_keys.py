@@ -1,0 +1,157 @@
+"""Drills: after a run with marked keys, nothing that is left behind holds one of them, or its base64."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+import yaml
+
+pytestmark = pytest.mark.drill
+
+KEYS = {
+    "OPENAI_API_KEY": "sk-proj-MARKqX7vT2mK9wLp4RzN8cJd5bYs",
+    "HF_TOKEN": "hf_MARKbW3nG6tQ8yLk2VxD5fRj9hPz",
+    "REPLICATE_API_TOKEN": "r8_MARKcE4uS7pM1zTq6HwB8gNk3vXd",
+}
+MODELS = ["openai/gpt-4o-mini", "huggingface/acme/fair", "replicate/meta/llama-2-7b-chat"]
+STATUSES = (500, 400, 429, 401)
+"""What a provider that echoes keys says, one after the other; the last for good."""
+
+
+def marks() -> list[str]:
+    """The keys, and what their base64 holds wherever in a longer text they stand."""
+    encoded = [
+        base64.b64encode(b"x" * shift + key.encode()).decode() for key in KEYS.values() for shift in range(3)
+    ]
+    return [*KEYS.values(), *(text[4:-4] for text in encoded)]
+
+
+def parquet(path: Path) -> str:
+    return str(pl.read_parquet(path, hive_partitioning=False).rows())
+
+
+def warehouse(path: Path) -> str:
+    with duckdb.connect(path, read_only=True) as opened:
+        tables = opened.execute("select table_schema, table_name from information_schema.tables").fetchall()
+        return "".join(str(opened.execute(f'from "{schema}"."{name}"').fetchall()) for schema, name in tables)
+
+
+def database(path: Path) -> str:
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as opened:
+        return "\n".join(opened.iterdump())
+
+
+READ: dict[str, Callable[[Path], str]] = {".parquet": parquet, ".duckdb": warehouse, ".db": database}
+
+
+def places_with(texts: list[str], *folders: Path) -> Counter[str]:
+    """Kinds of files in which one of `texts` stands, unpacked where a format packs it."""
+    found: Counter[str] = Counter()
+    for path in (path for folder in folders for path in folder.rglob("*") if path.is_file()):
+        said = path.read_bytes().decode("latin-1") + READ.get(path.suffix, lambda _: "")(path)
+        if any(text in said for text in texts):
+            found[path.suffix] += 1
+    return found
+
+
+class Echoing(BaseHTTPRequestHandler):
+    """A provider whose errors repeat the key that they refuse, in body and headers."""
+
+    asked: Counter[str]
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        sent = self.headers.get("Authorization", "")
+        self.asked[sent] += 1
+        message = f"Incorrect API key provided: {sent}; {sent.rpartition(' ')[2]}"
+        body = json.dumps({"error": {"message": message, "code": sent}, "detail": message}).encode()
+        self.send_response(STATUSES[min(self.asked[sent], len(STATUSES)) - 1])
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("x-request-id", sent)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def echoing() -> Iterator[ThreadingHTTPServer]:
+    handler = type("Handler", (Echoing,), {"asked": Counter()})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def keyed(shell: Any, scenario: Any, prefect_server: str) -> Callable[..., tuple[Any, tuple[int, str, str]]]:
+    """A run of all providers at one address, and how it ended."""
+
+    def finish(name: str, base_url: str) -> tuple[Any, tuple[int, str, str]]:
+        addresses = {
+            "OPENAI_BASE_URL": f"{base_url}/v1",
+            "HF_INFERENCE_BASE_URL": base_url,
+            "REPLICATE_API_BASE_URL": base_url,
+        }
+        mine = shell(name, PREFECT_API_URL=prefect_server, **KEYS, **addresses)
+        path = mine.folder / "keyed.yaml"
+        path.write_text(yaml.safe_dump(scenario(MODELS, retries=1)), encoding="utf-8")
+        return mine, mine.finish("run", path)
+
+    return finish
+
+
+def everything(mine: Any) -> tuple[Path, Path]:
+    """The data directory beside all else that a run writes, and the home of the Prefect server."""
+    return mine.folder, Path(os.environ["PREFECT_HOME"])
+
+
+def test_keys_that_work_are_written_nowhere(keyed: Any, serve: Any) -> None:
+    mine, (code, out, err) = keyed("right", serve("fair").base_url)
+    assert code == 0, err
+    told = mine.folder / "told.txt"
+    told.write_text(out + err, encoding="utf-8")
+    assert places_with(marks(), *everything(mine)) == {}
+    name = mine.run().run_id  # which is everywhere: the search would find a key
+    assert {".parquet", ".duckdb", ".db", ".txt"} <= set(places_with([name], *everything(mine)))
+
+
+def test_keys_that_a_provider_repeats_in_its_errors_are_written_nowhere(
+    keyed: Any, echoing: ThreadingHTTPServer
+) -> None:
+    mine, (code, out, err) = keyed("echoed", f"http://127.0.0.1:{echoing.server_port}")
+    assert code == 3, out + err
+    assert "KeyRejected" in out
+    told = mine.folder / "told.txt"
+    told.write_text(out + err, encoding="utf-8")
+    refused = set(mine.lake.read("responses")["error_class"])
+    assert {"KeyRejected", "RequestRejected"} <= refused
+    assert places_with(marks(), *everything(mine)) == {}
+    assert set(places_with(["KeyRejected"], *everything(mine))) >= {".parquet", ".duckdb", ".txt"}
+
+
+def test_the_search_finds_what_is_packed(tmp_path: Path) -> None:
+    key = KEYS["HF_TOKEN"]
+    hidden = base64.b64encode(f"user:{key}".encode()).decode()
+    pl.DataFrame({"a": [key] * 100}).write_parquet(tmp_path / "a.parquet", compression="zstd")
+    with duckdb.connect(tmp_path / "b.duckdb") as opened:
+        opened.execute("create table t as select ? as x from range(1000)", [hidden])
+    (tmp_path / "c.log").write_text(f"Authorization: Basic {hidden}")
+    assert places_with(marks(), tmp_path) == {".parquet": 1, ".duckdb": 1, ".log": 1}

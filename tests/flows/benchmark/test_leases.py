@@ -1,0 +1,336 @@
+"""Runs that report to one Prefect server share what a provider takes at once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import pytest
+from prefect.client.orchestration import PrefectClient, get_client
+from prefect.client.schemas.actions import GlobalConcurrencyLimitCreate, GlobalConcurrencyLimitUpdate
+from prefect.exceptions import ObjectNotFound
+from prefect.logging import get_logger
+from prefect.settings import PREFECT_API_URL, temporary_settings
+
+from catalogs.catalog import Catalog, load_catalog
+from catalogs.models import Limits, Target
+from flows.leases import leased, pools
+from tasks.connectors.base import Message, Parameters, Reply, Request
+from tasks.connectors.switchboard import Switchboard
+
+pytestmark = pytest.mark.usefixtures("prefect_api")
+ROUND_S = 0.1
+SERIAL = count()
+
+
+@dataclass
+class Endpoint:
+    """A provider, as a connector: counts what is in flight, of each run and of all."""
+
+    takes_s: float = 0.01
+    now: Counter[str] = field(default_factory=Counter)
+    most: Counter[str] = field(default_factory=Counter)
+
+    def __call__(self, target: Target, key: str | None, catalog: Catalog) -> Endpoint:
+        return self
+
+    async def ask(self, request: Request) -> Reply:
+        run = request.messages[0].content
+        self._count(run, 1)
+        await asyncio.sleep(self.takes_s)
+        self._count(run, -1)
+        return Reply("No")
+
+    def _count(self, run: str, change: int) -> None:
+        for name in (run, "all"):
+            self.now[name] += change
+            self.most[name] = max(self.most[name], self.now[name])
+
+    async def close(self) -> None:
+        pass
+
+
+class Run:
+    """One run's part of a process: a switchboard, and requests for as long as it is told to ask."""
+
+    def __init__(self, name: str, endpoint: Endpoint, catalog: Catalog, target: Target) -> None:
+        self.name, self.target = name, target
+        self.board = Switchboard(catalog, connect=endpoint)
+        self.serial = count()
+        self.holds = asyncio.Event()
+        self.enough = asyncio.Event()
+
+    async def asking(self, **rhythm: float) -> None:
+        async with self.board, leased([self.target], self.board, **{"round_s": ROUND_S, **rhythm}):
+            self.holds.set()
+            await asyncio.gather(*(self._worker() for _ in range(40)))
+
+    async def _worker(self) -> None:
+        while not self.enough.is_set():
+            message = (Message("user", self.name),)
+            request = Request(message, Parameters(), f"{self.name}-{next(self.serial)}")
+            await self.board.answer(self.target, request, 0)
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load_catalog()
+
+
+@pytest.fixture
+def target() -> Target:
+    """Of a provider that no other test knows, which takes four at once."""
+    provider = f"provider{os.getpid()}-{next(SERIAL)}"
+    return Target(
+        model=f"{provider}/m", provider=provider, name="m", connector="own", limits=Limits(concurrency=4)
+    )
+
+
+@pytest.fixture
+def run(catalog: Catalog, target: Target) -> Callable[..., Run]:
+    return lambda name, endpoint, model=target: Run(name, endpoint, catalog, model)
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[PrefectClient]:
+    async with get_client() as opened:
+        yield opened
+
+
+@pytest.fixture
+def told() -> Iterator[list[str]]:
+    """What is logged where no flow runs."""
+    logger, messages = get_logger("biasgrid"), list[str]()
+
+    class Listening(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            messages.append(record.getMessage())
+
+    listening = Listening()
+    logger.addHandler(listening)
+    level = logger.level
+    logger.setLevel(logging.INFO)
+    yield messages
+    logger.setLevel(level)
+    logger.removeHandler(listening)
+
+
+def limit_of(target: Target) -> str:
+    return f"biasgrid:{target.provider}"
+
+
+async def operator_sets(client: PrefectClient, target: Target, **limit: Any) -> None:
+    try:
+        await client.update_global_concurrency_limit(limit_of(target), GlobalConcurrencyLimitUpdate(**limit))
+    except ObjectNotFound:
+        new = GlobalConcurrencyLimitCreate(name=limit_of(target), **limit)
+        await client.create_global_concurrency_limit(new)
+
+
+async def taken(client: PrefectClient, target: Target) -> int:
+    return (await client.read_global_concurrency_limit_by_name(limit_of(target))).active_slots
+
+
+async def until(reached: Callable[[], Any], patience_s: float = 10.0) -> None:
+    deadline = time.monotonic() + patience_s
+    while not (found := reached()) or (asyncio.iscoroutine(found) and not await found):
+        assert time.monotonic() < deadline, "never came about"
+        await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def under_way(*tasks: asyncio.Task[None]) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_runs_together_never_exceed_the_limit_and_one_grows_when_the_other_ends(
+    run: Any, target: Target, client: PrefectClient
+) -> None:
+    await operator_sets(client, target, limit=6)
+    endpoint = Endpoint()
+    first, second = run("first", endpoint), run("second", endpoint)
+    ahead = asyncio.create_task(first.asking())
+    await first.holds.wait()
+    behind = asyncio.create_task(second.asking())
+    async with under_way(ahead, behind):
+        await second.holds.wait()
+        await until(lambda: endpoint.most["all"] == 6)
+        assert (endpoint.most["first"], endpoint.most["second"], await taken(client, target)) == (4, 2, 6)
+        first.enough.set()
+        await ahead
+        await until(lambda: endpoint.now["second"] == 4)
+        second.enough.set()
+        await behind
+    assert endpoint.most["all"] == 6
+    assert await taken(client, target) == 0
+
+
+async def test_who_finds_no_slot_waits_for_one_and_says_so(
+    run: Any, target: Target, client: PrefectClient, told: list[str]
+) -> None:
+    endpoint = Endpoint()
+    first, second = run("first", endpoint), run("second", endpoint)
+    ahead = asyncio.create_task(first.asking())
+    await first.holds.wait()
+    behind = asyncio.create_task(second.asking())
+    async with under_way(ahead, behind):
+        await until(lambda: told)
+        await asyncio.sleep(3 * ROUND_S)
+        assert endpoint.most["second"] == 0
+        first.enough.set()
+        await until(lambda: endpoint.now["second"] == 4)
+    waiting = f"waiting for a slot of the concurrency limit `{limit_of(target)}`: all 4 are taken by other runs"
+    assert told == [waiting]
+    assert await taken(client, target) == 0
+
+
+async def test_the_number_that_an_operator_sets_holds_also_while_runs_are_under_way(
+    run: Any, target: Target, client: PrefectClient
+) -> None:
+    endpoint = Endpoint()
+    own = run("own", endpoint)
+    task = asyncio.create_task(own.asking(renew_s=ROUND_S))
+    async with under_way(task):
+        await until(lambda: endpoint.now["own"] == 4)
+        await operator_sets(client, target, limit=2)
+        await until(lambda: endpoint.now["own"] == 2)
+        await until(lambda: taken_again(client, target, 2))
+        await operator_sets(client, target, limit=0)
+        await until(lambda: endpoint.now["own"] == 0)
+        await operator_sets(client, target, limit=3)
+        await until(lambda: endpoint.now["own"] == 3)
+        await until(lambda: taken_again(client, target, 3))
+    assert await taken(client, target) == 0
+
+
+async def test_a_limit_that_is_not_active_lets_everything_through(
+    run: Any, target: Target, client: PrefectClient
+) -> None:
+    await operator_sets(client, target, limit=1, active=False)
+    endpoint = Endpoint()
+    task = asyncio.create_task(run("own", endpoint).asking())
+    async with under_way(task):
+        await until(lambda: endpoint.now["own"] == 4)
+
+
+@pytest.mark.parametrize("end", ["error", "cancellation"])
+async def test_slots_come_back_however_a_run_ends(
+    run: Any, target: Target, client: PrefectClient, end: str
+) -> None:
+    own = run("own", Endpoint())
+
+    async def broken() -> None:
+        async with leased([target], own.board):
+            own.holds.set()
+            if end == "error":
+                raise OSError
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(broken())
+    await own.holds.wait()
+    task.cancel() if end == "cancellation" else None
+    with pytest.raises((OSError, asyncio.CancelledError)):
+        await task
+    assert await taken(client, target) == 0
+
+
+async def test_a_lease_that_the_server_forgot_is_leased_again(
+    run: Any, target: Target, client: PrefectClient
+) -> None:
+    noted = Told(run("own", Endpoint()).board)
+    async with leased([target], noted, round_s=ROUND_S, renew_s=ROUND_S) as (pool,):
+        (forgotten,) = pool.leases
+        await client.release_concurrency_slots_with_lease(forgotten)
+        await until(lambda: pool.leased == 4 and forgotten not in pool.leases)
+        assert await taken(client, target) == 4
+    assert set(noted.granted) == {4}
+    assert await taken(client, target) == 0
+
+
+async def test_a_server_out_of_reach_ends_no_run(run: Any, target: Target, told: list[str]) -> None:
+    endpoint = Endpoint()
+    own = run("own", endpoint)
+    with temporary_settings({PREFECT_API_URL: "http://127.0.0.1:9/api"}):
+        task = asyncio.create_task(own.asking())
+        async with under_way(task):
+            await until(lambda: endpoint.now["own"] == 4)
+            await asyncio.sleep(3 * ROUND_S)
+            own.enough.set()
+            await task
+    assert told == ["Prefect's concurrency limits cannot be used for now, what is held is kept: ConnectError"]
+
+
+async def test_without_a_server_of_its_own_standing_nothing_is_shared(run: Any, target: Target) -> None:
+    told = Told(run("own", Endpoint()).board)
+    with temporary_settings({PREFECT_API_URL: None}):
+        async with leased([target], told):
+            assert told.granted == []
+
+
+def test_a_model_of_its_own_concurrency_has_a_limit_of_its_own_and_free_ones_have_none(target: Target) -> None:
+    own = target.model_copy(
+        update={"model": "hub/org/m", "own_limits": ("concurrency",), "limits": Limits(concurrency=2)}
+    )
+    free = [target.model_copy(update={"connector": name, "provider": name}) for name in ("simulated", "replay")]
+    found = [(pool.name, pool.scope, pool.need) for pool in pools([target, *free, own, target])]
+    assert found == [("biasgrid:hub:org:m", "hub/org/m", 2), (limit_of(target), target.provider, 4)]
+
+
+HOLDER = """
+import asyncio, sys
+from catalogs.catalog import load_catalog
+from catalogs.models import Limits, Target
+from flows.leases import leased
+from tasks.connectors.switchboard import Switchboard
+target = Target.model_validate_json(sys.argv[1])
+async def main():
+    async with leased([target], Switchboard(load_catalog())):
+        print("holds", flush=True)
+        await asyncio.sleep(600)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.drill
+async def test_what_a_killed_process_held_is_free_again_within_two_minutes(
+    target: Target, client: PrefectClient
+) -> None:
+    command = (sys.executable, "-c", HOLDER, target.model_dump_json())
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"holds\n"
+    assert await taken(client, target) == 4
+    process.kill()
+    await process.wait()
+    assert await taken(client, target) == 4
+    await until(lambda: taken_again(client, target, 0), patience_s=120)
+
+
+@dataclass
+class Told:
+    """A board that notes what it is granted."""
+
+    board: Switchboard
+    granted: list[int] = field(default_factory=list)
+
+    def grant(self, name: str, slots: int, total: int | None = None) -> None:
+        self.granted.append(slots)
+        self.board.grant(name, slots, total)
+
+
+async def taken_again(client: PrefectClient, target: Target, slots: int) -> bool:
+    return await taken(client, target) == slots

@@ -1,0 +1,145 @@
+"""Drills: the disk fills up, becomes read-only or takes nothing more while a run is under way."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.drill
+
+AT_ONCE = 8
+PATIENCE_S = 60.0
+STORAGE_TROUBLE = 3
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of eight megabytes."""
+    root = tmp_path / "disk"
+    root.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(root)]
+    mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if mounted.returncode:
+        pytest.skip(f"no file system may be mounted here: {mounted.stderr.strip()}")
+    try:
+        yield root
+    finally:
+        while root.is_mount():
+            subprocess.run(["umount", "--lazy", root], check=True)
+
+
+def fill(ballast: Path) -> None:
+    file = os.open(ballast, os.O_WRONLY | os.O_CREAT)
+    with suppress(OSError):
+        while True:
+            os.write(file, bytes(4096))
+    os.close(file)
+
+
+def ended(process: subprocess.Popen[str]) -> str:
+    """What a run in trouble told: one message, and no traceback."""
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == STORAGE_TROUBLE, out + err
+    assert "Traceback" not in out + err
+    assert err.count("cannot be written") == 1, err
+    return err
+
+
+def lost(told: str) -> int:
+    found = re.search(r"(\d+) repl(?:y|ies) that had arrived", told)
+    return int(found[1]) if found else 0
+
+
+def test_a_disk_that_fills_up_stops_the_run_and_keeps_what_was_in_flight(
+    shell: Any, slow: Any, asked: Path, prefect_server: str, heard: Any, disk: Path
+) -> None:
+    mine = shell("full", disk / "data", PREFECT_API_URL=prefect_server)
+    process = mine.start("run", asked)
+    heard(slow, 40, process)
+    fill(disk / "ballast")
+    told = ended(process)
+    assert "No space left on device" in told
+    assert f"biasgrid resume {mine.run().run_id}" in told
+    assert lost(told) == 0
+    assert mine.run().state == "failed"
+    kept = mine.arrived()
+    assert len(kept) == len(slow.bodies) < len(mine.prompts())
+    assert list(mine.data.rglob(".reserve")) == []
+
+    code, out, err = mine.finish("resume")
+    assert code == STORAGE_TROUBLE, out + err
+    assert "free some space there, then go on with" in err
+    assert len(slow.bodies) == len(kept)
+
+    (disk / "ballast").unlink()
+    code, _, err = mine.finish("resume")
+    assert code in (0, 1), err
+    assert mine.run().state == "completed"
+    assert kept.items() <= mine.arrived().items()
+    assert len(slow.bodies) == len(mine.prompts()) == len(mine.arrived())
+
+
+def test_a_directory_that_becomes_read_only_stops_the_run_and_says_what_was_lost(
+    shell: Any, slow: Any, asked: Path, prefect_server: str, heard: Any, disk: Path
+) -> None:
+    mine = shell("read-only", disk / "data", PREFECT_API_URL=prefect_server)
+    process = mine.start("run", asked)
+    heard(slow, 40, process)
+    subprocess.run(["mount", "--bind", disk, disk], check=True)
+    subprocess.run(["mount", "-o", "remount,bind,ro", disk], check=True)
+    told = ended(process)
+    subprocess.run(["umount", "--lazy", disk], check=True)
+    assert "Read-only file system" in told
+    assert "make it writable again, then go on with" in told
+    kept = mine.arrived()
+    assert len(slow.bodies) - len(kept) == lost(told)
+    goes_on(mine, slow, kept, lost(told))
+
+
+@pytest.mark.parametrize("moment", ["prompting", "aggregating"])
+def test_a_disk_that_takes_nothing_more_stops_the_run_and_says_what_was_lost(
+    shell: Any, slow: Any, asked: Path, prefect_server: str, heard: Any, moment: str
+) -> None:
+    mine = shell("blocked", PREFECT_API_URL=prefect_server)
+    process = mine.start("run", asked)
+    heard(slow, 40, process)
+    if moment == "aggregating":
+        builds(mine.data, process)
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    told = ended(process)
+    kept = mine.arrived()
+    assert len(slow.bodies) - len(kept) == lost(told)
+    assert (lost(told) > 0) == (moment == "prompting")
+    goes_on(mine, slow, kept, lost(told))
+
+
+def builds(data: Path, process: subprocess.Popen[str]) -> None:
+    """Waits until the warehouse is being built."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not any(data.glob(".*.partial")):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+def goes_on(mine: Any, slow: Any, kept: dict[str, tuple[str, str]], lost: int) -> None:
+    """Once the disk is well again: nothing that was kept is asked again, and everything else is."""
+    cells = mine.lake.read("cells")["cell_id"].n_unique()
+    assert lost <= AT_ONCE * cells  # each cell hears of it with its next answer
+    code, _, err = mine.finish("resume")
+    assert code in (0, 1), err
+    assert mine.run().state == "completed"
+    assert kept.items() <= mine.arrived().items()
+    assert len(slow.bodies) == len(mine.prompts()) + lost
+    times, texts = Counter(slow.prompts()), mine.prompts()
+    assert {times[texts[key]] for key in kept} == {1}

@@ -1,0 +1,148 @@
+"""What happens before a run begins: questions to a person at a terminal, mistakes, and nothing that stays."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+import yaml
+
+from flows.cli import main
+from warehouse.trouble import StorageTrouble
+
+COMMAND = [sys.executable, "-c", "from flows.cli import main; main()"]
+GONE_S = 20.0
+
+
+@pytest.fixture
+def paid(scenario: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A scenario whose model nobody answers for, dear enough to ask, with a Prefect home of its own."""
+    monkeypatch.setenv("OPENAI_API_KEY", "no-matter")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("BIASGRID_CONFIRM_USD", "0")
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    monkeypatch.delenv("BIASGRID_CATALOG", raising=False)
+    path = tmp_path / "paid.yaml"
+    path.write_text(yaml.safe_dump(scenario(["openai/gpt-4o"])), encoding="utf-8")
+    return path
+
+
+def at_terminal(words: list[str], typed: bytes) -> tuple[int, str]:
+    """Exit code and what the terminal showed, of a command whose person types an answer."""
+    person, terminal = pty.openpty()
+    shown = b""
+    ended = subprocess.Popen(
+        [*COMMAND, *words], stdin=terminal, stderr=terminal, stdout=subprocess.DEVNULL, start_new_session=True
+    )
+    os.close(terminal)
+    while ended.poll() is None:
+        try:
+            shown += os.read(person, 4096)
+        except OSError:
+            break
+        if b"Go on?" in shown and typed:
+            os.write(person, typed)
+            typed = b""
+    os.close(person)
+    code = ended.wait()
+    assert left_behind(ended.pid) is False
+    return code, shown.decode()
+
+
+def left_behind(session: int) -> bool:
+    """Whether a process of the command's group outlives it for longer than an orderly end takes."""
+    deadline = time.monotonic() + GONE_S
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(session, 0)
+        except ProcessLookupError:
+            return False
+        time.sleep(0.05)
+    os.killpg(session, signal.SIGKILL)
+    return True
+
+
+def test_no_leaves_nothing_sent_and_nothing_written(paid: Path) -> None:
+    data = paid.parent / "deep" / "data"
+    code, shown = at_terminal(["run", str(paid), "--data", str(data)], b"n\n")
+    assert code == 130
+    assert "expected to cost about $" in shown
+    assert "not started; nothing was sent" in shown
+    assert "Traceback" not in shown
+    assert not data.parent.exists()
+
+
+def test_nobody_is_asked_where_nobody_can_answer(paid: Path) -> None:
+    """Killed as soon as it says what it begins with: the run itself is tested elsewhere."""
+    command = [*COMMAND, "run", str(paid), "--data", str(paid.parent / "data")]
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as running:
+        assert running.stderr is not None
+        first = running.stderr.readline()
+        running.send_signal(signal.SIGTERM)
+        rest = running.stderr.read()
+    assert running.returncode == 130
+    assert first.startswith("openai/gpt-4o: ")
+    assert "Go on?" not in rest
+    assert not left_behind(running.pid)
+
+
+def test_a_mistake_leaves_no_process_behind(paid: Path) -> None:
+    command = [*COMMAND, "run", str(paid), "--model", "openai/no-such"]
+    started = time.monotonic()
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as ended:
+        _, said = ended.communicate()
+    assert (ended.returncode, "Traceback" in said) == (2, False)
+    assert said.startswith("biasgrid: one thing to put right")
+    assert not left_behind(ended.pid)
+    assert time.monotonic() - started < GONE_S
+
+
+def test_storage_that_gives_way_is_one_message_and_no_mistake(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def fill() -> None:
+        raise StorageTrouble(tmp_path / "lake", errno.ENOSPC, "RUN", lost=2)
+
+    app = typer.Typer()
+    app.command()(fill)
+    monkeypatch.setattr(sys, "argv", ["biasgrid"])
+    with pytest.raises(SystemExit) as ended:
+        main(app)
+    said = capsys.readouterr().err
+    assert ended.value.code == 3
+    assert "biasgrid resume RUN" in said
+    assert "put right" not in said
+    assert "Traceback" not in said
+
+
+def test_a_cap_on_money_without_a_price_is_a_mistake(biasgrid: Any, paid: Path) -> None:
+    told = biasgrid("run", paid, "--model", "vllm/mine", "--max-cost", "1", "--data", paid.parent / "data")
+    assert told.is_a_mistake("`vllm/mine`", "--max-cost", "prices")
+    assert not (paid.parent / "data").exists()
+
+
+def test_an_age_without_reuse_is_a_mistake(biasgrid: Any, paid: Path) -> None:
+    told = biasgrid("run", paid, "--max-age", "7d", "--data", paid.parent / "data")
+    assert told.is_a_mistake("--max-age", "--reuse all")
+
+
+def test_batches_that_nobody_offers_are_a_mistake(biasgrid: Any, paid: Path) -> None:
+    told = biasgrid("run", paid, "--model", "simulated/fair", "--batch", "--data", paid.parent / "data")
+    assert told.is_a_mistake("--batch", "`simulated/fair`")
+
+
+@pytest.mark.parametrize("words", [("--max-cost", "0"), ("--max-requests", "0"), ("--max-age", "soon")])
+def test_a_cap_that_is_none_is_named_by_its_option(biasgrid: Any, paid: Path, words: tuple[str, str]) -> None:
+    assert biasgrid("run", paid, *words, "--data", paid.parent / "data").is_a_mistake(*words)

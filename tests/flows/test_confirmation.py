@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from catalogs.mistakes import UserMistake
+from catalogs.scenario import ResolvedScenario, resolve
+from flows.caps import cap_mistakes
+from flows.confirmation import announce, binding_caps, doubt
+from flows.forecast import Forecast, forecast
+
+Planned = Callable[..., tuple[ResolvedScenario, Forecast]]
+
+
+@pytest.fixture
+def planned(scenario: Any) -> Planned:
+    def plan(*models: str, **settings: Any) -> tuple[ResolvedScenario, Forecast]:
+        resolved = resolve(scenario(list(models), **settings))
+        return resolved, forecast(resolved)
+
+    return plan
+
+
+def wrong(resolved: ResolvedScenario) -> list[str]:
+    return [str(mistake) for mistake in cap_mistakes(resolved.targets.values(), resolved.scenario.scenario)]
+
+
+def test_a_cap_on_money_needs_every_price(planned: Planned) -> None:
+    told = wrong(planned("openai/gpt-4o", "vllm/mine", max_cost=1)[0])
+    assert len(told) == 1
+    assert "`vllm/mine`" in told[0]
+    assert "gpt-4o" not in told[0]
+    assert wrong(planned("openai/gpt-4o", "simulated/fair", max_cost=1)[0]) == []
+    assert wrong(planned("vllm/mine", max_requests=1)[0]) == []
+
+
+def test_an_age_needs_the_replies_of_other_runs(planned: Planned) -> None:
+    assert "--reuse all" in wrong(planned("simulated/fair", max_age="7d")[0])[0]
+    assert wrong(planned("simulated/fair", max_age="7d", reuse="all")[0]) == []
+
+
+def test_caps_below_the_forecast_are_told(planned: Planned, capsys: pytest.CaptureFixture[str]) -> None:
+    resolved, expected = planned("openai/gpt-4o", max_cost=1e-4, max_requests=3)
+    announce(expected, resolved.scenario.scenario)
+    said = capsys.readouterr()
+    lines = said.err.splitlines()
+    assert said.out == ""
+    assert lines[0].startswith(f"openai/gpt-4o: {expected.requests} prompts, about $")
+    assert [line.split("`")[1] for line in lines[1:]] == ["max_cost", "max_requests"]
+    assert "the 11 requests" not in lines[1]
+
+
+def test_caps_above_the_forecast_are_not(planned: Planned) -> None:
+    resolved, expected = planned("openai/gpt-4o", max_cost=100, max_requests=10_000)
+    assert list(binding_caps(expected, resolved.scenario.scenario)) == []
+
+
+def test_money_above_the_threshold_is_a_question(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+    resolved, expected = planned("openai/gpt-4o")
+    settings = resolved.scenario.scenario
+    assert doubt(expected, settings) is None
+    monkeypatch.setenv("BIASGRID_CONFIRM_USD", "0")
+    assert "expected to cost" in (doubt(expected, settings) or "")
+    monkeypatch.setenv("BIASGRID_CONFIRM_USD", "much")
+    with pytest.raises(UserMistake, match="BIASGRID_CONFIRM_USD"):
+        doubt(expected, settings)
+
+
+def test_a_cap_below_the_threshold_answers_the_question(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BIASGRID_CONFIRM_USD", "0.0002")
+    resolved, expected = planned("openai/gpt-4o")
+    assert doubt(expected, resolved.scenario.scenario)
+    capped, same = planned("openai/gpt-4o", max_cost=1e-4)
+    assert doubt(same, capped.scenario.scenario) is None
+
+
+def test_many_requests_of_unknown_price_are_a_question(planned: Planned) -> None:
+    resolved, expected = planned("vllm/mine", samples=1000)
+    assert "price is unknown" in (doubt(expected, resolved.scenario.scenario) or "")
+    few, same = planned("vllm/mine", samples=1000, max_requests=10)
+    assert doubt(same, few.scenario.scenario) is None
+    free, local = planned("simulated/fair", samples=1000)
+    assert doubt(local, free.scenario.scenario) is None

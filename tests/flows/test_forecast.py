@@ -1,0 +1,232 @@
+"""The forecast against the formulas behind it, and against what a server counts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from catalogs.coverage import CELLS
+from catalogs.models import Batching, Limits, Prices, Target
+from catalogs.scenario import ResolvedScenario, resolve
+from flows.expected_replies import (
+    ENOUGH,
+    FIRST_TOKEN_S,
+    MOST_TOKENS,
+    REPLY_TOKENS,
+    THINKING_TOKENS,
+    expected_reply,
+    most_tokens,
+)
+from flows.forecast import Forecast, forecast
+from flows.paces import Load, seconds
+from flows.remaining import remaining
+from tasks.connectors.switchboard import Switchboard
+from tasks.generate.instantiate import instances
+from tasks.generate.land import land_cases, record_planned
+from tasks.prompt.prompt import prompt_cell
+from warehouse.lake import Lake
+from warehouse.runs import begin
+
+Asked = Callable[..., ResolvedScenario]
+BOTH = ("verbose", "constrained")
+
+
+@pytest.fixture
+def asked(scenario: Any, requirement: Any, monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """A scenario of one requirement: `asked(model, …, inputs=(…), **settings)`."""
+    monkeypatch.setenv("OPENAI_API_KEY", "no-matter")
+    monkeypatch.delenv("BIASGRID_CATALOG", raising=False)
+
+    def make(
+        *models: str, times: int = 1, inputs: tuple[str, ...] = ("constrained",), **settings: Any
+    ) -> ResolvedScenario:
+        wanted = [requirement(name=f"alike-{number}", inputs=list(inputs)) for number in range(times)]
+        return resolve(scenario(list(models), wanted, **settings))
+
+    return make
+
+
+def texts(resolved: ResolvedScenario) -> list[str]:
+    settings = resolved.scenario.scenario
+    frames = [instances(requirement, "en_us", resolved.catalog, settings) for requirement in resolved.requirements]
+    return pl.concat(frames)["text"].to_list()
+
+
+def test_every_sample_of_every_prompt_is_a_request_to_every_model(asked: Asked) -> None:
+    resolved = asked("simulated/fair", "simulated/biased", samples=3)
+    told = forecast(resolved)
+    assert told.instances == len(texts(resolved))
+    assert told.by_model == dict.fromkeys(("simulated/fair", "simulated/biased"), 3 * told.instances)
+    assert told.requests == 6 * told.instances
+
+
+def test_what_two_requirements_ask_alike_is_sent_once(asked: Asked) -> None:
+    once, twice = (forecast(asked("simulated/fair", templates=999, times=times)) for times in (1, 2))
+    assert twice.instances == 2 * once.instances
+    assert (twice.requests, twice.input_tokens) == (once.requests, once.input_tokens)
+    each = forecast(asked("simulated/fair", templates=999, times=2, reuse="none"))
+    assert each.requests == 2 * once.requests
+
+
+def test_cells_follow_the_catalogs_order_whatever_the_scenarios(asked: Asked) -> None:
+    told = forecast(asked("simulated/fair", times=2, inputs=BOTH))
+    cells = [(cell["requirement"], cell["input"], cell["reflection"]) for cell in told.by_cell]
+    assert cells == [(name, *cell) for name in ("alike-0", "alike-1") for cell in CELLS]
+
+
+def test_money_is_tokens_at_list_price_and_a_batch_takes_its_discount_off(asked: Asked) -> None:
+    told = forecast(asked("openai/gpt-4o")).models["openai/gpt-4o"]
+    assert told.cost_usd == pytest.approx((told.input_tokens * 2.5 + told.output_tokens * 10) / 1e6)
+    assert told.cost_most_usd == pytest.approx((told.input_tokens * 2.5 + told.most_output_tokens * 10) / 1e6)
+    batched = forecast(asked("openai/gpt-4o", batch=True)).models["openai/gpt-4o"]
+    assert batched.batch
+    assert batched.cost_usd == pytest.approx(told.cost_usd / 2)
+
+
+def test_one_unknown_price_leaves_the_sum_unknown(asked: Asked) -> None:
+    told = forecast(asked("openai/gpt-4o", "vllm/any", "simulated/fair"))
+    assert (told.cost_usd, told.cost_most_usd) == (None, None)
+    assert told.cost_by_model["vllm/any"] is None
+    assert told.cost_by_model["simulated/fair"] == 0
+
+
+def test_replies_are_as_long_as_assumed_and_never_longer_than_allowed() -> None:
+    def output(kind: str, max_tokens: int | None, *parameters: str) -> tuple[float, int]:
+        target = load("a/1", 0, 0, 0).target.model_copy(update={"parameters": parameters})
+        return expected_reply(target, kind, max_tokens, {}).tokens, most_tokens(target, max_tokens)
+
+    assert output("verbose", 1000, "max_tokens") == (REPLY_TOKENS["verbose"], 1000)
+    assert output("verbose", 60, "max_tokens") == (60, 60)
+    assert output("constrained", 60, "max_tokens") == (REPLY_TOKENS["constrained"], 60)
+    assert output("constrained", None, "max_tokens")[1] == MOST_TOKENS
+    assert output("constrained", 60) == (REPLY_TOKENS["constrained"] + THINKING_TOKENS, MOST_TOKENS)
+
+
+def test_a_judge_is_told_at_its_most_and_apart(asked: Asked) -> None:
+    told = forecast(asked("openai/gpt-4o", samples=2, judge="openai/gpt-4o-mini"))
+    assert told.judge is not None
+    assert 0 < told.judge.most_requests <= told.requests
+    assert told.judge.most_input_tokens > told.input_tokens
+    assert told.cost_by_model.keys() == {"openai/gpt-4o"}
+    assert told.judge.cost_most_usd == pytest.approx(
+        (told.judge.most_input_tokens * 0.15 + told.judge.most_output_tokens * 0.6) / 1e6
+    )
+
+
+def test_a_forecast_as_json_reads_back(asked: Asked) -> None:
+    told = forecast(asked("openai/gpt-4o", judge="simulated/fair"))
+    read = json.loads(told.as_json())
+    assert read["models"]["openai/gpt-4o"]["input_tokens"] == read["input_tokens"] == told.input_tokens
+    assert read["judge"]["cost_most_usd"] == 0
+
+
+def load(model: str, requests: int, tokens: float, waiting_s: float, *own: str, **limits: Any) -> Load:
+    provider, _, name = model.partition("/")
+    target = Target(
+        model=model,
+        provider=provider,
+        name=name,
+        connector="openai",
+        limits=Limits(**limits),
+        own_limits=own,
+        prices=Prices(input=1, output=1),
+        batch=Batching(),
+    )
+    return Load(target, requests, tokens, waiting_s)
+
+
+def test_time_is_that_of_the_tightest_limit() -> None:
+    assert seconds([load("a/1", 100, 5000, 200.0, concurrency=10)]) == 20.0
+    assert seconds([load("a/1", 100, 5000, 200.0, concurrency=10, requests_per_minute=100)]) == 60.0
+    assert seconds([load("a/1", 100, 5000, 200.0, concurrency=10, tokens_per_minute=2500)]) == 120.0
+    assert seconds([]) == 0.0
+
+
+def test_models_that_share_a_limit_wait_for_each_other() -> None:
+    shared = {"concurrency": 100, "requests_per_minute": 100}
+    both = [load(f"a/{number}", 100, 0, 0, **shared) for number in (1, 2)]
+    assert seconds(both) == 120.0
+    apart = [load(f"{provider}/1", 100, 0, 0, **shared) for provider in "ab"]
+    assert seconds(apart) == 60.0
+    own = [load(f"a/{number}", 100, 0, 0, "requests_per_minute", **shared) for number in (1, 2)]
+    assert seconds(own) == 60.0
+
+
+def test_what_answers_in_process_takes_no_time_and_a_service_does(asked: Asked) -> None:
+    assert forecast(asked("simulated/fair")).seconds == 0
+    remote = forecast(asked("openai/gpt-4o"))
+    assert remote.seconds >= round(remote.requests * FIRST_TOKEN_S / 64, 1)
+    assert forecast(asked("openai/gpt-4o", batch=True)).seconds == 0
+
+
+@pytest.fixture
+def ran(tmp_path: Path) -> Callable[[ResolvedScenario], tuple[Lake, str]]:
+    """Asks a scenario's whole grid, without Prefect, or only its first cells: `ran(resolved, cells=1)`."""
+
+    def run(resolved: ResolvedScenario, cells: int | None = None) -> tuple[Lake, str]:
+        lake = Lake.open(tmp_path / "data")
+        return lake, asyncio.run(_asked_all(lake, resolved, cells))
+
+    return run
+
+
+async def _asked_all(lake: Lake, resolved: ResolvedScenario, some: int | None) -> str:
+    catalog, settings = resolved.catalog, resolved.scenario.scenario
+    run = begin(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
+    frame = instances(resolved.requirements[0], "en_us", catalog, settings)
+    cells = land_cases(lake, run.run_id, frame, resolved.targets.values(), settings, catalog)
+    record_planned(lake, run.run_id, cells)
+    async with Switchboard(catalog) as board:
+        for cell in cells.to_dicts()[:some]:
+            cases = lake.read("cases", run.run_id, cell["cell_id"])
+            await prompt_cell(lake, cases, resolved.targets[cell["model"]], board, retries=0)
+    return run.run_id
+
+
+@pytest.mark.parametrize("model", ["openai/gpt-4o", "simulated/fair"])
+def test_input_tokens_are_those_that_are_reported(
+    asked: Asked, ran: Any, serve: Any, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    server = serve("fair")
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.base_url}/v1")
+    resolved = asked(model, inputs=BOTH, samples=2)
+    lake, run_id = ran(resolved)
+    replies = lake.read("responses", run_id)
+    told = forecast(resolved)
+    assert (told.requests, told.input_tokens) == (replies.height, replies["input_tokens"].sum())
+    assert told.models[model].input_is_exact
+    assert model == "simulated/fair" or len(server.bodies) == told.requests
+
+
+def test_earlier_replies_tell_how_long_the_next_ones_will_be(asked: Asked, ran: Any) -> None:
+    resolved = asked("simulated/fair", samples=ENOUGH)
+    lake, run_id = ran(resolved)
+    replies = lake.read("responses", run_id)
+    told = forecast(resolved, lake).models["simulated/fair"]
+    assert told.output_seen == replies.height
+    assert told.output_tokens == replies["output_tokens"].sum()
+    other = asked("simulated/fair", max_tokens=61)
+    assert forecast(other, lake) == forecast(other), "replies under another bound tell nothing"
+
+
+def test_of_a_run_that_goes_on_only_what_has_no_reply_is_left(asked: Asked, ran: Any) -> None:
+    resolved = asked("simulated/fair", inputs=BOTH)
+    lake, run_id = ran(resolved, cells=1)
+    whole, answered = forecast(resolved), lake.read("responses", run_id).height
+    left = remaining(whole, lake, run_id)
+    assert left.requests == whole.requests - answered
+    assert left.input_tokens < whole.input_tokens
+    fresh = begin(lake, "", resolved.as_json(), {}, 0).run_id
+    assert remaining(whole, lake, fresh) == whole
+
+
+def test_a_lake_without_runs_changes_nothing(asked: Asked, tmp_path: Path) -> None:
+    resolved = asked("openai/gpt-4o")
+    told: Forecast = forecast(resolved, Lake(tmp_path))
+    assert told == forecast(resolved)

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from flows.terminal import RunProgress, dollars
+
+WHY = "10 requests in a row were rejected; go on with `biasgrid resume`"
+
+
+@pytest.mark.parametrize(
+    ("amount", "told"),
+    [
+        (0, "$0.00"),
+        (0.00001, "<$0.0001"),
+        (0.0042, "$0.0042"),
+        (0.0999, "$0.1"),
+        (1.005, "$1.00"),
+        (1234.5, "$1,234.50"),
+    ],
+)
+def test_money_is_told_as_precisely_as_it_matters(amount: float, told: str) -> None:
+    assert dollars(amount) == told
+
+
+def test_what_a_model_cost_and_why_it_stopped_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with RunProgress() as progress:
+        progress.planned("RUN", {"openai/a": 3, "simulated/b": 1})
+        progress.landed("openai/a", "answered", 0.25)
+        progress.landed("openai/a", "kept", 0.5)
+        progress.stopped("openai/a", WHY)
+        progress.stopped("openai/a", WHY)
+        progress.landed("openai/a", "failed")
+        progress.landed("simulated/b", "answered", 0.0)
+    said = capsys.readouterr().err
+    assert said.count(f"openai/a is stopped: {WHY}") == 1
+    assert "openai/a: 1 answered, 1 failed, 1 kept  $0.75" in said
+    assert "simulated/b: 1 answered\n" in said
+
+
+def test_who_watches_without_money_is_told_none(capsys: pytest.CaptureFixture[str]) -> None:
+    with RunProgress() as progress:
+        progress.planned("RUN", {"vllm/a": 1})
+        progress.landed("vllm/a", "answered")
+    assert "$" not in capsys.readouterr().err

@@ -1,0 +1,108 @@
+"""Whole `biasgrid` processes: from their start to the findings."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from peers.recipe import Launch
+from rig.loopback import Heard, Loopback
+from rig.prefect_server import homed
+from rig.processes import Spent, spent
+from rig.scenario import Written
+from rig.timing import load
+
+BIASGRID = Path(sys.executable).with_name("biasgrid")
+MET, NOT_MET, INCOMPLETE = 0, 1, 3
+"""Exit codes of a run that came to its end."""
+EMPTY_FLOW = """\
+import asyncio
+from prefect import flow
+
+@flow
+async def empty() -> None:
+    pass
+
+asyncio.run(empty())
+"""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What one whole process took, and what the endpoint heard of it."""
+
+    name: str
+    prompts: int
+    spent: Spent
+    heard: Heard
+    load: float
+    server_cpu_s: float = 0.0
+    """What a Prefect server beside it used meanwhile."""
+
+    @property
+    def before_s(self) -> float | None:
+        """From its start to its first request; None where it sent none."""
+        return None if self.heard.first is None else self.heard.first - self.spent.started
+
+    @property
+    def after_s(self) -> float | None:
+        """From the last reply to its end."""
+        return None if self.heard.first is None else self.spent.started + self.spent.wall_s - self.heard.last
+
+    @property
+    def per_second(self) -> float:
+        return self.prompts / self.spent.wall_s
+
+    @property
+    def cpu_ms(self) -> float:
+        """Per prompt, children included."""
+        return 1000 * self.spent.cpu_s / self.prompts
+
+
+def watched(name: str, prompts: int, launch: Launch, server: Loopback) -> Whole:
+    """Run it, and ask the endpoint what came."""
+    server.forget()
+    busy = load()
+    took = spent(launch)
+    return Whole(name, prompts, took, server.heard(), busy)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where `biasgrid` runs: its scenario, and its Prefect, a temporary one where `api` is None."""
+
+    written: Written
+    home: Path
+    folder: Path
+    api: str | None = None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        own = homed(self.home) | {"BIASGRID_CATALOG": str(self.written.catalog)}
+        return own | ({"PREFECT_API_URL": self.api} if self.api else {})
+
+    def run(self, data: str, *options: str) -> Launch:
+        """`biasgrid run` of its scenario into a data directory below its folder."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        scenario = [str(self.written.scenario), "--library", str(self.written.library)]
+        command = [str(BIASGRID), "run", *scenario, "--data", str(self.folder / data), *options]
+        return Launch(command, self.folder, self.environment)
+
+    def empty_flow(self) -> Launch:
+        """What Prefect alone takes."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return Launch([sys.executable, "-c", EMPTY_FLOW], self.folder, self.environment)
+
+    def version(self) -> Launch:
+        return replace(self.empty_flow(), command=[str(BIASGRID), "--version"])
+
+
+def flaws(whole: Whole, requests: int, codes: Collection[int] = (MET, NOT_MET)) -> Iterator[str]:
+    """Why its figures do not count: it failed, or sent more or less than `requests`."""
+    if whole.spent.code not in codes:
+        said = whole.spent.output.strip().rpartition("\n")[2]
+        yield f"{whole.name} ended with {whole.spent.code}: {said[-300:]}"
+    if whole.heard.received != requests:
+        yield f"{whole.name} sent {whole.heard.received:,} requests, not {requests:,}"

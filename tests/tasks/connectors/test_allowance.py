@@ -1,0 +1,127 @@
+"""A run sends and spends no more than it may, retries included, and says which cap ended it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from catalogs.models import Limits, Prices
+from tasks.connectors.allowance import Allowance, most_usd
+from tasks.connectors.base import CapReached, Reply, ServerFault, TimedOut
+from tasks.connectors.switchboard import Switchboard
+
+DEAR = Prices(input=1000, output=1000)  # a tenth of a cent a token
+
+
+@pytest.fixture
+def answers(catalog, quick, target, ask):
+    """What becomes of requests that are asked side by side under an allowance."""
+
+    async def run(connector, allowance, count, retries=0, concurrency=4, prices=None, **sampling):
+        limits = Limits(concurrency=concurrency)
+        model = target("scripted", "", key_env=(), limits=limits, prices=prices)
+        async with Switchboard(catalog, backoff=quick, connect=connector, allowance=allowance) as board:
+            asked = [board.answer(model, ask("x" * 20, key=str(n), **sampling), retries) for n in range(count)]
+            return await asyncio.gather(*asked)
+
+    return run
+
+
+@pytest.fixture
+def priced(scripted):
+    """A model whose every reply takes ten tokens in and ten out."""
+
+    class Priced(scripted):
+        async def ask(self, request):
+            said = await super().ask(request)
+            return Reply(said.text, input_tokens=10, output_tokens=10)
+
+    return Priced
+
+
+async def test_no_more_requests_are_sent_than_the_cap(scripted, answers):
+    connector, allowance = scripted(takes_s=0.001), Allowance(max_requests=10)
+    heard = await answers(connector, allowance, 25)
+    assert len(connector.sent) == allowance.sent == 10
+    assert sum(answer.reply is not None for answer in heard) == 10
+    refused = [answer for answer in heard if answer.reply is None]
+    assert all(isinstance(answer.error, CapReached) and answer.attempts == 0 for answer in refused)
+    assert "cap of 10 requests" in str(refused[0].error)
+    assert "`biasgrid resume RUN --max-requests" in str(refused[0].error)
+
+
+async def test_retries_count(scripted, answers):
+    connector, allowance = scripted([ServerFault("no") for _ in range(99)]), Allowance(max_requests=3)
+    (answer,) = await answers(connector, allowance, 1, retries=9)
+    assert len(connector.sent) == 3
+    assert isinstance(answer.error, CapReached)
+    assert answer.attempts == 3
+
+
+async def test_what_was_sent_before_a_resume_counts(scripted, answers):
+    connector, allowance = scripted(), Allowance(max_requests=10, sent=8)
+    await answers(connector, allowance, 5)
+    assert len(connector.sent) == 2
+    assert allowance.requests_left == 0
+
+
+async def test_what_is_spent_never_exceeds_the_cap(priced, answers):
+    connector, allowance = priced(takes_s=0.001), Allowance(max_cost=0.5)
+    heard = await answers(connector, allowance, 60, concurrency=16, prices=DEAR, max_tokens=10)
+    assert allowance.cost <= 0.5
+    assert allowance.cost == pytest.approx(0.02 * len(connector.sent))
+    assert 0.5 - allowance.cost < most_of_one(answers) + 1e-9
+    stopped = [answer.error for answer in heard if answer.reply is None]
+    assert stopped
+    assert "cap of $0.50" in str(stopped[0])
+    assert "--max-cost" in str(stopped[0])
+
+
+def most_of_one(answers):
+    """20 bytes at two a token, 16 around them, and 10 for the reply, each a tenth of a cent."""
+    return 0.036
+
+
+async def test_a_request_that_cannot_be_paid_is_not_sent(scripted, answers):
+    connector = scripted()
+    (answer,) = await answers(connector, Allowance(max_cost=0.5), 1, prices=DEAR)  # up to 1,000 tokens of reply
+    assert connector.sent == []
+    assert isinstance(answer.error, CapReached)
+
+
+async def test_what_is_in_flight_is_waited_for_before_a_cap_is_called_reached(priced, answers):
+    connector, allowance = priced(takes_s=0.005), Allowance(max_cost=0.06)
+    heard = await answers(connector, allowance, 2, prices=DEAR, max_tokens=10)
+    assert all(answer.reply for answer in heard)
+    assert connector.most_in_flight == 1
+
+
+async def test_free_models_reserve_nothing(scripted, answers):
+    connector = scripted()
+    heard = await answers(connector, Allowance(max_cost=0.01), 50, prices=Prices(input=0, output=0))
+    assert all(answer.reply for answer in heard)
+
+
+@pytest.mark.parametrize(("fault", "cost"), [(ServerFault, 0.0), (TimedOut, 0.036)])
+async def test_a_reply_that_was_lost_may_have_been_charged(scripted, answers, fault, cost):
+    allowance = Allowance(max_cost=1.0)
+    await answers(scripted([fault("no")]), allowance, 1, prices=DEAR, max_tokens=10)
+    assert allowance.cost == pytest.approx(cost)
+
+
+async def test_a_cancelled_request_gives_its_reservation_back_as_spent(scripted, answers):
+    connector, allowance = scripted(opens=asyncio.Event()), Allowance(max_cost=1.0)
+    working = asyncio.create_task(answers(connector, allowance, 1, prices=DEAR, max_tokens=10))
+    await connector.reached.wait()
+    working.cancel()
+    await asyncio.wait([working])
+    assert allowance.cost_left == pytest.approx(1 - 0.036)
+
+
+def test_the_most_that_a_request_costs_follows_from_its_bytes_and_its_limit(target, ask):
+    model = target("openai", "", prices=Prices(input=1, output=10))
+    assert most_usd(ask("x" * 200, max_tokens=50), model) == pytest.approx((116 + 500) / 1e6)
+    assert most_usd(ask("x" * 200), model) == pytest.approx((116 + 10_000) / 1e6)
+    assert most_usd(ask("\ud83d" * 200), model) > 0
+    assert most_usd(ask(), target("openai", "")) == 0

@@ -1,0 +1,353 @@
+"""OpenAI's Batch API over its SDK: files up and down piece by piece, batches read, failures told apart."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from catalogs.mistakes import UserMistake
+from catalogs.models import Batching, Limits, Target
+from tasks.connectors.base import (
+    ConnectorError,
+    Disconnected,
+    KeyRejected,
+    ModelUnknown,
+    QuotaSpent,
+    RateLimited,
+    Reply,
+    Request,
+    RequestRejected,
+    ServerFault,
+    TimedOut,
+)
+from tasks.connectors.batch_lines import Batch, BatchCancelled, BatchLines, BatchRejected
+from tasks.connectors.batches import Batches, connect
+from tasks.connectors.faults import Faults
+
+KEY = "sk-notakey5Wq9rT3v"
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+MEGABYTE = 1_000_000
+Behaviour = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def described(number: int = 1, **changes: Any) -> dict[str, Any]:
+    batch = {
+        "id": f"batch_{number}",
+        "object": "batch",
+        "endpoint": "/v1/chat/completions",
+        "completion_window": "24h",
+        "created_at": int(NOW.timestamp()) - number,
+        "input_file_id": "file-in",
+        "status": "in_progress",
+        "metadata": {"biasgrid_job": f"job-{number}"},
+        "request_counts": {"total": 9, "completed": 4, "failed": 1},
+    }
+    return batch | changes
+
+
+@dataclass
+class Hub:
+    """A loopback server of files and batches that says what a test gives it."""
+
+    url: str = ""
+    heard: list[web.Request] = field(default_factory=list)
+    received: int = 0
+    uploaded: bytes = b""
+    created: dict[str, Any] = field(default_factory=dict)
+    batches: list[dict[str, Any]] = field(default_factory=list)
+    output: bytes = b""
+    instead: Behaviour | None = None
+
+    async def respond(self, request: web.Request) -> web.StreamResponse:
+        self.heard.append(request)
+        if self.instead is not None:
+            return await self.instead(request)
+        match request.method, request.path.removeprefix("/v1").split("/")[1:]:
+            case "POST", ["files"]:
+                return await self.upload(request)
+            case "GET", ["files", _, "content"]:
+                return await self.send(request)
+            case "POST", ["batches"]:
+                self.created = await request.json()
+                return web.json_response(described(status="validating"))
+            case "GET", ["batches"]:
+                return self.page(request)
+            case "GET", ["batches", _]:
+                return web.json_response(self.batches[0])
+        return web.json_response({"id": "file-1", "object": "file", "deleted": True})
+
+    async def upload(self, request: web.Request) -> web.StreamResponse:
+        async for piece in request.content.iter_any():
+            self.received += len(piece)
+            self.uploaded = (self.uploaded + piece)[:4096]
+        return web.json_response({"id": "file-in", "object": "file", "purpose": "batch"})
+
+    async def send(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "application/octet-stream"})
+        await response.prepare(request)
+        for start in range(0, len(self.output), 65_536):
+            await response.write(self.output[start : start + 65_536])
+        return response
+
+    def page(self, request: web.Request) -> web.Response:
+        after, limit = request.query.get("after"), int(request.query["limit"])
+        ids = [batch["id"] for batch in self.batches]
+        start = ids.index(after) + 1 if after else 0
+        found = self.batches[start : start + limit]
+        return web.json_response({"object": "list", "data": found, "has_more": len(ids) > start + limit})
+
+
+def answers(status: int, code: str = "", message: str = "no") -> Behaviour:
+    async def behaviour(request: web.Request) -> web.StreamResponse:
+        await request.read()
+        return web.json_response({"error": {"message": message, "code": code}}, status=status)
+
+    return behaviour
+
+
+async def breaks_off(request: web.Request) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Length": "500"})
+    await response.prepare(request)
+    await response.write(b'{"custom_id"')
+    assert request.transport is not None
+    request.transport.close()
+    return response
+
+
+async def drops(request: web.Request) -> web.StreamResponse:
+    assert request.transport is not None
+    request.transport.close()
+    return web.Response()
+
+
+@pytest.fixture
+async def hub() -> AsyncIterator[Hub]:
+    hub = Hub()
+    app = web.Application(client_max_size=1 << 30)
+    app.router.add_route("*", "/{path:.*}", hub.respond)
+    runner = web.AppRunner(app, shutdown_timeout=1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    host, port = runner.addresses[0][:2]
+    hub.url = f"http://{host}:{port}/v1"
+    yield hub
+    await runner.cleanup()
+
+
+def model(url: str = "http://127.0.0.1:1/v1", **changes: Any) -> Target:
+    given: dict[str, Any] = {
+        "model": "hub/m",
+        "provider": "hub",
+        "name": "m",
+        "connector": "openai",
+        "base_url": url,
+        "key_env": ("HUB_KEY",),
+        "limits": Limits(timeout_s=2),
+        "batch": Batching(),
+    }
+    return Target(**(given | changes))
+
+
+@pytest.fixture
+async def batches(hub: Hub) -> AsyncIterator[Batches]:
+    made = connect(model(hub.url), KEY)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+def lines() -> BatchLines:
+    return BatchLines(model(), Faults(model(), KEY), "max_tokens")
+
+
+async def test_an_input_file_is_sent_whole_under_its_name(hub: Hub, batches: Batches, tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(b'{"custom_id":"a"}\n')
+    assert await batches.upload(tmp_path / "in", "biasgrid-1.jsonl") == "file-in"
+    assert b'filename="biasgrid-1.jsonl"' in hub.uploaded
+    assert b'name="purpose"\r\n\r\nbatch\r\n' in hub.uploaded
+    assert b'\r\n\r\n{"custom_id":"a"}\n\r\n' in hub.uploaded
+    assert hub.heard[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+async def test_files_of_many_megabytes_pass_piece_by_piece(hub: Hub, batches: Batches, tmp_path: Path) -> None:
+    path, size = tmp_path / "large", 40 * MEGABYTE
+    with path.open("wb") as file:
+        file.truncate(size)
+    await batches.upload(path, "warm.jsonl")
+    hub.output = bytes(size)
+    tracemalloc.start()
+    await batches.upload(path, "large.jsonl")
+    await batches.download("file-out", tmp_path / "out")
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert hub.received > 2 * size
+    assert (tmp_path / "out").stat().st_size == size
+    assert most < 8 * MEGABYTE
+
+
+async def test_a_batch_is_created_for_a_day_and_names_its_run_and_job(hub: Hub, batches: Batches) -> None:
+    made = await batches.create("file-in", "RUN", "JOB")
+    assert hub.created == {
+        "input_file_id": "file-in",
+        "endpoint": "/v1/chat/completions",
+        "completion_window": "24h",
+        "metadata": {"biasgrid_run": "RUN", "biasgrid_job": "JOB"},
+    }
+    assert made == Batch("batch_1", "validating", completed=4, failed=1)
+    assert not made.ended
+
+
+async def test_a_batch_tells_its_state_its_files_and_why_it_was_rejected(hub: Hub, batches: Batches) -> None:
+    error = {"code": "invalid_json_line", "message": "This line is no JSON.", "line": 7, "param": None}
+    hub.batches = [described(status="failed", errors={"object": "list", "data": [error]}, error_file_id="file-e")]
+    batch = await batches.retrieve("batch_1")
+    assert (batch.state, batch.ended, batch.queue_full, batch.error_file_id) == ("failed", True, False, "file-e")
+    why = batches.lines.refusal(batch)
+    assert isinstance(why, BatchRejected)
+    assert "line 7: This line is no JSON." in str(why)
+
+
+async def test_the_batch_of_a_job_is_found_among_hundreds_and_none_for_another(hub: Hub, batches: Batches) -> None:
+    hub.batches = [described(number) for number in range(250)]
+    found = await batches.find("job-217", NOW)
+    assert found is not None
+    assert found.id == "batch_217"
+    assert await batches.find("job-999", NOW) is None
+    assert [request.query.get("after") for request in hub.heard[-3:]] == [None, "batch_99", "batch_199"]
+
+
+async def test_batches_from_long_before_the_job_are_not_gone_through(hub: Hub, batches: Batches) -> None:
+    hub.batches = [described(number) for number in range(250)]
+    assert await batches.find("job-249", NOW + timedelta(days=1)) is None
+    assert len(hub.heard) == 1
+
+
+FAILURES = [
+    (answers(401, "invalid_api_key", f"Incorrect API key provided: {KEY}"), KeyRejected),
+    (answers(404), ModelUnknown),
+    (answers(400, message="bad file"), RequestRejected),
+    (answers(400, "billing_hard_limit_reached"), QuotaSpent),
+    (answers(429), RateLimited),
+    (answers(503), ServerFault),
+    (drops, Disconnected),
+]
+
+
+@pytest.mark.parametrize(("behaviour", "kind"), FAILURES)
+async def test_every_call_fails_in_the_words_of_the_connectors(
+    hub: Hub, batches: Batches, tmp_path: Path, behaviour: Behaviour, kind: type[ConnectorError]
+) -> None:
+    hub.instead = behaviour
+    (tmp_path / "in").write_bytes(b"{}\n" * 100)
+    calls: list[Callable[[], Awaitable[object]]] = [
+        lambda: batches.upload(tmp_path / "in", "in.jsonl"),
+        lambda: batches.create("file-in", "R", "J"),
+        lambda: batches.retrieve("batch_1"),
+        lambda: batches.find("J", NOW),
+        lambda: batches.download("file-out", tmp_path / "out"),
+        lambda: batches.delete("file-in"),
+    ]
+    for call in calls:
+        with pytest.raises(kind) as caught:
+            await call()
+        assert KEY not in repr(caught.value)
+        assert caught.value.__context__ is None
+
+
+async def test_a_file_that_breaks_off_is_the_servers_fault(hub: Hub, batches: Batches, tmp_path: Path) -> None:
+    hub.instead = breaks_off
+    with pytest.raises(ServerFault, match="broke off"):
+        await batches.download("file-out", tmp_path / "out")
+
+
+async def test_an_answer_without_an_id_is_no_batch(hub: Hub, batches: Batches) -> None:
+    hub.batches = [{"object": "batch"}]
+    with pytest.raises(ServerFault, match="gave no id"):
+        await batches.retrieve("batch_1")
+
+
+def test_a_provider_whose_batch_api_is_not_spoken_is_the_users_mistake() -> None:
+    with pytest.raises(UserMistake, match="its connector is `azure`"):
+        connect(model(connector="azure"), KEY)
+
+
+def told(key: str = "k", **line: Any) -> bytes:
+    return json.dumps({"id": "1", "custom_id": key, "response": None, "error": None} | line).encode()
+
+
+def responded(status: int, body: Any) -> bytes:
+    return told(response={"status_code": status, "request_id": "r", "body": body})
+
+
+def failing(status: int, code: str, message: str = "no") -> bytes:
+    return responded(status, {"error": {"message": message, "code": code}})
+
+
+COMPLETION = {
+    "model": "m-2026",
+    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Yes\u2028No"}}],
+    "usage": {"prompt_tokens": 11, "completion_tokens": 7},
+}
+
+
+def test_a_line_with_a_completion_is_its_reply(lines: BatchLines) -> None:
+    assert lines.outcome(responded(200, COMPLETION)) == ("k", Reply("Yes\u2028No", "stop", 11, 7, "m-2026"))
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        (responded(200, {"choices": []}), ServerFault),
+        (responded(200, None), ServerFault),
+        (failing(429, "rate_limit_exceeded"), RateLimited),
+        (failing(500, ""), ServerFault),
+        (failing(400, "context_length_exceeded"), RequestRejected),
+        (failing(429, "insufficient_quota"), QuotaSpent),
+        (told(error={"code": "batch_expired", "message": "not in time"}), TimedOut),
+        (told(error={"code": "batch_cancelled", "message": "cancelled"}), BatchCancelled),
+        (told(error={"code": "server_error", "message": "it broke"}), ServerFault),
+        (told(), ServerFault),
+    ],
+)
+def test_a_line_that_failed_is_told_apart_as_a_request_is(
+    lines: BatchLines, line: bytes, kind: type[ConnectorError]
+) -> None:
+    found = lines.outcome(line)
+    assert found is not None
+    assert (found[0], type(found[1])) == ("k", kind)
+
+
+def test_what_a_filter_withheld_is_a_reply_without_text(lines: BatchLines) -> None:
+    assert lines.outcome(failing(400, "content_filter")) == ("k", Reply("", "content_filter"))
+
+
+@pytest.mark.parametrize("line", [b"", b"\n", b"[1]", b'{"custom_id": 7}', b'{"custom_id": "a', b"\xff\xfe"])
+def test_a_line_that_tells_of_no_request_is_passed_over(lines: BatchLines, line: bytes) -> None:
+    assert lines.outcome(line) is None
+
+
+def test_the_limit_on_tokens_is_spelt_as_a_rejection_says_from_then_on(
+    lines: BatchLines, ask: Callable[..., Request]
+) -> None:
+    request = ask("Who?", key="k", max_tokens=60)
+    assert json.loads(lines.of(request))["body"]["max_tokens"] == 60
+    words = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    outcome = lines.outcome(failing(400, "unsupported_parameter", words))
+    assert outcome is not None
+    assert lines.learns_from(outcome[1])
+    assert json.loads(lines.of(request))["body"]["max_completion_tokens"] == 60
+    assert not lines.learns_from(RequestRejected("something else"))
+
+
+def test_half_an_emoji_is_sent_as_it_is(lines: BatchLines, ask: Callable[..., Request]) -> None:
+    line = lines.of(ask("half \ud83d", key="k"))
+    assert json.loads(line)["body"]["messages"][0]["content"] == "half \ud83d"
+    assert line.count(b"\n") == 1

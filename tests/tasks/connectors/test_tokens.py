@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from catalogs.models import Target
+from tasks.connectors.base import Message
+from tasks.connectors.respondent.panel import count_tokens as reported_by_respondents
+from tasks.connectors.tokens import (
+    count_chat,
+    count_many,
+    count_prompts,
+    count_text,
+    counts_exactly,
+    estimate,
+    is_exact,
+)
+
+OFFLINE = """
+import socket, sys
+def refuse(*_, **__):
+    raise AssertionError("the network was asked")
+socket.socket.connect = socket.getaddrinfo = refuse
+from tasks.connectors.tokens import count_text
+sys.stdout.write(str(count_text("gpt-4o", "tiktoken is great!")))
+"""
+
+
+def target(connector: str, name: str) -> Target:
+    return Target(model=f"{connector}/{name}", provider=connector, name=name, connector=connector)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("tiktoken is great!", 6), ("antidisestablishmentarianism", 6), ("2 + 2 = 4", 7), ("お誕生日おめでとう", 8)],
+)
+def test_texts_count_as_openai_publishes(text: str, tokens: int) -> None:
+    assert count_text("gpt-4o", text) == tokens
+    assert count_many("gpt-4o", [text, text]) == [tokens, tokens]
+
+
+def test_a_chat_counts_as_openai_s_reference_shows_its_usage() -> None:
+    system, user = Message("system", "You are a helpful assistant."), Message("user", "Hello!")
+    assert count_chat("gpt-4o", [system, user]) == 19
+    assert count_chat("gpt-4o", [user]) == 9
+
+
+def test_marks_of_a_chat_are_counted_as_the_text_they_are() -> None:
+    assert count_text("gpt-4o", "<|endoftext|>") > 1
+
+
+@pytest.mark.parametrize("text", [" " * 1_000_000, "a" * 1_000_000, "\u200b" * 300_000, "\ud800 half a pair", ""])
+def test_no_text_is_too_long_or_too_odd(text: str) -> None:
+    assert 0 <= count_text("gpt-4o", text) <= 3 * len(text)
+
+
+@pytest.mark.parametrize(
+    "model", ["gpt-4o", "openai/gpt-4o-mini", "azure/gpt-4.1", "openai/o3-mini", "gpt-5-nano"]
+)
+def test_models_of_the_shipped_vocabulary_are_exact(model: str) -> None:
+    assert is_exact(model)
+
+
+@pytest.mark.parametrize("model", ["gpt-4", "openai/gpt-3.5-turbo", "vllm/llama", "gpt-oss-20b", "my-deployment"])
+def test_models_of_other_vocabularies_are_estimates(model: str) -> None:
+    assert not is_exact(model)
+
+
+def test_a_target_counts_as_its_provider_does() -> None:
+    assert count_prompts(target("openai", "gpt-4o"), ["Hello!"]) == [9]
+    assert count_prompts(target("azure", "gpt-4o"), ["Hello!"]) == [9]
+    assert count_prompts(target("huggingface", "org/model"), ["Hello!"]) == [2]
+    assert count_prompts(target("openai", "gpt-4o"), []) == []
+
+
+def test_only_known_tokenizers_count_exactly() -> None:
+    assert counts_exactly(target("openai", "gpt-4o"))
+    assert counts_exactly(target("simulated", "unbiased"))
+    assert not counts_exactly(target("openai", "gpt-4"))
+    assert not counts_exactly(target("replicate", "org/gpt-4o"))
+
+
+@pytest.mark.parametrize("text", ["", "a", "abcd", "abcde", "¿Sí o no?" * 100])
+def test_simulated_respondents_report_what_is_estimated(text: str) -> None:
+    assert estimate(text) == reported_by_respondents(text)
+
+
+def test_nothing_is_fetched_and_a_cache_of_one_s_own_is_left_alone(tmp_path: Path) -> None:
+    own = {**os.environ, "TIKTOKEN_CACHE_DIR": str(tmp_path)}
+    asked = subprocess.run([sys.executable, "-c", OFFLINE], env=own, capture_output=True, text=True)
+    assert (asked.stdout, asked.stderr) == ("6", "")
+    assert not list(tmp_path.iterdir())
