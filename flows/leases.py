@@ -11,7 +11,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Coroutine, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -38,8 +38,11 @@ ROUND_S = 3.0
 """How often is looked for free slots by who could use more."""
 PATIENCE_S = 10.0
 """For one call: Prefect's client tries again by itself for minutes."""
-LOCKED = 423
-TROUBLE = (httpx.HTTPError, TimeoutError)
+RELEASE_AFTER_S = (0.0, 0.5, 1.0)
+"""The pauses before each try: the server's database may be busy."""
+TAKEN = (422, 423)
+"""Another process was faster, or an operator has lowered the limit meanwhile."""
+TROUBLE = (httpx.HTTPError, ObjectNotFound, TimeoutError)
 
 
 class Board(Protocol):
@@ -60,7 +63,10 @@ class Pool:
     need: int
     leases: dict[UUID, int] = field(default_factory=dict)
     slots: int = 0
-    """As granted to the board; more than is leased where the server let everything through, or was lost."""
+    """As granted to the board; more than is leased where the server let everything through or was lost, fewer
+    where an operator has lowered the limit."""
+    total: int | None = None
+    """Of which these are a part."""
     renewed_at: float = 0.0
 
     @property
@@ -97,16 +103,11 @@ async def leased(
         return
     async with get_client() as client:
         lessee = _Lessee(client, board, shared, round_s, renew_s)
-        keeper: asyncio.Task[None] | None = None
         try:
             await lessee.begin()
-            keeper = asyncio.create_task(lessee.keep())
             yield shared
         finally:
-            if keeper is not None:
-                keeper.cancel()
-                await asyncio.wait([keeper])
-            await asyncio.shield(lessee.end())
+            await _to_the_end(lessee.end())
 
 
 @dataclass
@@ -116,6 +117,7 @@ class _Lessee:
     pools: list[Pool]
     round_s: float
     renew_s: float
+    keeper: asyncio.Task[None] | None = None
     troubled: bool = False
 
     async def begin(self) -> None:
@@ -126,106 +128,102 @@ class _Lessee:
         await self._secure(last, last.need)
         for pool in before:
             await self._tend(pool)
+        self.keeper = asyncio.create_task(self._keep())
 
-    async def keep(self) -> None:
+    async def end(self) -> None:
+        if self.keeper is not None:
+            self.keeper.cancel()
+            await asyncio.gather(self.keeper, return_exceptions=True)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE_S):
+                for pause in RELEASE_AFTER_S:
+                    await asyncio.sleep(pause)
+                    if await self._gave_back():
+                        return
+
+    async def _keep(self) -> None:
         while True:
             await asyncio.sleep(self.round_s)
             for pool in self.pools:
-                due = time.monotonic() - pool.renewed_at >= self.renew_s
-                if due:
-                    await self._renew(pool)
-                if due or pool.leased < pool.need:
+                if min(pool.leased, pool.slots) < pool.need or self._is_due(pool):
                     await self._tend(pool)
-
-    async def end(self) -> None:
-        for pool in self.pools:
-            await self._give_back(pool)
 
     async def _secure(self, pool: Pool, most: int) -> None:
         """Waits for the first slots; goes on with all where the server cannot say who else needs them."""
         waits = False
-        while pool.slots == 0:
+        while True:
             try:
                 limit = await self._limit(pool)
-                await self._lease(pool, limit, most)
+                await self._adjust(pool, limit, most)
+                for held in self.pools:
+                    await self._renew(held)
             except TROUBLE as error:
                 self._tell(error)
-                self._grant(pool, pool.need)
-            if pool.slots == 0:
-                if not waits:
-                    message = "waiting for a slot of the concurrency limit `%s`: all %d are taken by other runs"
-                    _logger().info(message, pool.name, limit.limit)
-                waits = True
-                await asyncio.sleep(self.round_s)
+                if not pool.slots:
+                    self._grant(pool, pool.need)
+            if pool.slots:
+                return
+            if not waits:
+                message = "waiting for a slot of the concurrency limit `%s`: all %d are taken by other runs"
+                _logger().info(message, pool.name, limit.limit)
+            waits = True
+            await asyncio.sleep(self.round_s)
 
     async def _tend(self, pool: Pool) -> None:
-        """More slots where some are free, fewer where an operator has lowered the limit."""
         try:
-            limit = await self._limit(pool)
-            if limit.active and pool.leased and limit.active_slots > limit.limit:
-                await self._shrink(pool, limit)
-            elif not limit.active or pool.leased < pool.need:
-                await self._lease(pool, limit, pool.need - pool.leased)
+            await self._renew(pool)
+            await self._adjust(pool, await self._limit(pool), pool.need)
             self.troubled = False
         except TROUBLE as error:
             self._tell(error)
 
-    async def _lease(self, pool: Pool, limit: GlobalConcurrencyLimitResponse, most: int) -> None:
+    async def _adjust(self, pool: Pool, limit: GlobalConcurrencyLimitResponse, most: int) -> None:
+        """More slots, up to `most`, where some are free. Where an operator has lowered the limit, this process's
+        share of it: its lease stays as it is, for who gives back to lease less may find that taken, and of a limit
+        of 0 Prefect can take nothing back."""
         if not limit.active:  # lets everything through
             self._grant(pool, pool.need)
-            return
-        free = min(most, limit.limit - limit.active_slots)
-        if free > 0 and await self._increment(pool, free):
-            self._grant(pool, pool.leased, limit.limit)
+        elif pool.leased and limit.active_slots > limit.limit:
+            share = pool.leased * limit.limit // limit.active_slots
+            self._grant(pool, max(share, min(1, limit.limit)), limit.limit)
+        else:
+            free = min(most - pool.leased, limit.limit - limit.active_slots)
+            if free > 0:
+                await _to_the_end(self._lease(pool, free))  # the reply names what must be given back
+            if pool.leased:
+                self._grant(pool, pool.leased, limit.limit)
 
-    async def _shrink(self, pool: Pool, limit: GlobalConcurrencyLimitResponse) -> None:
-        """This process's share of the excess is given back: all its leases, for one of what remains."""
-        remains = pool.leased * limit.limit // limit.active_slots
-        remains = max(remains, min(1, limit.limit))
-        self._grant(pool, remains, limit.limit)
-        await self._give_back(pool)
-        if remains:
-            await self._increment(pool, remains)
-
-    async def _increment(self, pool: Pool, slots: int) -> bool:
-        """Whether they could be had. A cancellation waits for the reply: it names what must be given back."""
-        asking = asyncio.create_task(self._asked(pool, slots))
-        try:
-            return await asyncio.shield(asking)
-        except asyncio.CancelledError:
-            await asyncio.wait([asking])
-            raise
-
-    async def _asked(self, pool: Pool, slots: int) -> bool:
-        holder = _holder()
+    async def _lease(self, pool: Pool, slots: int) -> None:
         try:
             async with asyncio.timeout(PATIENCE_S):
                 response = await self.client.increment_concurrency_slots_with_lease(
-                    [pool.name], slots, "concurrency", LEASE_S, holder
+                    [pool.name], slots, "concurrency", LEASE_S, _holder()
                 )
         except httpx.HTTPStatusError as error:
-            if error.response.status_code == LOCKED:  # another process was faster
-                return False
+            if error.response.status_code in TAKEN:
+                return
             raise
         lease = ConcurrencyLimitWithLeaseResponse.model_validate(response.json())
         pool.leases[lease.lease_id] = slots
         pool.renewed_at = pool.renewed_at or time.monotonic()
-        return True
+
+    def _is_due(self, pool: Pool) -> bool:
+        return time.monotonic() - pool.renewed_at >= self.renew_s
 
     async def _renew(self, pool: Pool) -> None:
-        """A lease that the server no longer knows is leased again as far as slots are free; until then what was
-        granted is kept."""
-        pool.renewed_at = time.monotonic()
-        for lease_id in list(pool.leases):
-            try:
-                async with asyncio.timeout(PATIENCE_S):
+        """Where it is time to. A lease that the server no longer knows is leased again as far as slots are free;
+        until then what was granted is kept."""
+        if not self._is_due(pool):
+            return
+        async with asyncio.timeout(PATIENCE_S):
+            for lease_id in list(pool.leases):
+                try:
                     await self.client.renew_concurrency_lease(lease_id, LEASE_S)
-            except httpx.HTTPStatusError as error:
-                self._tell(error)
-                if error.response.status_code == httpx.codes.GONE:
+                except httpx.HTTPStatusError as error:
+                    if error.response.status_code != httpx.codes.GONE:
+                        raise
                     del pool.leases[lease_id]
-            except TROUBLE as error:
-                self._tell(error)
+        pool.renewed_at = time.monotonic()
 
     async def _limit(self, pool: Pool) -> GlobalConcurrencyLimitResponse:
         """The limit as it stands; made of the catalog's number where there is none."""
@@ -238,24 +236,40 @@ class _Lessee:
                 await self.client.create_global_concurrency_limit(new)
             return await self.client.read_global_concurrency_limit_by_name(pool.name)
 
-    async def _give_back(self, pool: Pool) -> None:
-        for lease_id in list(pool.leases):
-            try:
-                async with asyncio.timeout(PATIENCE_S):
+    async def _gave_back(self) -> bool:
+        """Whether nothing is held any more; what the server does not take back expires."""
+        for pool in self.pools:
+            for lease_id in list(pool.leases):
+                try:
                     await self.client.release_concurrency_slots_with_lease(lease_id)
-            except TROUBLE as error:
-                self._tell(error)  # it expires
-            del pool.leases[lease_id]
+                    del pool.leases[lease_id]
+                except httpx.HTTPError as error:
+                    self._tell(error)
+        return not any(pool.leases for pool in self.pools)
 
     def _grant(self, pool: Pool, slots: int, total: int | None = None) -> None:
-        pool.slots = slots
-        self.board.grant(pool.scope, slots, total)
+        if (pool.slots, pool.total) != (slots, total):
+            pool.slots, pool.total = slots, total
+            self.board.grant(pool.scope, slots, total)
 
     def _tell(self, error: Exception) -> None:
         if not self.troubled:
             message = "Prefect's concurrency limits cannot be used for now, what is held is kept: %s"
             _logger().warning(message, type(error).__name__)
         self.troubled = True
+
+
+async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+    """A cancellation waits for it, and comes then."""
+    task, cancelled = asyncio.create_task(work), None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    task.result()
 
 
 def _holder() -> ConcurrencyLeaseHolder | None:

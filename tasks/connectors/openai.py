@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 import openai
+import orjson
 
 from catalogs.models import Target
 from tasks.connectors.base import Connector, ConnectorError, Hear, Reply, Request, RequestRejected
@@ -76,8 +77,13 @@ class ChatCompletions:
         body = chat_body(request, self._name, self._accepted, spelling)
         fault: ConnectorError
         try:
-            response = await self._client.post(PATH, cast_to=httpx2.Response, body=body)
-            return read_completion(loads(response.content), self._faults)
+            document: object = await self._wire.post_again(orjson.dumps(body))
+            if document is None:
+                response = await self._client.post(PATH, cast_to=httpx2.Response, body=body)
+                document = loads(response.content)
+            return read_completion(document, self._faults)
+        except orjson.JSONEncodeError:
+            fault = self._faults.rejected("the prompt holds characters that cannot be sent as UTF-8")
         except (openai.OpenAIError, httpx2.HTTPError, ValueError) as unforeseen:
             fault = self._faults.unforeseen(unforeseen)
         raise fault

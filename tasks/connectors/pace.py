@@ -32,7 +32,7 @@ PATIENCE_S, LONGEST_PATIENCE_S = 300.0, 1800.0
 GROWTH = 1.03
 RISEN = 1.25
 """Grown so far beyond what had held, the limit has risen, and is measured anew."""
-LONGEST_HOLD = 5
+MOST_DOUBLED, LONGEST_HOLD_S = 5, 60.0
 MINUTE_S = 60.0
 
 
@@ -116,7 +116,7 @@ class Pace:
 
     def _close(self, rate: float, share: float, now: float) -> bool:
         """An epoch is over."""
-        before = self.per_second
+        before = self.per_second, self.held_until
         self._remember(now)
         if share >= NEARLY_ALL:
             return self._hold(self._asked_s, now)
@@ -127,7 +127,7 @@ class Pace:
             self._go_on(rate, now)
         else:
             self._suspect(rate, share, now)
-        changed = self.per_second != before
+        changed = (self.per_second, self.held_until) != before
         if changed:
             self._restart(max(now, self.held_until))
         else:
@@ -194,8 +194,9 @@ class Pace:
         if self._base is not None:
             self._step_back(now)
         else:
-            self._blank = 0 if self._taken else min(LONGEST_HOLD, self._blank + 1)
-            self.held_until = now + max(SHORTEST_HOLD_S, asked_s) * 2.0**self._blank
+            self._blank = 0 if self._taken else min(MOST_DOUBLED, self._blank + 1)
+            longer_s = max(SHORTEST_HOLD_S, asked_s) * 2.0**self._blank
+            self.held_until = now + max(asked_s, min(longer_s, LONGEST_HOLD_S))
             self._held_from = began if began is not None else now
             self._measuring = True
             self._measure()

@@ -7,11 +7,12 @@ are settled once. It raises `ConnectorError`s, which the SDKs let through, so no
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
+import orjson
 import yarl
 
 from tasks.connectors.base import ConnectorError, Hear
@@ -51,6 +52,8 @@ class Wire:
         self._timeout_s = timeout_s
         self._hear: Hear | None = None
         self._asked: tuple[str, yarl.URL] | None = None
+        self._posted: HttpRequest | None = None
+        self._sent_headers: tuple[HttpRequest, list[tuple[str, str]]] | None = None
         self._open: aiohttp.ClientSession | None = None
 
     def overhear(self, hear: Hear) -> None:
@@ -64,23 +67,43 @@ class Wire:
         if status >= 400:
             raise self._faults.status(status, response.headers, response.content)
         if status < 300:
-            readable = self._object(response.headers, response.content)
+            _, readable = self._object(response.headers, response.content)
+            if request.method == "POST":
+                self._posted = request
             if readable is not response.content:
                 return self._respond(request, status, {"content-type": "application/json"}, readable)
         return response
+
+    async def post_again(self, content: bytes) -> dict[str, Any] | None:
+        """Sends what the SDK posted last, but for its body; returns the document of the reply. None where there is
+        nothing to follow, or where the server wants to be asked elsewhere: then it is the SDK's to send.
+
+        A request that the SDK builds costs twice what it takes to send one.
+        """
+        if self._posted is None:
+            return None
+        status, raw_headers, body = await self._exchange(self._posted, content)
+        if status == 200 and (document := _plain_object(raw_headers, body)) is not None:
+            return document
+        if 300 <= status < 400:
+            return None
+        response = self._respond(self._posted, status, raw_headers, body)
+        if status >= 400:
+            raise self._faults.status(status, response.headers, response.content)
+        return self._object(response.headers, response.content)[0]
 
     async def aclose(self) -> None:
         if self._open is not None:
             await self._open.close()
 
-    async def _exchange(self, request: HttpRequest) -> Exchange:
+    async def _exchange(self, request: HttpRequest, content: bytes | None = None) -> Exchange:
         fault: ConnectorError
         try:
             async with self._session(request).request(
                 request.method,
                 self._address(str(request.url)),
-                headers=[(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw],
-                data=request.content or None,
+                headers=self._headers(request),
+                data=content or request.content or None,
                 allow_redirects=False,
                 auto_decompress=False,
             ) as response:
@@ -95,6 +118,14 @@ class Wire:
             fault = self._faults.disconnected(broken)
         # outside the handlers: aiohttp's exceptions hold the request's headers, the key among them
         raise fault
+
+    def _headers(self, request: HttpRequest) -> list[tuple[str, str]]:
+        """aiohttp counts the body itself."""
+        if self._sent_headers is None or self._sent_headers[0] is not request:
+            pairs = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw)
+            told = [(name, value) for name, value in pairs if name.lower() != "content-length"]
+            self._sent_headers = request, told
+        return self._sent_headers[1]
 
     def _address(self, url: str) -> yarl.URL:
         """One model is nearly always asked at the same address; parsed once, aiohttp finds its parts at hand."""
@@ -121,17 +152,29 @@ class Wire:
             fault = self._faults.unforeseen(unreadable)
         raise fault
 
-    def _object(self, headers: Mapping[str, str], body: bytes) -> bytes:
-        """By content, not by its label: some servers send JSON as text/plain, proxies send pages as 200."""
+    def _object(self, headers: Mapping[str, str], body: bytes) -> tuple[dict[str, Any], bytes]:
+        """The document, and the body as an SDK can read it. By content, not by its label: some servers send JSON
+        as text/plain, proxies send pages as 200."""
         if body:
             try:
                 document, readable = read(body)
                 if isinstance(document, dict):
-                    return readable
+                    return document, readable
             except ValueError:
                 pass
         label = headers.get("content-type", "no content type")
         raise self._faults.server(f"answered with {'no JSON object' if body else 'nothing'} ({label})")
+
+
+def _plain_object(raw_headers: Iterable[tuple[bytes, bytes]], body: bytes) -> dict[str, Any] | None:
+    """What nearly every reply is: a JSON object that is not compressed. None where it takes a closer look."""
+    if any(name.lower() == b"content-encoding" for name, _ in raw_headers):
+        return None
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    return document if isinstance(document, dict) else None
 
 
 def _proxy(scheme: str, host: str) -> str | None:
