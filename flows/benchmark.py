@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from prefect import flow, get_run_logger
@@ -19,6 +20,7 @@ from flows.under_way import under_way
 from tasks.aggregate.task import aggregate
 from warehouse.lake import Lake
 from warehouse.runs import Run, find
+from warehouse.sql_models import load_models
 
 
 def _run_name() -> str:
@@ -81,6 +83,7 @@ async def benchmark(
     prepared = prepared_before() or prepare(source, overrides, secret_blocks())
     lake = lake or open_lake(data)
     async with under_way(lake, prepared, run_id) as grid:
+        parsing = asyncio.create_task(asyncio.to_thread(load_models))  # while models answer, not when they have
         run = grid.run
         cells = planned_cells(lake, run.run_id)
         if cells.is_empty():
@@ -88,6 +91,7 @@ async def benchmark(
         run.record(lake, "running")
         get_run_logger().info("run %s: %d cases in %d cells", run.run_id, cells["planned"].sum(), cells.height)
         await cells_stage(grid, cells)
+        await parsing
         found = await concluded(lake, run)
         await publish(found, prepared.resolved.name)
     return found

@@ -65,8 +65,6 @@ class Pool:
     slots: int = 0
     """As granted to the board; more than is leased where the server let everything through or was lost, fewer
     where an operator has lowered the limit."""
-    total: int | None = None
-    """Of which these are a part."""
     renewed_at: float = 0.0
 
     @property
@@ -248,9 +246,8 @@ class _Lessee:
         return not any(pool.leases for pool in self.pools)
 
     def _grant(self, pool: Pool, slots: int, total: int | None = None) -> None:
-        if (pool.slots, pool.total) != (slots, total):
-            pool.slots, pool.total = slots, total
-            self.board.grant(pool.scope, slots, total)
+        pool.slots = slots
+        self.board.grant(pool.scope, slots, total)
 
     def _tell(self, error: Exception) -> None:
         if not self.troubled:
@@ -267,9 +264,9 @@ async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
             await asyncio.wait([task])
         except asyncio.CancelledError as error:
             cancelled = error
-    if cancelled is not None:
-        raise cancelled
-    task.result()
+    failure = task.exception()
+    if stop := cancelled or failure:
+        raise stop
 
 
 def _holder() -> ConcurrencyLeaseHolder | None:

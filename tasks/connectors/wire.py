@@ -53,7 +53,8 @@ class Wire:
         self._hear: Hear | None = None
         self._asked: tuple[str, yarl.URL] | None = None
         self._posted: HttpRequest | None = None
-        self._sent_headers: tuple[HttpRequest, list[tuple[str, str]]] | None = None
+        self._followed: tuple[HttpRequest, list[tuple[str, str]]] | None = None
+        self._is_redirected = False
         self._open: aiohttp.ClientSession | None = None
 
     def overhear(self, hear: Hear) -> None:
@@ -63,12 +64,13 @@ class Wire:
     async def handle_async_request(self, request: HttpRequest) -> Any:
         """The library's own response, below 400 and, where it succeeded, with a JSON object as its body."""
         status, headers, body = await self._exchange(request)
+        self._is_redirected |= 300 <= status < 400
         response = self._respond(request, status, headers, body)
         if status >= 400:
             raise self._faults.status(status, response.headers, response.content)
         if status < 300:
             _, readable = self._object(response.headers, response.content)
-            if request.method == "POST":
+            if request.method == "POST" and not self._is_redirected:
                 self._posted = request
             if readable is not response.content:
                 return self._respond(request, status, {"content-type": "application/json"}, readable)
@@ -86,6 +88,7 @@ class Wire:
         if status == 200 and (document := _plain_object(raw_headers, body)) is not None:
             return document
         if 300 <= status < 400:
+            self._is_redirected, self._posted = True, None
             return None
         response = self._respond(self._posted, status, raw_headers, body)
         if status >= 400:
@@ -102,8 +105,8 @@ class Wire:
             async with self._session(request).request(
                 request.method,
                 self._address(str(request.url)),
-                headers=self._headers(request),
-                data=content or request.content or None,
+                headers=self._headers(request) if content is None else self._without_length(request),
+                data=content or await _content(request) or None,
                 allow_redirects=False,
                 auto_decompress=False,
             ) as response:
@@ -120,12 +123,14 @@ class Wire:
         raise fault
 
     def _headers(self, request: HttpRequest) -> list[tuple[str, str]]:
-        """aiohttp counts the body itself."""
-        if self._sent_headers is None or self._sent_headers[0] is not request:
-            pairs = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw)
-            told = [(name, value) for name, value in pairs if name.lower() != "content-length"]
-            self._sent_headers = request, told
-        return self._sent_headers[1]
+        return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw]
+
+    def _without_length(self, request: HttpRequest) -> list[tuple[str, str]]:
+        """Of a request that is sent again with another body, which aiohttp counts."""
+        if self._followed is None or self._followed[0] is not request:
+            kept = [pair for pair in self._headers(request) if pair[0].lower() != "content-length"]
+            self._followed = request, kept
+        return self._followed[1]
 
     def _address(self, url: str) -> yarl.URL:
         """One model is nearly always asked at the same address; parsed once, aiohttp finds its parts at hand."""
@@ -164,6 +169,13 @@ class Wire:
                 pass
         label = headers.get("content-type", "no content type")
         raise self._faults.server(f"answered with {'no JSON object' if body else 'nothing'} ({label})")
+
+
+async def _content(request: Any) -> Any:
+    try:
+        return request.content
+    except RuntimeError:  # where the library follows a redirect, the body is a stream once more
+        return await request.aread()
 
 
 def _plain_object(raw_headers: Iterable[tuple[bytes, bytes]], body: bytes) -> dict[str, Any] | None:

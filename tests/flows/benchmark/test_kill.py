@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -44,10 +43,8 @@ def test_ctrl_c_keeps_what_arrived_and_says_how_to_go_on(
     mine = shell("interrupted", PREFECT_API_URL=prefect_server)
     process = mine.start("run", asked)
     heard(slow, 25, process)
-    pressed = time.monotonic()
     os.kill(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE_S)
-    assert time.monotonic() - pressed < 10
     assert process.returncode == 130
     assert "biasgrid resume" in err
     assert "Traceback" not in out + err

@@ -175,6 +175,7 @@ async def test_an_input_file_is_sent_whole_under_its_name(hub: Hub, batches: Bat
     assert b'name="purpose"\r\n\r\nbatch\r\n' in hub.uploaded
     assert b'\r\n\r\n{"custom_id":"a"}\n\r\n' in hub.uploaded
     assert hub.heard[0].headers["authorization"] == f"Bearer {KEY}"
+    assert int(hub.heard[0].headers["content-length"]) == len(hub.uploaded)  # gateways refuse chunked uploads
 
 
 async def test_files_of_many_megabytes_pass_piece_by_piece(hub: Hub, batches: Batches, tmp_path: Path) -> None:
