@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -15,15 +16,17 @@ from catalogs.mistakes import Mistake, UserMistake
 from catalogs.models import Target
 from flows.batched_models import is_batched
 from flows.batching import batch_model
-from flows.leases import leased
+from flows.slots import Slots
 from flows.stages import Grid, watching
+from flows.together import together
 from tasks.connectors.task import Label
 from tasks.connectors.workers import hands
+from tasks.evaluate.cell import Spare
 from tasks.evaluate.task import evaluate
 from tasks.generate.cases import changed_models
 from tasks.prompt.prompt import UnderWay, Watch
 from tasks.prompt.repeated import repeated
-from tasks.prompt.reuse import open_models, reuse_replies
+from tasks.prompt.reuse import earlier_judgements, open_models, reuse_judgements, reuse_replies
 from tasks.prompt.task import STOPPED, prompt
 
 OPEN_CELLS = 8
@@ -31,6 +34,22 @@ OPEN_CELLS = 8
 to start a task, and no slot shall be idle meanwhile."""
 JUDGED_AT_ONCE = 8
 Cell = dict[str, Any]
+Work = Coroutine[Any, Any, None]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One way through the cells of a run, and what they share."""
+
+    grid: Grid
+    slots: Slots
+    judges: bool
+    spare: Spare | None = None
+    judging: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(JUDGED_AT_ONCE))
+
+    @property
+    def judge(self) -> Target | None:
+        return self.grid.resolved.judge if self.judges else None
 
 
 async def cells_stage(grid: Grid, cells: pl.DataFrame, *, ask: bool = True, judge: bool = True) -> None:
@@ -40,25 +59,39 @@ async def cells_stage(grid: Grid, cells: pl.DataFrame, *, ask: bool = True, judg
         refuse_changed_models(grid, cells)
         await _stand_ins(grid)
         _tell_plan(grid, by_model)
-    judging = asyncio.Semaphore(JUDGED_AT_ONCE)
-    try:
-        asked = await _asked(grid, ask=ask, judge=judge)
-        async with leased(asked, grid.board), asyncio.TaskGroup() as group:
-            for own in by_model:
-                for work in (
-                    _prompting(grid, own, judging if judge else None) if ask else _judging(grid, own, judging)
-                ):
-                    group.create_task(work)
-    except BaseExceptionGroup as several:
-        raise _what_broke(several) from None
+    asked = await _one_by_one(grid) if ask else {}
+    spare = await _judgements(grid) if judge else None
+    async with Slots(grid.board, [*asked.values(), *_judges(grid, judge=judge)]) as slots:
+        own = Pass(grid, slots, judge, spare)
+        await together(_works(own, by_model, asked) if ask else _evaluating(own, by_model))
 
 
-async def _asked(grid: Grid, *, ask: bool, judge: bool) -> list[Target]:
-    """Who has something to answer yet, request by request; a judge may."""
-    models = await asyncio.to_thread(open_models, grid.lake, grid.run.run_id) if ask else set()
-    targets = [grid.resolved.targets[model] for model in sorted(models)]
-    one_by_one = [target for target in targets if not is_batched(target, grid.resolved.scenario.scenario)]
-    return [*one_by_one, grid.resolved.judge] if judge and grid.resolved.judge else one_by_one
+def _works(own: Pass, by_model: Sequence[Sequence[Cell]], asked: Collection[str]) -> Iterator[Work]:
+    """Those who ask one by one, who need slots for it, and each of the others: in batches, or answered already."""
+    yield _asking(own, [cells for cells in by_model if cells[0]["model"] in asked])
+    for cells in by_model:
+        if cells[0]["model"] not in asked:
+            yield from _prompting(own, cells)
+
+
+async def _asking(own: Pass, by_model: Sequence[Sequence[Cell]]) -> None:
+    if not by_model:
+        return
+    async with own.slots.taken():
+        await together(work for cells in by_model for work in _prompting(own, cells))
+        own.slots.targets = _judges(own.grid, judge=own.judges)
+
+
+async def _one_by_one(grid: Grid) -> dict[str, Target]:
+    """The models that have something to answer yet, request by request."""
+    models = sorted(await asyncio.to_thread(open_models, grid.lake, grid.run.run_id))
+    targets = {model: grid.resolved.targets[model] for model in models}
+    settings = grid.resolved.scenario.scenario
+    return {model: target for model, target in targets.items() if not is_batched(target, settings)}
+
+
+def _judges(grid: Grid, *, judge: bool) -> list[Target]:
+    return [grid.resolved.judge] if judge and grid.resolved.judge else []
 
 
 async def _stand_ins(grid: Grid) -> None:
@@ -68,6 +101,17 @@ async def _stand_ins(grid: Grid) -> None:
         await asyncio.to_thread(reuse_replies, grid.lake, run.run_id, run.started_at, settings.max_age)
     if settings.reuse != "none":
         grid.board.expect(await asyncio.to_thread(repeated, grid.lake, run.run_id))
+
+
+async def _judgements(grid: Grid) -> Spare | None:
+    """What other runs were told by this run's judge, where its policy lets that stand in."""
+    settings, run, judge = grid.resolved.scenario.scenario, grid.run, grid.resolved.judge
+    if judge is None or settings.reuse != "all":
+        return None
+    told = await asyncio.to_thread(
+        earlier_judgements, grid.lake, run.run_id, judge.model, run.started_at, settings.max_age
+    )
+    return partial(reuse_judgements, grid.lake, run.run_id, told)
 
 
 def _tell_plan(grid: Grid, by_model: Sequence[Sequence[Cell]]) -> None:
@@ -103,44 +147,30 @@ def refuse_changed_models(grid: Grid, cells: pl.DataFrame) -> None:
         raise UserMistake(mistakes)
 
 
-def _what_broke(several: BaseExceptionGroup) -> BaseException:
-    """What ended the cells; the others were stopped for it. A signal, wherever it struck, before all else."""
-    leaves: list[BaseException] = [several]
-    while any(isinstance(leaf, BaseExceptionGroup) for leaf in leaves):
-        leaves = [
-            inner
-            for leaf in leaves
-            for inner in (leaf.exceptions if isinstance(leaf, BaseExceptionGroup) else [leaf])
-        ]
-    return next((leaf for leaf in leaves if not isinstance(leaf, Exception)), leaves[0])
-
-
-def _prompting(
-    grid: Grid, own: Sequence[Cell], judging: asyncio.Semaphore | None
-) -> Sequence[Coroutine[Any, Any, None]]:
+def _prompting(own: Pass, cells: Sequence[Cell]) -> Sequence[Work]:
     """What there is to do for the cells of one model: all of them in batches, or one by one."""
-    target = grid.resolved.targets[own[0]["model"]]
-    if is_batched(target, grid.resolved.scenario.scenario):
-        return [_batched(grid, target, own, judging)]
+    target = own.grid.resolved.targets[cells[0]["model"]]
+    if is_batched(target, own.grid.resolved.scenario.scenario):
+        return [_batched(own, target, cells)]
     line = Line.of(target)
-    return [_in_line(grid, cell, line, judging) for cell in own]
+    return [_in_line(own, cell, line) for cell in cells]
 
 
-def _judging(grid: Grid, own: Sequence[Cell], judging: asyncio.Semaphore) -> Sequence[Coroutine[Any, Any, None]]:
-    return [_evaluated(grid, cell, judging) for cell in own]
+def _evaluating(own: Pass, by_model: Sequence[Sequence[Cell]]) -> Iterator[Work]:
+    return (_evaluated(own, cell) for cells in by_model for cell in cells)
 
 
-async def _batched(grid: Grid, target: Target, own: Sequence[Cell], judging: asyncio.Semaphore | None) -> None:
+async def _batched(own: Pass, target: Target, cells: Sequence[Cell]) -> None:
     await batch_model(
-        grid.lake,
-        grid.run.run_id,
+        own.grid.lake,
+        own.grid.run.run_id,
         target,
-        grid.board,
-        [cell["cell_id"] for cell in own],
-        retries=grid.resolved.scenario.scenario.retries,
+        own.grid.board,
+        [cell["cell_id"] for cell in cells],
+        retries=own.grid.resolved.scenario.scenario.retries,
         watch=_watch(),
     )
-    await asyncio.gather(*(_evaluated(grid, cell, judging) for cell in own))
+    await together(_evaluated(own, cell) for cell in cells)
 
 
 @dataclass(frozen=True)
@@ -172,10 +202,10 @@ def _once(act: Callable[[], None]) -> Callable[[], None]:
     return lambda: left.pop()() if left else None
 
 
-async def _in_line(grid: Grid, cell: Cell, line: Line, judging: asyncio.Semaphore | None) -> None:
+async def _in_line(own: Pass, cell: Cell, line: Line) -> None:
     async with line.begun() as under_way:
-        await _prompted(grid, cell, under_way)
-    await _evaluated(grid, cell, judging)
+        await _prompted(own.grid, cell, under_way)
+    await _evaluated(own, cell)
 
 
 async def _prompted(grid: Grid, cell: Cell, under_way: UnderWay) -> None:
@@ -197,21 +227,28 @@ async def _prompted(grid: Grid, cell: Cell, under_way: UnderWay) -> None:
         await state.aresult()  # raises what went wrong
 
 
-async def _evaluated(grid: Grid, cell: Cell, judging: asyncio.Semaphore | None) -> None:
-    if judging is None:
+async def _evaluated(own: Pass, cell: Cell) -> None:
+    """A judge is asked one by one; oracles need nobody's slots."""
+    if not own.judges:
         return
-    async with judging:
-        await evaluate(
-            grid.lake,
-            grid.run.run_id,
-            cell["cell_id"],
-            grid.evaluation_id,
-            grid.catalog,
-            grid.board,
-            grid.resolved.judge,
-            grid.resolved.scenario.scenario.retries,
-            cell_label("evaluate", cell),
-        )
+    async with own.judging, own.slots.taken() if own.judge else nullcontext():
+        await _judged(own, cell)
+
+
+async def _judged(own: Pass, cell: Cell) -> None:
+    grid = own.grid
+    await evaluate(
+        grid.lake,
+        grid.run.run_id,
+        cell["cell_id"],
+        grid.evaluation_id,
+        grid.catalog,
+        grid.board,
+        own.judge,
+        grid.resolved.scenario.scenario.retries,
+        own.spare,
+        cell_label("evaluate", cell),
+    )
 
 
 def cell_label(verb: str, cell: Cell) -> Label:

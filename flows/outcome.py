@@ -22,7 +22,7 @@ class Outcome:
     findings: list[dict[str, Any]]
     incomplete: bool
     failures: list[tuple[str, int]]
-    """Why requests got no reply, with how many each, most first."""
+    """Why requests have no reply, with how many each, most first; those that got one since are left out."""
     places: dict[str, Path]
     """Where everything lies."""
 
@@ -63,7 +63,7 @@ UNHEARD = """
 FAILURES = """
     select error_class || ': ' || any_value(error_message) as reason, count(*) as requests
     from staging.stg_responses
-    where run_id = ? and error_class is not null
+    where run_id = ? and is_answer and error_class is not null
     group by model, error_class
     order by requests desc
 """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ from prefect.utilities.annotations import quote
 from catalogs.catalog import Catalog
 from catalogs.scenario import ResolvedScenario
 from catalogs.schema import Requirement
+from flows.together import together
 from tasks.connectors.switchboard import Switchboard
 from tasks.connectors.task import Label
 from tasks.generate.cases import plan_hash
@@ -21,11 +21,6 @@ from tasks.generate.land import CELL, land_cases, record_planned
 from tasks.generate.task import generate
 from warehouse.lake import Lake
 from warehouse.runs import Run
-
-OPEN_CELLS = 8
-"""Cells of one model that are begun before those ahead of them have sent their last case: Prefect takes its time
-to start a task, and no slot shall be idle meanwhile."""
-JUDGED_AT_ONCE = 8
 
 
 class Watcher(Protocol):
@@ -65,7 +60,7 @@ class Grid:
 async def generate_stage(grid: Grid) -> pl.DataFrame:
     """Generate every requirement × language, land the cases and the planned cells; returns the cells."""
     asked = [(req, language) for req in grid.resolved.requirements for language in req.languages]
-    plans = await asyncio.gather(*(_generated(grid, req, language) for req, language in asked))
+    plans = await together(_generated(grid, req, language) for req, language in asked)
     catalog, settings = grid.resolved.catalog, grid.resolved.scenario.scenario
     cells = pl.concat(
         land_cases(

@@ -7,6 +7,7 @@ import atexit
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -109,6 +110,7 @@ def _flow(prepared: Prepared, progress: Any, parameters: dict[str, Any]) -> Outc
 
     watching.set(progress)
     token = at_hand.set(prepared)
+    _import_early(prepared)
     try:
         with answering_prefect():
             found: Outcome = asyncio.run(benchmark(**parameters))
@@ -120,6 +122,19 @@ def _flow(prepared: Prepared, progress: Any, parameters: dict[str, Any]) -> Outc
     finally:
         at_hand.reset(token)
     return found
+
+
+def _import_early(prepared: Prepared) -> None:
+    """SDKs take half a second to import, and Prefect's server as long to answer: both at once. What is wrong with
+    one is told where it is used."""
+    from tasks.connectors.registry import factory
+
+    def work() -> None:
+        with suppress(UserMistake):
+            for connector in {target.connector for target in prepared.models}:
+                factory(connector)
+
+    threading.Thread(target=work, name="imports", daemon=True).start()
 
 
 def _as_ctrl_c(*_: object) -> NoReturn:

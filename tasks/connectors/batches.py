@@ -23,6 +23,7 @@ from tasks.connectors.chat import NO_KEY, address, spelling_at
 from tasks.connectors.faults import Faults
 from tasks.connectors.openai import OWN
 from tasks.connectors.streamed import FileWire
+from warehouse.trouble import storing
 
 T = TypeVar("T")
 RUN, JOB = "biasgrid_run", "biasgrid_job"
@@ -95,7 +96,7 @@ class Batches:
             after = self._id(page[-1])
 
     async def download(self, file_id: str, path: Path) -> None:
-        """Writes a file of the provider's to `path`."""
+        """Writes a file of the provider's to `path`. Raises StorageTrouble where that cannot be written."""
         await self._called(lambda: self._fetched(file_id, path))
 
     async def delete(self, file_id: str) -> None:
@@ -116,7 +117,8 @@ class Batches:
 
     async def _fetched(self, file_id: str, path: Path) -> None:
         async with self._client.files.with_streaming_response.content(file_id) as response:
-            with path.open("wb") as file:
+            # what the provider says when it refuses is told before: it may read like trouble of our own
+            with storing(path), path.open("wb") as file:
                 async for piece in response.iter_bytes():
                     file.write(piece)
 

@@ -15,3 +15,10 @@ def cost_usd(reply: Reply, prices: Prices | None) -> float | None:
     ):
         return None
     return ((reply.input_tokens or 0) * prices.input + (reply.output_tokens or 0) * prices.output) / 1e6
+
+
+def dollars(usd: float) -> str:
+    """In cents, or as finely as an amount needs: `$5.00`, `$0.0026`."""
+    cents = f"{usd:,.2f}"
+    fine = f"{usd:,.6f}".rstrip("0")
+    return f"${cents}" if len(fine) <= len(cents) else f"${fine}"

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from catalogs.models import Target
-from tasks.connectors.allowance import Allowance, most_usd
+from tasks.connectors.allowance import Allowance, Hold
 from tasks.connectors.base import (
     Answer,
     Connector,
@@ -126,10 +126,10 @@ class Sender:
         tries = _Tries(retries, budget)
         if budget is not None:
             budget.grow()
-        if not self._heard.is_set():
+        if self.stopped is None and not self._heard.is_set():
             await self._behind_the_first()
         while self.stopped is None:
-            sent = await self._in_turn(request)
+            sent = await self._within_allowance(request)
             if sent is None:  # another task met the reason meanwhile
                 break
             outcome, latency_ms = sent
@@ -139,6 +139,7 @@ class Sender:
             if wait_s is None:
                 return _answer(outcome, attempts, latency_ms)
             await asyncio.sleep(wait_s)
+        self._heard.set()  # there is nothing that the others could learn from waiting
         return Answer(None, self.stopped, attempts, latency_ms, datetime.now(UTC))
 
     async def _behind_the_first(self) -> None:
@@ -148,44 +149,51 @@ class Sender:
                 await asyncio.wait_for(self._heard.wait(), self._backoff.alone_s)
         self._asked = True
 
-    async def _in_turn(self, request: Request) -> tuple[Reply | ConnectorError, float] | None:
-        """One attempt within the limits and its latency in milliseconds, None where the model has stopped."""
+    async def _within_allowance(self, request: Request) -> tuple[Reply | ConnectorError, float] | None:
+        """One attempt and its latency in milliseconds, None where the model has stopped or a cap is reached."""
+        if self._allowance is None:
+            return await self._in_turn(request)
+        most = self._allowance.most_usd(request, self._target)
+        hold = await self._allowance.take(most)
+        if hold is None:
+            return None
+        charged = 0.0
+        try:
+            sent = await self._in_turn(request, hold)
+            charged = self._charged(sent[0], most) if sent else 0.0
+        except asyncio.CancelledError:
+            charged = most if hold.is_sent else 0.0  # it may have been answered
+            raise
+        finally:
+            hold.end(charged)
+        return sent
+
+    async def _in_turn(
+        self, request: Request, hold: Hold | None = None
+    ) -> tuple[Reply | ConnectorError, float] | None:
+        """One attempt within the limits, None where the model has stopped meanwhile. What a cap lets pass is sent:
+        that others have reached it since does not matter."""
         limiter = self._limiter
         tokens = _expected_tokens(request) if limiter.counts_tokens else 0.0
         sent_at = await limiter.enter(tokens)
         try:
-            if self.stopped is not None:
+            if self._stopped is not None:
                 limiter.unused(tokens)
                 return None
+            if hold is not None:
+                hold.send()
             started = time.perf_counter()
-            outcome = await self._within_allowance(request)
+            outcome = await self._attempt(request)
             latency_ms = (time.perf_counter() - started) * 1000
         finally:
             limiter.leave()
-        if outcome is None:
-            limiter.unused(tokens)
-            return None
         self._tell(outcome, sent_at, tokens)
         return outcome, latency_ms
 
-    async def _within_allowance(self, request: Request) -> Reply | ConnectorError | None:
-        """What became of an attempt, None where a cap of the run is reached."""
-        allowance = self._allowance
-        if allowance is None:
-            return await self._attempt(request)
-        most = most_usd(request, self._target)
-        if not await allowance.take(most):
-            return None
-        charged = most  # cancelled on its way, it may have been answered
-        try:
-            outcome = await self._attempt(request)
-            charged = self._charged(outcome, most)
-        finally:
-            allowance.settle(most, charged)
-        return outcome
-
     def _charged(self, outcome: Reply | ConnectorError, most: float) -> float:
         if isinstance(outcome, Reply):
+            if self._allowance is not None:
+                self._allowance.heard(self._target.model, outcome.output_tokens)
             cost = cost_usd(outcome, self._target.prices)
             return most if cost is None else cost
         return most if isinstance(outcome, MAYBE_CHARGED) else 0.0

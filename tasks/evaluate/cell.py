@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +13,7 @@ from catalogs.catalog import Catalog
 from catalogs.models import Target
 from catalogs.oracle import Oracle
 from tasks.connectors.base import Answer
+from tasks.connectors.budget import RetryBudget
 from tasks.connectors.identity import fingerprint, parameters
 from tasks.connectors.rows import response, to_request
 from tasks.connectors.switchboard import Switchboard
@@ -23,6 +25,8 @@ from warehouse.journal import Journal
 from warehouse.lake import Lake
 
 JUDGEMENT_TOKENS = 200
+Spare = Callable[[pl.DataFrame], None]
+"""Lands what a judge told other runs, for questions (request_key, case_id, cell_id) that it need not answer again."""
 
 
 async def evaluate_cell(
@@ -34,10 +38,12 @@ async def evaluate_cell(
     board: Switchboard | None = None,
     judge: Target | None = None,
     retries: int = 3,
+    spare: Spare | None = None,
 ) -> int:
     """Judge the replies of one cell and land the verdicts under `evaluation_id`; returns how many.
 
-    Doing it again overwrites the same verdicts; a judge is not asked again what it has answered in this run.
+    Doing it again overwrites the same verdicts; a judge is not asked again what it has answered in this run, nor
+    what `spare` knows of other runs.
     """
     now = datetime.now(UTC)
 
@@ -49,7 +55,7 @@ async def evaluate_cell(
     cases, replies, verdicts = await asyncio.to_thread(judged)
     if judge is not None and board is not None:
         doubted = contested(cases, replies, verdicts)
-        judgements = await _second_opinions(lake, run_id, cell_id, doubted, catalog, board, judge, retries)
+        judgements = await _second_opinions(lake, run_id, cell_id, doubted, catalog, board, judge, retries, spare)
         said = {verdict: read_judgement(text) for verdict, text in judgements.items()}
         verdicts = pl.concat([verdicts, overrule(verdicts, said, judge.model, now)])
     await asyncio.to_thread(lake.write, "verdicts", run_id, f"{evaluation_id}-{cell_id}", verdicts)
@@ -65,11 +71,12 @@ async def _second_opinions(
     board: Switchboard,
     judge: Target,
     retries: int,
+    spare: Spare | None,
 ) -> dict[str, str]:
     """The judge's reply to each doubted verdict, by verdict_id; every reply lands before it is read."""
     name = f"judge-{cell_id}"
     asked = [_question(row, run_id, name, judge, catalog) for row in doubted.iter_rows(named=True)]
-    answers = _heard(lake, run_id, name)
+    answers = await asyncio.to_thread(_heard, lake, run_id, name, asked, spare)
     journal = Journal(lake, run_id, name)
 
     def land(case: dict[str, Any], answer: Answer) -> None:
@@ -78,15 +85,26 @@ async def _second_opinions(
             answers[case["request_key"]] = answer.reply.text
 
     try:
+        sending: dict[str, Any] = {"retries": retries, "budget": RetryBudget()}
         # samples that say the same are doubted alike: one question, one answer
         open_questions = {case["request_key"]: case for case in asked if case["request_key"] not in answers}
-        await answer_all(board, judge, open_questions.values(), to_request, land, retries=retries, share=land)
+        await answer_all(board, judge, open_questions.values(), to_request, land, share=land, **sending)
     finally:
-        journal.land()
+        await asyncio.shield(asyncio.to_thread(journal.land))
     return {case["verdict_id"]: answers[case["request_key"]] for case in asked if case["request_key"] in answers}
 
 
-def _heard(lake: Lake, run_id: str, name: str) -> dict[str, str]:
+def _heard(lake: Lake, run_id: str, name: str, asked: list[dict[str, Any]], spare: Spare | None) -> dict[str, str]:
+    """The judge's replies that lie in the lake, by request key."""
+    answers = _landed(lake, run_id, name)
+    wanted = {case["request_key"]: case for case in asked if case["request_key"] not in answers}
+    if spare is None or not wanted:
+        return answers
+    spare(pl.DataFrame([*wanted.values()]).select("request_key", "case_id", "cell_id"))
+    return _landed(lake, run_id, name)
+
+
+def _landed(lake: Lake, run_id: str, name: str) -> dict[str, str]:
     landed = lake.read("responses", run_id, f"{name}-*").filter(pl.col("text").is_not_null())
     return dict(landed.select("request_key", "text").iter_rows())
 

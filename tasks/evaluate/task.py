@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from prefect import task
 from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State
 
 from catalogs.catalog import Catalog
 from catalogs.models import Target
 from tasks.connectors.switchboard import Switchboard
 from tasks.connectors.task import NAME, Label
-from tasks.evaluate.cell import evaluate_cell
+from tasks.evaluate.cell import Spare, evaluate_cell
 from warehouse.lake import Lake
+from warehouse.trouble import StorageTrouble
+
+
+def _may_pass(_task: object, _run: object, state: State[Any]) -> bool:
+    """A disk that is full now is full a second later."""
+    return not isinstance(state.data, StorageTrouble)
 
 
 @task(
@@ -20,6 +29,7 @@ from warehouse.lake import Lake
     persist_result=False,
     retries=2,
     retry_delay_seconds=[1, 10],
+    retry_condition_fn=_may_pass,
 )
 async def evaluate(
     lake: Lake,
@@ -30,8 +40,9 @@ async def evaluate(
     board: Switchboard | None = None,
     judge: Target | None = None,
     retries: int = 3,
+    spare: Spare | None = None,
     label: Label = Label("evaluate"),  # noqa: B008 - frozen
 ) -> int:
     """Judge a cell's replies and land the verdicts; returns how many."""
     label.attach()
-    return await evaluate_cell(lake, run_id, cell_id, evaluation_id, catalog, board, judge, retries)
+    return await evaluate_cell(lake, run_id, cell_id, evaluation_id, catalog, board, judge, retries, spare)

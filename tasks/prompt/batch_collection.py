@@ -16,6 +16,7 @@ from tasks.prompt.batch_pool import Pool
 from tasks.prompt.batch_progress import Progress, Tell
 from tasks.prompt.jobs import COLLECTED, Job
 from tasks.prompt.patience import Patience
+from warehouse.trouble import storing
 
 if TYPE_CHECKING:
     from tasks.connectors.batches import Batches
@@ -111,7 +112,7 @@ class Collecting:
         for file_id in filter(None, (job.output_file_id, job.error_file_id)):
             with self._pool.scratch() as path:
                 await self._patience.steadily(partial(self._batches.download, file_id, path))
-                with path.open("rb") as file:
+                with storing(path), path.open("rb") as file:
                     for number, line in enumerate(file):
                         found = lines.outcome(line)
                         if found is not None and found[0] in missing:

@@ -13,6 +13,8 @@ from warehouse.lake import Lake
 AT_ONCE = 20_000
 """Replies that are copied together: few reads of the lake, and memory that does not grow with the run."""
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+JUDGED = "judge-"
+"""What the names of files with a judge's replies to a cell begin with."""
 WANTED = ["request_key", "case_id", "cell_id"]
 TOLD = ["case_id", "request_key", "reused_from", "error_class", "input_tokens", "output_tokens", "cost_usd"]
 
@@ -44,6 +46,23 @@ def reuse_replies(
     return chosen.group_by("cell_id", maintain_order=True).len("reused")
 
 
+def earlier_judgements(
+    lake: Lake, run_id: str, judge: str, began: datetime, max_age: str | None = None
+) -> pl.DataFrame:
+    """The newest reply that a judge gave other runs to each question: request_key, response_id, of_run, of_cell.
+    Of an age as `reuse_replies` has it. One pass over the lake, before the cells are evaluated."""
+    said = lake.scan("responses", name=f"{JUDGED}*").filter(pl.col("model") == judge)
+    return _newest_of(_paid(said, run_id, "judge", _oldest(began, max_age), began)).collect(engine="streaming")
+
+
+def reuse_judgements(lake: Lake, run_id: str, earlier: pl.DataFrame, questions: pl.DataFrame) -> None:
+    """Land what stands in for asking a judge: for each of `questions` (request_key, case_id, cell_id) what
+    `earlier_judgements` found for it, if anything."""
+    chosen = questions.select(WANTED).join(earlier, on="request_key", maintain_order="left")
+    if chosen.height:
+        _land(lake, run_id, chosen, JUDGED)
+
+
 def open_models(lake: Lake, run_id: str) -> set[str]:
     """The models that have yet to be asked in a run: not those whose every case has its reply."""
     return set(_unanswered(lake, run_id)["model"])
@@ -69,25 +88,28 @@ def _oldest(began: datetime, max_age: str | None) -> datetime:
 def _newest(lake: Lake, run_id: str, cases: pl.DataFrame, oldest: datetime, began: datetime) -> pl.DataFrame:
     """`cases` that can be spared, with the reply that stands in: its response_id, and whose cell of which run it
     answered. A file holds one model's replies: those of others are left unread."""
-    replies = lake.scan("responses").filter(
-        pl.col("model").is_in(cases["model"].unique().to_list()),
+    replies = lake.scan("responses").filter(pl.col("model").is_in(cases["model"].unique().to_list()))
+    asked = cases.lazy().select("request_key").unique()
+    paid = _paid(replies, run_id, "subject", oldest, began).join(asked, on="request_key", how="semi")
+    newest = _newest_of(paid)
+    return cases.join(newest.collect(engine="streaming"), on="request_key", maintain_order="left")
+
+
+def _paid(replies: pl.LazyFrame, run_id: str, purpose: str, oldest: datetime, began: datetime) -> pl.LazyFrame:
+    """Replies of other runs that may stand in, as far as it takes to choose one."""
+    return replies.filter(
         pl.col("received_at").is_between(oldest, began),
         pl.col("run_id") != run_id,
-        pl.col("purpose") == "subject",
+        pl.col("purpose") == purpose,
         pl.col("error_class").is_null(),
         pl.col("reused_from").is_null(),
-    )
-    asked = cases.lazy().select("request_key").unique()
-    newest = (
-        replies.select("request_key", "response_id", "received_at", "run_id", "cell_id")
-        .join(asked, on="request_key", how="semi")
-        .group_by("request_key")
-        .agg(
-            pl.col(column).max_by("received_at").alias(name)
-            for column, name in (("response_id", "response_id"), ("run_id", "of_run"), ("cell_id", "of_cell"))
-        )
-    )
-    return cases.join(newest.collect(engine="streaming"), on="request_key", maintain_order="left")
+    ).select("request_key", "response_id", "received_at", "run_id", "cell_id")
+
+
+def _newest_of(paid: pl.LazyFrame) -> pl.LazyFrame:
+    named = (("response_id", "response_id"), ("run_id", "of_run"), ("cell_id", "of_cell"))
+    newest = (pl.col(column).max_by("received_at").alias(name) for column, name in named)
+    return paid.group_by("request_key").agg(newest)
 
 
 def _parts(chosen: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -98,17 +120,18 @@ def _parts(chosen: pl.DataFrame) -> Iterator[pl.DataFrame]:
     yield from numbered.partition_by("part", maintain_order=True, include_key=False)
 
 
-def _land(lake: Lake, run_id: str, chosen: pl.DataFrame) -> None:
-    rows = _stand_ins(lake, run_id, chosen)
+def _land(lake: Lake, run_id: str, chosen: pl.DataFrame, kind: str = "") -> None:
+    rows = _stand_ins(lake, run_id, chosen, kind)
     for (cell_id,), own in rows.partition_by("cell_id", as_dict=True).items():
-        before = lake.read("responses", run_id, f"{cell_id}-reused")
-        lake.write("responses", run_id, f"{cell_id}-reused", pl.concat([before, own.select(before.columns)]))
+        name = f"{kind}{cell_id}-reused"
+        before = lake.read("responses", run_id, name)
+        lake.write("responses", run_id, name, pl.concat([before, own.select(before.columns)]))
 
 
-def _stand_ins(lake: Lake, run_id: str, chosen: pl.DataFrame) -> pl.DataFrame:
+def _stand_ins(lake: Lake, run_id: str, chosen: pl.DataFrame, kind: str) -> pl.DataFrame:
     """Rows of `responses` that name the reply they stand on in `reused_from` and cost nothing."""
     own = chosen.select("response_id", "case_id", "cell_id")
-    rows = _in_full(lake, chosen).drop("case_id", "cell_id").join(own, on="response_id")
+    rows = _in_full(lake, chosen, kind).drop("case_id", "cell_id").join(own, on="response_id")
     response_id = pl.concat_str(pl.lit(run_id), "case_id", "response_id", separator="\x1f")
     return rows.with_columns(
         pl.lit(run_id).alias("run_id"),
@@ -119,11 +142,11 @@ def _stand_ins(lake: Lake, run_id: str, chosen: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _in_full(lake: Lake, chosen: pl.DataFrame) -> pl.DataFrame:
+def _in_full(lake: Lake, chosen: pl.DataFrame, kind: str) -> pl.DataFrame:
     """The chosen replies as they landed, each once, from the files of their cells."""
     files = chosen.select("of_run", "of_cell").unique().sort("of_run", "of_cell").rows()
     ids = chosen.select("response_id").unique().lazy()
-    cells = [lake.scan("responses", of_run, f"{of_cell}-*") for of_run, of_cell in files]
+    cells = [lake.scan("responses", of_run, f"{kind}{of_cell}-*") for of_run, of_cell in files]
     return (
         pl.concat(cells)
         .join(ids, on="response_id", how="semi")

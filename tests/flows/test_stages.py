@@ -8,8 +8,9 @@ import pytest
 
 from catalogs.mistakes import UserMistake
 from catalogs.scenario import ResolvedScenario, resolve
-from flows.cells import _what_broke, cell_label, refuse_changed_models
+from flows.cells import cell_label, refuse_changed_models
 from flows.stages import Grid, planned_cells
+from flows.together import together, what_broke
 from tasks.connectors.switchboard import Switchboard
 from tasks.connectors.task import NAME
 from tasks.generate.instantiate import instances
@@ -63,5 +64,5 @@ def test_braces_in_a_name_reach_prefect_as_they_are() -> None:
 
 def test_a_signal_is_what_ended_the_cells_wherever_it_struck() -> None:
     inner = BaseExceptionGroup("inner", [OSError("full"), KeyboardInterrupt()])
-    assert isinstance(_what_broke(BaseExceptionGroup("outer", [ValueError(), inner])), KeyboardInterrupt)
-    assert isinstance(_what_broke(BaseExceptionGroup("outer", [OSError("full"), ValueError()])), OSError)
+    assert isinstance(what_broke(BaseExceptionGroup("outer", [ValueError(), inner])), KeyboardInterrupt)
+    assert isinstance(what_broke(BaseExceptionGroup("outer", [OSError("full"), ValueError()])), OSError)

@@ -41,16 +41,21 @@ class Shell:
         return Lake(self.data)
 
     def start(self, *words: object) -> subprocess.Popen[str]:
+        return self._process("from flows.cli import main; main()", *words, "--data", self.data)
+
+    def start_flow(self, scenario: Path) -> subprocess.Popen[str]:
+        """The flow alone, as Prefect's workers start it."""
+        return self._process(
+            "import asyncio, sys; from flows.benchmark import benchmark; "
+            "asyncio.run(benchmark(scenario=sys.argv[1], data=sys.argv[2]))",
+            scenario,
+            self.data,
+        )
+
+    def _process(self, code: str, *words: object) -> subprocess.Popen[str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
         return subprocess.Popen(
-            [
-                sys.executable,
-                "-c",
-                "from flows.cli import main; main()",
-                *map(str, words),
-                "--data",
-                str(self.data),
-            ],
+            [sys.executable, "-c", code, *map(str, words)],
             env={**kept, "BIASGRID_CATALOG": os.environ.get("BIASGRID_CATALOG", ""), **self.environment},
             cwd=self.folder,
             stdout=subprocess.PIPE,

@@ -78,10 +78,22 @@ def test_an_interruption_ends_a_run_and_its_temporary_server_at_once(
     assert (process.returncode, "Traceback" in out + err) == (130, False), err
     assert f"biasgrid resume {mine.run().run_id}" in err
     assert mine.run().state == "interrupted"
-    in_flight = AT_ONCE if stop == "SIGTERM" else 0  # which leaves no time to wait for it
-    assert len(slow.bodies) - in_flight <= len(mine.arrived()) <= len(slow.bodies)
+    assert len(mine.arrived()) == len(slow.bodies)
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
+
+
+def test_what_is_in_flight_lands_when_prefect_cancels_a_flow(
+    shell: Any, slow: Any, asked: Path, prefect_server: str, heard: Any
+) -> None:
+    """By SIGTERM to the process, with a while until it is killed."""
+    mine = shell("cancelled", PREFECT_API_URL=prefect_server)
+    process = mine.start_flow(asked)
+    heard(slow, 20, process)
+    os.kill(process.pid, signal.SIGTERM)
+    process.communicate(timeout=PATIENCE_S)
+    assert (mine.run().state, mine.journals()) == ("interrupted", [])
+    assert len(mine.arrived()) == len(slow.bodies) >= 20
 
 
 def test_a_second_process_is_kept_off_a_run_that_is_under_way(
