@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import Collection, Coroutine, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import polars as pl
@@ -16,23 +15,21 @@ from catalogs.mistakes import Mistake, UserMistake
 from catalogs.models import Target
 from flows.batched_models import is_batched
 from flows.batching import batch_model
+from flows.leases import pools
+from flows.line import Line
 from flows.slots import Slots
 from flows.stages import Grid, watching
+from flows.stand_ins import judgements, stand_ins
 from flows.together import together
 from tasks.connectors.task import Label
-from tasks.connectors.workers import hands
 from tasks.evaluate.cell import Spare
 from tasks.evaluate.task import evaluate
 from tasks.generate.cases import changed_models
 from tasks.prompt.prompt import UnderWay, Watch
-from tasks.prompt.repeated import repeated
-from tasks.prompt.reuse import earlier_judgements, open_models, reuse_judgements, reuse_replies
+from tasks.prompt.reuse import open_models
 from tasks.prompt.task import STOPPED, prompt
 
-OPEN_CELLS = 8
-"""Cells of one model that are begun before those ahead of them have sent their last case: Prefect takes its time
-to start a task, and no slot shall be idle meanwhile."""
-JUDGED_AT_ONCE = 8
+JUDGED_AT_ONCE = 4
 Cell = dict[str, Any]
 Work = Coroutine[Any, Any, None]
 
@@ -57,10 +54,10 @@ async def cells_stage(grid: Grid, cells: pl.DataFrame, *, ask: bool = True, judg
     by_model = [own.to_dicts() for own in cells.partition_by("model", maintain_order=True)]
     if ask:
         refuse_changed_models(grid, cells)
-        await _stand_ins(grid)
+        await stand_ins(grid)
         _tell_plan(grid, by_model)
     asked = await _one_by_one(grid) if ask else {}
-    spare = await _judgements(grid) if judge else None
+    spare = await judgements(grid) if judge else None
     async with Slots(grid.board, [*asked.values(), *_judges(grid, judge=judge)]) as slots:
         own = Pass(grid, slots, judge, spare)
         await together(_works(own, by_model, asked) if ask else _evaluating(own, by_model))
@@ -83,35 +80,16 @@ async def _asking(own: Pass, by_model: Sequence[Sequence[Cell]]) -> None:
 
 
 async def _one_by_one(grid: Grid) -> dict[str, Target]:
-    """The models that have something to answer yet, request by request."""
+    """The models that have something to answer yet, request by request, and share their slots with others."""
     models = sorted(await asyncio.to_thread(open_models, grid.lake, grid.run.run_id))
     targets = {model: grid.resolved.targets[model] for model in models}
     settings = grid.resolved.scenario.scenario
-    return {model: target for model, target in targets.items() if not is_batched(target, settings)}
+    leasing = (model for model, target in targets.items() if pools([target]) and not is_batched(target, settings))
+    return {model: targets[model] for model in leasing}
 
 
 def _judges(grid: Grid, *, judge: bool) -> list[Target]:
     return [grid.resolved.judge] if judge and grid.resolved.judge else []
-
-
-async def _stand_ins(grid: Grid) -> None:
-    """Replies that make asking needless, as the reuse policy has it."""
-    settings, run = grid.resolved.scenario.scenario, grid.run
-    if settings.reuse == "all":
-        await asyncio.to_thread(reuse_replies, grid.lake, run.run_id, run.started_at, settings.max_age)
-    if settings.reuse != "none":
-        grid.board.expect(await asyncio.to_thread(repeated, grid.lake, run.run_id))
-
-
-async def _judgements(grid: Grid) -> Spare | None:
-    """What other runs were told by this run's judge, where its policy lets that stand in."""
-    settings, run, judge = grid.resolved.scenario.scenario, grid.run, grid.resolved.judge
-    if judge is None or settings.reuse != "all":
-        return None
-    told = await asyncio.to_thread(
-        earlier_judgements, grid.lake, run.run_id, judge.model, run.started_at, settings.max_age
-    )
-    return partial(reuse_judgements, grid.lake, run.run_id, told)
 
 
 def _tell_plan(grid: Grid, by_model: Sequence[Sequence[Cell]]) -> None:
@@ -171,35 +149,6 @@ async def _batched(own: Pass, target: Target, cells: Sequence[Cell]) -> None:
         watch=_watch(),
     )
     await together(_evaluated(own, cell) for cell in cells)
-
-
-@dataclass(frozen=True)
-class Line:
-    """The cells of one model, in line: the next begins when one ahead has sent its last case, not when its last
-    answer is in."""
-
-    hands: asyncio.Semaphore
-    gate: asyncio.Semaphore
-
-    @classmethod
-    def of(cls, target: Target) -> Line:
-        return cls(hands(target), asyncio.Semaphore(OPEN_CELLS))
-
-    @asynccontextmanager
-    async def begun(self) -> AsyncIterator[UnderWay]:
-        """The turn of one cell: what it shares with the others, and how it lets the next one begin."""
-        await self.gate.acquire()
-        let_next_begin = _once(self.gate.release)
-        try:
-            yield UnderWay(self.hands, let_next_begin)
-        finally:
-            let_next_begin()
-
-
-def _once(act: Callable[[], None]) -> Callable[[], None]:
-    """`act`, done when called first; later calls do nothing."""
-    left = [act]
-    return lambda: left.pop()() if left else None
 
 
 async def _in_line(own: Pass, cell: Cell, line: Line) -> None:

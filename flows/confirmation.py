@@ -25,8 +25,11 @@ class Declined(Exception):
     """The person who was asked does not want the run."""
 
 
-def announce(expected: Forecast, settings: ScenarioSettings, *, is_resumed: bool = False) -> None:
-    """The forecast in one line a model and, for a whole run, the caps that lie below it, on stderr."""
+def announce(
+    expected: Forecast, settings: ScenarioSettings, *, is_resumed: bool = False, at_most: bool = False
+) -> None:
+    """The forecast in one line a model and, for a whole run, the caps that lie below it, on stderr. `at_most`:
+    nobody knows yet how many replies of earlier runs will stand in."""
     for name, model in expected.models.items():
         left = " left" if is_resumed else ""
         typer.echo(f"{name}{left}: {in_short(model)}", err=True)
@@ -35,7 +38,9 @@ def announce(expected: Forecast, settings: ScenarioSettings, *, is_resumed: bool
         price = "price unknown" if most is None else f"at most {dollars(most)}"
         asked = f"at most {expected.judge.most_requests:,} requests"
         typer.echo(f"{expected.judge.model}: the judge, beside that: {asked}, {price}", err=True)
-    for note in () if is_resumed else binding_caps(expected, settings):
+    if at_most:
+        typer.echo("note: that is at most: replies of earlier runs stand in for what they answer", err=True)
+    for note in () if is_resumed or at_most else binding_caps(expected, settings):
         typer.echo(f"note: {note}", err=True)
 
 
@@ -50,9 +55,9 @@ def binding_caps(expected: Forecast, settings: ScenarioSettings) -> Iterator[str
         yield f"`max_requests` of {few:,} lies below the {many:,} requests that are planned: {stops}"
 
 
-def confirm(expected: Forecast, settings: ScenarioSettings, *, yes: bool) -> None:
+def confirm(expected: Forecast, settings: ScenarioSettings, *, yes: bool, at_most: bool = False) -> None:
     """Asks a person at a terminal before much is spent. Raises Declined where the answer is no."""
-    why = doubt(expected, settings)
+    why = doubt(expected, settings, at_most=at_most)
     if why is None or yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return
     try:
@@ -63,17 +68,17 @@ def confirm(expected: Forecast, settings: ScenarioSettings, *, yes: bool) -> Non
         raise Declined
 
 
-def doubt(expected: Forecast, settings: ScenarioSettings) -> str | None:
-    """What a person should agree to; None where little is at stake."""
+def doubt(expected: Forecast, settings: ScenarioSettings, *, at_most: bool = False) -> str | None:
+    """What a person should agree to; None where little is at stake. `at_most`: replies may stand in for some."""
     cost = sum(model.cost_usd or 0 for model in expected.models.values())
     if settings.max_cost is not None:
         cost = min(cost, settings.max_cost)
     if cost > threshold():
-        return f"This is expected to cost about {dollars(cost)}."
+        return f"This is expected to cost {'at most' if at_most else 'about'} {dollars(cost)}."
     unpriced = [model for model in expected.models.values() if model.cost_usd is None]
     requests = sum(model.requests for model in unpriced)
     if min(requests, settings.max_requests or requests) > CONFIRM_REQUESTS:
-        return f"{requests:,} requests go to models whose price is unknown."
+        return f"{'At most ' if at_most else ''}{requests:,} requests go to models whose price is unknown."
     return None
 
 

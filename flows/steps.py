@@ -69,7 +69,7 @@ async def _cells(run_id: str, data: str | None, *, ask: bool, judge: bool) -> No
     lake = open_lake(data)
     run = find(lake, run_id)
     prepared = prepare(run.scenario_resolved, None, secret_blocks())
-    async with under_way(lake, prepared, run.run_id) as grid:
+    async with under_way(lake, prepared, run.run_id, asks=ask) as grid:
         await cells_stage(grid, planned_cells(lake, run.run_id), ask=ask, judge=judge)
 
 

@@ -9,10 +9,12 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 
 from flows.artifacts import tag
+from flows.batched_models import is_batched
 from flows.preparation import Prepared
 from flows.stages import Grid
 from tasks.connectors.allowance import Allowance
 from tasks.connectors.switchboard import Switchboard
+from tasks.prompt.outstanding import outstanding
 from tasks.prompt.spent import spent
 from warehouse.journal import RunLock, recover
 from warehouse.lake import Lake
@@ -21,9 +23,12 @@ from warehouse.trouble import StorageTrouble
 
 
 @asynccontextmanager
-async def under_way(lake: Lake, prepared: Prepared, run_id: str | None = None) -> AsyncIterator[Grid]:
-    """The grid of a run, a new one by default. Raises UserMistake before the run exists where a model cannot be
-    reached as described, StorageTrouble where its data can no longer be written."""
+async def under_way(
+    lake: Lake, prepared: Prepared, run_id: str | None = None, *, asks: bool = True
+) -> AsyncIterator[Grid]:
+    """The grid of a run, a new one by default. `asks`: whether its models are asked, and its batches collected.
+    Raises UserMistake before the run exists where a model cannot be reached as described, StorageTrouble where
+    its data can no longer be written."""
     settings = prepared.resolved.scenario.scenario
     allowance = Allowance(settings.max_requests, settings.max_cost)
     shares = settings.reuse != "none"
@@ -34,9 +39,20 @@ async def under_way(lake: Lake, prepared: Prepared, run_id: str | None = None) -
         run = find(lake, run_id) if run_id else _begun(lake, prepared)
         with RunLock(lake, run.run_id), _recorded(lake, run), _cancelled_by_sigterm():
             recover(lake, run.run_id)
-            allowance.sent, allowance.cost = spent(lake, run.run_id)
+            await asyncio.to_thread(_count_before, allowance, lake, run.run_id, prepared, asks=asks)
             await tag(run.run_id, prepared.resolved)
             yield Grid(lake, run, prepared.resolved, board)
+
+
+def _count_before(allowance: Allowance, lake: Lake, run_id: str, prepared: Prepared, *, asks: bool) -> None:
+    """What the run has sent and spent, and what its batches under way can still cost: before anybody sends."""
+    settings = prepared.resolved.scenario.scenario
+    targets = {target.model: target for target in prepared.models}
+    before = spent(lake, run_id, targets)
+    allowance.sent, allowance.cost, allowance.longest = before.requests, before.cost_usd, before.longest
+    for job in outstanding(lake, run_id, prepared.resolved.targets, shares=settings.reuse != "none"):
+        awaited = asks and is_batched(targets[job.model], settings)
+        allowance.under_way(job.job_id, job.requests, job.most_usd, awaited=awaited)
 
 
 @contextmanager

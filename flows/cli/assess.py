@@ -159,9 +159,10 @@ def _agreed(resolved: ResolvedScenario, lake: Lake | None, *, run_id: str | None
     settings, expected = resolved.scenario.scenario, forecast(resolved, lake)
     if run_id and lake:
         expected = remaining(expected, lake, run_id)
-    announce(expected, settings, is_resumed=run_id is not None)
+    at_most = settings.reuse == "all" and lake is not None and run_id is None
+    announce(expected, settings, is_resumed=run_id is not None, at_most=at_most)
     try:
-        confirm(expected, settings, yes=yes)
+        confirm(expected, settings, yes=yes, at_most=at_most)
     except Declined:
         typer.echo("biasgrid: not started; nothing was sent", err=True)
         raise typer.Exit(INTERRUPTED) from None

@@ -64,18 +64,15 @@ class Allowance:
         """Sets aside one request and what it can cost; None where a cap is reached. What is set aside already may
         turn out to cost less or not to be sent, and is waited for: a batch, too, for as long as it takes."""
         while self.reached is None:
-            if self.requests_left == 0:
-                why, hope = self._no_request_left(), self._unsent
-            elif not self._affords(most_usd):
-                why, hope = self._no_money_left(most_usd), self._awaited
-            else:
+            lacks_requests = self.requests_left == 0
+            if not lacks_requests and self._affords(most_usd):
                 return Hold(self, 1, most_usd)
-            if not hope:
-                self.reached = why
-                self._changed.set()
-            else:
+            if self._unsent if lacks_requests else self._awaited:
                 self._changed.clear()
                 await self._changed.wait()
+            else:
+                self.reached = self._no_request_left() if lacks_requests else self._no_money_left(most_usd)
+                self._changed.set()
         return None
 
     @asynccontextmanager
@@ -90,6 +87,14 @@ class Allowance:
             finally:
                 if not hold.is_kept:
                     hold.end()
+
+    def under_way(self, job_id: str, requests: int, most_usd: float, *, awaited: bool = True) -> None:
+        """Sets aside what a batch that is at its provider already can cost, whether there is room or not.
+        `awaited`: its end is expected in this pass."""
+        hold = self.jobs[job_id] = Hold(self, requests, most_usd)
+        hold.send()
+        if not awaited:
+            hold.unawait()
 
     def count(self, requests: int, cost_usd: float) -> None:
         """What was sent and spent by other ways; below 0: what turned out not to be."""
@@ -124,9 +129,9 @@ class Allowance:
     def _no_money_left(self, most_usd: float) -> CapReached:
         reserved = f", {dollars(self._reserved)} is reserved for batches under way" if self._reserved else ""
         return CapReached(
-            f"the cap of {dollars(self.max_cost or 0.0)} is reached: {dollars(self.cost)} was spent{reserved}, and "
-            f"the next request can cost {dollars(most_usd)}; `biasgrid resume RUN --max-cost USD` goes on with a "
-            "higher one"
+            f"the cap of {dollars(self.max_cost or 0.0)} is reached: {dollars(self.cost)} was spent{reserved}, "
+            f"and the next request can cost {dollars(most_usd)}; "
+            "`biasgrid resume RUN --max-cost USD` goes on with a higher one"
         )
 
 

@@ -20,5 +20,5 @@ def cost_usd(reply: Reply, prices: Prices | None) -> float | None:
 def dollars(usd: float) -> str:
     """In cents, or as finely as an amount needs: `$5.00`, `$0.0026`."""
     cents = f"{usd:,.2f}"
-    fine = f"{usd:,.6f}".rstrip("0")
+    fine = f"{usd:,.{4 if usd >= 0.01 else 6}f}".rstrip("0")
     return f"${cents}" if len(fine) <= len(cents) else f"${fine}"

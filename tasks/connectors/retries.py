@@ -157,15 +157,12 @@ class Sender:
         hold = await self._allowance.take(most)
         if hold is None:
             return None
-        charged = 0.0
+        sent = None
         try:
             sent = await self._in_turn(request, hold)
-            charged = self._charged(sent[0], most) if sent else 0.0
-        except asyncio.CancelledError:
-            charged = most if hold.is_sent else 0.0  # it may have been answered
-            raise
         finally:
-            hold.end(charged)
+            broken_off = most if hold.is_sent else 0.0  # cancelled on its way, it may have been answered
+            hold.end(self._charged(sent[0], most) if sent else broken_off)
         return sent
 
     async def _in_turn(
@@ -192,8 +189,6 @@ class Sender:
 
     def _charged(self, outcome: Reply | ConnectorError, most: float) -> float:
         if isinstance(outcome, Reply):
-            if self._allowance is not None:
-                self._allowance.heard(self._target.model, outcome.output_tokens)
             cost = cost_usd(outcome, self._target.prices)
             return most if cost is None else cost
         return most if isinstance(outcome, MAYBE_CHARGED) else 0.0
@@ -220,7 +215,9 @@ class Sender:
         return QuotaResting(f"{error}; the provider asks to wait {_spoken(asked_s)}, then `biasgrid resume`")
 
     def _tell(self, outcome: Reply | ConnectorError, sent_at: float, tokens: float) -> None:
-        """The limits learn from what became of an attempt."""
+        """The limits and the allowance learn from what became of an attempt."""
+        if isinstance(outcome, Reply) and self._allowance is not None:
+            self._allowance.heard(self._target.model, outcome.output_tokens)
         if isinstance(outcome, RateLimited):
             self._limiter.refused(sent_at, outcome.retry_after_s or 0.0)
             return

@@ -26,7 +26,7 @@ from warehouse.lake import Lake
 
 JUDGEMENT_TOKENS = 200
 Spare = Callable[[pl.DataFrame], None]
-"""Lands what a judge told other runs, for questions (request_key, case_id, cell_id) that it need not answer again."""
+"""Lands what a judge told other runs in answer to questions (request_key, case_id, cell_id)."""
 
 
 async def evaluate_cell(
@@ -85,10 +85,18 @@ async def _second_opinions(
             answers[case["request_key"]] = answer.reply.text
 
     try:
-        sending: dict[str, Any] = {"retries": retries, "budget": RetryBudget()}
         # samples that say the same are doubted alike: one question, one answer
         open_questions = {case["request_key"]: case for case in asked if case["request_key"] not in answers}
-        await answer_all(board, judge, open_questions.values(), to_request, land, share=land, **sending)
+        await answer_all(
+            board,
+            judge,
+            open_questions.values(),
+            to_request,
+            land,
+            retries=retries,
+            share=land,
+            budget=RetryBudget(),
+        )
     finally:
         await asyncio.shield(asyncio.to_thread(journal.land))
     return {case["verdict_id"]: answers[case["request_key"]] for case in asked if case["request_key"] in answers}

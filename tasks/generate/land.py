@@ -16,6 +16,8 @@ from warehouse.lake import Lake
 from warehouse.schemas import CELL_KEYS
 
 CELL = [name for name, _ in CELL_KEYS]
+PART = ["requirement", "language", "input", "reflection"]
+"""What tells the cells of one model apart."""
 
 
 def land_cases(
@@ -28,11 +30,20 @@ def land_cases(
 ) -> pl.DataFrame:
     """Write the cases of `instances` for every model, one file a cell, and an event for each planned cell.
 
-    Returns the cells: CELL_KEYS and `planned`. The same input overwrites its own files with the same rows.
+    Returns the cells: CELL_KEYS and `planned`. The same input overwrites its own files with the same rows. One
+    cell after the other, so that memory does not grow with models and samples.
     """
-    asked = cases(instances, targets, settings, catalog).with_columns(pl.lit(run_id).alias("run_id"))
-    for (cell_id,), cell in asked.partition_by("cell_id", as_dict=True, maintain_order=True).items():
-        lake.write("cases", run_id, str(cell_id), cell)
+    asked = list(targets)
+    planned = [_planned(cases(instances.clear(), asked, settings, catalog))]
+    for part in instances.partition_by(*PART, maintain_order=True):
+        for target in asked:
+            cell = cases(part, [target], settings, catalog).with_columns(pl.lit(run_id).alias("run_id"))
+            lake.write("cases", run_id, cell["cell_id"][0], cell)
+            planned.append(_planned(cell))
+    return pl.concat(planned)
+
+
+def _planned(asked: pl.DataFrame) -> pl.DataFrame:
     return asked.group_by(CELL, maintain_order=True).agg(pl.len().cast(pl.Int64).alias("planned"))
 
 

@@ -57,10 +57,9 @@ async def batch_cells(
         open_keys = await asyncio.to_thread(desk.open_keys)
         await pool.take_up(open_keys)
         await _all(pool, submission, collecting, set(open_keys), tell)
-    except BaseException:
-        submission.forget()
-        raise
+        submission.leave()
     finally:
+        submission.settle()
         await desk.flush()
     return await asyncio.to_thread(desk.conclude, time.monotonic() - started)
 

@@ -78,7 +78,9 @@ class BatchDesk:
         self._tallies: dict[str, Tally] = {}
         self._price_share = 1 - target.batch.discount if target.batch else 1.0
         self.spent_usd = 0.0
-        """What the landed replies cost, as far as prices are known."""
+        """What the landed replies cost; of one that does not say, the most that it can have cost."""
+        self.longest = 0
+        """Output tokens of the longest reply so far: a request without a limit may be answered as long."""
 
     def open_keys(self) -> list[str]:
         """The keys that have no reply yet, once each: request keys, or where nothing is shared a key for each
@@ -94,6 +96,14 @@ class BatchDesk:
             open_keys |= dict.fromkeys(cases.join(before, on="case_id", how="anti")[KEY])
         shared = self._share_known(open_keys)
         return [key for key in open_keys if key not in shared]
+
+    def answered_keys(self) -> set[str]:
+        """The keys that some case has a reply to."""
+        keys: set[str] = set()
+        for cell_id in self._cell_ids:
+            before = landed(self._lake, self._run_id, cell_id).lazy()
+            keys.update(self._cases(cell_id).join(before, on="case_id", how="semi").select(KEY).collect()[KEY])
+        return keys
 
     def write_input(self, lines: BatchLines, keys: Sequence[str], path: Path, room: Room) -> Load:
         """Writes the requests of `keys` to an input file, in their order, until there is no more room."""
@@ -173,7 +183,10 @@ class BatchDesk:
             row["response_id"] = content_hash(row["response_id"], cell_id, case["case_id"])
         if row["cost_usd"] is not None:
             row["cost_usd"] *= self._price_share
-            self.spent_usd += row["cost_usd"]
+        if answer.reply and not answer.shared:
+            self.longest = max(self.longest, answer.reply.output_tokens or 0)
+            unknown = row["cost_usd"] is None
+            self.spent_usd += self._most_usd(to_request(case)) if unknown else row["cost_usd"]
         if cell_id not in self._journals:
             self._journals[cell_id] = Journal(self._lake, self._run_id, cell_id)
         self._journals[cell_id].append(row)
@@ -182,7 +195,7 @@ class BatchDesk:
         self._count(cell_id, row)
 
     def _most_usd(self, request: Request) -> float:
-        return self._price_share * most_usd(request, self._target)
+        return self._price_share * most_usd(request, self._target, self.longest)
 
     def _count(self, cell_id: str, row: dict[str, Any], *, kept: bool = False) -> None:
         self._tallies[cell_id] = self._tallies[cell_id].plus(row)

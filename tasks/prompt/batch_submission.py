@@ -8,7 +8,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tasks.connectors.allowance import Allowance
+from tasks.connectors.allowance import Allowance, Hold
 from tasks.connectors.base import ModelStopped, ModelUnknown, QuotaResting, RequestRejected, Terminal
 from tasks.connectors.batch_lines import Batch
 from tasks.prompt.batch_desk import BatchDesk, Load, Room
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 class Submission:
-    """Submits the keys of a pool. Counts each against the allowance when it is submitted, at the most that it can
-    cost, and corrects that when its job ends."""
+    """Submits the keys of a pool. What a batch can cost is set aside of the allowance before it is written, and
+    settled when its job ends."""
 
     def __init__(
         self, pool: Pool, desk: BatchDesk, batches: Batches, patience: Patience, allowance: Allowance
@@ -32,13 +32,21 @@ class Submission:
         self._patience, self._allowance = patience, allowance
         self._most = pool.limits.requests
         self._one_by_one = False
-        self._counted: dict[str, tuple[int, float]] = {}
+        self._charged_usd = 0.0
+        self._known: set[str] = set()
+        """Jobs that were under way in this pass, by id."""
 
     async def take_up(self, open_keys: set[str]) -> None:
-        """Counts the jobs that an earlier process left, and finds or creates the batches it may not have."""
-        for job in [*self._pool.jobs.values()]:
-            unanswered = [key for key in job.request_keys if key in open_keys]
-            self._count(job, len(unanswered), await asyncio.to_thread(self._desk.most_usd, unanswered))
+        """Counts the jobs that an earlier process left, where nobody has, and finds or creates the batches it may
+        not have."""
+        jobs = [*self._pool.jobs.values()]
+        self._known.update(job.job_id for job in jobs)
+        for job in jobs:
+            if job.job_id not in self._allowance.jobs:
+                unanswered = [key for key in job.request_keys if key in open_keys]
+                most_usd = await asyncio.to_thread(self._desk.most_usd, unanswered)
+                self._allowance.under_way(job.job_id, len(unanswered), most_usd)
+        for job in jobs:
             if job.state == SUBMITTING:
                 await self._hand_over(job, None)
 
@@ -47,13 +55,25 @@ class Submission:
         pool = self._pool
         while pool.waiting and pool.stopped is None and not (self._one_by_one and pool.jobs):
             with pool.scratch() as path:
-                load = await asyncio.to_thread(self._loaded, path, list(islice(pool.waiting, self._most)))
-                if load.keys:
-                    job = await pool.cover(load.keys)
-                    self._count(job, len(load.keys), load.cost_usd)
+                job = await self._written(path)
+                if job is not None:
                     await self._hand_over(job, path)
                 elif pool.jobs or await self._is_room():
                     return  # what is under way may turn out to cost less than it can
+
+    async def _written(self, path: Path) -> Job | None:
+        """A job, its requests in the file at `path` and what they can cost set aside; None where nothing fits."""
+        keys = list(islice(self._pool.waiting, self._most))
+        self._desk.longest = max(self._desk.longest, self._allowance.longest.get(self._pool.target.model, 0))
+        async with self._allowance.rest(len(keys)) as hold:
+            load = await asyncio.to_thread(self._loaded, path, keys, hold)
+            if not load.keys:
+                return None
+            job = await self._pool.cover(load.keys)
+            hold.keep(len(load.keys), load.cost_usd)
+            self._allowance.jobs[job.job_id] = hold
+            self._known.add(job.job_id)
+        return job
 
     async def rejected(self, job: Job, batch: Batch) -> None:
         """The provider rejected a batch as a whole: its requests wait again, or the model stops."""
@@ -67,32 +87,39 @@ class Submission:
 
     async def never_asked(self, job: Job, state: str, why: str) -> None:
         """Ends a job whose requests were not charged."""
-        requests, most_usd = self._counted.pop(job.job_id, (0, 0.0))
-        self._allowance.count(-requests, -most_usd)
+        self._end(job, is_sent=False)
         await self._pool.settle(job, state, why, again=job.request_keys)
 
     def charged(self, job: Job, cost_usd: float) -> None:
-        """Corrects what was counted for a job by what its replies cost."""
-        _, most_usd = self._counted.pop(job.job_id, (0, 0.0))
-        self._allowance.count(0, cost_usd - most_usd)
+        """Settles what was set aside for a job by what its replies cost."""
+        self._charged_usd += cost_usd
+        self._allowance.heard(job.model, self._desk.longest)
+        self._end(job, cost_usd)
 
-    def forget(self) -> None:
-        """Takes back what is counted for jobs that have not ended: whoever takes them up counts them anew."""
-        for requests, most_usd in self._counted.values():
-            self._allowance.count(-requests, -most_usd)
-        self._counted.clear()
+    def settle(self) -> None:
+        """Charges what has landed of jobs that were not collected to their end."""
+        self._allowance.count(0, self._desk.spent_usd - self._charged_usd)
+        self._charged_usd = self._desk.spent_usd
 
-    def _count(self, job: Job, requests: int, most_usd: float) -> None:
-        self._counted[job.job_id] = requests, most_usd
-        self._allowance.count(requests, most_usd)
+    def leave(self) -> None:
+        """The pass has ended, and its model has stopped if jobs are left: nobody waits for what they give back."""
+        for job_id in self._known:
+            if hold := self._allowance.jobs.get(job_id):
+                hold.send()
+                hold.unawait()
 
-    def _loaded(self, path: Path, keys: list[str]) -> Load:
-        requests, cost_usd = self._allowance.requests_left, self._allowance.cost_left
-        room = Room(
-            self._pool.limits.megabytes * 1e6,
-            inf if requests is None else requests,
-            inf if cost_usd is None else cost_usd,
-        )
+    def _end(self, job: Job, cost_usd: float = 0.0, *, is_sent: bool = True) -> None:
+        hold = self._allowance.jobs.pop(job.job_id, None)
+        if hold is None:
+            self._allowance.count(0, cost_usd)
+            return
+        if not is_sent:
+            hold.unsend()
+        hold.end(cost_usd)
+
+    def _loaded(self, path: Path, keys: list[str], hold: Hold) -> Load:
+        money = inf if self._allowance.max_cost is None else hold.most_usd
+        room = Room(self._pool.limits.megabytes * 1e6, hold.requests, money)
         return self._desk.write_input(self._batches.lines, keys, path, room)
 
     async def _is_room(self) -> bool:
@@ -100,9 +127,8 @@ class Submission:
         model stops at the cap."""
         key = next(iter(self._pool.waiting))
         most_usd = await asyncio.to_thread(self._desk.most_usd, [key])
-        if await self._allowance.take(most_usd):
-            self._allowance.settle(most_usd, 0.0)
-            self._allowance.count(-1, 0.0)
+        if hold := await self._allowance.take(most_usd):
+            hold.end()
             return True
         if self._allowance.reached is not None:
             self._pool.stop(self._allowance.reached)
@@ -127,6 +153,7 @@ class Submission:
                     input_file=input_file,
                     seen_before=written is None,
                 )
+                self._allowance.jobs[job.job_id].send()
             except NotTaken as refused:
                 await self._not_taken(job, refused.why, seen_before=written is None)
 

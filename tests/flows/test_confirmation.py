@@ -83,3 +83,16 @@ def test_many_requests_of_unknown_price_are_a_question(planned: Planned) -> None
     assert doubt(same, few.scenario.scenario) is None
     free, local = planned("simulated/fair", samples=1000)
     assert doubt(local, free.scenario.scenario) is None
+
+
+def test_what_earlier_runs_may_answer_makes_it_a_most(
+    planned: Planned, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BIASGRID_CONFIRM_USD", "0")
+    resolved, expected = planned("openai/gpt-4o", max_cost=1e-4, max_requests=3, reuse="all")
+    settings = resolved.scenario.scenario
+    announce(expected, settings, at_most=True)
+    said = capsys.readouterr().err
+    assert "stop short" not in said
+    assert "at most: replies of earlier runs" in said
+    assert "cost at most $" in (doubt(expected, settings, at_most=True) or "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,36 @@ def test_a_signal_is_what_ended_the_cells_wherever_it_struck() -> None:
     inner = BaseExceptionGroup("inner", [OSError("full"), KeyboardInterrupt()])
     assert isinstance(what_broke(BaseExceptionGroup("outer", [ValueError(), inner])), KeyboardInterrupt)
     assert isinstance(what_broke(BaseExceptionGroup("outer", [OSError("full"), ValueError()])), OSError)
+
+
+async def test_what_fails_ends_those_beside_it_before_it_is_told() -> None:
+    ended: list[str] = []
+
+    async def goes_on() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            ended.append("beside it")
+
+    async def breaks() -> None:
+        await asyncio.sleep(0)
+        raise OSError("full")
+
+    with pytest.raises(OSError, match="full"):
+        await together([goes_on(), together([breaks()])])
+    assert ended == ["beside it"]
+
+
+async def test_results_come_in_the_order_in_which_they_were_asked_for() -> None:
+    first = asyncio.Event()
+
+    async def later() -> str:
+        await first.wait()
+        return "asked first"
+
+    async def sooner() -> str:
+        first.set()
+        return "asked second"
+
+    assert await together([later(), sooner()]) == ["asked first", "asked second"]

@@ -464,3 +464,20 @@ def test_cases_that_ask_the_same_each_have_an_answer_of_their_own(
     lake.write("responses", "R1", asked["cell_id"][0], asked.with_columns(request_key=pl.lit("same")))
     build(lake)
     assert query(lake, "select is_answer from staging.stg_responses").rows() == [(True,), (True,)]
+
+
+def test_what_was_answered_when_the_run_went_on_has_not_failed(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any
+) -> None:
+    hand_made.land("R1", [cell(expected("t", "passed", "failed", "error"))])
+    before = lake.read("responses", "R1").with_columns(
+        response_id="before/" + pl.col("response_id"),
+        text=pl.lit(None, dtype=pl.String),
+        error_class=pl.lit("KeyRejected"),
+        cost_usd=pl.lit(None, dtype=pl.Float64),
+        attempts=pl.Series([1, 0, 0]),
+    )
+    lake.write("responses", "R1", "before", before)
+    build(lake)
+    row = query(lake, "from marts.costs").row(0, named=True)
+    assert (row["requests"], row["failed"], row["attempts"], row["cost_usd"]) == (4, 1, 6, 1.0)

@@ -176,3 +176,28 @@ def test_a_judge_overrules_failed_verdicts_and_is_asked_once(
     assert len(bench.bodies) == failed.height
     assert set(run.table("verdicts")["verdict_id"]) == ids
     assert again.findings[0]["passed"] == found.findings[0]["passed"]
+
+
+def test_a_judgement_of_another_run_stands_in_where_all_are_to_be_reused(
+    judge: Any, overlay: Any, scenario: Scenario, landed: Any, tmp_path: Path
+) -> None:
+    bench = judge("passed")
+    provider = {"connector": "openai", "base_url": f"{bench.base_url}/v1", "models": "any"}
+    overlay(
+        {"providers": {"bench": provider}, "models": {"bench/judge": {"prices": {"input": 1.0, "output": 1.0}}}}
+    )
+    asked = scenario(["simulated/biased"], judge="bench/judge")
+    first = Benchmark(asked, data=tmp_path).run()
+    questions = len(bench.bodies)
+    assert questions > 0
+    again = Benchmark(asked, data=tmp_path, reuse="all").run()
+    assert len(bench.bodies) == questions
+    assert again.findings[0]["passed"] == first.findings[0]["passed"]
+    run = landed(tmp_path, again.run_id)
+    (spent,) = query(
+        run.lake, "from marts.costs where run_id = ? and model = 'bench/judge'", [run.run_id]
+    ).to_dicts()
+    told = (spent["requests"], spent["judge_requests"], spent["reused"], spent["cost_usd"])
+    assert told == (0, 0, questions, 0)
+    Benchmark(asked, data=tmp_path, reuse="all", max_age="0s").run()
+    assert len(bench.bodies) == 2 * questions

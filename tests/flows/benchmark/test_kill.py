@@ -102,7 +102,9 @@ def test_a_second_process_is_kept_off_a_run_that_is_under_way(
     mine = shell("busy", PREFECT_API_URL=prefect_server)
     process = mine.start("run", asked)
     heard(slow, 10, process)
+    os.kill(process.pid, signal.SIGSTOP)  # however long the second takes to start
     code, _, err = mine.finish("resume")
+    os.kill(process.pid, signal.SIGCONT)
     assert (code, "being written by another process" in err) == (2, True), err
     assert "Traceback" not in err
     assert process.communicate(timeout=PATIENCE_S)[1].count("Traceback") == 0

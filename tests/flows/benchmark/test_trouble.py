@@ -88,6 +88,7 @@ def test_a_wrong_key_ends_its_model_at_once_and_a_right_one_lets_the_run_go_on(
     resumed = asyncio.run(benchmark(run_id=outcome.run_id, data=str(data)))
 
     assert (resumed.run_id, resumed.incomplete, run.state) == (outcome.run_id, False, "completed")
+    assert resumed.failures == []
     assert len(server.prompts("fair")) == planned
     replies = run.replies.filter(pl.col("text").is_not_null())
     assert replies["request_key"].n_unique() == replies.height == 2 * planned

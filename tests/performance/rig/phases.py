@@ -120,7 +120,7 @@ async def biasgrid(load: Load) -> AsyncIterator[Phase]:
 
 
 async def _prompted(lake: Lake, cells: list[str], target: Target, board: Switchboard) -> None:
-    from flows.cells import Line
+    from flows.line import Line
     from tasks.prompt.prompt import prompt_cell
 
     line = Line.of(target)

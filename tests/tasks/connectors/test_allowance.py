@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
@@ -90,6 +91,57 @@ async def test_a_request_that_cannot_be_paid_is_not_sent(scripted, answers):
     assert isinstance(answer.error, CapReached)
 
 
+async def test_what_waits_for_money_leaves_the_slot_to_others(catalog, quick, target, ask, priced):
+    opens, prices = asyncio.Event(), DEAR
+    connector, allowance = priced(opens=opens), Allowance(max_cost=1.0)
+    hold = await allowance.take(0.98)
+    own = {"key_env": (), "limits": Limits(concurrency=1)}
+    dear = target("scripted", "", **own, prices=prices)
+    free = target("scripted", "", **own | {"model": "scripted/free"}, prices=Prices(input=0, output=0))
+    async with Switchboard(catalog, backoff=quick, connect=connector, allowance=allowance) as board:
+        waiting = asyncio.create_task(board.answer(dear, ask("x", key="a", max_tokens=10), 0))
+        beside = asyncio.create_task(board.answer(free, ask("x", key="b", max_tokens=10), 0))
+        async with asyncio.timeout(30):
+            await connector.reached.wait()
+        opens.set()
+        assert (await beside).reply
+        assert not waiting.done()
+        hold.end()
+        could_go = time.perf_counter()
+        answer = await waiting
+        assert answer.reply
+        assert answer.latency_ms <= (time.perf_counter() - could_go) * 1000
+
+
+async def test_requests_that_were_set_aside_and_not_sent_are_there_for_others():
+    allowance = Allowance(max_requests=10)
+    async with allowance.rest(50) as hold:
+        assert (hold.requests, allowance.requests_left) == (10, 0)
+        beside = asyncio.create_task(allowance.take(0.0))
+        await asyncio.sleep(0)
+        assert not beside.done()
+        hold.keep(7, 0.0)
+    assert await beside
+    assert (allowance.requests_left, allowance.reached) == (2, None)
+
+
+async def test_what_is_counted_back_wakes_those_who_wait():
+    allowance = Allowance(max_cost=1.0, cost=0.5)
+    await allowance.take(0.4)
+    beside = asyncio.create_task(allowance.take(0.4))
+    await asyncio.sleep(0)
+    allowance.count(0, -0.5)
+    assert await beside
+
+
+async def test_money_is_told_as_finely_as_it_needs():
+    allowance = Allowance(max_cost=0.0026, cost=0.0025)
+    await allowance.take(0.0002)
+    assert "cap of $0.0026 is reached: $0.0025 was spent, and the next request can cost $0.0002;" in str(
+        allowance.reached
+    )
+
+
 async def test_what_is_in_flight_is_waited_for_before_a_cap_is_called_reached(priced, answers):
     connector, allowance = priced(takes_s=0.005), Allowance(max_cost=0.06)
     heard = await answers(connector, allowance, 2, prices=DEAR, max_tokens=10)
@@ -125,3 +177,23 @@ def test_the_most_that_a_request_costs_follows_from_its_bytes_and_its_limit(targ
     assert most_usd(ask("x" * 200), model) == pytest.approx((116 + 10_000) / 1e6)
     assert most_usd(ask("\ud83d" * 200), model) > 0
     assert most_usd(ask(), target("openai", "")) == 0
+
+
+def test_a_model_without_a_limit_may_think_for_long(target, ask):
+    prices = Prices(input=1, output=10)
+    thinking = target("openai", "", prices=prices, parameters=("seed",))
+    assert most_usd(ask("x" * 200), thinking) == pytest.approx((116 + 80_000) / 1e6)
+    assert most_usd(ask("x" * 200), thinking, longest=9_000) == pytest.approx((116 + 90_000) / 1e6)
+    assert most_usd(ask("x" * 200, max_tokens=50), thinking, longest=9_000) == pytest.approx((116 + 500) / 1e6)
+
+
+async def test_what_is_reserved_grows_with_the_longest_reply_of_a_model(scripted, answers):
+    class Thinking(scripted):
+        async def ask(self, request):
+            said = await super().ask(request)
+            return Reply(said.text, input_tokens=10, output_tokens=6_000)
+
+    connector, allowance = Thinking(takes_s=0.001), Allowance(max_cost=20.0)
+    await answers(connector, allowance, 30, concurrency=16, prices=DEAR)
+    assert 1 < len(connector.sent) == round(allowance.cost / 6.01)
+    assert allowance.cost <= 20.0

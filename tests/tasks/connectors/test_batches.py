@@ -31,6 +31,7 @@ from tasks.connectors.base import (
 from tasks.connectors.batch_lines import Batch, BatchCancelled, BatchLines, BatchRejected
 from tasks.connectors.batches import Batches, connect
 from tasks.connectors.faults import Faults
+from warehouse.trouble import StorageTrouble
 
 KEY = "sk-notakey5Wq9rT3v"
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -267,6 +268,12 @@ async def test_a_file_that_breaks_off_is_the_servers_fault(hub: Hub, batches: Ba
     hub.instead = breaks_off
     with pytest.raises(ServerFault, match="broke off"):
         await batches.download("file-out", tmp_path / "out")
+
+
+async def test_a_disk_that_fills_up_under_a_file_is_trouble_of_our_own(hub: Hub, batches: Batches) -> None:
+    hub.output = b"x" * MEGABYTE
+    with pytest.raises(StorageTrouble, match="No space left"):
+        await batches.download("file-out", Path("/dev/full"))
 
 
 async def test_an_answer_without_an_id_is_no_batch(hub: Hub, batches: Batches) -> None:

@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 import pytest
 
 from catalogs.models import Limits
+from tasks.connectors.allowance import Allowance
 from tasks.connectors.base import (
+    CapReached,
     Disconnected,
     KeyRejected,
     QuotaResting,
@@ -25,10 +27,10 @@ from tasks.connectors.retries import Backoff, Sender
 
 @pytest.fixture
 def sender(target, quick):
-    def make(connector, limits=None, backoff=quick):
+    def make(connector, limits=None, backoff=quick, allowance=None):
         limits = limits or Limits()
         model = target("scripted", "", limits=limits)
-        return Sender(connector, model, Limiter.alone(limits), backoff, set())
+        return Sender(connector, model, Limiter.alone(limits), backoff, set(), allowance)
 
     return make
 
@@ -185,3 +187,18 @@ async def test_errors_kept_in_answers_hold_neither_frames_nor_what_caused_them(s
     error = (await sender(Chained()).answer(ask(), retries=0)).error
     assert error is not None
     assert (error.__traceback__, error.__cause__, error.__context__) == (None, None, None)
+
+
+async def test_behind_a_cap_nobody_waits_for_what_becomes_of_the_first(scripted, sender, ask):
+    one = sender(scripted(), allowance=Allowance(max_requests=0), backoff=Backoff(alone_s=3600))
+    async with asyncio.timeout(30):
+        answers = [await one.answer(ask(str(n)), retries=3) for n in range(5)]
+        together = await asyncio.gather(*(one.answer(ask(str(n)), retries=3) for n in range(5)))
+    assert {type(answer.error) for answer in answers + together} == {CapReached}
+
+
+async def test_those_behind_a_first_that_a_cap_stops_are_let_go_with_it(scripted, sender, ask):
+    one = sender(scripted(), allowance=Allowance(max_requests=0), backoff=Backoff(alone_s=3600))
+    async with asyncio.timeout(30):
+        answers = await asyncio.gather(*(one.answer(ask(str(n)), retries=3) for n in range(5)))
+    assert all(isinstance(answer.error, CapReached) for answer in answers)

@@ -20,13 +20,16 @@ from catalogs.catalog import load_catalog
 from catalogs.mistakes import UserMistake
 from catalogs.models import Batching, Limits, Prices, Target
 from tasks.connectors import batches as api
-from tasks.connectors.allowance import Allowance
+from tasks.connectors.allowance import Allowance, most_usd
 from tasks.connectors.respondent.server import RunningServer, build_app
 from tasks.connectors.retries import Backoff
+from tasks.connectors.rows import to_request
 from tasks.prompt.batch import batch_cells
 from tasks.prompt.batch_progress import Progress
 from tasks.prompt.jobs import requests_waiting, unsettled
+from tasks.prompt.outstanding import outstanding
 from tasks.prompt.patience import Patience
+from tasks.prompt.spent import spent
 from warehouse.lake import Lake
 
 RUN = "01M00000000000000000000001"
@@ -188,7 +191,8 @@ def ask(lake: Lake, target: Target, provider: Provider) -> Callable[..., Any]:
         reached = {"base_url": provider.url, "name": name}
         model = given.pop("target", target).model_copy(update=reached)
         batches = api.connect(model, KEY)
-        cells = lake.read("cases", RUN)["cell_id"].unique(maintain_order=True).to_list()
+        own = lake.read("cases", RUN).filter(pl.col("model") == model.model)
+        cells = own["cell_id"].unique(maintain_order=True).to_list()
         backoff = Backoff(first_s=0.001, longest_s=0.002)
         patience = Patience(first_s=0.01, longest_s=0.02, outage_s=outage_s, backoff=backoff)
         try:
@@ -517,14 +521,20 @@ async def test_requests_rejected_for_a_parameters_name_alone_go_again_under_the_
 
 def _rejecting(cases: pl.DataFrame, words: str) -> Step:
     body = {"error": {"message": words, "type": "invalid_request_error", "code": "unsupported_parameter"}}
-    lines = [
-        json.dumps({"custom_id": key, "response": {"status_code": 400, "body": body}, "error": None})
-        for key in cases["request_key"]
-    ]
+    return _bringing(
+        [
+            {"custom_id": key, "response": {"status_code": 400, "body": body}, "error": None}
+            for key in cases["request_key"]
+        ]
+    )
+
+
+def _bringing(lines: list[dict[str, Any]]) -> Step:
+    """An output file of one's own."""
 
     async def step(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": "\n".join(lines).encode()})
+        await send({"type": "http.response.body", "body": "\n".join(map(json.dumps, lines)).encode()})
 
     return step
 
@@ -639,7 +649,109 @@ async def test_a_run_never_spends_more_than_its_cap_in_batches(
     assert 0 < tally.answered < cases.height
     assert allowance.cost == pytest.approx(replies(lake)["cost_usd"].sum())
     assert allowance.cost <= 0.0026
-    assert "cap of $0.00" in str(tally.stopped)
+    assert "cap of $0.0026" in str(tally.stopped)
+
+
+async def test_models_that_are_batched_side_by_side_keep_to_one_cap(
+    provider: Provider, ask: Any, planned: Plan, target: Target
+) -> None:
+    other = target.model_copy(update={"model": "gateway/other"})
+    planned(model=target)
+    planned(model=other)
+    allowance = Allowance(max_requests=10)
+    await asyncio.gather(ask(allowance=allowance), ask(allowance=allowance, target=other))
+    assert (sum(provider.asked().values()), allowance.sent) == (10, 10)
+
+
+async def test_what_one_batch_may_cost_is_not_there_for_another(
+    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
+) -> None:
+    other = target.model_copy(update={"model": "gateway/other"})
+    planned(model=target)
+    planned(model=other)
+    allowance = Allowance(max_cost=0.0026)
+    await asyncio.gather(ask(allowance=allowance), ask(allowance=allowance, target=other))
+    assert 0 < allowance.cost <= 0.0026
+    assert replies(lake)["cost_usd"].sum() == pytest.approx(allowance.cost)
+
+
+async def test_a_reply_that_says_nothing_of_its_tokens_is_charged_at_the_most_it_can_cost(
+    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
+) -> None:
+    cases = planned(model=target)
+    provider.then("GET", "/content", _telling_no_usage(cases))
+    allowance = Allowance(max_cost=5.0)
+    await ask(allowance=allowance)
+    assert replies(lake)["cost_usd"].null_count() == cases.height
+    most = [most_usd(to_request(case), target) / 2 for case in cases.iter_rows(named=True)]
+    assert allowance.cost == pytest.approx(sum(most))
+    assert spent(lake, RUN, {target.model: target}).cost_usd == pytest.approx(sum(most))
+
+
+def _telling_no_usage(cases: pl.DataFrame) -> Step:
+    said = {"choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "No"}}]}
+    return _bringing(
+        [
+            {"custom_id": key, "response": {"status_code": 200, "body": said}, "error": None}
+            for key in cases["request_key"]
+        ]
+    )
+
+
+async def test_a_batch_under_way_is_reserved_and_not_spent(
+    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
+) -> None:
+    planned(model=target)
+    waiting = asyncio.Event()
+
+    async def tell(progress: Progress) -> None:
+        waiting.set()
+
+    allowance = Allowance(max_cost=1.0)
+    task = asyncio.create_task(ask("slow", tell=tell, allowance=allowance))
+    await waiting.wait()
+    left = allowance.cost_left or 0.0
+    beside = asyncio.create_task(allowance.take((1.0 + left) / 2))
+    await asyncio.sleep(0)
+    assert (allowance.cost, allowance.reached, beside.done()) == (0.0, None, False)
+    assert 0 < left < 1.0
+    await task
+    assert await beside is not None
+    assert allowance.cost == pytest.approx(replies(lake)["cost_usd"].sum())
+
+
+async def test_nobody_waits_for_a_batch_whose_provider_stays_away(
+    provider: Provider, ask: Any, planned: Plan, target: Target
+) -> None:
+    cases = planned(model=target)
+    provider.then("GET", "", *[answers(500)] * 200)
+    allowance = Allowance(max_cost=1.0)
+    await ask(allowance=allowance, outage_s=0.05)
+    assert allowance.sent == cases.height
+    assert await allowance.take(0.9999) is None
+    assert "$0.00 was spent, $0.1" in str(allowance.reached)
+    assert "reserved for batches under way" in str(allowance.reached)
+
+
+async def test_batches_of_an_earlier_process_are_counted_before_anything_is_asked(
+    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
+) -> None:
+    cases = planned(model=target)
+    provider.then("GET", "", *[answers(500)] * 200)
+    await ask(outage_s=0.05, target=target.model_copy(update={"batch": Batching(requests=8)}))
+    provider.steps.clear()
+    left = list(outstanding(lake, RUN, {target.model: target}, shares=True))
+    assert sum(job.requests for job in left) == cases.height
+    most = sum(most_usd(to_request(case), target) / 2 for case in cases.iter_rows(named=True))
+    assert sum(job.most_usd for job in left) == pytest.approx(most)
+    allowance = Allowance(max_cost=1.0)
+    for job in left:
+        allowance.under_way(job.job_id, job.requests, job.most_usd)
+    assert allowance.cost_left == pytest.approx(1.0 - most)
+    await ask(allowance=allowance)
+    assert (allowance.sent, allowance.jobs) == (cases.height, {})
+    assert allowance.cost == pytest.approx(replies(lake)["cost_usd"].sum())
+    assert list(outstanding(lake, RUN, {target.model: target}, shares=True)) == []
 
 
 async def test_batches_that_are_under_way_count_against_the_caps_of_the_next_pass(

@@ -16,7 +16,7 @@ from tasks.connectors.base import Answer, Reply, Request, ServerFault
 from tasks.connectors.rows import response
 from tasks.prompt.prompt import prompt_cell
 from tasks.prompt.repeated import repeated
-from tasks.prompt.reuse import open_models, reuse_replies
+from tasks.prompt.reuse import earlier_judgements, open_models, reuse_judgements, reuse_replies
 from warehouse.journal import Journal
 from warehouse.lake import Lake
 
@@ -188,3 +188,39 @@ async def test_a_case_that_failed_is_asked_again_when_the_run_goes_on(
         after = await prompt_cell(lake, cases, target, open_board, retries=0)
     assert before.failed == len(rest.asked) == cases.height // 2
     assert (after.answered, after.failed) == (cases.height, 0)
+
+
+def test_the_newest_judgement_of_other_runs_stands_in_for_asking_the_same_judge(
+    lake: Lake, planned: Plan, target: Target
+) -> None:
+    for run, days, said in ((OLD, 9, "before"), (NEWER, 1, "lately"), (RUN, 2, "own")):
+        judged(lake, planned(run_id=run).head(3), target, BEGAN - timedelta(days=days), said)
+    other = target.model_copy(update={"model": "own/other"})
+    judged(lake, planned(run_id=OLD).tail(1), other, BEGAN - timedelta(days=1), "another judge")
+    answered(lake, planned(run_id=OLD).tail(1), target, BEGAN - timedelta(days=1), Reply("no judgement"))
+    cases = planned(run_id=RUN)
+    earlier = earlier_judgements(lake, RUN, target.model, BEGAN, "7d")
+    assert set(earlier["request_key"]) == set(cases["request_key"].head(3))
+    reuse_judgements(lake, RUN, earlier, cases)
+    rows = lake.read("responses", RUN).filter(pl.col("reused_from").is_not_null())
+    assert set(rows["case_id"]) == set(cases["case_id"].head(3))
+    assert rows.select(pl.col("text", "purpose", "cost_usd", "attempts").unique()).rows() == [
+        ("lately", "judge", 0.0, 0)
+    ]
+
+
+@pytest.mark.parametrize(("max_age", "found"), [(None, 3), ("10d", 3), ("1d", 0)])
+def test_a_judgement_is_as_old_as_a_reply_may_be(
+    lake: Lake, planned: Plan, target: Target, max_age: str | None, found: int
+) -> None:
+    judged(lake, planned(run_id=OLD).head(3), target, BEGAN - timedelta(days=9), "before")
+    judged(lake, planned(run_id=NEWER).head(3), target, BEGAN + timedelta(days=1), "since")
+    assert earlier_judgements(lake, RUN, target.model, BEGAN, max_age).height == found
+
+
+def judged(lake: Lake, cases: pl.DataFrame, target: Target, at: datetime, said: str) -> None:
+    """A judge's reply to a question about each of `cases`."""
+    journal = Journal(lake, cases["run_id"][0], f"judge-{cases['cell_id'][0]}")
+    for case in cases.to_dicts():
+        journal.append(response(case, target, Answer(Reply(said), None, 1, 1.0, at), purpose="judge"))
+    journal.land()

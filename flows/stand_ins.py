@@ -1,0 +1,31 @@
+"""Replies that lie in the lake and make asking needless, as the reuse policy of a run has it."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+from flows.stages import Grid
+from tasks.evaluate.cell import Spare
+from tasks.prompt.repeated import repeated
+from tasks.prompt.reuse import earlier_judgements, reuse_judgements, reuse_replies
+
+
+async def stand_ins(grid: Grid) -> None:
+    """Replies that make asking needless, as the reuse policy has it."""
+    settings, run = grid.resolved.scenario.scenario, grid.run
+    if settings.reuse == "all":
+        await asyncio.to_thread(reuse_replies, grid.lake, run.run_id, run.started_at, settings.max_age)
+    if settings.reuse != "none":
+        grid.board.expect(await asyncio.to_thread(repeated, grid.lake, run.run_id))
+
+
+async def judgements(grid: Grid) -> Spare | None:
+    """What other runs were told by this run's judge, where its policy lets that stand in."""
+    settings, run, judge = grid.resolved.scenario.scenario, grid.run, grid.resolved.judge
+    if judge is None or settings.reuse != "all":
+        return None
+    told = await asyncio.to_thread(
+        earlier_judgements, grid.lake, run.run_id, judge.model, run.started_at, settings.max_age
+    )
+    return partial(reuse_judgements, grid.lake, run.run_id, told)

@@ -1,0 +1,61 @@
+"""Whoever goes on with a run knows what it may still send before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect import flow
+
+from flows.preparation import prepare
+from flows.steps import generate_run
+from flows.under_way import under_way
+from tasks.connectors.allowance import Allowance
+from tasks.prompt.jobs import Job
+from warehouse.lake import Lake
+
+pytestmark = [
+    pytest.mark.usefixtures("prefect_api"),
+    # Prefect asks the server for its result storage twice a flow run and never closes that client
+    pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
+]
+MODEL, CAP = "gateway/batched", 5.0
+
+
+@pytest.fixture
+def resumed(overlay: Any, scenario: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
+    """The allowance of a run that is taken up while a batch of four requests is at its provider."""
+    gateway = {"connector": "openai", "base_url": "http://127.0.0.1:9/v1", "models": "any", "batch": {}}
+    overlay({"providers": {"gateway": gateway}, "models": {MODEL: {"prices": {"input": 1.0, "output": 1.0}}}})
+    asked = scenario([MODEL], batch=True, max_cost=CAP)
+
+    async def resume(*, asks: bool) -> Allowance | None:
+        run_id = await generate_run(asked, data=str(tmp_path))
+        lake, prepared = Lake(tmp_path), prepare(asked)
+        keys = lake.read("cases", run_id)["request_key"].head(4).to_list()
+        Job.new(run_id, prepared.resolved.targets[MODEL], keys).record(lake)
+
+        @flow(name="resumed")
+        async def resumed() -> Allowance | None:
+            async with under_way(lake, prepared, run_id, asks=asks) as grid:
+                return grid.board.allowance
+
+        return await resumed()
+
+    return resume
+
+
+async def test_batches_that_are_at_a_provider_are_counted_before_the_first_request(resumed: Any) -> None:
+    allowance = await resumed(asks=True)
+    (hold,) = allowance.jobs.values()
+    assert (allowance.sent, hold.requests) == (4, 4)
+    assert 4 * 60 / 2e6 < hold.most_usd == pytest.approx(CAP - allowance.cost_left)
+    assert allowance.cost == 0.0
+
+
+async def test_where_they_are_not_collected_nobody_waits_for_them(resumed: Any) -> None:
+    allowance = await resumed(asks=False)
+    assert await allowance.take(CAP) is None
+    assert "reserved for batches under way" in str(allowance.reached)

@@ -1,0 +1,141 @@
+"""A judge is asked as any model is: nothing twice, not for ever, and nothing lost."""
+
+from __future__ import annotations
+
+import errno
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from prefect.states import Failed
+
+from catalogs.catalog import Catalog, load_catalog
+from catalogs.models import Limits, Target
+from tasks.connectors.base import Connector, Reply, Request, ServerFault
+from tasks.connectors.budget import PER_REQUEST, START
+from tasks.connectors.retries import Backoff
+from tasks.connectors.switchboard import Switchboard
+from tasks.evaluate.cell import evaluate_cell
+from tasks.evaluate.task import evaluate
+from warehouse.lake import Lake
+from warehouse.trouble import StorageTrouble
+
+Rows = Callable[..., pl.DataFrame]
+RETRIES = 50
+DOUBTED = 30
+PASSED = '{"verdict": "passed", "reason": "so it is"}'
+
+
+@dataclass
+class Judge:
+    """A user's own connector, as a judge."""
+
+    answers: bool = True
+    asked: list[Request] = field(default_factory=list)
+
+    def __call__(self, target: Target, key: str | None, catalog: Catalog) -> Connector:
+        return self
+
+    async def ask(self, request: Request) -> Reply:
+        self.asked.append(request)
+        if not self.answers:
+            raise ServerFault("500")
+        return Reply(PASSED, "stop", input_tokens=10, output_tokens=2)
+
+    async def close(self) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class Noting(Lake):
+    """Notes which thread writes and reads what."""
+
+    busy: list[str] = field(default_factory=list)
+
+    def write(self, table: str, run_id: str, name: str, rows: Any) -> Path:
+        self.busy.append(threading.current_thread().name)
+        return super().write(table, run_id, name, rows)
+
+    def scan(self, table: str, run_id: str | None = None, name: str | None = None) -> pl.LazyFrame:
+        self.busy.append(threading.current_thread().name)
+        return super().scan(table, run_id, name)
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load_catalog()
+
+
+@pytest.fixture
+def target() -> Target:
+    return Target(model="own/judge", provider="own", name="judge", connector="own", limits=Limits(concurrency=4))
+
+
+@pytest.fixture
+def lake(tmp_path: Path, cases: Rows, responses: Rows) -> Noting:
+    """A cell whose every reply failed its oracle, each in words of its own."""
+    asked = [{"case_id": f"case-{n}", "template_id": f"t{n}", "instance_id": f"i{n}"} for n in range(DOUBTED)]
+    came = [{"case_id": f"case-{n}", "cell_id": "cell", "text": f"Of course not, {n}"} for n in range(DOUBTED)]
+    lake = Noting(tmp_path)
+    lake.write("cases", "run", "cell", cases(*asked))
+    lake.write("responses", "run", "cell-1", responses(*came))
+    lake.busy.clear()
+    return lake
+
+
+async def judged(lake: Lake, catalog: Catalog, target: Target, judge: Judge, **given: Any) -> pl.DataFrame:
+    backoff = Backoff(first_s=0.0001, longest_s=0.0002)
+    async with Switchboard(catalog, backoff=backoff, connect=judge) as board:
+        await evaluate_cell(lake, "run", "cell", "evaluation", catalog, board, target, RETRIES, **given)
+    return lake.read("responses", "run", "judge-*")
+
+
+async def test_a_judge_in_trouble_is_not_asked_for_ever(lake: Noting, catalog: Catalog, target: Target) -> None:
+    judge = Judge(answers=False)
+    rows = await judged(lake, catalog, target, judge)
+    assert rows.height == DOUBTED
+    assert len(judge.asked) <= START + (1 + PER_REQUEST) * DOUBTED
+
+
+async def test_judgements_are_read_and_written_beside_the_event_loop(
+    lake: Noting, catalog: Catalog, target: Target
+) -> None:
+    own = threading.current_thread().name
+    judge = Judge()
+    async with Switchboard(catalog, connect=judge) as board:
+        await evaluate_cell(lake, "run", "cell", "evaluation", catalog, board, target)
+    assert len(judge.asked) == DOUBTED
+    assert own not in lake.busy
+
+
+async def test_what_another_run_was_told_is_not_asked_again(
+    lake: Noting, catalog: Catalog, target: Target
+) -> None:
+    first = await judged(lake, catalog, target, Judge())
+    half = first.sort("request_key").head(DOUBTED // 2)
+    for path in lake.files("responses", "run", "judge-*"):
+        path.unlink()
+    questions: list[pl.DataFrame] = []
+
+    def spare(asked: pl.DataFrame) -> None:
+        questions.append(asked)
+        lake.write("responses", "run", "judge-cell-reused", half)
+
+    judge = Judge()
+    rows = await judged(lake, catalog, target, judge, spare=spare)
+    assert [set(asked["request_key"]) for asked in questions] == [set(first["request_key"])]
+    assert {request.request_key for request in judge.asked} == set(first["request_key"]) - set(half["request_key"])
+    assert set(rows["request_key"]) == set(first["request_key"])
+
+
+@pytest.mark.parametrize(
+    ("error", "again"), [(StorageTrouble(Path("lake"), errno.ENOSPC), False), (OSError(), True)]
+)
+def test_a_full_disk_is_not_tried_again_a_second_later(error: Exception, again: bool) -> None:
+    may = evaluate.retry_condition_fn
+    assert may is None or may(evaluate, None, Failed(data=error)) is again
+    assert may is not None

@@ -1,0 +1,59 @@
+"""A run that goes on knows what it has sent and spent, what was lost on its way included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tasks.connectors.allowance import Allowance, most_usd
+from tasks.connectors.base import RateLimited, ServerFault, TimedOut
+from tasks.connectors.rows import to_request
+from tasks.prompt.prompt import prompt_cell
+from tasks.prompt.spent import spent
+
+RUN = "01M00000000000000000000001"
+
+
+@pytest.fixture
+def asked(lake: Any, planned: Any, target: Any, board: Any, model: Any) -> Any:
+    """The cases that were asked, after a pass in which some of them met an error."""
+
+    async def run(error: type[Exception], allowance: Allowance, retries: int = 0) -> Any:
+        cases = planned()
+        unlucky = set(cases["request_key"][:3])
+        own = model(lambda request: error("no") if request.request_key in unlucky else "No")
+        async with board(own, allowance=allowance) as open_board:
+            await prompt_cell(lake, cases, target, open_board, retries=retries)
+        return cases
+
+    return run
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+async def test_what_timed_out_is_charged_on_resume_as_it_was_before(
+    asked: Any, lake: Any, target: Any, retries: int
+) -> None:
+    allowance = Allowance(max_cost=100.0)
+    cases = await asked(TimedOut, allowance, retries)
+    before = spent(lake, RUN, {target.model: target})
+    lost = sum(most_usd(to_request(case), target) for case in cases.head(3).iter_rows(named=True))
+    known = (cases.height - 3) * 20e-6  # ten tokens at a dollar and two at five dollars a million
+    assert before.cost_usd == pytest.approx(known + (1 + retries) * lost)
+    assert before.cost_usd == pytest.approx(allowance.cost)
+    assert before.requests == allowance.sent == cases.height + 3 * retries
+    assert before.longest == {target.model: 2}
+
+
+@pytest.mark.parametrize("fault", [ServerFault, RateLimited])
+async def test_what_was_refused_costs_nothing(asked: Any, lake: Any, target: Any, fault: Any) -> None:
+    allowance = Allowance(max_cost=100.0)
+    await asked(fault, allowance)
+    assert spent(lake, RUN, {target.model: target}).cost_usd == pytest.approx(allowance.cost)
+
+
+async def test_without_a_price_nothing_is_charged(asked: Any, lake: Any, target: Any) -> None:
+    await asked(TimedOut, Allowance())
+    cheap = target.model_copy(update={"prices": None})
+    known = spent(lake, RUN, {}).cost_usd
+    assert spent(lake, RUN, {cheap.model: cheap}).cost_usd == known
