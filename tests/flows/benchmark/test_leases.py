@@ -30,7 +30,7 @@ from flows.leases import leased, pools
 from tasks.connectors.base import Message, Parameters, Reply, Request
 from tasks.connectors.switchboard import Switchboard
 
-pytestmark = pytest.mark.usefixtures("prefect_api")
+pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 ROUND_S = 0.1
 IN_TROUBLE = "Prefect's concurrency limits cannot be used for now, what is held is kept"
 PATIENCE_S = 120.0
@@ -392,7 +392,6 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.drill
 async def test_what_a_killed_process_held_is_free_again_in_time(target: Target, client: PrefectClient) -> None:
     command = (sys.executable, "-c", HOLDER, target.model_dump_json())
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
@@ -405,7 +404,6 @@ async def test_what_a_killed_process_held_is_free_again_in_time(target: Target, 
     await until(lambda: taken_again(client, target, 0))
 
 
-@pytest.mark.drill
 async def test_slots_of_a_limit_that_was_closed_when_a_run_ended_come_back_when_it_is_opened(
     run: Any, target: Target, client: PrefectClient
 ) -> None:
