@@ -117,6 +117,7 @@ class Catalog:
 
 
 FREE = ("simulated", "replay")
+"""Connectors that answer in this process: nothing to pay, and no slots to share."""
 RATES = ("requests_per_minute", "tokens_per_minute")
 
 

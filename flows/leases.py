@@ -28,10 +28,9 @@ from prefect.logging import get_logger, get_run_logger
 from prefect.runtime import flow_run
 from prefect.settings import get_current_settings
 
+from catalogs.catalog import FREE
 from catalogs.models import Target
 
-FREE = ("simulated", "replay")
-"""Connectors that answer in this process: there is nothing to share."""
 SWITCH = "BIASGRID_LEASES"
 """`off` where a machine asks alone: a run that goes on after a kill need not wait until the old lease expires."""
 LEASE_S = 60.0

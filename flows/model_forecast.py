@@ -13,12 +13,10 @@ from flows.batched_models import is_batched
 from flows.expected_replies import Observed, expected_reply, is_local, most_tokens
 from flows.paces import Load, seconds
 from tasks.connectors.tokens import count_prompts, count_text, counts_exactly
-from tasks.evaluate.judge import judge_request
+from tasks.evaluate.judge import JUDGEMENT_TOKENS, judge_request
 
 JUDGED = ("equal", "allEqualExpected", "different", "notIncludesAny")
 """Operations whose failed verdicts a judge is asked about."""
-JUDGEMENT_TOKENS = 200
-"""Taken as the longest judgement: one line of JSON."""
 
 
 @dataclass(frozen=True, slots=True)

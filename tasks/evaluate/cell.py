@@ -19,12 +19,11 @@ from tasks.connectors.rows import response, to_request
 from tasks.connectors.switchboard import Switchboard
 from tasks.connectors.workers import answer_all
 from tasks.evaluate.evaluate import judge_cell
-from tasks.evaluate.judge import contested, judge_request, overrule, read_judgement
+from tasks.evaluate.judge import JUDGEMENT_TOKENS, contested, judge_request, overrule, read_judgement
 from warehouse.identity import content_hash
 from warehouse.journal import Journal
 from warehouse.lake import Lake
 
-JUDGEMENT_TOKENS = 200
 Spare = Callable[[pl.DataFrame], None]
 """Lands what a judge told other runs in answer to questions (request_key, case_id, cell_id)."""
 

@@ -24,6 +24,8 @@ from tasks.evaluate.templates import TEMPLATE, rolled_up
 from tasks.evaluate.verdicts import in_table_form, with_ids
 
 VERDICTS_OFFERED: Final = ("passed", "failed", "refused", "unreadable")
+JUDGEMENT_TOKENS: Final = 200
+"""The limit that a judge is given, and taken as the longest judgement: one line of JSON."""
 LONGEST_JUDGEMENT: Final = 20_000
 """Characters; a longer reply is no judgement."""
 
