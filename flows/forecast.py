@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from catalogs.coverage import CELLS
-from catalogs.models import Target
 from catalogs.scenario import ResolvedScenario
 from catalogs.schema import ScenarioSettings
 from flows.expected_replies import observed_replies
-from flows.model_forecast import JudgeForecast, ModelForecast, judge_forecast, model_forecast, prompt_tokens
+from flows.model_forecast import (
+    JudgeForecast,
+    ModelForecast,
+    is_tokenized,
+    judge_forecast,
+    model_forecast,
+    prompt_tokens,
+)
 from flows.paces import Load, seconds
-from tasks.connectors.tokens import OPENAI
 from tasks.generate.instantiate import instances
 
 if TYPE_CHECKING:
@@ -52,8 +57,10 @@ class Forecast:
         return json.dumps(asdict(self), ensure_ascii=False)
 
 
-def forecast(resolved: ResolvedScenario, lake: Lake | None = None) -> Forecast:
-    """Of a scenario whose templates have been checked; from a `lake` it learns how long replies have been."""
+def forecast(resolved: ResolvedScenario, lake: Lake | None = None, *, brief: bool = False) -> Forecast:
+    """Of a scenario whose templates have been checked; from a `lake` it learns how long replies have been. In a
+    `brief` one, tokens on which neither money nor a limit depends are estimated: loading a tokenizer takes longer
+    than all the rest."""
     settings = resolved.scenario.scenario
     asked = pl.concat(
         instances(requirement, language, resolved.catalog, settings)
@@ -62,33 +69,23 @@ def forecast(resolved: ResolvedScenario, lake: Lake | None = None) -> Forecast:
     )
     targets = list(resolved.targets.values())
     observed = observed_replies(lake, targets, settings.max_tokens) if lake else {}
-    counted = _counted(asked, [*targets, *([resolved.judge] if resolved.judge else [])])
+    judge = resolved.judge
+    ways = {target.model: is_tokenized(target, brief=brief) for target in (*targets, *([judge] if judge else []))}
+    counted = {tokenized: prompt_tokens(asked, tokenized=tokenized) for tokenized in {*ways.values()}}
     told = [
-        model_forecast(target, _sent(counted[_tokenizer(target)], settings), settings, observed)
+        model_forecast(target, _sent(counted[ways[target.model]], settings), settings, observed)
         for target in targets
     ]
-    judge = resolved.judge
     return _summed(
         asked,
         dict(zip(resolved.targets, [model for model, _ in told], strict=True)),
         [load for _, load in told],
-        judge_forecast(judge, counted[_tokenizer(judge)], targets, settings) if judge else None,
+        judge_forecast(judge, counted[ways[judge.model]], targets, settings) if judge else None,
     )
 
 
 def _sent(asked: pl.DataFrame, settings: ScenarioSettings) -> pl.DataFrame:
     return asked if settings.reuse == "none" else asked.unique("text")
-
-
-def _counted(asked: pl.DataFrame, targets: Iterable[Target]) -> dict[bool, pl.DataFrame]:
-    """The instances with their tokens, once for each way of counting."""
-    return {
-        way: prompt_tokens(target, asked) for way, target in {_tokenizer(each): each for each in targets}.items()
-    }
-
-
-def _tokenizer(target: Target) -> bool:
-    return target.connector in OPENAI
 
 
 def _summed(

@@ -12,7 +12,7 @@ from catalogs.schema import ScenarioSettings
 from flows.batched_models import is_batched
 from flows.expected_replies import Observed, expected_reply, is_local, most_tokens
 from flows.paces import Load, seconds
-from tasks.connectors.tokens import count_prompts, count_text, counts_exactly
+from tasks.connectors.tokens import OPENAI, count_prompts, count_text, counts_exactly, estimate
 from tasks.evaluate.judge import JUDGEMENT_TOKENS, judge_request
 
 JUDGED = ("equal", "allEqualExpected", "different", "notIncludesAny")
@@ -108,6 +108,14 @@ def cost_usd(target: Target, sent: int, received: int, *, batch: bool = False) -
     return share * (sent * prices.input + received * prices.output) / 1e6
 
 
-def prompt_tokens(target: Target, sent: pl.DataFrame) -> pl.DataFrame:
-    """`sent` with the `tokens` that the target counts for each `text`."""
-    return sent.with_columns(pl.Series("tokens", count_prompts(target, sent["text"].to_list()), dtype=pl.Int64))
+def is_tokenized(target: Target, *, brief: bool = False) -> bool:
+    """Whether OpenAI's tokenizer counts for a target; if `brief`, only where money or a limit needs it."""
+    is_needed = target.prices is not None or target.limits.tokens_per_minute is not None
+    return target.connector in OPENAI and (is_needed or not brief)
+
+
+def prompt_tokens(sent: pl.DataFrame, *, tokenized: bool) -> pl.DataFrame:
+    """`sent` with the `tokens` of each `text` as a user's only message: OpenAI's count, else an estimate."""
+    texts = sent["text"].to_list()
+    tokens = count_prompts(texts) if tokenized else [estimate(text) for text in texts]
+    return sent.with_columns(pl.Series("tokens", tokens, dtype=pl.Int64))

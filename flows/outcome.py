@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tasks.aggregate.findings import mart
-from warehouse.build import query
 from warehouse.lake import Lake
 
 MET, NOT_MET, MISTAKE, INCOMPLETE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -39,14 +37,24 @@ class Outcome:
 
 def outcome(lake: Lake, run_id: str) -> Outcome:
     """Raises UserMistake where no warehouse has been built."""
-    rows = mart(lake, "requirement_findings", run_id)
-    worst_first = rows.sort("model", "point_rate", "requirement", nulls_last=False).to_dicts()
-    unheard = query(lake, UNHEARD, [run_id])["questions"][0]
-    incomplete = not worst_first or unheard > 0 or not all(row["is_complete"] for row in worst_first)
-    failures = [(row["reason"], row["requests"]) for row in query(lake, FAILURES, [run_id]).iter_rows(named=True)]
+    from warehouse.build import connect, selected
+
+    with connect(lake) as warehouse:
+        found, unheard, failed = (selected(warehouse, sql, [run_id]) for sql in (FINDINGS, UNHEARD, FAILURES))
+    worst_first = found.to_dicts()
+    incomplete = not worst_first or unheard.item() > 0 or not all(row["is_complete"] for row in worst_first)
+    failures = [(row["reason"], row["requests"]) for row in failed.iter_rows(named=True)]
     places = {"lake": lake.root / "lake", "warehouse": lake.database}
     return Outcome(run_id, worst_first, incomplete, failures, places)
 
+
+FINDINGS = """
+    select *
+    from marts.requirement_findings
+    where run_id = ?
+    order by model, point_rate nulls first, requirement
+"""
+"""Worst first."""
 
 UNHEARD = """
     select count(*) as questions

@@ -81,7 +81,12 @@ def connect(lake: Lake) -> duckdb.DuckDBPyConnection:
 def query(lake: Lake, sql: str, parameters: Sequence[object] = ()) -> pl.DataFrame:
     """The answer of the warehouse to one SELECT, with `?` for each of `parameters`. Raises as `connect` does."""
     with connect(lake) as warehouse:
-        rows = pl.from_arrow(warehouse.sql(sql, params=list(parameters)).to_arrow_table())
+        return selected(warehouse, sql, parameters)
+
+
+def selected(warehouse: duckdb.DuckDBPyConnection, sql: str, parameters: Sequence[object] = ()) -> pl.DataFrame:
+    """As `query`, of a warehouse that is connected."""
+    rows = pl.from_arrow(warehouse.sql(sql, params=list(parameters)).to_arrow_table())
     assert isinstance(rows, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
     return rows
 

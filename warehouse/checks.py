@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import duckdb
 
@@ -17,37 +18,29 @@ class ModelTestFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class RowTest:
     name: str
-    offenders: str
-    """A SELECT of the rows that break it."""
+    broken: str
+    """An SQL condition on a row that breaks it."""
 
 
 def check(warehouse: duckdb.DuckDBPyConnection, model: Model) -> None:
     """Runs every test of a model that has been built. Raises `ModelTestFailed` at the first that fails."""
     _check_columns(warehouse, model)
-    for test in checks(model):
-        found = warehouse.execute(f"{test.offenders} limit {SAMPLE_ROWS}")
-        names = [column[0] for column in found.description or ()]
-        rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
-        if rows:
-            listed = "\n".join(f"    {_shortened(row)}" for row in rows)
-            raise ModelTestFailed(f"{model.relation}: `{test.name}` does not hold, for instance in\n{listed}")
+    _check_grain(warehouse, model)
+    _check_rows(warehouse, model)
 
 
-def checks(model: Model) -> Iterator[Check]:
-    """The tests that a model's YAML declares, as SELECTs of offending rows."""
-    grain = ", ".join(map(_quoted, model.about.grain))
-    repeated = f"select {grain}, count(*) as rows from {model.relation} group by all having count(*) > 1"  # noqa: S608
-    yield Check(f"one row per {grain}", repeated)
+def row_tests(model: Model) -> Iterator[RowTest]:
+    """What the model's YAML rules out in a row."""
     for name, column in model.about.columns.items():
         if column.not_null:
-            yield _where(model, f"{name} is not null", f"{_quoted(name)} is null")
+            yield RowTest(f"{name} is not null", f"{_quoted(name)} is null")
         if column.accepted:
             values = ", ".join(map(_literal, column.accepted))
-            yield _where(model, f"{name} is one of {values}", f"{_quoted(name)} not in ({values})")
+            yield RowTest(f"{name} is one of {values}", f"{_quoted(name)} not in ({values})")
     for sentence, expression in model.about.invariants.items():
-        yield _where(model, sentence, f"({expression}) is not true")
+        yield RowTest(sentence, f"({expression}) is not true")
 
 
 def _check_columns(warehouse: duckdb.DuckDBPyConnection, model: Model) -> None:
@@ -59,8 +52,39 @@ def _check_columns(warehouse: duckdb.DuckDBPyConnection, model: Model) -> None:
         )
 
 
-def _where(model: Model, name: str, condition: str) -> Check:
-    return Check(name, f"select * from {model.relation} where {condition}")  # noqa: S608 - our own YAML
+def _check_grain(warehouse: duckdb.DuckDBPyConnection, model: Model) -> None:
+    grain = ", ".join(map(_quoted, model.about.grain))
+    repeated = f"select {grain}, count(*) as rows from {model.relation} group by all having count(*) > 1"  # noqa: S608
+    _refuse(model, f"one row per {grain}", _some(warehouse, repeated))
+
+
+def _check_rows(warehouse: duckdb.DuckDBPyConnection, model: Model) -> None:
+    """All tests in one look at the rows: on millions of them each further one would cost as much."""
+    tests = list(row_tests(model))
+    if not tests:
+        return
+    cases = " ".join(f"when {test.broken} then {number}" for number, test in enumerate(tests))
+    marked = f"select *, case {cases} end as {BROKEN} from {model.relation}"  # noqa: S608 - our own YAML
+    rows = _some(warehouse, f"from ({marked}) where {BROKEN} is not null")
+    if rows:
+        first = rows[0]["broken test"]
+        shown = [{name: row[name] for name in model.about.columns} for row in rows if row["broken test"] == first]
+        _refuse(model, tests[first].name, shown)
+
+
+BROKEN = '"broken test"'
+
+
+def _some(warehouse: duckdb.DuckDBPyConnection, offenders: str) -> list[dict[str, Any]]:
+    found = warehouse.execute(f"{offenders} limit {SAMPLE_ROWS}")
+    names = [column[0] for column in found.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+def _refuse(model: Model, test: str, rows: list[dict[str, Any]]) -> None:
+    if rows:
+        listed = "\n".join(f"    {_shortened(row)}" for row in rows)
+        raise ModelTestFailed(f"{model.relation}: `{test}` does not hold, for instance in\n{listed}")
 
 
 def _quoted(name: str) -> str:

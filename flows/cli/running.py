@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
+import gc
 import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -73,6 +72,7 @@ def left_as_it_was(root: Path) -> Iterator[None]:
 
 def finish(prepared: Prepared, **parameters: Any) -> None:
     """Run the flow with progress on the terminal, show what it found and exit as it ended."""
+    from flows.cli.process import leave
     from flows.terminal import RunProgress, show_outcome
 
     with RunProgress() as progress:
@@ -81,7 +81,7 @@ def finish(prepared: Prepared, **parameters: Any) -> None:
         except KeyboardInterrupt:
             typer.echo(f"biasgrid: interrupted; {progress.how_to_go_on}", err=True)
             _tell_batches(parameters["data"], progress.run_id)
-            _leave(INTERRUPTED)
+            leave(INTERRUPTED)
         except UserMistake:
             raise
         except Exception:
@@ -111,6 +111,7 @@ def _flow(prepared: Prepared, progress: Any, parameters: dict[str, Any]) -> Outc
     watching.set(progress)
     token = at_hand.set(prepared)
     _import_early(prepared)
+    gc.freeze()  # what has been imported stays: nobody needs to look through it again
     try:
         with answering_prefect():
             found: Outcome = asyncio.run(benchmark(**parameters))
@@ -153,11 +154,3 @@ def _holds(error: BaseException, kind: type[BaseException]) -> bool:
             waiting += one.exceptions if isinstance(one, BaseExceptionGroup) else ()
             waiting += [one.__context__] if one.__context__ else ()
     return False
-
-
-def _leave(code: int) -> NoReturn:
-    """End now: worker threads that a cancelled flow leaves behind would keep the process waiting for ever."""
-    atexit._run_exitfuncs()  # stops Prefect's temporary server
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)

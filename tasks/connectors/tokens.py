@@ -58,16 +58,14 @@ def is_exact(model: str) -> bool:
         return False
 
 
-def count_prompts(target: Target, texts: Sequence[str]) -> list[int]:
-    """The input tokens of each text, sent to a target as a user's only message."""
-    if target.connector not in OPENAI:
-        return [estimate(text) for text in texts]
-    around = count_chat(target.name, [Message("user", "")])
-    return [around + count for count in count_many(target.name, texts)]
+def count_prompts(texts: Sequence[str]) -> list[int]:
+    """The input tokens that OpenAI counts for each text, sent as a user's only message."""
+    around = count_chat(VOCABULARY, [Message("user", "")])
+    return [around + count for count in count_many(VOCABULARY, texts)]
 
 
 def counts_exactly(target: Target) -> bool:
-    """Whether `count_prompts` is what the target will report; else it is an estimate."""
+    """Whether a forecast's input tokens are what the target will report; else they are an estimate."""
     return target.connector == "simulated" or (target.connector in OPENAI and is_exact(target.name))
 
 

@@ -97,7 +97,8 @@ def _answered(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -
         language = languages.get(str(code))
         ready = prepared(spoken, language)
         chooses = (pl.col("operation") == "choice").fill_null(value=False)
-        parts.append(read_choices(ready.filter(chooses), language).select(*SAID, *READING))
+        if (chosen := ready.filter(chooses)).height:
+            parts.append(read_choices(chosen, language).select(*SAID, *READING))
         for (rule,), part in ready.filter(~chooses).partition_by("oracle", as_dict=True).items():
             parts.append(read(part, Oracle.model_validate_json(str(rule)), language).select(*SAID, *READING))
     return came.join(pl.concat(parts), on=SAID, how="left", nulls_equal=True).select(*replies.columns, *READING)

@@ -27,6 +27,7 @@ from flows.forecast import Forecast, forecast
 from flows.paces import Load, seconds
 from flows.remaining import remaining
 from tasks.connectors.switchboard import Switchboard
+from tasks.connectors.tokens import estimate
 from tasks.generate.instantiate import instances
 from tasks.generate.land import land_cases, record_planned
 from tasks.prompt.prompt import prompt_cell
@@ -87,6 +88,15 @@ def test_money_is_tokens_at_list_price_and_a_batch_takes_its_discount_off(asked:
     batched = forecast(asked("openai/gpt-4o", batch=True)).models["openai/gpt-4o"]
     assert batched.batch
     assert batched.cost_usd == pytest.approx(told.cost_usd / 2)
+
+
+def test_a_brief_forecast_counts_exactly_only_what_money_hangs_on(asked: Asked) -> None:
+    resolved = asked("openai/gpt-4o", "vllm/any")
+    whole, brief = forecast(resolved), forecast(resolved, brief=True)
+    assert brief.models["openai/gpt-4o"] == whole.models["openai/gpt-4o"]
+    free, same = brief.models["vllm/any"], whole.models["vllm/any"]
+    assert (free.requests, free.seconds, free.cost_usd) == (same.requests, same.seconds, None)
+    assert free.input_tokens == sum(estimate(text) for text in texts(resolved))
 
 
 def test_one_unknown_price_leaves_the_sum_unknown(asked: Asked) -> None:

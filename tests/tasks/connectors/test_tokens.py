@@ -70,11 +70,9 @@ def test_models_of_other_vocabularies_are_estimates(model: str) -> None:
     assert not is_exact(model)
 
 
-def test_a_target_counts_as_its_provider_does() -> None:
-    assert count_prompts(target("openai", "gpt-4o"), ["Hello!"]) == [9]
-    assert count_prompts(target("azure", "gpt-4o"), ["Hello!"]) == [9]
-    assert count_prompts(target("huggingface", "org/model"), ["Hello!"]) == [2]
-    assert count_prompts(target("openai", "gpt-4o"), []) == []
+def test_a_prompt_counts_as_a_chat_of_one_message() -> None:
+    assert count_prompts(["Hello!"]) == [9] == [count_chat("gpt-4o", [Message("user", "Hello!")])]
+    assert count_prompts([]) == []
 
 
 def test_only_known_tokenizers_count_exactly() -> None:

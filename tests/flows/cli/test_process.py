@@ -1,0 +1,47 @@
+"""The `biasgrid` process as the shell sees it: exit codes, output to the last byte, nobody left behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = [sys.executable, "-c", "from flows.cli.process import run; run()"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [(["--version"], 0), (["plan", "no-such-file.yaml"], 2), (["no-such-command"], 2), ([], 2)],
+)
+def test_the_process_ends_with_the_commands_exit_code(words: list[str], code: int) -> None:
+    ended = subprocess.run([*PROGRAM, *words], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == code
+    assert ended.stdout or ended.stderr
+
+
+def test_what_is_printed_is_whole_though_the_process_leaves_at_once() -> None:
+    words = ["run", "--help"]
+    whole = [sys.executable, "-c", "from flows.cli import main; main()"]
+    shown = [
+        subprocess.run([*program, *words], stdout=subprocess.PIPE, text=True, timeout=60).stdout
+        for program in (PROGRAM, whole)
+    ]
+    assert shown[0] == shown[1]
+    assert "--max-cost" in shown[0]
+
+
+def test_output_that_cannot_be_written_is_no_success() -> None:
+    """Python itself exits with 120 where its output is lost as it ends."""
+    program = "from flows.cli.process import leave; import sys; sys.stdout.write('lost'); leave(0)"
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+        ended = subprocess.run([sys.executable, "-c", program], stdout=full, env=buffered, timeout=60)
+    assert ended.returncode == 120
+
+
+def test_what_was_registered_for_the_end_is_done() -> None:
+    program = "import atexit; from flows.cli.process import leave; atexit.register(print, 'ended'); leave(3)"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout) == (3, "ended\n")
