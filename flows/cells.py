@@ -15,8 +15,9 @@ from catalogs.mistakes import Mistake, UserMistake
 from catalogs.models import Target
 from flows.batched_models import is_batched
 from flows.batching import batch_model
-from flows.leases import pools
+from flows.lease_ledger import LeaseLedger
 from flows.line import Line
+from flows.pools import pools
 from flows.slots import Slots
 from flows.stages import Grid, watching
 from flows.stand_ins import judgements, stand_ins
@@ -58,7 +59,8 @@ async def cells_stage(grid: Grid, cells: pl.DataFrame, *, ask: bool = True, judg
         _tell_plan(grid, by_model)
     asked = await _one_by_one(grid) if ask else {}
     spare = await judgements(grid) if judge else None
-    async with Slots(grid.board, [*asked.values(), *_judges(grid, judge=judge)]) as slots:
+    ledger = LeaseLedger.of(grid.lake, grid.run.run_id)
+    async with Slots(grid.board, [*asked.values(), *_judges(grid, judge=judge)], ledger) as slots:
         own = Pass(grid, slots, judge, spare)
         await together(_works(own, by_model, asked) if ask else _evaluating(own, by_model))
 

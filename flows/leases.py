@@ -1,8 +1,8 @@
 """A provider's concurrency, shared by every process that reports to one Prefect server.
 
 Each process leases slots of a global concurrency limit, `biasgrid:<provider>`, for as long as it asks: a few calls
-a run, none per request. An operator may change the limit while runs are under way; a lease that a kill left behind
-expires within a minute.
+a run, none per request. An operator may change the limit while runs are under way. What a killed process held is
+given back by who goes on with its run, and expires within a minute where nobody does.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import re
 import time
 from collections.abc import AsyncIterator, Coroutine, Iterable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 import httpx
@@ -28,11 +27,12 @@ from prefect.logging import get_logger, get_run_logger
 from prefect.runtime import flow_run
 from prefect.settings import get_current_settings
 
-from catalogs.catalog import FREE
 from catalogs.models import Target
+from flows.lease_ledger import LeaseLedger
+from flows.pools import Board, Pool, pools
 
 SWITCH = "BIASGRID_LEASES"
-"""`off` where a machine asks alone: a run that goes on after a kill need not wait until the old lease expires."""
+"""`off` where a machine asks alone and shares nothing."""
 LEASE_S = 60.0
 """The shortest that Prefect grants: what a killed process held is free again after it."""
 RENEW_S = 20.0
@@ -47,62 +47,25 @@ TAKEN = (422, 423)
 TROUBLE = (httpx.HTTPError, ObjectNotFound, TimeoutError)
 
 
-class Board(Protocol):
-    """Who hands out slots to requests."""
-
-    def grant(self, name: str, slots: int, total: int | None = None) -> None:
-        """From now on at most `slots` requests in flight to a provider, or to a model of its own concurrency, and
-        so many of `total`, by default all, of what may be sent in a minute."""
-        ...
-
-
-@dataclass
-class Pool:
-    """One limit at the server, and what this process holds of it."""
-
-    scope: str
-    """A provider, or a model whose concurrency is its own."""
-    need: int
-    leases: dict[UUID, int] = field(default_factory=dict)
-    slots: int = 0
-    """As granted to the board; more than is leased where the server let everything through or was lost, fewer
-    where an operator has lowered the limit."""
-    renewed_at: float = 0.0
-
-    @property
-    def name(self) -> str:
-        """Of the limit; Prefect takes no `/` in it."""
-        return "biasgrid:" + re.sub(r"[^\w .:@+-]", ":", self.scope, flags=re.ASCII)
-
-    @property
-    def leased(self) -> int:
-        return sum(self.leases.values())
-
-
-def pools(targets: Iterable[Target]) -> list[Pool]:
-    """What is to be leased to ask `targets`, in the order in which every process leases it: whoever waits for one
-    holds only what comes before it, so that no two wait for each other."""
-    needs: dict[str, int] = {}
-    for target in targets:
-        if target.connector not in FREE:
-            scope = target.model if "concurrency" in target.own_limits else target.provider
-            needs[scope] = max(needs.get(scope, 0), target.limits.concurrency)
-    return [Pool(scope, need) for scope, need in sorted(needs.items())]
-
-
 @asynccontextmanager
 async def leased(
-    targets: Iterable[Target], board: Board, *, round_s: float = ROUND_S, renew_s: float = RENEW_S
+    targets: Iterable[Target],
+    board: Board,
+    ledger: LeaseLedger | None = None,
+    *,
+    round_s: float = ROUND_S,
+    renew_s: float = RENEW_S,
 ) -> AsyncIterator[list[Pool]]:
     """Holds slots of the concurrency limits of all that `targets` need, at least one each, for which it waits; and
     more, up to their own concurrency, as others give theirs back. Without a Prefect server of its own standing
-    there is nobody to share with. A server in trouble ends nothing: what is held is kept."""
+    there is nobody to share with. A server in trouble ends nothing: what is held is kept. What the `ledger`
+    says was left behind is given back first."""
     shared = pools(targets)
     if not shared or get_current_settings().api.url is None or os.environ.get(SWITCH) == "off":
         yield []
         return
     async with get_client() as client:
-        lessee = _Lessee(client, board, shared, round_s, renew_s)
+        lessee = _Lessee(client, board, shared, round_s, renew_s, ledger)
         try:
             await lessee.begin()
             yield shared
@@ -117,11 +80,13 @@ class _Lessee:
     pools: list[Pool]
     round_s: float
     renew_s: float
+    ledger: LeaseLedger | None = None
     keeper: asyncio.Task[None] | None = None
     troubled: bool = False
 
     async def begin(self) -> None:
         """One slot of each, and only then more: what is held while waiting for another is of use to nobody."""
+        await self._give_back_left_behind()
         *before, last = self.pools
         for pool in before:
             await self._secure(pool, 1)
@@ -129,6 +94,17 @@ class _Lessee:
         for pool in before:
             await self._tend(pool)
         self.keeper = asyncio.create_task(self._keep())
+
+    async def _give_back_left_behind(self) -> None:
+        for lease_id in self.ledger.left_behind() if self.ledger else ():
+            with suppress(*TROUBLE):  # it has expired, or will
+                async with asyncio.timeout(PATIENCE_S):
+                    await self.client.release_concurrency_slots_with_lease(lease_id)
+        self._note()
+
+    def _note(self) -> None:
+        if self.ledger:
+            self.ledger.note(lease_id for pool in self.pools for lease_id in pool.leases)
 
     async def end(self) -> None:
         if self.keeper is not None:
@@ -205,6 +181,7 @@ class _Lessee:
             raise
         lease = ConcurrencyLimitWithLeaseResponse.model_validate(response.json())
         pool.leases[lease.lease_id] = slots
+        self._note()
         pool.renewed_at = pool.renewed_at or time.monotonic()
 
     def _is_due(self, pool: Pool) -> bool:
@@ -245,6 +222,7 @@ class _Lessee:
                     del pool.leases[lease_id]
                 except httpx.HTTPError as error:
                     self._tell(error)
+        self._note()
         return not any(pool.leases for pool in self.pools)
 
     def _grant(self, pool: Pool, slots: int, total: int | None = None) -> None:

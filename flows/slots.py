@@ -10,7 +10,9 @@ from types import TracebackType
 from typing import Self
 
 from catalogs.models import Target
-from flows.leases import Board, leased
+from flows.lease_ledger import LeaseLedger
+from flows.leases import leased
+from flows.pools import Board
 
 
 @dataclass
@@ -20,6 +22,7 @@ class Slots:
     board: Board
     targets: Sequence[Target]
     """Who is asked one by one, from the next lease on."""
+    ledger: LeaseLedger | None = None
     users: int = 0
     _door: asyncio.Lock = field(default_factory=asyncio.Lock)
     _lease: AsyncExitStack = field(default_factory=AsyncExitStack)
@@ -37,7 +40,7 @@ class Slots:
         """Waits for slots, unless others of this run hold them already."""
         async with self._door:
             if not self.users:
-                await self._lease.enter_async_context(leased(self.targets, self.board))
+                await self._lease.enter_async_context(leased(self.targets, self.board, self.ledger))
             self.users += 1
         try:
             yield

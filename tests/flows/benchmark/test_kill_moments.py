@@ -93,7 +93,7 @@ def test_kills_at_any_moment_lose_nothing_ask_nothing_twice_and_change_no_findin
     shell: Any, slow: Any, asked: Path, prefect_server: str
 ) -> None:
     chance = random.Random(SEED)
-    killed = shell("killed", PREFECT_API_URL=prefect_server, BIASGRID_LEASES="off")
+    killed = shell("killed", PREFECT_API_URL=prefect_server)
     kept: dict[str, tuple[str, str]] = {}
     asked_when_kept: dict[str, int] = {}
     struck: Counter[str] = Counter()

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -26,7 +27,9 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from catalogs.catalog import Catalog, load_catalog
 from catalogs.models import Limits, Target
-from flows.leases import leased, pools
+from flows.lease_ledger import LeaseLedger
+from flows.leases import LEASE_S, leased
+from flows.pools import pools
 from tasks.connectors.base import Message, Parameters, Reply, Request
 from tasks.connectors.switchboard import Switchboard
 
@@ -381,19 +384,21 @@ HOLDER = """
 import asyncio, sys
 from catalogs.catalog import load_catalog
 from catalogs.models import Limits, Target
+from flows.lease_ledger import LeaseLedger
 from flows.leases import leased
+from pathlib import Path
 from tasks.connectors.switchboard import Switchboard
 target = Target.model_validate_json(sys.argv[1])
 async def main():
-    async with leased([target], Switchboard(load_catalog())):
+    async with leased([target], Switchboard(load_catalog()), LeaseLedger(Path(sys.argv[2]))):
         print("holds", flush=True)
         await asyncio.sleep(600)
 asyncio.run(main())
 """
 
 
-async def test_what_a_killed_process_held_is_free_again_in_time(target: Target, client: PrefectClient) -> None:
-    command = (sys.executable, "-c", HOLDER, target.model_dump_json())
+async def killed_holder(target: Target, client: PrefectClient, ledger: LeaseLedger) -> None:
+    command = (sys.executable, "-c", HOLDER, target.model_dump_json(), str(ledger.path))
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     assert process.stdout is not None
     assert await process.stdout.readline() == b"holds\n"
@@ -401,7 +406,29 @@ async def test_what_a_killed_process_held_is_free_again_in_time(target: Target, 
     process.kill()
     await process.wait()
     assert await taken(client, target) == 4
+
+
+async def test_what_a_killed_process_held_is_free_again_in_time(
+    target: Target, client: PrefectClient, tmp_path: Path
+) -> None:
+    await killed_holder(target, client, LeaseLedger(tmp_path / "leases.txt"))
     await until(lambda: taken_again(client, target, 0))
+
+
+async def test_who_goes_on_after_a_kill_has_its_slots_at_once(
+    target: Target, client: PrefectClient, catalog: Catalog, tmp_path: Path
+) -> None:
+    ledger = LeaseLedger(tmp_path / "leases.txt")
+    await killed_holder(target, client, ledger)
+    begun = time.monotonic()
+    async with leased([target], Switchboard(catalog), ledger) as held:
+        assert time.monotonic() - begun < LEASE_S / 2
+        assert [pool.leased for pool in held] == [4]
+        assert await taken(client, target) == 4
+        assert len(ledger.left_behind()) == 1
+    assert await taken(client, target) == 0
+    assert ledger.left_behind() == []
+    assert not ledger.path.exists()
 
 
 async def test_slots_of_a_limit_that_was_closed_when_a_run_ended_come_back_when_it_is_opened(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -35,7 +36,7 @@ def test_what_is_printed_is_whole_though_the_process_leaves_at_once() -> None:
 def test_output_that_cannot_be_written_is_no_success() -> None:
     """Python itself exits with 120 where its output is lost as it ends."""
     program = "from flows.cli.process import leave; import sys; sys.stdout.write('lost'); leave(0)"
-    with open("/dev/full", "w", encoding="utf-8") as full:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
         buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
         ended = subprocess.run([sys.executable, "-c", program], stdout=full, env=buffered, timeout=60)
     assert ended.returncode == 120

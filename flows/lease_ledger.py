@@ -1,0 +1,41 @@
+"""The leases that a run holds, noted beside its lock: who goes on with it after a kill gives them back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+from warehouse.atomic import replacing
+from warehouse.lake import Lake, checked_name
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseLedger:
+    """Only for who holds the run's lock: nobody else may take its leases for a dead process's. What cannot be
+    written or read is no trouble: a lease that nobody gives back expires within a minute."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, lake: Lake, run_id: str) -> LeaseLedger:
+        return cls(lake.locks / f"leases-{checked_name(run_id)}.txt")
+
+    def left_behind(self) -> list[UUID]:
+        """The ids that a process which is gone had not given back."""
+        try:
+            return [UUID(line) for line in self.path.read_text(encoding="ascii").split()]
+        except (OSError, ValueError):
+            return []
+
+    def note(self, leases: Iterable[UUID]) -> None:
+        """All that is held from now on."""
+        held = "".join(f"{lease}\n" for lease in leases)
+        with suppress(OSError):
+            if held:
+                with replacing(self.path) as partial:
+                    partial.write_text(held, encoding="ascii")
+            else:
+                self.path.unlink(missing_ok=True)
