@@ -30,7 +30,7 @@ from tasks.prompt.prompt import UnderWay, Watch
 from tasks.prompt.reuse import open_models
 from tasks.prompt.task import STOPPED, prompt
 
-JUDGED_AT_ONCE = 4
+JUDGED_AT_ONCE = 2
 Cell = dict[str, Any]
 Work = Coroutine[Any, Any, None]
 

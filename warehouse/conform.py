@@ -7,6 +7,9 @@ import pyarrow as pa
 
 from warehouse.schemas import KEYS, TABLES
 
+# Arrow's own pool keeps what it once held, in each thread that wrote a file: a third of a long run's memory.
+pa.set_memory_pool(pa.system_memory_pool())
+
 
 class SchemaMismatch(ValueError):
     """Rows do not fit a table: names the table, the column and what was found."""
