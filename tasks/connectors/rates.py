@@ -18,10 +18,21 @@ class Rate:
 
     Fills evenly and holds what one second allows, no more: a full minute's burst would be followed by the minute's
     own requests. Burst and minute together stay within the limit, so that no sixty seconds, wherever they begin,
-    take more. Moments are of the event loop's clock. `unit` is the least that can be taken: 1 request, 0 tokens.
+    take more; what was taken before a server stated its limit counts. Moments are of the event loop's clock.
+    `unit` is the least that can be taken: 1 request, 0 tokens.
     """
 
-    __slots__ = ("_burst", "_level", "_limits", "_per_s", "_share", "_touched", "_unit")
+    __slots__ = (
+        "_burst",
+        "_freely",
+        "_freely_since",
+        "_level",
+        "_limits",
+        "_per_s",
+        "_share",
+        "_touched",
+        "_unit",
+    )
 
     def __init__(self, per_minute: float | None, unit: float = 0.0) -> None:
         self._limits: dict[Source, float] = {}
@@ -31,6 +42,8 @@ class Rate:
         self._touched = float("-inf")
         self._per_s: float | None = None
         self._burst = 0.0
+        self._freely = 0.0
+        self._freely_since = float("-inf")
         self.limit("configured", per_minute, 0.0)
 
     @property
@@ -46,7 +59,10 @@ class Rate:
             self._limits.pop(source, None)
         else:
             self._limits[source] = per_minute
+        was_free = self._per_s is None
         self._settle(now)
+        if was_free and source == "stated":
+            self._level -= self._taken_freely(now)
 
     def share(self, share: float, now: float) -> None:
         """This process's part of what is configured or stated; what was found out is its own already."""
@@ -57,6 +73,8 @@ class Rate:
         """Takes `amount` and returns the moment from which it may be used: now, or when the bucket has made up
         for it. More than a burst waits longer, but never for ever."""
         if self._per_s is None:
+            self._freely_since = now if self._freely == 0.0 else self._freely_since
+            self._freely += amount
             return now
         self._fill(now)
         self._level -= amount
@@ -64,8 +82,15 @@ class Rate:
 
     def correct(self, amount: float) -> None:
         """What turned out to be taken beyond what was reserved; less than nothing is given back."""
-        if self._per_s is not None:
+        if self._per_s is None:
+            self._freely = max(0.0, self._freely + amount)
+        else:
             self._level -= amount
+
+    def _taken_freely(self, now: float) -> float:
+        """In the minute before `now`, as long as nothing was known to limit it; no more than a minute allows."""
+        lately = self._freely * min(1.0, MINUTE_S / max(now - self._freely_since, 1e-9))
+        return min(lately, MINUTE_S * (self._per_s or 0.0))
 
     def _fill(self, now: float) -> None:
         if self._per_s is not None:

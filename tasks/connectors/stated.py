@@ -11,6 +11,8 @@ MINUTE_S = 60.0
 LONGEST_WINDOW_S = 2 * MINUTE_S
 """A longer one is a quota, such as a day's: it may be used up at any pace."""
 
+WHOLE_MINUTE_S, EVEN_S = 0.98 * MINUTE_S, 1.0
+
 UNITS_S: Mapping[str, float] = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+")
 PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
@@ -64,7 +66,8 @@ def _openai(headers: Mapping[str, str], unit: str) -> tuple[float | None, float]
     """The limit per minute, and how long to hold back.
 
     The window is not stated, but it follows: the limit is whole again after `reset`, at an even pace. Where it
-    is a day's, as in some tiers, the minute is not limited by it.
+    is a day's, as in some tiers, the minute is not limited by it. Where nothing is left and it is whole again only
+    after a minute, some of it comes back each second; where it is sooner, a window ends then, and nothing before.
     """
     limit = _number(headers.get(f"x-ratelimit-limit-{unit}"))
     if not limit:
@@ -73,7 +76,9 @@ def _openai(headers: Mapping[str, str], unit: str) -> tuple[float | None, float]
     reset_s = duration_s(headers.get(f"x-ratelimit-reset-{unit}")) or 0.0
     if left is not None and left < limit and reset_s * limit / (limit - left) > LONGEST_WINDOW_S:
         return None, 0.0
-    return limit, reset_s if left == 0 else 0.0
+    if left != 0:
+        return limit, 0.0
+    return limit, EVEN_S if reset_s > WHOLE_MINUTE_S else reset_s
 
 
 def _of_ietf(headers: Mapping[str, str]) -> Stated:

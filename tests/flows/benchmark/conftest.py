@@ -41,7 +41,7 @@ class Shell:
         return Lake(self.data)
 
     def start(self, *words: object) -> subprocess.Popen[str]:
-        return self._process("from flows.cli import main; main()", *words, "--data", self.data)
+        return self._process("from flows.cli.process import run; run()", *words, "--data", self.data)
 
     def start_flow(self, scenario: Path) -> subprocess.Popen[str]:
         """The flow alone, as Prefect's workers start it."""

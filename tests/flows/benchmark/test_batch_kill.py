@@ -83,7 +83,14 @@ class Shell:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
         own = {"BIASGRID_CATALOG": os.environ["BIASGRID_CATALOG"], "BIASGRID_BATCH_POLL_S": "0.1"}
         return subprocess.Popen(
-            [sys.executable, "-c", "from flows.cli import main; main()", *words, "--data", str(self.lake.root)],
+            [
+                sys.executable,
+                "-c",
+                "from flows.cli.process import run; run()",
+                *words,
+                "--data",
+                str(self.lake.root),
+            ],
             env={**kept, **own, "PREFECT_API_URL": self.prefect},
             cwd=self.folder,
             stdout=subprocess.PIPE,

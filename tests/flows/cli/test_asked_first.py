@@ -19,7 +19,7 @@ import yaml
 from flows.cli import main
 from warehouse.trouble import StorageTrouble
 
-COMMAND = [sys.executable, "-c", "from flows.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from flows.cli.process import run; run()"]
 GONE_S = 20.0
 
 

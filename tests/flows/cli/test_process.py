@@ -24,7 +24,7 @@ def test_the_process_ends_with_the_commands_exit_code(words: list[str], code: in
 
 def test_what_is_printed_is_whole_though_the_process_leaves_at_once() -> None:
     words = ["run", "--help"]
-    whole = [sys.executable, "-c", "from flows.cli import main; main()"]
+    whole = [sys.executable, "-c", "from flows.cli import main\nmain()"]
     shown = [
         subprocess.run([*program, *words], stdout=subprocess.PIPE, text=True, timeout=60).stdout
         for program in (PROGRAM, whole)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from bisect import bisect_left
 
 import pytest
 
@@ -97,6 +98,28 @@ def test_a_minute_and_its_burst_together_stay_within_the_limit():
         while (now := rate.reserve(1.0, now)) < 60:
             taken += 1
         assert 0.96 * per_minute <= taken <= per_minute
+
+
+@pytest.mark.parametrize(("freely", "known_at"), [(1, 0.1), (64, 0.1), (256, 2.0), (1500, 5.0)])
+def test_what_was_sent_before_a_server_stated_its_limit_counts(freely: int, known_at: float) -> None:
+    rate = Rate(None, unit=1.0)
+    sent = [rate.reserve(1.0, known_at * number / freely) for number in range(freely)]
+    rate.limit("stated", 1200, known_at)
+    now = known_at
+    while (now := rate.reserve(1.0, now)) < 300:
+        sent.append(now)
+    over = max(0, freely - 1200)  # gone before anybody could know
+    for start, began in enumerate(sent):
+        assert bisect_left(sent, began + 60) - start <= 1200 + over
+    assert len(sent) >= 0.96 * 1200 * 5
+
+
+def test_the_debt_is_of_the_last_minute_alone() -> None:
+    rate = Rate(None, unit=1.0)
+    for number in range(600):
+        rate.reserve(1.0, float(number))  # one a second, for ten minutes
+    rate.limit("stated", 120, 600.0)
+    assert rate.reserve(1.0, 600.0) - 600.0 == pytest.approx(30, abs=2)
 
 
 async def test_the_least_of_what_is_configured_and_stated_holds():

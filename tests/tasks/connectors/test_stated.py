@@ -34,8 +34,13 @@ def test_openais_headers_state_requests_and_tokens_a_minute():
 
 
 def test_nothing_left_holds_back_until_the_reset():
-    assert stated(openai("60", "0", "1m0s")).hold_s == 60
+    assert stated(openai("60", "0", "42s")).hold_s == 42
     assert stated(openai("60", "60", "1s") | openai("1000", "0", "7s", "tokens")).hold_s == 7
+
+
+def test_where_some_comes_back_each_second_nobody_waits_until_all_is_back():
+    assert stated(openai("1200", "0", "1m0s")).hold_s == 1
+    assert stated(openai("60", "0", "60.000s")).hold_s == 1
 
 
 def test_a_days_quota_is_no_limit_of_a_minute():
