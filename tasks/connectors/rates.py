@@ -8,6 +8,8 @@ from typing import Literal
 Source = Literal["configured", "stated", "found"]
 
 MINUTE_S = 60.0
+JITTER_S = 0.2
+"""What is sent evenly arrives unevenly: a server's minute may hold what was sent in a little more."""
 BURST_S = 1.0
 EVENLY_S = 0.1
 """Of a limit that was found out nothing is known: what a server admits at once may be little."""
@@ -106,7 +108,7 @@ class Rate:
             return
         per_minute, burst_s = least
         self._burst = max(self._unit, per_minute * burst_s / (MINUTE_S + burst_s))
-        self._per_s = (per_minute - self._burst + self._unit) / MINUTE_S
+        self._per_s = (per_minute - self._burst + self._unit) / (MINUTE_S + JITTER_S)
         self._level = self._burst if unlimited else min(self._level, self._burst)
 
     def _allowed(self) -> Iterator[tuple[float, float]]:

@@ -123,13 +123,13 @@ class Heard:
 
 
 class _Listening:
-    """ASGI middleware: notes the bodies of what is posted."""
+    """ASGI middleware: notes the JSON that is posted."""
 
     def __init__(self, app: ASGIApp, bodies: list[dict[str, Any]]) -> None:
         self.app, self.bodies = app, bodies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "POST":
+        if scope["type"] != "http" or (b"content-type", b"application/json") not in scope["headers"]:
             await self.app(scope, receive, send)
             return
         messages = [await receive()]

@@ -104,15 +104,16 @@ def echoing() -> Iterator[ThreadingHTTPServer]:
 def keyed(shell: Any, scenario: Any, prefect_server: str) -> Callable[..., tuple[Any, tuple[int, str, str]]]:
     """A run of all providers at one address, and how it ended."""
 
-    def finish(name: str, base_url: str) -> tuple[Any, tuple[int, str, str]]:
+    def finish(name: str, base_url: str, **settings: object) -> tuple[Any, tuple[int, str, str]]:
         addresses = {
             "OPENAI_BASE_URL": f"{base_url}/v1",
             "HF_INFERENCE_BASE_URL": base_url,
             "REPLICATE_API_BASE_URL": base_url,
+            "BIASGRID_BATCH_POLL_S": "0.05",
         }
         mine = shell(name, PREFECT_API_URL=prefect_server, **KEYS, **addresses)
         path = mine.folder / "keyed.yaml"
-        path.write_text(yaml.safe_dump(scenario(MODELS, retries=1)), encoding="utf-8")
+        path.write_text(yaml.safe_dump(scenario(MODELS, retries=1, **settings)), encoding="utf-8")
         return mine, mine.finish("run", path)
 
     return finish
@@ -123,8 +124,10 @@ def everything(mine: Any) -> tuple[Path, Path]:
     return mine.folder, Path(os.environ["PREFECT_HOME"])
 
 
-def test_keys_that_work_are_written_nowhere(keyed: Any, serve: Any) -> None:
-    mine, (code, out, err) = keyed("right", serve("fair").base_url)
+@pytest.mark.parametrize("batch", [False, True])
+def test_keys_that_work_are_written_nowhere(keyed: Any, serve: Any, *, batch: bool) -> None:
+    mine, (code, out, err) = keyed(f"right-{batch}", serve("fair").base_url, batch=batch)
+    assert (mine.lake.read("jobs").height > 0) is batch
     assert code == 0, err
     told = mine.folder / "told.txt"
     told.write_text(out + err, encoding="utf-8")
@@ -133,10 +136,11 @@ def test_keys_that_work_are_written_nowhere(keyed: Any, serve: Any) -> None:
     assert {".parquet", ".duckdb", ".db", ".txt"} <= set(places_with([name], *everything(mine)))
 
 
+@pytest.mark.parametrize("batch", [False, True])
 def test_keys_that_a_provider_repeats_in_its_errors_are_written_nowhere(
-    keyed: Any, echoing: ThreadingHTTPServer
+    keyed: Any, echoing: ThreadingHTTPServer, *, batch: bool
 ) -> None:
-    mine, (code, out, err) = keyed("echoed", f"http://127.0.0.1:{echoing.server_port}")
+    mine, (code, out, err) = keyed(f"echoed-{batch}", f"http://127.0.0.1:{echoing.server_port}", batch=batch)
     assert code == 3, out + err
     assert "KeyRejected" in out
     told = mine.folder / "told.txt"
