@@ -12,6 +12,7 @@ from catalogs.schema import ScenarioSettings
 from flows.batched_models import is_batched
 from flows.expected_replies import Observed, expected_reply, is_local, most_tokens
 from flows.paces import Load, seconds
+from tasks.connectors.prices import list_price
 from tasks.connectors.tokens import OPENAI, count_prompts, count_text, counts_exactly, estimate
 from tasks.evaluate.judge import JUDGEMENT_TOKENS, judge_request
 
@@ -105,7 +106,7 @@ def cost_usd(target: Target, sent: int, received: int, *, batch: bool = False) -
     if prices is None:
         return None
     share = 1 - target.batch.discount if batch and target.batch else 1.0
-    return share * (sent * prices.input + received * prices.output) / 1e6
+    return share * list_price(prices, sent, received)
 
 
 def is_tokenized(target: Target, *, brief: bool = False) -> bool:

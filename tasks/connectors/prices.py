@@ -14,7 +14,12 @@ def cost_usd(reply: Reply, prices: Prices | None) -> float | None:
         or (prices.output and reply.output_tokens is None)
     ):
         return None
-    return ((reply.input_tokens or 0) * prices.input + (reply.output_tokens or 0) * prices.output) / 1e6
+    return list_price(prices, reply.input_tokens or 0, reply.output_tokens or 0)
+
+
+def list_price(prices: Prices, sent: float, received: float) -> float:
+    """US dollars for so many tokens; prices are per million."""
+    return (sent * prices.input + received * prices.output) / 1e6
 
 
 def dollars(usd: float) -> str:
