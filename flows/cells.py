@@ -198,6 +198,7 @@ async def _judged(own: Pass, cell: Cell) -> None:
         own.judge,
         grid.resolved.scenario.scenario.retries,
         own.spare,
+        grid.rules,
         cell_label("evaluate", cell),
     )
 

@@ -44,6 +44,10 @@ class Grid:
     run: Run
     resolved: ResolvedScenario
     board: Switchboard
+    again: str | None = None
+    """The id of a later evaluation, which judges replies that have been judged before."""
+    rules: pl.DataFrame | None = None
+    """The oracles of a later evaluation, columns as tasks.evaluate.rules.RULES."""
 
     @property
     def catalog(self) -> Catalog:
@@ -54,7 +58,7 @@ class Grid:
     @property
     def evaluation_id(self) -> str:
         """A run's first evaluation bears the run's id; later ones sort after it."""
-        return self.run.run_id
+        return self.again or self.run.run_id
 
 
 async def generate_stage(grid: Grid) -> pl.DataFrame:

@@ -57,10 +57,13 @@ def _count_before(allowance: Allowance, lake: Lake, run_id: str, prepared: Prepa
 
 @contextmanager
 def _recorded(lake: Lake, run: Run) -> Iterator[None]:
-    """Records how a run broke off. Where even that cannot be written it stays as last recorded: to be resumed."""
+    """Records how a run broke off. Where even that cannot be written it stays as last recorded: to be resumed. One
+    that was complete, and is judged again, stays so."""
     try:
         yield
     except BaseException as error:  # cancelled, too, or a signal wherever it struck
+        if run.state == "completed":
+            raise
         with suppress(StorageTrouble):
             run.record(lake, "failed" if isinstance(error, Exception) else "interrupted")
         raise

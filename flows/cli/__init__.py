@@ -8,7 +8,7 @@ import traceback
 import typer
 
 from catalogs.mistakes import UserMistake
-from flows.cli import assess, catalog, look, respondent, warehouse
+from flows.cli import again, assess, catalog, look, respondent, warehouse
 from flows.cli.doctor import doctor
 from flows.encoding import speak_plainly
 
@@ -23,6 +23,7 @@ app = typer.Typer(
 app.command()(assess.run)
 app.command()(assess.plan)
 app.command()(assess.resume)
+app.command()(again.evaluate)
 app.command()(look.report)
 app.command()(look.runs)
 app.command()(look.sql)

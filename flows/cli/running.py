@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
@@ -70,14 +71,14 @@ def left_as_it_was(root: Path) -> Iterator[None]:
         raise
 
 
-def finish(prepared: Prepared, **parameters: Any) -> None:
-    """Run the flow with progress on the terminal, show what it found and exit as it ended."""
+def finish(prepared: Prepared, flow: str = "flows.benchmark:benchmark", **parameters: Any) -> None:
+    """Run a flow (`module:name`) with progress on the terminal, show what it found and exit as it ended."""
     from flows.cli.process import leave
     from flows.terminal import RunProgress, show_outcome
 
     with RunProgress() as progress:
         try:
-            found = _flow(prepared, progress, parameters)
+            found = _flow(flow, prepared, progress, parameters)
         except KeyboardInterrupt:
             typer.echo(f"biasgrid: interrupted; {progress.how_to_go_on}", err=True)
             _tell_batches(parameters["data"], progress.run_id)
@@ -100,21 +101,21 @@ def _tell_batches(data: str, run_id: str | None) -> None:
         typer.echo(f"biasgrid: {told}", err=True)
 
 
-def _flow(prepared: Prepared, progress: Any, parameters: dict[str, Any]) -> Outcome:
+def _flow(flow: str, prepared: Prepared, progress: Any, parameters: dict[str, Any]) -> Outcome:
     from prefect.exceptions import TerminationSignal
 
-    from flows.benchmark import benchmark
     from flows.preparation import at_hand
     from flows.reachability import answering_prefect
     from flows.stages import watching
 
     watching.set(progress)
     token = at_hand.set(prepared)
+    begin = resolve_name(flow)
     _import_early(prepared)
     gc.freeze()  # what has been imported stays: nobody needs to look through it again
     try:
         with answering_prefect():
-            found: Outcome = asyncio.run(benchmark(**parameters))
+            found: Outcome = asyncio.run(begin(**parameters))
     except BaseException as error:
         if not isinstance(error, asyncio.CancelledError) and not _holds(error, TerminationSignal):
             raise

@@ -20,6 +20,7 @@ from tasks.connectors.switchboard import Switchboard
 from tasks.connectors.workers import answer_all
 from tasks.evaluate.evaluate import judge_cell
 from tasks.evaluate.judge import JUDGEMENT_TOKENS, contested, judge_request, overrule, read_judgement
+from tasks.evaluate.rules import under
 from warehouse.identity import content_hash
 from warehouse.journal import Journal
 from warehouse.lake import Lake
@@ -38,8 +39,10 @@ async def evaluate_cell(
     judge: Target | None = None,
     retries: int = 3,
     spare: Spare | None = None,
+    rules: pl.DataFrame | None = None,
 ) -> int:
-    """Judge the replies of one cell and land the verdicts under `evaluation_id`; returns how many.
+    """Judge the replies of one cell and land the verdicts under `evaluation_id`; returns how many. `rules` take
+    the place of the oracles that its cases were planned with.
 
     Doing it again overwrites the same verdicts; a judge is not asked again what it has answered in this run, nor
     what `spare` knows of other runs.
@@ -47,7 +50,8 @@ async def evaluate_cell(
     now = datetime.now(UTC)
 
     def judged() -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-        cases = lake.read("cases", run_id, cell_id)
+        planned = lake.read("cases", run_id, cell_id)
+        cases = planned if rules is None else under(planned, rules)
         replies = lake.read("responses", run_id, f"{cell_id}-*")
         return cases, replies, judge_cell(cases, replies, catalog.languages, evaluation_id, now)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
@@ -41,8 +42,9 @@ async def evaluate(
     judge: Target | None = None,
     retries: int = 3,
     spare: Spare | None = None,
+    rules: pl.DataFrame | None = None,
     label: Label = Label("evaluate"),  # noqa: B008 - frozen
 ) -> int:
     """Judge a cell's replies and land the verdicts; returns how many."""
     label.attach()
-    return await evaluate_cell(lake, run_id, cell_id, evaluation_id, catalog, board, judge, retries, spare)
+    return await evaluate_cell(lake, run_id, cell_id, evaluation_id, catalog, board, judge, retries, spare, rules)

@@ -1,0 +1,69 @@
+"""A run judged again by other oracles, tolerances or another judge: a new evaluation beside the earlier ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from prefect import flow
+from ulid import ULID
+
+from catalogs.scenario import Overrides
+from flows.artifacts import publish
+from flows.cells import cells_stage
+from flows.outcome import Outcome, outcome
+from flows.preparation import existing_lake, prepared_before
+from flows.refitting import prepared_again
+from flows.stages import planned_cells, record_criteria
+from flows.under_way import under_way
+from tasks.aggregate.task import aggregate
+from tasks.evaluate.rules import rules
+from warehouse.lake import Lake
+from warehouse.runs import Run, State, find
+
+ENDED = ("completed", "incomplete")
+
+
+@flow(name="evaluate again", persist_result=False)
+async def evaluate_again(
+    run_id: str,
+    scenario: str | dict[str, Any] | None = None,
+    library: str | None = None,
+    judge: str | None = None,
+    data: str | None = None,
+    max_cost: float | None = None,
+    max_requests: int | None = None,
+) -> Outcome:
+    """Judge the stored replies of a run again; no model under test is asked.
+
+    Args:
+        run_id: the run; a beginning or end that only one has will do
+        scenario: whose tolerances, deltas, refusal rules and judge count from now on; the run's own where absent
+        library: templates whose oracles count from now on; the scenario's where absent
+        judge: `provider/model` that gives the second opinion in place of the scenario's
+        data: directory of the lake and the warehouse
+        max_cost: US dollars that the run may have spent, its judge's included
+        max_requests: requests that the run may have sent, its judge's included
+    """
+    lake = existing_lake(data)
+    run = find(lake, run_id)
+    overrides = Overrides(library=library, judge=judge, max_cost=max_cost, max_requests=max_requests)
+    prepared = prepared_before() or prepared_again(lake, run, scenario, overrides)
+    async with under_way(lake, prepared, run.run_id, asks=False) as grid:
+        again = replace(grid, again=str(ULID()), rules=rules(prepared.resolved.catalog))
+        await cells_stage(again, planned_cells(lake, run.run_id), ask=False)
+        record_criteria(again)  # last: an evaluation that is broken off does not count
+        found = await _concluded(lake, run)
+        await publish(found, prepared.resolved.name)
+    return found
+
+
+async def _concluded(lake: Lake, run: Run) -> Outcome:
+    """A run stays as it ended, unless its verdicts now make it complete, or do not any more."""
+    await aggregate(lake)
+    found = outcome(lake, run.run_id)
+    state: State = "incomplete" if found.incomplete else "completed"
+    if run.state in ENDED and run.state != state:
+        run.record(lake, state)
+        await aggregate(lake)
+    return found
