@@ -44,6 +44,8 @@ class Description(Frozen):
     grain: tuple[str, ...] = Field(min_length=1)
     """Columns of which every combination occurs once."""
     columns: dict[str, Column]
+    shared: tuple[str, ...] = ()
+    """Columns that many rows have in common: stored once, and joined to the rows by a view of the model's name."""
     invariants: dict[str, str] = Field(default_factory=dict)
     """What must be true of every row: a sentence, and its SQL expression. Null is not true."""
 

@@ -1,12 +1,34 @@
-with cases as (
-    select * from lake.cases
+with cases as not materialized (
+    select
+        *,
+        hash(run_id, cell_id, case_id) as key
+    from lake.cases
 ),
 
--- a run that was killed while it planned lands its cases again
+-- a run that was killed while it planned lands its cases again; most lakes have none of them, and long rows are
+-- sorted for those that do
+repeated as (
+    select hash(run_id, cell_id, case_id) as key
+    from lake.cases
+    group by key
+    having count(*) > 1
+),
+
 once as (
+    select * from cases anti join repeated using (key)
+    union all
     select *
     from cases
+    semi join repeated using (key)
     qualify row_number() over (partition by run_id, cell_id, case_id order by template_id) = 1
+),
+
+scales as (
+    select
+        oracle,
+        coalesce((oracle -> 'scale' ->> 'low')::decimal(18, 6), 0) as low,
+        coalesce((oracle -> 'scale' ->> 'high')::decimal(18, 6), 100) as high
+    from (select distinct oracle from lake.cases)
 ),
 
 final as (
@@ -35,11 +57,12 @@ final as (
         parameters,
         oracle_type,
         operation,
-        oracle,
+        once.oracle,
         sample,
-        coalesce((oracle -> 'scale' ->> 'low')::decimal(18, 6), 0) as scale_low,
-        coalesce((oracle -> 'scale' ->> 'high')::decimal(18, 6), 100) as scale_high
+        scales.low as scale_low,
+        scales.high as scale_high
     from once
+    inner join scales on once.oracle is not distinct from scales.oracle
 )
 
 select * from final

@@ -1,5 +1,8 @@
-with verdicts as (
-    select * from lake.verdicts
+with verdicts as not materialized (
+    select
+        *,
+        hash(run_id, level, cell_id, template_id, sample, case_id) as unit
+    from lake.verdicts
 ),
 
 evaluations as (
@@ -9,27 +12,43 @@ evaluations as (
     from staging.stg_criteria
 ),
 
-of_newest_evaluation as (
-    select verdicts.*
-    from verdicts
-    semi join evaluations using (run_id, evaluation_id)
-),
-
 superseded as (
     select distinct
         run_id,
         supersedes as verdict_id
-    from of_newest_evaluation
+    from lake.verdicts
+    semi join evaluations using (run_id, evaluation_id)
     where supersedes is not null
 ),
 
-standing as (
-    select of_newest_evaluation.*
-    from of_newest_evaluation
+standing as not materialized (
+    select *
+    from verdicts
+    semi join evaluations using (run_id, evaluation_id)
     anti join superseded using (run_id, verdict_id)
 ),
 
--- a cell that is evaluated again after a crash lands its verdicts again
+-- a cell that is evaluated again after a crash lands its verdicts again; most lakes have none of them, and long
+-- rows are sorted for those that do
+repeated as (
+    select unit
+    from standing
+    group by unit
+    having count(*) > 1
+),
+
+once as (
+    select * from standing anti join repeated using (unit)
+    union all
+    select *
+    from standing
+    semi join repeated using (unit)
+    qualify row_number() over (
+        partition by run_id, level, cell_id, template_id, sample, case_id
+        order by judged_at desc nulls last, verdict_id desc
+    ) = 1
+),
+
 final as (
     select
         run_id,
@@ -50,11 +69,7 @@ final as (
         reviewer,
         supersedes,
         judged_at
-    from standing
-    qualify row_number() over (
-        partition by run_id, level, cell_id, template_id, sample, case_id
-        order by judged_at desc nulls last, verdict_id desc
-    ) = 1
+    from once
 )
 
 select * from final
