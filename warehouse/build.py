@@ -18,7 +18,7 @@ from warehouse.checks import check
 from warehouse.conform import declared
 from warehouse.lake import Lake
 from warehouse.making import STORAGE, make
-from warehouse.schemas import TABLES
+from warehouse.schemas import TABLES, UNITS
 from warehouse.sql_models import SCHEMAS, load_models
 from warehouse.trouble import storing
 
@@ -113,6 +113,9 @@ def _attach_lake(warehouse: duckdb.DuckDBPyConnection, lake: Lake) -> None:
         warehouse.execute(f"create table lake.empty_{table} as from declared_rows")
         warehouse.unregister("declared_rows")
         warehouse.execute(f"create view lake.{table} as {_landed(warehouse, lake, table)}")
+    for table, unit in UNITS.items():
+        repeated = f"select hash({', '.join(unit)}) as unit from lake.{table} group by unit having count(*) > 1"  # noqa: S608
+        warehouse.execute(f"create table lake.repeated_{table} as {repeated}")
 
 
 def _landed(warehouse: duckdb.DuckDBPyConnection, lake: Lake, table: str) -> str:

@@ -202,3 +202,11 @@ EVENTS: dict[str, tuple[str, ...]] = {
     "jobs": ("run_id", "job_id"),
 }
 """Tables of events, and the key of which the newest event counts."""
+
+UNITS: dict[str, tuple[str, ...]] = {
+    "cases": ("run_id", "cell_id", "case_id"),
+    "responses": ("run_id", "cell_id", "case_id", "request_key", "purpose", "session", "turn", "speaker"),
+    "verdicts": ("run_id", "evaluation_id", "level", "cell_id", "template_id", "sample", "case_id"),
+}
+"""What most rows of a large table have to themselves. Models look closer at the others, which
+`lake.repeated_<table>` names by the hash of these columns, `unit`."""

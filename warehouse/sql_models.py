@@ -15,7 +15,7 @@ from pydantic import Field
 from sqlglot import exp
 
 from catalogs.frozen import Frozen
-from warehouse.schemas import TABLES
+from warehouse.schemas import TABLES, UNITS
 
 SCHEMAS = ("staging", "marts")
 
@@ -127,7 +127,7 @@ def _name(table: exp.Table) -> str:
 
 
 def _refuse_undeclared(model: Model, models: Iterable[str]) -> None:
-    known = {*models, *(f"lake.{table}" for table in TABLES)}
+    known = {*models, *(f"lake.{table}" for table in TABLES), *(f"lake.repeated_{table}" for table in UNITS)}
     for relation in sorted(model.reads - known):
         raise UndeclaredRelation(
             f"{model.file}: reads `{relation}`, which is neither a table of the lake nor a model; "

@@ -1,22 +1,17 @@
 with cases as (
-    select * from staging.stg_cases
-),
-
-verdicts as (
-    select * from staging.stg_verdicts where level = 'instance'
+    select * from staging.stg_judged_cases
 ),
 
 replies as (
     select
-        cases.run_id,
-        cases.provider,
-        cases.model,
-        cases.concern,
-        cases.communities,
-        verdicts.outcome = 'refused' as is_refused
+        run_id,
+        provider,
+        model,
+        concern,
+        communities,
+        outcome = 'refused' as is_refused
     from cases
-    inner join verdicts using (run_id, cell_id, case_id)
-    where verdicts.outcome is distinct from 'error'
+    where is_judged and outcome is distinct from 'error'
 ),
 
 -- a reply about two communities counts for both; a prompt without any, for none by name

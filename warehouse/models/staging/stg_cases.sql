@@ -1,25 +1,17 @@
 with cases as not materialized (
     select
         *,
-        hash(run_id, cell_id, case_id) as key
+        hash(run_id, cell_id, case_id) as unit
     from lake.cases
 ),
 
--- a run that was killed while it planned lands its cases again; most lakes have none of them, and long rows are
--- sorted for those that do
-repeated as (
-    select hash(run_id, cell_id, case_id) as key
-    from lake.cases
-    group by key
-    having count(*) > 1
-),
-
+-- a run that was killed while it planned lands its cases again; long rows are compared for those alone
 once as (
-    select * from cases anti join repeated using (key)
+    select * from cases anti join lake.repeated_cases using (unit)
     union all
     select *
     from cases
-    semi join repeated using (key)
+    semi join lake.repeated_cases using (unit)
     qualify row_number() over (partition by run_id, cell_id, case_id order by template_id) = 1
 ),
 

@@ -1,35 +1,23 @@
 with responses as not materialized (
     select
         *,
-        hash(run_id, response_id) as key,
-        hash(run_id, cell_id, case_id, request_key, purpose, session, turn, speaker) as question
+        hash(run_id, cell_id, case_id, request_key, purpose, session, turn, speaker) as unit
     from lake.responses
 ),
 
--- a kill between landing and removing a journal lands its rows again; most lakes have none of them, and long rows
--- are sorted for those that do
-repeated as (
-    select hash(run_id, response_id) as key
-    from lake.responses
-    group by key
-    having count(*) > 1
+-- questions with several rows: asked again when their run went on, or landed again by a kill between landing and
+-- removing a journal; long rows are compared for those alone
+asked_again as (
+    select * from lake.repeated_responses
 ),
 
 once as not materialized (
-    select * from responses anti join repeated using (key)
+    select * from responses anti join asked_again using (unit)
     union all
     select *
     from responses
-    semi join repeated using (key)
+    semi join asked_again using (unit)
     qualify row_number() over (partition by run_id, response_id order by received_at) = 1
-),
-
--- questions that were asked again when their run went on: most were asked once, and need no comparing
-contested as (
-    select hash(run_id, cell_id, case_id, request_key, purpose, session, turn, speaker) as question
-    from lake.responses
-    group by question
-    having count(*) > 1
 ),
 
 answers as (
@@ -37,7 +25,7 @@ answers as (
         run_id,
         response_id
     from once
-    semi join contested using (question)
+    semi join asked_again using (unit)
     qualify row_number() over (
         partition by run_id, cell_id, case_id, request_key, purpose, session, turn, speaker
         order by
@@ -75,10 +63,10 @@ final as (
         output_tokens,
         cost_usd,
         latency_ms,
-        contested.question is null or answers.response_id is not null as is_answer,
+        asked_again.unit is null or answers.response_id is not null as is_answer,
         received_at
     from once
-    left join contested using (question)
+    left join asked_again using (unit)
     left join answers using (run_id, response_id)
 )
 

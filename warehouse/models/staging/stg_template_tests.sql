@@ -1,28 +1,13 @@
-with cases as (
-    select * from staging.stg_cases
+with instances as (
+    select * from staging.stg_judged_cases
 ),
 
-verdicts as (
-    select * from staging.stg_verdicts
+template_verdicts as (
+    select * from staging.stg_verdicts where level = 'template'
 ),
 
 same_value_tests as (
     select * from staging.stg_same_value_tests
-),
-
-instances as (
-    select
-        cases.*,
-        verdicts.verdict_id,
-        -- null where a same-value reply was read: only its template can pass
-        verdicts.outcome as outcome
-    from cases
-    left join verdicts
-        on
-            cases.run_id = verdicts.run_id
-            and cases.cell_id = verdicts.cell_id
-            and cases.case_id = verdicts.case_id
-            and verdicts.level = 'instance'
 ),
 
 planned as (
@@ -33,12 +18,13 @@ planned as (
         sample,
         any_value(oracle_type) as oracle_type,
         count(*) as instances,
-        count(verdict_id) as judged,
+        count(*) filter (where is_judged) as judged,
+        -- a same-value reply that was read has no outcome: only its template can pass
         count(*) filter (where outcome = 'passed') as passed,
         count(*) filter (where outcome = 'failed') as failed,
         count(*) filter (where outcome = 'refused') as refused,
         count(*) filter (where outcome = 'unreadable') as unreadable,
-        count(*) filter (where outcome = 'error' or verdict_id is null) as errors
+        count(*) filter (where outcome = 'error' or not is_judged) as errors
     from instances
     group by run_id, cell_id, template_id, sample
 ),
@@ -49,8 +35,7 @@ with_outcome as (
         if(planned.oracle_type = 'same value', same_value_tests.outcome, template_verdicts.outcome) as outcome
     from planned
     left join same_value_tests using (run_id, cell_id, template_id, sample)
-    left join (select * from verdicts where level = 'template') as template_verdicts
-        using (run_id, cell_id, template_id, sample)
+    left join template_verdicts using (run_id, cell_id, template_id, sample)
 ),
 
 final as (

@@ -1,7 +1,7 @@
 with verdicts as not materialized (
     select
         *,
-        hash(run_id, level, cell_id, template_id, sample, case_id) as unit
+        hash(run_id, evaluation_id, level, cell_id, template_id, sample, case_id) as unit
     from lake.verdicts
 ),
 
@@ -28,21 +28,13 @@ standing as not materialized (
     anti join superseded using (run_id, verdict_id)
 ),
 
--- a cell that is evaluated again after a crash lands its verdicts again; most lakes have none of them, and long
--- rows are sorted for those that do
-repeated as (
-    select unit
-    from standing
-    group by unit
-    having count(*) > 1
-),
-
+-- a cell that is evaluated again after a crash lands its verdicts again; long rows are compared for those alone
 once as (
-    select * from standing anti join repeated using (unit)
+    select * from standing anti join lake.repeated_verdicts using (unit)
     union all
     select *
     from standing
-    semi join repeated using (unit)
+    semi join lake.repeated_verdicts using (unit)
     qualify row_number() over (
         partition by run_id, level, cell_id, template_id, sample, case_id
         order by judged_at desc nulls last, verdict_id desc
