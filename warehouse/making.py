@@ -29,15 +29,20 @@ def _make_joined(warehouse: duckdb.DuckDBPyConnection, model: Model) -> bool:
     """
     shared, rows = f"{STORAGE}.{model.name}_shared", f"{STORAGE}.{model.name}"
     own = [column for column in model.about.columns if column not in model.about.shared]
-    part = f"hash({_listed(model.about.shared)}) as part"
-    warehouse.execute(f"create table {shared} as select distinct {part}, {_listed(model.about.shared)} from ({model.sql})")
-    if warehouse.execute(f"select count(*) > count(distinct part) from {shared}").fetchall()[0][0]:  # noqa: S608
+    parts = f"hash({_listed(model.about.shared)}) as part"
+    source = model.about.shared_from or f"({model.sql})"
+    warehouse.execute(f"create table {shared} as select distinct {parts}, {_listed(model.about.shared)} from {source}")
+    if _truth(warehouse, f"select count(*) > count(distinct part) from {shared}"):  # noqa: S608 - our own YAML
         warehouse.execute(f"drop table {shared}")
         return False
-    warehouse.execute(f"create table {rows} as select {part}, {_listed(own)} from ({model.sql})")
+    warehouse.execute(f"create table {rows} as select {parts}, {_listed(own)} from ({model.sql})")
     joined = f"select {_listed(model.about.columns)} from {rows} inner join {shared} using (part)"  # noqa: S608
     warehouse.execute(f"create view {model.relation} as {joined}")
     return True
+
+
+def _truth(warehouse: duckdb.DuckDBPyConnection, question: str) -> bool:
+    return bool(warehouse.execute(question).fetchall()[0][0])
 
 
 def _listed(columns: Iterable[str]) -> str:

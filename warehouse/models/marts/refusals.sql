@@ -9,9 +9,11 @@ replies as (
         model,
         concern,
         communities,
-        outcome = 'refused' as is_refused
+        count(*) as replies,
+        count(*) filter (where outcome = 'refused') as refused
     from cases
     where is_judged and outcome is distinct from 'error'
+    group by run_id, provider, model, concern, communities
 ),
 
 -- a reply about two communities counts for both; a prompt without any, for none by name
@@ -29,9 +31,9 @@ final as (
         model,
         concern,
         community,
-        count(*) as replies,
-        count(*) filter (where is_refused) as refused,
-        count(*) filter (where is_refused) / count(*) as refusal_rate
+        sum(replies)::bigint as replies,
+        sum(refused)::bigint as refused,
+        sum(refused) / sum(replies) as refusal_rate
     from per_community
     group by run_id, provider, model, concern, community
 )
