@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -14,13 +14,15 @@ import polars as pl
 
 from catalogs.mistakes import Mistake, UserMistake
 from warehouse.atomic import replacing, sweep
-from warehouse.checks import check
+from warehouse.checks import ModelTestFailed, check
 from warehouse.conform import declared
+from warehouse.damage import refuse_damage, refuse_unreadable
+from warehouse.flaws import DIFFERING_ANYWHERE
 from warehouse.lake import Lake
 from warehouse.making import STORAGE, make
 from warehouse.schemas import TABLES, UNITS
-from warehouse.sql_models import SCHEMAS, load_models
-from warehouse.trouble import storing
+from warehouse.sql_models import SCHEMAS, Model, load_models
+from warehouse.trouble import StorageTrouble, storing
 
 OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -33,27 +35,44 @@ BUILDING = {"preserve_insertion_order": "false", "force_compression": "zstd"}
 """Rows come in no order, so that none wait for others. Texts are packed by zstd without trying every other way
 first, which takes longer than packing; it applies to nothing but text."""
 
+ROW_GROUP = 61_440
+"""Rows that each thread holds in memory until they are packed: half of DuckDB's own number, half the memory."""
+
 
 def build(lake: Lake, target: Path | None = None, models: Traversable | None = None) -> Path:
     """Builds every model from what has landed and returns the file, `lake.database` by default.
 
     Who has the old file open goes on reading it. Raises `ModelTestFailed`, `UndeclaredRelation`,
-    `NotOneSelect` or `StorageTrouble` and leaves the old file as it was.
+    `NotOneSelect`, `LakeDamaged` or `StorageTrouble` and leaves the old file as it was.
     """
     target = target or lake.database
     ordered = load_models(models)
     with storing(target), _alone(lake):
         sweep(target.parent)
         with replacing(target) as partial, _opened(partial) as warehouse:
-            _attach_lake(warehouse, lake)
-            for schema in (STORAGE, *SCHEMAS):
-                warehouse.execute(f"create schema {schema}")
-            for model in ordered:
-                make(warehouse, model)
-                check(warehouse, model)
+            try:
+                _fill(warehouse, lake, ordered)
+            except duckdb.Error as error:
+                if StorageTrouble.behind(error, target) is None:
+                    refuse_unreadable(lake, error)
+                raise
             # closed before the rename: the write-ahead log is folded in and goes
             warehouse.close()
     return target
+
+
+def _fill(warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Iterable[Model]) -> None:
+    _attach_lake(warehouse, lake)
+    refuse_damage(warehouse, lake)
+    for schema in (STORAGE, *SCHEMAS):
+        warehouse.execute(f"create schema {schema}")
+    for model in ordered:
+        make(warehouse, model)
+        try:
+            check(warehouse, model)
+        except ModelTestFailed:
+            refuse_damage(warehouse, lake, DIFFERING_ANYWHERE)
+            raise
 
 
 @contextmanager
@@ -97,7 +116,9 @@ def selected(warehouse: duckdb.DuckDBPyConnection, sql: str, parameters: Sequenc
 
 
 def _opened(path: Path) -> duckdb.DuckDBPyConnection:
-    warehouse = duckdb.connect(path, config=OFFLINE)
+    warehouse = duckdb.connect(config=OFFLINE)
+    warehouse.execute(f"attach {_text(path)} as biasgrid (row_group_size {ROW_GROUP})")
+    warehouse.execute("use biasgrid")
     warehouse.execute("set TimeZone = 'UTC'")
     for setting, value in BUILDING.items():
         warehouse.execute(f"set {setting} = '{value}'")
@@ -105,9 +126,12 @@ def _opened(path: Path) -> duckdb.DuckDBPyConnection:
 
 
 def _attach_lake(warehouse: duckdb.DuckDBPyConnection, lake: Lake) -> None:
-    """`lake.<table>` as views that live in memory, so that the finished file depends on no path."""
+    """`lake.<table>` as views that live in memory, so that the finished file depends on no path.
+
+    Verdicts are listed before responses, and those before cases: what lands meanwhile is left out as a whole.
+    """
     warehouse.execute("attach ':memory:' as lake")
-    for table in TABLES:
+    for table in reversed(TABLES):
         empty = declared(table).empty_table()
         warehouse.register("declared_rows", empty)
         warehouse.execute(f"create table lake.empty_{table} as from declared_rows")

@@ -1,5 +1,7 @@
 """How a model becomes a table: marts in the order of their grain, long rows with what they share told once."""
 
+# ruff: noqa: S608 - names from our own YAML
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -31,12 +33,14 @@ def _make_joined(warehouse: duckdb.DuckDBPyConnection, model: Model) -> bool:
     own = [column for column in model.about.columns if column not in model.about.shared]
     parts = f"hash({_listed(model.about.shared)}) as part"
     source = model.about.shared_from or f"({model.sql})"
-    warehouse.execute(f"create table {shared} as select distinct {parts}, {_listed(model.about.shared)} from {source}")
-    if _truth(warehouse, f"select count(*) > count(distinct part) from {shared}"):  # noqa: S608 - our own YAML
+    warehouse.execute(
+        f"create table {shared} as select distinct {parts}, {_listed(model.about.shared)} from {source}"
+    )
+    if _truth(warehouse, f"select count(*) > count(distinct part) from {shared}"):
         warehouse.execute(f"drop table {shared}")
         return False
     warehouse.execute(f"create table {rows} as select {parts}, {_listed(own)} from ({model.sql})")
-    joined = f"select {_listed(model.about.columns)} from {rows} inner join {shared} using (part)"  # noqa: S608
+    joined = f"select {_listed(model.about.columns)} from {rows} inner join {shared} using (part)"
     warehouse.execute(f"create view {model.relation} as {joined}")
     return True
 

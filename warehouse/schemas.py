@@ -175,6 +175,8 @@ VERDICTS = pa.schema(
     ]
 )
 
+OUTCOMES = ("passed", "failed", "refused", "unreadable", "error")
+
 TABLES: dict[str, pa.Schema] = {
     "runs": RUNS,
     "cells": CELLS,

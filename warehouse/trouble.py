@@ -1,4 +1,4 @@
-"""Storage that gives way under a run: a disk that is full, broken or no longer to be written."""
+"""Storage that gives way: a disk that is full, broken or no longer to be written, a lake that has been damaged."""
 
 from __future__ import annotations
 
@@ -48,6 +48,10 @@ class StorageTrouble(UserMistake):
     def of_run(self, run_id: str, lost: int) -> StorageTrouble:
         """The same trouble, told to whoever started the run."""
         return StorageTrouble(self.path, self.code, run_id, lost)
+
+
+class LakeDamaged(UserMistake):
+    """What is broken in the lake, in which file, and what to do. Exit code 3; the warehouse stays as it was."""
 
 
 class storing:  # noqa: N801 - used as `with storing(path):`

@@ -61,8 +61,11 @@ def main(commands: typer.Typer = app) -> None:
 
 
 def _said(mistake: UserMistake) -> int:
-    from warehouse.trouble import StorageTrouble
+    from warehouse.trouble import LakeDamaged, StorageTrouble
 
+    if isinstance(mistake, LakeDamaged):
+        _say(mistake, "the lake is damaged, and the warehouse stays as it was")
+        return 3
     if isinstance(mistake, StorageTrouble):
         typer.echo(f"biasgrid: the run cannot go on\n{mistake}", err=True)
         return 3
@@ -74,10 +77,10 @@ SHOWN = 25
 """Mistakes told at once; more of them are mostly one mistake many times."""
 
 
-def _say(mistake: UserMistake) -> None:
+def _say(mistake: UserMistake, what: str = "") -> None:
     count = len(mistake.mistakes)
-    head = "biasgrid: one thing to put right" if count == 1 else f"biasgrid: {count} things to put right"
-    lines = [head, *map(str, mistake.mistakes[:SHOWN])]
+    right = "one thing to put right" if count == 1 else f"{count} things to put right"
+    lines = [f"biasgrid: {what or right}", *map(str, mistake.mistakes[:SHOWN])]
     if count > SHOWN:
         lines.append(f"… and {count - SHOWN} more")
     typer.echo("\n".join(lines), err=True)

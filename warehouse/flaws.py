@@ -1,0 +1,196 @@
+"""What no lake may hold, as SQL over its tables. Sums of hashes and counts tell which cells may hold it: the rows of
+those alone are looked at one by one, most often none."""
+
+# ruff: noqa: S608 - names from our own schemas
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from warehouse.schemas import OUTCOMES, TABLES, UNITS
+
+Row = dict[str, Any]
+COUNTED = 1000
+"""Rows that are counted of each flaw; what is broken by the million needs no exact number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """`rows` of a table that cannot be, each with its `run_id` and the column `id`, which names it."""
+
+    table: str
+    id: str
+    what: str
+    rows: str
+    is_absence: bool = False
+    """Whether they tell of what is not there."""
+
+
+def found_flaws(warehouse: duckdb.DuckDBPyConnection, flaws: Iterable[Flaw]) -> Iterator[tuple[Flaw, list[Row]]]:
+    """Those that the attached lake has, with the rows that show them."""
+    for flaw in flaws:
+        found = warehouse.execute(f"from ({flaw.rows}) order by all limit {COUNTED}")
+        names = [column[0] for column in found.description or ()]
+        rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+        if rows:
+            yield flaw, rows
+
+
+def _differing(table: str, key: str, *, among: str = "", without: str = "") -> Flaw:
+    """What a kill lands again is the same; another content under one id is not."""
+    content = ", ".join(name for name in TABLES[table].names if name != without)
+    unit = ", ".join(UNITS[table])
+    hashed = f"select run_id, {key}, hash({content}) as content, hash({unit}) as unit from lake.{table}"
+    differing = f"from ({hashed}) {among} group by run_id, {key} having count(distinct content) > 1"
+    what = "rows of one id differ"
+    return Flaw(table, key, what, f"select run_id, {key} {differing}")
+
+
+_DOUBTED_BY_CASE = """
+    with judged as (
+        select run_id, cell_id, evaluation_id, sum(hash(case_id)) as cases
+        from lake.verdicts
+        where level = 'instance' and supersedes is null
+        group by all
+    ),
+
+    asked as (
+        select run_id, cell_id, sum(hash(case_id)) as cases from lake.cases group by all
+    ),
+
+    doubted as (
+        select judged.run_id, judged.cell_id
+        from judged
+        left join asked using (run_id, cell_id)
+        where judged.cases is distinct from asked.cases
+        union
+        select run_id, cell_id from lake.verdicts where supersedes is not null
+    )
+"""
+
+_DOUBTED_BY_RESPONSE = """
+    with judged as (
+        select run_id, cell_id, evaluation_id, sum(hash(response_id)) as replies
+        from lake.verdicts
+        where response_id is not null and supersedes is null
+        group by all
+    ),
+
+    heard as (
+        select run_id, cell_id, sum(hash(response_id)) as replies
+        from lake.responses
+        where purpose = 'subject'
+        group by all
+    ),
+
+    doubted as (
+        select judged.run_id, judged.cell_id
+        from judged
+        left join heard using (run_id, cell_id)
+        where judged.replies is distinct from heard.replies
+        union
+        select run_id, cell_id from lake.verdicts where supersedes is not null
+    )
+"""
+
+_WITHOUT_CASE = f"""{_DOUBTED_BY_CASE}
+    select run_id, verdict_id
+    from lake.verdicts
+    semi join doubted using (run_id, cell_id)
+    anti join lake.cases using (run_id, cell_id, case_id)
+    where level = 'instance'
+"""
+
+_WITHOUT_RESPONSE = f"""{_DOUBTED_BY_RESPONSE}
+    select run_id, verdict_id
+    from lake.verdicts
+    semi join doubted using (run_id, cell_id)
+    anti join lake.responses using (run_id, response_id)
+    where response_id is not null
+"""
+
+_WITHOUT_TEMPLATE = """
+    with asked as (
+        select distinct run_id, cell_id, template_id from lake.cases
+    ),
+
+    unknown as (
+        select distinct run_id, cell_id, template_id
+        from lake.verdicts
+        anti join asked using (run_id, cell_id, template_id)
+        where level = 'template'
+    )
+
+    select run_id, verdict_id
+    from lake.verdicts
+    semi join unknown using (run_id, cell_id, template_id)
+    where level = 'template'
+"""
+
+_WITHOUT_CRITERIA = """
+    select distinct run_id, evaluation_id
+    from lake.verdicts
+    anti join lake.criteria using (run_id, evaluation_id)
+"""
+
+_UNKNOWN_OUTCOME = f"""
+    select run_id, verdict_id, outcome
+    from lake.verdicts
+    where outcome not in {OUTCOMES}
+"""
+
+_PLANNED = """
+    with planned as (
+        select run_id, cell_id, arg_max(planned, event_id) as planned from lake.cells group by all
+    )
+"""
+
+_WITHOUT_CASES = f"""{_PLANNED}
+    select run_id, cell_id
+    from planned
+    left join (select run_id, cell_id, count(*) as landed from lake.cases group by all) using (run_id, cell_id)
+    where coalesce(landed, 0) < planned
+"""
+
+# cells of a run that is under way, was interrupted or failed wait for their verdicts
+_NEVER_JUDGED = f"""{_PLANNED},
+
+    ended as (
+        select run_id
+        from lake.runs
+        group by run_id
+        having arg_max(state, event_id) in ('aggregating', 'completed', 'incomplete')
+    )
+
+    select run_id, cell_id
+    from planned
+    semi join ended using (run_id)
+    anti join (select distinct run_id, cell_id from lake.verdicts) using (run_id, cell_id)
+    where planned > 0
+"""
+
+FLAWS = (
+    *(
+        _differing(table, key, among=f"semi join lake.repeated_{table} using (unit)", without=without)
+        for table, key, without in (
+            ("cases", "case_id", ""),
+            ("responses", "response_id", ""),
+            ("verdicts", "verdict_id", "judged_at"),
+        )
+    ),
+    Flaw("cases", "cell_id", "cells that were planned lack cases", _WITHOUT_CASES, is_absence=True),
+    Flaw("verdicts", "cell_id", "cells of a run that has ended were never judged", _NEVER_JUDGED, is_absence=True),
+    Flaw("verdicts", "verdict_id", "the case that was judged is not there", _WITHOUT_CASE),
+    Flaw("verdicts", "verdict_id", "the response that was judged is not there", _WITHOUT_RESPONSE),
+    Flaw("verdicts", "verdict_id", "the template that was judged is not there", _WITHOUT_TEMPLATE),
+    Flaw("verdicts", "evaluation_id", "the criteria of their evaluation are not there", _WITHOUT_CRITERIA),
+    Flaw("verdicts", "verdict_id", f"an outcome is none of {', '.join(OUTCOMES)}", _UNKNOWN_OUTCOME),
+)
+"""Looked for before each build."""
+
+DIFFERING_ANYWHERE = (_differing("responses", "response_id"),)
+"""Looked for where a model's own tests have found something: one id under several questions."""
