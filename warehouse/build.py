@@ -17,7 +17,7 @@ from warehouse.atomic import replacing, sweep
 from warehouse.checks import ModelTestFailed, check
 from warehouse.conform import declared
 from warehouse.damage import refuse_damage, refuse_unreadable
-from warehouse.flaws import DIFFERING_ANYWHERE
+from warehouse.flaws import FLAWS_BEHIND
 from warehouse.lake import Lake
 from warehouse.making import STORAGE, make
 from warehouse.schemas import TABLES, UNITS
@@ -71,7 +71,7 @@ def _fill(warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Iterable[Mo
         try:
             check(warehouse, model)
         except ModelTestFailed:
-            refuse_damage(warehouse, lake, DIFFERING_ANYWHERE)
+            refuse_damage(warehouse, lake, FLAWS_BEHIND)
             raise
 
 

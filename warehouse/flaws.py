@@ -1,5 +1,7 @@
-"""What no lake may hold, as SQL over its tables. Sums of hashes and counts tell which cells may hold it: the rows of
-those alone are looked at one by one, most often none."""
+"""What no lake may hold, as SQL over its tables.
+
+Sums of hashes and counts tell which cells may hold it; only their rows are looked at one by one, mostly none.
+"""
 
 # ruff: noqa: S608 - names from our own schemas
 
@@ -26,29 +28,42 @@ class Flaw:
     id: str
     what: str
     rows: str
+    doubted: str = "select true"
+    """Which cells to look at: where there are none, `rows` is not asked for. They stand in `lake.doubted`."""
     is_absence: bool = False
-    """Whether they tell of what is not there."""
+    """Whether the rows tell of what is not there."""
 
 
 def found_flaws(warehouse: duckdb.DuckDBPyConnection, flaws: Iterable[Flaw]) -> Iterator[tuple[Flaw, list[Row]]]:
     """Those that the attached lake has, with the rows that show them."""
     for flaw in flaws:
-        found = warehouse.execute(f"from ({flaw.rows}) order by all limit {COUNTED}")
-        names = [column[0] for column in found.description or ()]
-        rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
-        if rows:
+        warehouse.execute(f"create or replace table lake.doubted as {flaw.doubted}")
+        if warehouse.execute("from lake.doubted limit 1").fetchall() and (rows := _rows(warehouse, flaw)):
             yield flaw, rows
 
 
-def _differing(table: str, key: str, *, among: str = "", without: str = "") -> Flaw:
+def _rows(warehouse: duckdb.DuckDBPyConnection, flaw: Flaw) -> list[Row]:
+    found = warehouse.execute(f"from ({flaw.rows}) order by all limit {COUNTED}")
+    names = [column[0] for column in found.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+def _differing(table: str, key: str, without: str = "") -> Flaw:
     """What a kill lands again is the same; another content under one id is not."""
     content = ", ".join(name for name in TABLES[table].names if name != without)
     unit = ", ".join(UNITS[table])
     hashed = f"select run_id, {key}, hash({content}) as content, hash({unit}) as unit from lake.{table}"
-    differing = f"from ({hashed}) {among} group by run_id, {key} having count(distinct content) > 1"
-    what = "rows of one id differ"
-    return Flaw(table, key, what, f"select run_id, {key} {differing}")
+    repeated = f"from ({hashed}) semi join lake.doubted using (unit)"
+    rows = f"select run_id, {key} {repeated} group by run_id, {key} having count(distinct content) > 1"
+    return Flaw(table, key, "rows of one id differ", rows, f"from lake.repeated_{table}")
 
+
+_SAME_RESPONSE_ID = """
+    select run_id, response_id
+    from lake.responses
+    group by all
+    having count(distinct hash(cell_id, case_id, request_key, purpose, session, turn, speaker)) > 1
+"""
 
 _DOUBTED_BY_CASE = """
     with judged as (
@@ -60,16 +75,21 @@ _DOUBTED_BY_CASE = """
 
     asked as (
         select run_id, cell_id, sum(hash(case_id)) as cases from lake.cases group by all
-    ),
-
-    doubted as (
-        select judged.run_id, judged.cell_id
-        from judged
-        left join asked using (run_id, cell_id)
-        where judged.cases is distinct from asked.cases
-        union
-        select run_id, cell_id from lake.verdicts where supersedes is not null
     )
+
+    select run_id, cell_id
+    from judged
+    left join asked using (run_id, cell_id)
+    where judged.cases is distinct from asked.cases
+    union
+    select run_id, cell_id from lake.verdicts where supersedes is not null
+"""
+
+_WITHOUT_CASE = """
+    select run_id, verdict_id
+    from (from lake.verdicts semi join lake.doubted using (run_id, cell_id))
+    anti join (from lake.cases semi join lake.doubted using (run_id, cell_id)) using (run_id, cell_id, case_id)
+    where level = 'instance'
 """
 
 _DOUBTED_BY_RESPONSE = """
@@ -85,31 +105,20 @@ _DOUBTED_BY_RESPONSE = """
         from lake.responses
         where purpose = 'subject'
         group by all
-    ),
-
-    doubted as (
-        select judged.run_id, judged.cell_id
-        from judged
-        left join heard using (run_id, cell_id)
-        where judged.replies is distinct from heard.replies
-        union
-        select run_id, cell_id from lake.verdicts where supersedes is not null
     )
+
+    select run_id, cell_id
+    from judged
+    left join heard using (run_id, cell_id)
+    where judged.replies is distinct from heard.replies
+    union
+    select run_id, cell_id from lake.verdicts where supersedes is not null
 """
 
-_WITHOUT_CASE = f"""{_DOUBTED_BY_CASE}
+_WITHOUT_RESPONSE = """
     select run_id, verdict_id
-    from lake.verdicts
-    semi join doubted using (run_id, cell_id)
-    anti join lake.cases using (run_id, cell_id, case_id)
-    where level = 'instance'
-"""
-
-_WITHOUT_RESPONSE = f"""{_DOUBTED_BY_RESPONSE}
-    select run_id, verdict_id
-    from lake.verdicts
-    semi join doubted using (run_id, cell_id)
-    anti join lake.responses using (run_id, response_id)
+    from (from lake.verdicts semi join lake.doubted using (run_id, cell_id))
+    anti join (from lake.responses semi join lake.doubted using (run_id)) using (run_id, response_id)
     where response_id is not null
 """
 
@@ -174,23 +183,24 @@ _NEVER_JUDGED = f"""{_PLANNED},
 """
 
 FLAWS = (
-    *(
-        _differing(table, key, among=f"semi join lake.repeated_{table} using (unit)", without=without)
-        for table, key, without in (
-            ("cases", "case_id", ""),
-            ("responses", "response_id", ""),
-            ("verdicts", "verdict_id", "judged_at"),
-        )
-    ),
+    _differing("cases", "case_id"),
+    _differing("responses", "response_id"),
+    _differing("verdicts", "verdict_id", without="judged_at"),
     Flaw("cases", "cell_id", "cells that were planned lack cases", _WITHOUT_CASES, is_absence=True),
     Flaw("verdicts", "cell_id", "cells of a run that has ended were never judged", _NEVER_JUDGED, is_absence=True),
-    Flaw("verdicts", "verdict_id", "the case that was judged is not there", _WITHOUT_CASE),
-    Flaw("verdicts", "verdict_id", "the response that was judged is not there", _WITHOUT_RESPONSE),
+    Flaw("verdicts", "verdict_id", "the case that was judged is not there", _WITHOUT_CASE, _DOUBTED_BY_CASE),
+    Flaw(
+        "verdicts",
+        "verdict_id",
+        "the response that was judged is not there",
+        _WITHOUT_RESPONSE,
+        _DOUBTED_BY_RESPONSE,
+    ),
     Flaw("verdicts", "verdict_id", "the template that was judged is not there", _WITHOUT_TEMPLATE),
-    Flaw("verdicts", "evaluation_id", "the criteria of their evaluation are not there", _WITHOUT_CRITERIA),
-    Flaw("verdicts", "verdict_id", f"an outcome is none of {', '.join(OUTCOMES)}", _UNKNOWN_OUTCOME),
+    Flaw("verdicts", "evaluation_id", "the criteria of the evaluation are not there", _WITHOUT_CRITERIA),
+    Flaw("verdicts", "verdict_id", f"the outcome is none of {', '.join(OUTCOMES)}", _UNKNOWN_OUTCOME),
 )
 """Looked for before each build."""
 
-DIFFERING_ANYWHERE = (_differing("responses", "response_id"),)
-"""Looked for where a model's own tests have found something: one id under several questions."""
+FLAWS_BEHIND = (Flaw("responses", "response_id", "rows of one id answer several questions", _SAME_RESPONSE_ID),)
+"""Looked for where a model's own tests have failed."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -82,20 +83,25 @@ def test_who_has_the_old_file_open_goes_on_reading_it(lake: Lake, hand_made: Any
 READER = """
 import sys
 from pathlib import Path
+import duckdb
 from warehouse.build import connect
 from warehouse.lake import Lake
 
-with connect(Lake(Path(sys.argv[1]))) as reader:
-    for _ in sys.stdin:
-        print(reader.execute("select count(*) from staging.stg_runs").fetchone()[0], flush=True)
+lake = Lake(Path(sys.argv[1]))
+reader = connect(lake) if sys.argv[2] == "ours" else duckdb.connect(lake.database, read_only=True)
+for question in sys.stdin:
+    print(reader.execute(question).fetchall(), flush=True)
 """
 
 
-def test_another_process_keeps_its_view_while_the_warehouse_is_replaced(lake: Lake, hand_made: Any) -> None:
-    hand_made.run("R1", "completed")
+@pytest.mark.parametrize("session", ["ours", "DuckDB's own"])
+def test_another_process_keeps_its_view_while_the_warehouse_is_replaced(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any, session: str
+) -> None:
+    hand_made.land("R1", [cell(expected("t", "passed"))])
     build(lake)
     with subprocess.Popen(
-        [sys.executable, "-c", READER, str(lake.root)],
+        [sys.executable, "-c", READER, str(lake.root), session],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -103,12 +109,38 @@ def test_another_process_keeps_its_view_while_the_warehouse_is_replaced(lake: La
     ) as reader:
         assert reader.stdin is not None
         assert reader.stdout is not None
-        print(file=reader.stdin, flush=True)
-        assert reader.stdout.readline() == "1\n"
-        hand_made.run("R2", "completed")
+        print(COUNT_RUNS, file=reader.stdin, flush=True)
+        assert reader.stdout.readline() == "[(1,)]\n"
+        hand_made.land("R2", [cell(expected("t", "failed"))])
         build(lake)
-        print(file=reader.stdin, flush=True)
-        assert reader.stdout.readline() == "1\n"
+        for question, answer in (
+            (COUNT_RUNS, [(1,)]),
+            ("select passed, failed from marts.pass_rates", [(1, 0)]),
+            ("select text from staging.stg_responses", [("No",)]),
+        ):
+            print(question, file=reader.stdin, flush=True)
+            assert reader.stdout.readline() == f"{answer}\n"
+
+
+def test_the_warehouse_can_be_deleted_and_built_again_row_by_row(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any, numbers: Any
+) -> None:
+    replies = expected("t", "passed", "failed", "refused", "error") + numbers("n", 50, Decimal("51.5"), "refused")
+    for run_id in ("R1", "R2"):
+        models = (f"simulated/{number}" for number in range(8))
+        hand_made.land(run_id, [cell(replies, model=model) for model in models])
+    responses = lake.read("responses", "R1").with_row_index("n")
+    odd = responses.with_columns(cost_usd=0.1 / (1 + pl.col("n")), latency_ms=1000 / (3 + pl.col("n"))).drop("n")
+    lake.write("responses", "R1", "odd", odd.with_columns(response_id=pl.format("odd-{}", "response_id")))
+    relations = [model.relation for model in load_models() if model.schema == "marts"]
+    build(lake)
+    before = {relation: query(lake, f"from {relation}") for relation in relations}
+    lake.database.unlink()
+    build(lake)
+    assert [
+        relation for relation in relations if not query(lake, f"from {relation}").equals(before[relation])
+    ] == []
+    assert before["marts.deltas"].height == before["marts.pass_rates"].height == 16
 
 
 def test_a_model_may_read_models_whatever_their_names(lake: Lake, models: Any) -> None:

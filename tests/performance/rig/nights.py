@@ -180,7 +180,7 @@ VERDICTS = """
             if(is_number and outcome is null, 50 + chance % 3, null)::decimal(18, 6) as parsed_value,
             case outcome
                 when 'passed' then 'begins with `No`'
-                when 'failed' then 'begins with none of `No` and 7 more; read: `Yes, since people should be judged`'
+                when 'failed' then 'begins with none of `No` and 7 more; read: `Yes, since people should be`'
                 else '`probability` is ' || (50 + chance % 3)
             end as reason,
         from judged

@@ -21,10 +21,12 @@ asked as (
         if(
             count(*) filter (where reused_from is null and attempts > 0) = 0,
             0,
-            sum(cost_usd) filter (where reused_from is null)
+            -- decimals: the same sum in whatever order they are added
+            sum(cost_usd::decimal(38, 12)) filter (where reused_from is null)::double
         ) as cost_usd,
         count(*) filter (where reused_from is null and error_class is null and cost_usd is null) as requests_without_price,
-        avg(latency_ms) filter (where reused_from is null) as mean_latency_ms
+        sum(latency_ms::decimal(38, 6)) filter (where reused_from is null)::double
+            / count(latency_ms) filter (where reused_from is null) as mean_latency_ms
     from responses
     group by run_id, provider, model
 ),
@@ -33,7 +35,7 @@ spent as (
     select
         run_id,
         model,
-        sum(seconds) as seconds
+        sum(seconds::decimal(38, 6))::double as seconds
     from cells
     group by run_id, model
 ),

@@ -1,0 +1,207 @@
+"""Lakes that hold what cannot be, and runs under way that only look like it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from warehouse.build import build, query
+from warehouse.lake import Lake
+from warehouse.trouble import LakeDamaged
+
+Break = Callable[[Lake], tuple[str, ...]]
+"""Damages run R1 and returns what the message must name."""
+CELL = "fairness-simulated-one-en_us-constrained-observational"
+CASE = f"{CELL}/t/c0/1"
+
+
+def one(lake: Lake, table: str, **changes: object) -> pl.DataFrame:
+    """The row of R1 on `CASE`, with some columns changed."""
+    on_case = lake.read(table, "R1").filter(pl.col("case_id") == CASE)
+    return on_case.with_columns(**{name: pl.lit(value) for name, value in changes.items()})
+
+
+def response_told_differently(lake: Lake) -> tuple[str, ...]:
+    lake.write("responses", "R1", "again", one(lake, "responses", text="Yes"))
+    return "`responses`", f"`R1/{CASE}`", "differ", "again.parquet", f"{CELL}.parquet"
+
+
+def response_to_two_questions(lake: Lake) -> tuple[str, ...]:
+    lake.write("responses", "R1", "again", one(lake, "responses", request_key="other"))
+    return "`responses`", f"`R1/{CASE}`", "several questions", "again.parquet"
+
+
+def case_planned_differently(lake: Lake) -> tuple[str, ...]:
+    lake.write("cases", "R1", "again", one(lake, "cases", template_text="Other?"))
+    return "`cases`", f"`{CASE}`", "differ", "again.parquet"
+
+
+def verdict_of_another_outcome(lake: Lake) -> tuple[str, ...]:
+    lake.write("verdicts", "R1", "again", one(lake, "verdicts", outcome="refused"))
+    return "`verdicts`", f"`E1/{CASE}`", "differ", "again.parquet"
+
+
+def verdict_without_its_case(lake: Lake) -> tuple[str, ...]:
+    lake.write("verdicts", "R1", "stray", one(lake, "verdicts", case_id="gone", verdict_id="stray"))
+    return "`verdicts`", "`stray`", "case", "stray.parquet"
+
+
+def verdict_without_its_response(lake: Lake) -> tuple[str, ...]:
+    verdicts = lake.read("verdicts", "R1").with_columns(response_id=pl.lit("gone"))
+    lake.write("verdicts", "R1", f"E1-{CELL}", verdicts.filter(pl.col("level") == "instance"))
+    return "`verdicts`", f"`E1/{CASE}`", "response", f"E1-{CELL}.parquet"
+
+
+def verdict_without_its_template(lake: Lake) -> tuple[str, ...]:
+    template = lake.read("verdicts", "R1").filter(pl.col("level") == "template")
+    stray = template.with_columns(template_id=pl.lit("gone"), verdict_id=pl.lit("stray"))
+    lake.write("verdicts", "R1", "stray", stray)
+    return "`verdicts`", "`stray`", "template", "stray.parquet"
+
+
+def verdict_without_its_criteria(lake: Lake) -> tuple[str, ...]:
+    lake.write("verdicts", "R1", "stray", one(lake, "verdicts", evaluation_id="E0", verdict_id="stray"))
+    return "`verdicts`", "`E0`", "criteria", "stray.parquet"
+
+
+def unknown_outcome(lake: Lake) -> tuple[str, ...]:
+    lake.write("verdicts", "R1", f"E1-{CELL}", lake.read("verdicts", "R1").with_columns(outcome=pl.lit("maybe")))
+    return "`verdicts`", f"`E1/{CASE}`", "none of passed, failed", f"E1-{CELL}.parquet"
+
+
+def cell_without_cases(lake: Lake) -> tuple[str, ...]:
+    for table in ("cases", "verdicts"):
+        for path in lake.files(table, "R1"):
+            path.unlink()
+    return "`cases`", f"`{CELL}`", "planned", "lake/cases/run_id=R1"
+
+
+def cell_never_judged(lake: Lake) -> tuple[str, ...]:
+    lake.files("verdicts", "R1")[0].unlink()
+    return "`verdicts`", f"`{CELL}`", "never judged", "lake/verdicts/run_id=R1"
+
+
+def truncated_file(lake: Lake) -> tuple[str, ...]:
+    path = lake.files("responses", "R1")[0]
+    path.write_bytes(path.read_bytes()[:-40])
+    return "`responses`", str(path), "no whole Parquet file"
+
+
+def file_broken_within(lake: Lake) -> tuple[str, ...]:
+    path = lake.files("verdicts", "R1")[0]
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + bytes(len(whole) // 3) + whole[4 + len(whole) // 3 :])
+    return "`verdicts`", str(path), "no whole Parquet file"
+
+
+BREAKS = [
+    response_told_differently,
+    response_to_two_questions,
+    case_planned_differently,
+    verdict_of_another_outcome,
+    verdict_without_its_case,
+    verdict_without_its_response,
+    verdict_without_its_template,
+    verdict_without_its_criteria,
+    unknown_outcome,
+    cell_without_cases,
+    cell_never_judged,
+    truncated_file,
+    file_broken_within,
+]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, hand_made_in: Any, cell: Any, expected: Any) -> Lake:
+    lake = Lake.open(tmp_path_factory.mktemp("finished"))
+    hand_made_in(lake).land("R1", [cell(expected("t", "passed", "failed"))])
+    build(lake)
+    return lake
+
+
+@pytest.fixture
+def whole(finished: Lake, tmp_path: Path) -> Lake:
+    """A lake of one finished run, and its warehouse."""
+    shutil.copytree(finished.root, tmp_path / "whole")
+    return Lake(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("damage", BREAKS, ids=lambda damage: damage.__name__)
+def test_damage_is_named_and_the_old_warehouse_still_answers(whole: Lake, damage: Break) -> None:
+    before = whole.database.read_bytes()
+    named = damage(whole)
+    with pytest.raises(LakeDamaged) as caught:
+        build(whole)
+    told = str(caught.value)
+    assert [part for part in (*named, "R1", "biasgrid warehouse build") if part not in told] == []
+    assert whole.database.read_bytes() == before
+    assert query(whole, "select passed, failed from marts.pass_rates").rows() == [(0, 1)]
+    assert sorted(path.name for path in whole.root.iterdir()) == ["biasgrid.duckdb", "lake", "locks"]
+
+
+def test_all_of_a_lakes_damage_is_told_at_once(whole: Lake) -> None:
+    wanted = unknown_outcome(whole) + case_planned_differently(whole)
+    with pytest.raises(LakeDamaged) as caught:
+        build(whole)
+    assert [part for part in wanted if part not in str(caught.value)] == []
+
+
+def test_many_broken_rows_are_counted_and_a_few_are_named(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any
+) -> None:
+    hand_made.land("R1", [cell(expected("t", *["passed"] * 50))])
+    unknown_outcome(lake)
+    with pytest.raises(LakeDamaged, match="and 48 more"):
+        build(lake)
+
+
+def test_taking_the_run_out_as_the_message_says_brings_the_warehouse_back(
+    whole: Lake, hand_made_in: Any, cell: Any, expected: Any, tmp_path: Path
+) -> None:
+    hand_made_in(whole).land("R2", [cell(expected("t", "passed"))])
+    truncated_file(whole)
+    with pytest.raises(LakeDamaged):
+        build(whole)
+    for folder in list((whole.root / "lake").glob("*/run_id=R1")):
+        folder.rename(tmp_path / folder.parent.name)
+    build(whole)
+    assert query(whole, "select run_id from marts.pass_rates").rows() == [("R2",)]
+
+
+@pytest.mark.parametrize("state", ["running", "interrupted", "failed"])
+def test_cells_that_wait_for_their_verdicts_are_no_damage_in_a_run_under_way(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any, criterion: Any, state: str
+) -> None:
+    hand_made.run("R1", state)
+    hand_made.cell("R1", cell(expected("t", "passed")))
+    hand_made.criteria("R1", "E1", [criterion()])
+    build(lake)
+    assert query(lake, "select unjudged, point_finding from marts.pass_rates").rows() == [(1, "not evaluated")]
+
+
+def test_what_a_kill_lands_again_is_told_once(whole: Lake) -> None:
+    before = query(whole, "from marts.pass_rates")
+    for table in ("cases", "responses", "verdicts"):
+        whole.write(table, "R1", "again", whole.read(table, "R1"))
+    build(whole)
+    assert query(whole, "from marts.pass_rates").equals(before)
+
+
+def test_a_cell_that_is_judged_again_later_is_no_damage(whole: Lake) -> None:
+    later = pl.datetime(2026, 4, 1, time_zone="UTC").cast(pl.Datetime("us", "UTC"))
+    whole.write("verdicts", "R1", "again", whole.read("verdicts", "R1").with_columns(judged_at=later))
+    build(whole)
+    assert query(whole, "select count(*), count(judged_at) from staging.stg_verdicts").rows() == [(3, 3)]
+
+
+def test_a_reply_to_the_same_request_may_stand_for_several_cases(whole: Lake) -> None:
+    first = whole.read("responses", "R1")["response_id"][0]
+    instance = pl.col("level") == "instance"
+    shared = pl.when(instance).then(pl.lit(first)).otherwise(pl.col("response_id"))
+    whole.write("verdicts", "R1", f"E1-{CELL}", whole.read("verdicts", "R1").with_columns(response_id=shared))
+    build(whole)
