@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SCENARIO ?= catalogs/scenarios/starter.yaml
 
-.PHONY: env run test check drill bench lock schemas clean
+.PHONY: env run test check drill bench lock schemas dictionary clean
 
 # The lock names everything: asked to resolve it again, pip may stumble over a release younger than the lock.
 env: $(STAMP)
@@ -47,6 +47,9 @@ lock:
 
 schemas: env
 	$(BIN)/python -m catalogs.editor_schemas
+
+dictionary: env
+	$(BIN)/python -m warehouse.dictionary
 
 clean:
 	rm -rf $(VENV) data .mypy_cache .pytest_cache .ruff_cache

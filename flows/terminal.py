@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ from rich.text import Text
 
 from flows.encoding import write_data
 from flows.outcome import Outcome, share
+from tasks.aggregate.files import as_csv
 from warehouse.runs import Run
 
 STYLES = {"met": "green", "not met": "red", "not evaluated": "yellow"}
@@ -167,26 +167,13 @@ def show_runs(runs: Sequence[Run]) -> None:
 
 
 def show_rows(rows: pl.DataFrame, kind: str) -> None:
-    """Rows of a query as `table`, `csv` or `json`."""
+    """Rows of a query as `table`, `csv` (text that a spreadsheet would run is defused) or `json`."""
     if kind == "csv":
-        write_data(_flat(rows).write_csv())
+        write_data(as_csv(rows))
     elif kind == "json":
         write_data(rows.write_json() + "\n")
     else:
         _show_table(rows)
-
-
-def _flat(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows with nested values as JSON text, which is how CSV can hold them."""
-    nested = [column for column in rows.iter_columns() if column.dtype.is_nested()]
-    return rows.with_columns(
-        pl.Series(column.name, [_as_json(value) for value in column.to_list()], dtype=pl.String)
-        for column in nested
-    )
-
-
-def _as_json(value: object) -> str | None:
-    return None if value is None else json.dumps(value, ensure_ascii=False, default=str)
 
 
 WIDE = 8

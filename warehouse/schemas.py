@@ -124,11 +124,11 @@ JOBS = pa.schema(
         ("provider", TEXT),
         ("model", TEXT),
         ("provider_job_id", TEXT),  # null until the provider has taken it
-        ("input_file_id", TEXT),
-        ("output_file_id", TEXT),
-        ("error_file_id", TEXT),
+        ("input_file_id", TEXT),  # what the provider calls the file of requests
+        ("output_file_id", TEXT),  # and that of replies
+        ("error_file_id", TEXT),  # and that of requests without one
         ("state", TEXT),  # submitting, then the provider's own word; collected
-        ("request_keys", pa.list_(TEXT)),
+        ("request_keys", pa.list_(TEXT)),  # of the requests in it
         ("completed", COUNT),  # requests, as the provider counts them
         ("failed", COUNT),
         ("error_message", TEXT),

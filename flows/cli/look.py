@@ -1,4 +1,4 @@
-"""`report`, `runs` and `sql`: looking at what landed."""
+"""`report`, `runs`, `sql` and `export`: looking at what landed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.options import Data, RunId
+from flows.cli.options import Data, Force, RunId
 
 
 class ReportFormat(StrEnum):
@@ -17,6 +17,10 @@ class ReportFormat(StrEnum):
 
 class SqlFormat(StrEnum):
     table, csv, json = "table", "csv", "json"
+
+
+class ExportFormat(StrEnum):
+    csv, parquet, json = "csv", "parquet", "json"
 
 
 def report(
@@ -55,3 +59,26 @@ def sql(
 
     rows = ask(existing_lake(data), query)
     show_rows(rows, format.value)
+
+
+def export(
+    mart: Annotated[
+        str,
+        typer.Argument(help="A mart such as `pass_rates`, or a model such as `stg_cases`.", show_default=False),
+    ],
+    format: Annotated[  # noqa: A002
+        ExportFormat, typer.Option("--format", help="What to write; `json` is one object a line.")
+    ] = ExportFormat.csv,
+    run: Annotated[str | None, typer.Option("--run", help="Of this run alone, by its id or an end of it.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="File to write.", show_default="MART.FORMAT")] = None,
+    force: Force = False,
+    data: Data = None,
+) -> None:
+    """Write a mart or staging model as a file, of all runs or of one.
+
+    In CSV, text that a spreadsheet would run as a formula gets a quote before it, and nested values are JSON.
+    """
+    from flows.exporting import export as written
+
+    path, rows = written(mart, format.value, run, out, data, force=force)
+    typer.echo(f"{path} ({rows:,} rows)")

@@ -41,3 +41,4 @@ Batch = Annotated[
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before money is spent.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]

@@ -1,10 +1,13 @@
-"""`warehouse build`: the DuckDB file from the lake."""
+"""`warehouse build`: the DuckDB file from the lake; `warehouse views`: the lake for a DuckDB of one's own."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
-from flows.cli.options import Data
+from flows.cli.options import Data, Force
 
 app = typer.Typer(help="The DuckDB file, derived from the lake.", no_args_is_help=True)
 
@@ -26,3 +29,17 @@ def build(data: Data = None) -> None:
     if rescued:
         typer.echo(f"landed {rescued} responses that a crash had left in journals")
     typer.echo(built(lake))
+
+
+@app.command()
+def views(
+    out: Annotated[Path | None, typer.Option("--out", help="File to write.", show_default="shown")] = None,
+    force: Force = False,
+    data: Data = None,
+) -> None:
+    """The lake's Parquet tables as views, in SQL that a DuckDB session of your own can `.read`."""
+    from flows.encoding import write_data
+    from flows.exporting import write_views
+
+    told = write_views(out, data, force=force)
+    write_data(told if out is None else f"{out}\n")

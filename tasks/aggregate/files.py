@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -13,13 +15,31 @@ from warehouse.atomic import replacing
 
 _FORMULA = r"^[=+\-@\t\r]"
 """How a cell begins that a spreadsheet would run instead of showing it (OWASP, CSV injection)."""
+_TEXTS = pl.selectors.string() | pl.selectors.categorical() | pl.selectors.enum()
 
 
 def write_table(path: Path, rows: pl.DataFrame) -> Path:
     """Writes `rows` as comma-separated UTF-8, the cells that a spreadsheet would run defused by a quote."""
+    return write_text(path, as_csv(rows))
+
+
+def as_csv(rows: pl.DataFrame) -> str:
+    """`rows` as comma-separated text under a header: nested values as JSON, text that a spreadsheet would run
+    with a quote before it, column names too."""
+    return csv_header(rows.columns) + csv_rows(rows)
+
+
+def csv_header(columns: Sequence[str]) -> str:
+    """The line of column names."""
     header = io.StringIO()
-    csv.writer(header, lineterminator="\n").writerow(rows.columns)
-    return write_text(path, header.getvalue() + defused(rows).write_csv(include_header=False))
+    names = defused(pl.DataFrame({"name": columns}, schema={"name": pl.String}))["name"]
+    csv.writer(header, lineterminator="\n").writerow(names)
+    return header.getvalue()
+
+
+def csv_rows(rows: pl.DataFrame) -> str:
+    """The lines below the header, as `as_csv` has them."""
+    return defused(flat(rows)).write_csv(include_header=False)
 
 
 def write_text(path: Path, text: str) -> Path:
@@ -36,4 +56,17 @@ def write_text(path: Path, text: str) -> Path:
 
 def defused(rows: pl.DataFrame) -> pl.DataFrame:
     """Text cells that begin like a formula, with a quote before them; numbers stay numbers."""
-    return rows.with_columns(pl.selectors.string().str.replace(_FORMULA, "'${0}"))
+    return rows.with_columns(_TEXTS.cast(pl.String).str.replace(_FORMULA, "'${0}"))
+
+
+def flat(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with nested values as JSON text, which is how CSV can hold them."""
+    nested = [column for column in rows.iter_columns() if column.dtype.is_nested()]
+    return rows.with_columns(
+        pl.Series(column.name, [_as_json(value) for value in column.to_list()], dtype=pl.String)
+        for column in nested
+    )
+
+
+def _as_json(value: object) -> str | None:
+    return None if value is None else json.dumps(value, ensure_ascii=False, default=str)

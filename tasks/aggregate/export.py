@@ -1,0 +1,127 @@
+"""A mart or staging model as a file for other programs: CSV, JSON lines or Parquet, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Literal
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from catalogs.mistakes import Mistake, UserMistake, close_names
+from tasks.aggregate.files import csv_header, csv_rows
+from warehouse.atomic import replacing
+from warehouse.build import connect, selected
+from warehouse.lake import Lake
+from warehouse.trouble import storing
+
+Kind = Literal["csv", "parquet", "json"]
+SUFFIX: dict[Kind, str] = {"csv": "csv", "parquet": "parquet", "json": "jsonl"}
+AT_ONCE = 50_000
+"""Rows that are held in memory together."""
+
+
+def write_model(lake: Lake, name: str, kind: Kind, out: Path, run_id: str | None = None) -> int:
+    """Writes a model, of one run or of all, and returns how many rows.
+
+    `csv`: text that a spreadsheet would run has a quote before it, nested values are JSON text. `json`: one object
+    a line, decimals as numbers. Marts are ordered by their columns, staging models stay as they are. Raises
+    UserMistake for an unknown model, one that does not tell runs apart, or a file that cannot be written.
+    """
+    with connect(lake) as warehouse:
+        relation = resolve(warehouse, name)
+        rows = warehouse.sql(_select(warehouse, relation, run_id), params=[run_id] if run_id else [])
+        reader = rows.to_arrow_reader(AT_ONCE)
+        try:
+            with storing(out), replacing(out) as partial:
+                return WRITERS[kind](partial, reader)
+        except OSError as error:
+            raise UserMistake(_unwritable(out, error)) from error
+
+
+def resolve(warehouse: duckdb.DuckDBPyConnection, name: str) -> str:
+    """The model's `schema.name`, of a name with or without its schema. Raises UserMistake for one that is none."""
+    known = _models(warehouse)
+    for relation in (name, f"marts.{name}", f"staging.{name}", f"staging.stg_{name}"):
+        if relation in known:
+            return relation
+    spelled = {relation.partition(".")[2]: relation for relation in known}
+    close = close_names(name, [*known, *spelled], meaning=spelled)
+    marts = [relation for relation in known if relation.startswith("marts.")]
+    remedy = f"did you mean {_listed(close)}?" if close else f"marts: {_listed(marts)}"
+    raise UserMistake(Mistake(f"the warehouse has no model `{name}`", "MART", remedy))
+
+
+def _models(warehouse: duckdb.DuckDBPyConnection) -> list[str]:
+    tables = "select table_schema || '.' || table_name as relation from information_schema.tables"
+    here = f"{tables} where table_catalog = current_database() order by all"
+    return list(selected(warehouse, here)["relation"])
+
+
+def _select(warehouse: duckdb.DuckDBPyConnection, relation: str, run_id: str | None) -> str:
+    """The rows of a model of the warehouse; its name is one that the warehouse itself has told."""
+    if run_id and "run_id" not in selected(warehouse, f"from {relation} limit 0").columns:
+        remedy = "leave --run out"
+        raise UserMistake(Mistake(f"`{relation}` does not tell runs apart", "--run", remedy))
+    asked = f"select * from {relation}"  # noqa: S608 - see above
+    ordered = " order by all" if relation.startswith("marts.") else ""
+    return f"{asked}{' where run_id = ?' if run_id else ''}{ordered}"
+
+
+def _write_csv(path: Path, reader: pa.RecordBatchReader) -> int:
+    return _write_lines(path, reader, csv_rows, csv_header(reader.schema.names))
+
+
+def _write_json(path: Path, reader: pa.RecordBatchReader) -> int:
+    return _write_lines(path, reader, _json_lines)
+
+
+def _write_lines(
+    path: Path, reader: pa.RecordBatchReader, as_text: Callable[[pl.DataFrame], str], head: str = ""
+) -> int:
+    count = 0
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write(head)
+        for rows in _frames(reader):
+            file.write(as_text(rows))
+            count += rows.height
+    return count
+
+
+def _json_lines(rows: pl.DataFrame) -> str:
+    return rows.with_columns(pl.selectors.decimal().cast(pl.Float64)).write_ndjson()
+
+
+def _write_parquet(path: Path, reader: pa.RecordBatchReader) -> int:
+    count = 0
+    with pq.ParquetWriter(path, reader.schema, compression="zstd") as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+            count += batch.num_rows
+    return count
+
+
+def _frames(reader: pa.RecordBatchReader) -> Iterator[pl.DataFrame]:
+    for batch in reader:
+        rows = pl.from_arrow(batch)
+        assert isinstance(rows, pl.DataFrame)  # noqa: S101 - a batch becomes a frame, never a series
+        yield rows
+
+
+WRITERS: dict[Kind, Callable[[Path, pa.RecordBatchReader], int]] = {
+    "csv": _write_csv,
+    "json": _write_json,
+    "parquet": _write_parquet,
+}
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _unwritable(out: Path, error: OSError) -> Mistake:
+    what = f"`{out}` cannot be written: {error.strerror or error}"
+    return Mistake(what, "--out", "name a file in a directory that you may write to")

@@ -1,0 +1,156 @@
+"""The data dictionary: every table of the warehouse and the lake, column by column, as Markdown.
+
+`python -m warehouse.dictionary` writes it to `docs/warehouse.md`, from the models' YAML files and the lake's
+schemas.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from warehouse.build import build, query
+from warehouse.lake import Lake
+from warehouse.lake_columns import column_meanings, table_meaning
+from warehouse.schemas import KEYS, TABLES
+from warehouse.sql_models import SCHEMAS, Column, Model, load_models
+from warehouse.views import column_types
+
+PLACE = Path("docs") / "warehouse.md"
+HEAD = """# The warehouse, table by table
+
+<!-- Written by `make dictionary` from warehouse/models/*/*.yml and warehouse/schemas.py: change those. -->
+
+Marts first, then the staging models that they read, then the lake's Parquet tables that these read. In each part a
+table stands below those that it reads. Times are UTC. How to ask them: [analysts.md](analysts.md).
+"""
+
+TYPES = "select table_schema, table_name, column_name, data_type from information_schema.columns"
+
+Types = Mapping[tuple[str, str], str]
+"""DuckDB's type of each column, by relation and name."""
+
+
+def as_markdown() -> str:
+    """The dictionary as its file holds it."""
+    types = _types()
+    marts_first = sorted(load_models(), key=_place())
+    parts = [
+        HEAD,
+        _contents(marts_first),
+        *(_model(model, types) for model in marts_first),
+        *(_lake_table(table) for table in TABLES),
+    ]
+    return "\n".join(parts)
+
+
+def _place() -> Callable[[Model], tuple[int, int, str]]:
+    """Where a model stands: its schema, how many models deep it reads, its name. The same on every machine, which
+    the order in which models are built is not."""
+    depths: dict[str, int] = {}
+    for model in load_models():
+        depths[model.relation] = 1 + max((depths.get(read, 0) for read in model.reads), default=0)
+    return lambda model: (-SCHEMAS.index(model.schema), depths[model.relation], model.name)
+
+
+def _types() -> Types:
+    """What DuckDB makes of every column, asked of a warehouse in which nothing has landed."""
+    with TemporaryDirectory() as folder:
+        lake = Lake.open(folder)
+        build(lake)
+        rows = query(
+            lake, "select table_schema, table_name, column_name, data_type from information_schema.columns"
+        )
+    return {(f"{schema}.{table}", column): kind for schema, table, column, kind in rows.iter_rows()}
+
+
+def _contents(models: Iterable[Model]) -> str:
+    rows = [[_link(model.relation), model.about.description, _names(model.about.grain)] for model in models]
+    lake = [[_link(f"lake.{table}"), table_meaning(table), ""] for table in TABLES]
+    return _table(("table", "holds", "one row per"), [*rows, *lake])
+
+
+def _model(model: Model, types: Types) -> str:
+    source = f"warehouse/models/{model.file}"
+    lines = [
+        f"## {model.relation}\n",
+        f"{_text(model.about.description)}.\n",
+        f"- One row per {_names(model.about.grain)}.",
+        f"- Reads {', '.join(map(_link, sorted(model.reads)))}." if model.reads else "- Reads nothing.",
+        f"- Its SELECT: [{source}](../{source})\n",
+        _columns(model, types),
+    ]
+    return "\n".join(lines) + _invariants(model)
+
+
+def _columns(model: Model, types: Types) -> str:
+    rows = [
+        [f"`{name}`", types[model.relation, name].lower(), column.description, column.unit, _values(column)]
+        for name, column in model.about.columns.items()
+    ]
+    return _table(("column", "type", "meaning", "unit", "values"), rows)
+
+
+def _values(column: Column) -> str:
+    accepted = ", ".join(f"`{value}`" for value in column.accepted)
+    return "; ".join(part for part in (accepted, "never null" if column.not_null else "") if part)
+
+
+def _invariants(model: Model) -> str:
+    if not model.about.invariants:
+        return ""
+    held = (f"- {sentence}: `{sql}`" for sentence, sql in model.about.invariants.items())
+    return "\n" + "\n".join(["True of every row, or the build fails:\n", *held]) + "\n"
+
+
+def _lake_table(table: str) -> str:
+    kinds, keys = column_types(table), KEYS[table]
+    rows = [
+        [f"`{name}`", kinds[name].lower(), column.description, column.unit, "never null" if name in keys else ""]
+        for name, column in column_meanings(table).items()
+    ]
+    lines = [
+        f"## lake.{table}\n",
+        f"{_text(table_meaning(table))}. Lies at `lake/{table}/run_id=…/*.parquet`.\n",
+        _table(("column", "type", "meaning", "unit", "values"), rows),
+    ]
+    return "\n".join(lines)
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *([_text(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
+
+
+def _text(words: str) -> str:
+    """Words as a cell of a table can hold them."""
+    return re.sub(r"\s+", " ", words).replace("|", "\\|").strip()
+
+
+def _names(columns: Iterable[str]) -> str:
+    return " × ".join(f"`{column}`" for column in columns)
+
+
+def _link(relation: str) -> str:
+    return f"[{relation}](#{relation.replace('.', '')})"
+
+
+def write(folder: Path) -> Path:
+    """Writes the dictionary below `folder`, the root of a checkout; returns the file."""
+    path = folder / PLACE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(as_markdown(), encoding="utf-8")
+    return path
+
+
+def main() -> None:
+    """Write it where it is committed."""
+    sys.stdout.write(f"{write(Path(str(resources.files('warehouse'))).parent)}\n")
+
+
+if __name__ == "__main__":
+    main()

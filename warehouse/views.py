@@ -1,0 +1,70 @@
+"""The lake's tables as views in SQL, for a DuckDB session of one's own: declared columns, in their types."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import duckdb
+
+from warehouse.conform import declared
+from warehouse.lake import Lake
+from warehouse.lake_columns import table_meaning
+from warehouse.schemas import TABLES
+
+HEAD = """-- The lake's tables as views. In a DuckDB session: .read {name}
+-- They read the Parquet files where they lie and write nothing; what lands later in a table shows by itself.
+create schema if not exists lake;
+"""
+NOTHING_LANDED = "-- nothing had landed here when this was written: write it again when something has\n"
+
+
+def as_script(lake: Lake, name: str = "views.sql") -> str:
+    """One view per table of the lake, as SQL that any DuckDB session can run again and again. `name` is what the
+    file will be called."""
+    return "\n".join([HEAD.format(name=name), *(_view(lake, table) for table in TABLES)])
+
+
+@cache
+def column_types(table: str) -> dict[str, str]:
+    """DuckDB's type of each declared column of a table of the lake."""
+    with duckdb.connect() as session:
+        session.register("declared_rows", declared(table).empty_table())
+        return {name: kind for name, kind, *_ in session.execute("describe declared_rows").fetchall()}
+
+
+def _view(lake: Lake, table: str) -> str:
+    meaning = " ".join(table_meaning(table).split())
+    body = _landed(lake, table) if lake.files(table) else NOTHING_LANDED + _none(table)
+    return f"-- {meaning}\ncreate or replace view lake.{table} as\n{body};\n"
+
+
+def _landed(lake: Lake, table: str) -> str:
+    """The declared columns; those that are younger than every file are null."""
+    columns = (f"    {_quoted(name)}::{kind} as {_quoted(name)}" for name, kind in column_types(table).items())
+    rows = f"{_indented(_none(table))}    union all by name\n    from {_parquet(lake, table)}"
+    return "select\n" + ",\n".join(columns) + f"\nfrom (\n{rows}\n)"
+
+
+def _none(table: str) -> str:
+    columns = (f"    null::{kind} as {_quoted(name)}" for name, kind in column_types(table).items())
+    return "select\n" + ",\n".join(columns) + "\nwhere false"
+
+
+def _parquet(lake: Lake, table: str) -> str:
+    root = re.sub(r"([\[*?])", r"[\1]", str(lake.root))  # characters in which DuckDB would find a pattern
+    files = Path(root) / "lake" / table / "run_id=*" / "*.parquet"
+    return f"read_parquet({_text(files)}, union_by_name = true, hive_partitioning = false)"
+
+
+def _indented(sql: str) -> str:
+    return "".join(f"    {line}\n" for line in sql.splitlines())
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(value: object) -> str:
+    return "'" + str(value).replace("'", "''") + "'"
