@@ -186,16 +186,16 @@ def _show_table(rows: pl.DataFrame) -> None:
         for number, row in enumerate(rows.iter_rows(named=True), 1):
             block = Table(box=None, pad_edge=False, show_header=False, title=f"row {number}", title_justify="left")
             for name, value in row.items():
-                block.add_row(Text(_readable(name), style="bold"), Text(_readable(value), overflow="fold"))
+                block.add_row(Text(readable(name), style="bold"), Text(readable(value), overflow="fold"))
             out.print(block)
     else:
         table = Table(box=None, pad_edge=False, header_style="bold")
         for name, dtype in rows.schema.items():
             table.add_column(
-                Text(_readable(name)), justify="right" if dtype.is_numeric() else "left", overflow="fold"
+                Text(readable(name)), justify="right" if dtype.is_numeric() else "left", overflow="fold"
             )
         for values in rows.iter_rows():
-            table.add_row(*(Text(_readable(value)) for value in values))
+            table.add_row(*(Text(readable(value)) for value in values))
         out.print(table)
     out.print(Text(f"({rows.height} rows)"))
 
@@ -207,7 +207,8 @@ COMMANDS = re.compile(
 """Control and format characters, by which a reply could steer the terminal or hide what it says."""
 
 
-def _readable(value: object) -> str:
+def readable(value: object) -> str:
+    """A value as a person reads it, on however many lines; nothing in it steers the terminal."""
     if value is None:
         return "–"
     told = f"{value:.4f}" if isinstance(value, float) else str(value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -38,7 +38,7 @@ Types = Mapping[tuple[str, str], str]
 def as_markdown() -> str:
     """The dictionary as its file holds it."""
     types = _types()
-    marts_first = sorted(load_models(), key=_place())
+    marts_first = sorted(load_models(), key=lambda model: -SCHEMAS.index(model.schema))
     parts = [
         HEAD,
         _contents(marts_first),
@@ -46,15 +46,6 @@ def as_markdown() -> str:
         *(_lake_table(table) for table in TABLES),
     ]
     return "\n".join(parts)
-
-
-def _place() -> Callable[[Model], tuple[int, int, str]]:
-    """Where a model stands: its schema, how many models deep it reads, its name. The same on every machine, which
-    the order in which models are built is not."""
-    depths: dict[str, int] = {}
-    for model in load_models():
-        depths[model.relation] = 1 + max((depths.get(read, 0) for read in model.reads), default=0)
-    return lambda model: (-SCHEMAS.index(model.schema), depths[model.relation], model.name)
 
 
 def _types() -> Types:

@@ -70,7 +70,7 @@ class Model:
 
 
 def load_models(folder: Traversable | None = None) -> tuple[Model, ...]:
-    """The models of `folder` (those shipped, by default), each after all that it reads.
+    """The models of `folder` (those shipped, by default), each after all that it reads; always in the same order.
 
     Raises `NotOneSelect`, `UndeclaredRelation`, and graphlib's CycleError.
     """
@@ -86,7 +86,7 @@ def _ordered(folder: Traversable) -> tuple[Model, ...]:
     models = {model.relation: model for model in _found(folder)}
     for model in models.values():
         _refuse_undeclared(model, models)
-    graph = {name: model.reads & models.keys() for name, model in models.items()}
+    graph = {name: sorted(model.reads & models.keys()) for name, model in models.items()}
     return tuple(models[name] for name in TopologicalSorter(graph).static_order())
 
 

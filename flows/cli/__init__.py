@@ -10,6 +10,7 @@ import typer
 from catalogs.mistakes import UserMistake
 from flows.cli import again, assess, catalog, look, respondent, warehouse
 from flows.cli.doctor import doctor
+from flows.cli.trace import trace
 from flows.encoding import speak_plainly
 
 app = typer.Typer(
@@ -28,6 +29,7 @@ app.command()(look.report)
 app.command()(look.runs)
 app.command()(look.sql)
 app.command()(look.export)
+app.command()(trace)
 app.command()(doctor)
 app.add_typer(catalog.app, name="catalog")
 app.add_typer(respondent.app, name="respondent")

@@ -1,0 +1,8 @@
+"""What an id can be the id of."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+Kind = Literal["run", "requirement", "cell", "template", "instance", "case", "request", "response", "verdict"]
+KINDS: tuple[Kind, ...] = get_args(Kind)

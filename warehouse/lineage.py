@@ -1,0 +1,109 @@
+"""The SQL that made a table, as one script: every model that it reads, directly or not, of one run alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+import sqlglot
+
+from warehouse.sql_models import SCHEMAS, Model, load_models
+
+HEAD = """-- How the rows at the end came about: the models of warehouse/models, from what landed in run {run_id}.
+-- To run it, in an empty DuckDB session: write the lake's views (`biasgrid warehouse views --out lake.sql`),
+-- then `.read lake.sql` and this.
+"""
+DEFINED = re.compile(r"create\s+(?:macro|table)\s+(\w+)\.(\w+)")
+
+
+def script(
+    relations: Iterable[str], run_id: str, selects: Iterable[str], macros: Traversable | None = None
+) -> str:
+    """A script that builds `relations` and all that they read, restricted to a run, and ends with `selects`.
+
+    It wants the lake's views and nothing else. `macros` is the folder of what models call beside DuckDB's own
+    functions, that of the warehouse by default; only those that are called are in the script.
+    """
+    models = made_of(relations)
+    called = _called(" ".join(model.sql for model in models), macros or files("warehouse") / "macros")
+    schemas = [*sorted({_schema(definition) for definition in called}), *SCHEMAS]
+    parts = [
+        HEAD.format(run_id=run_id),
+        "".join(f"create schema {schema};\n" for schema in schemas),
+        *(f"{definition.strip()};\n" for definition in called),
+        *(_as_table(model, run_id) for model in models),
+        *(f"{select};\n" for select in selects),
+    ]
+    return "\n".join(parts)
+
+
+def made_of(relations: Iterable[str]) -> list[Model]:
+    """The models of these names and all that they read, each after what it reads."""
+    ordered, wanted = load_models(), set(relations)
+    for model in reversed(ordered):
+        if model.relation in wanted:
+            wanted |= model.reads
+    return [model for model in ordered if model.relation in wanted]
+
+
+def _as_table(model: Model, run_id: str) -> str:
+    sql = _of_run(model.sql, run_id).strip()
+    return f"-- warehouse/models/{model.file}\ncreate table {model.relation} as\n{sql};\n"
+
+
+def _of_run(sql: str, run_id: str) -> str:
+    """A model's SELECT in which each table of the lake stands for its rows of one run."""
+    restricted = sql
+    for first, last, table in reversed(_lake_tables(sql)):
+        rows = f"(from lake.{table} where run_id = {literal(run_id)})"
+        restricted = restricted[:first] + rows + restricted[last + 1 :]
+    return restricted
+
+
+def _lake_tables(sql: str) -> list[tuple[int, int, str]]:
+    """First and last sign of every `lake.<table>`, comments and texts aside, and the table."""
+    tokens = sqlglot.tokenize(sql, read="duckdb")
+    return [
+        (schema.start, table.end, table.text)
+        for schema, dot, table in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        if (schema.text, dot.text) == ("lake", ".")
+    ]
+
+
+def _called(sql: str, folder: Traversable) -> list[str]:
+    """The definitions that some SQL calls, and those that these call, in the order in which they are defined."""
+    definitions = list(_definitions(folder))
+    wanted: set[str] = set()
+    texts = [sql]
+    while texts:
+        text = texts.pop()
+        for definition in definitions:
+            if definition not in wanted and re.search(rf"\b{re.escape(_name(definition))}\b", text):
+                wanted.add(definition)
+                texts.append(definition)
+    return [definition for definition in definitions if definition in wanted]
+
+
+def _definitions(folder: Traversable) -> Iterable[str]:
+    if not folder.is_dir():
+        return
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".sql"):
+            statements = re.split(r";[ \t]*(?:\n|$)", file.read_text(encoding="utf-8"))
+            yield from (statement for statement in statements if DEFINED.search(statement))
+
+
+def _name(definition: str) -> str:
+    found = DEFINED.search(definition)
+    return f"{found[1]}.{found[2]}" if found else ""
+
+
+def _schema(definition: str) -> str:
+    return _name(definition).partition(".")[0]
+
+
+def literal(text: str) -> str:
+    """A text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
