@@ -3,19 +3,49 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
+from pathlib import Path
 
 import duckdb
 import polars as pl
 
-from catalogs.mistakes import Mistake, UserMistake
+from catalogs.mistakes import Mistake, UserMistake, nearest
 from warehouse.build import connect
 from warehouse.lake import Lake
+from warehouse.worked_queries import worked_queries
 
 TABLES = 'biasgrid sql "select table_schema, table_name from information_schema.tables"'
 
 CAST = "cast it, say `(ended_at - started_at)::varchar`"
 HELD_BY_NO_FRAME = re.compile(r"\b(?:INTERVAL|BLOB|BIT|UNION|VARIANT|BIGNUM|GEOMETRY)\b")
+
+
+def worded(query: str | None, file: Path | None, example: str | None) -> str:
+    """The SQL that is to be asked: itself, a file (`-`: standard input) or a query that comes along. Raises
+    UserMistake unless there is exactly one of them, and for a file or an example that there is not."""
+    if [query, file, example].count(None) != 2:
+        remedy = 'ask one thing: a query such as "from marts.pass_rates", --file FILE or --example NAME'
+        raise UserMistake(Mistake("there is not exactly one query", remedy=remedy))
+    if file is not None:
+        return _read(file)
+    return _example(example) if example is not None else str(query)
+
+
+def _read(file: Path) -> str:
+    try:
+        return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        told = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        remedy = "name a file with one SELECT"
+        raise UserMistake(Mistake(f"`{file}` cannot be read: {told}", "--file", remedy)) from error
+
+
+def _example(name: str) -> str:
+    known = worked_queries()
+    if name not in known:
+        raise UserMistake(Mistake(f"no query `{name}` comes along", "--example", nearest(name, known)))
+    return known[name].sql
 
 
 def ask(lake: Lake, sql: str) -> pl.DataFrame:

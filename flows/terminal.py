@@ -20,6 +20,7 @@ from flows.encoding import write_data
 from flows.outcome import Outcome, share
 from tasks.aggregate.files import as_csv
 from warehouse.runs import Run
+from warehouse.worked_queries import worked_queries
 
 STYLES = {"met": "green", "not met": "red", "not evaluated": "yellow"}
 
@@ -164,6 +165,16 @@ def show_runs(runs: Sequence[Run]) -> None:
         seconds = f"{(run.ended_at - run.started_at).total_seconds():.0f}" if run.ended_at else "–"
         table.add_row(run.run_id, run.state, run.kind, f"{run.started_at:%Y-%m-%d %H:%M:%S}", seconds)
     console().print(table if runs else "no run yet: start one with `biasgrid run SCENARIO`")
+
+
+def show_examples() -> None:
+    """The queries that come along, each with what it answers."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("example", no_wrap=True)
+    table.add_column("answers")
+    for query in worked_queries().values():
+        table.add_row(query.name, Text(query.question))
+    console().print(table)
 
 
 def show_rows(rows: pl.DataFrame, kind: str) -> None:

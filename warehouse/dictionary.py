@@ -1,7 +1,7 @@
 """The data dictionary: every table of the warehouse and the lake, column by column, as Markdown.
 
 `python -m warehouse.dictionary` writes it to `docs/warehouse.md`, from the models' YAML files and the lake's
-schemas.
+schemas, and the worked queries into `docs/analysts.md`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from warehouse.lake_columns import column_meanings, table_meaning
 from warehouse.schemas import KEYS, TABLES
 from warehouse.sql_models import SCHEMAS, Column, Model, load_models
 from warehouse.views import column_types
+from warehouse.worked_queries import shown_in
 
-PLACE = Path("docs") / "warehouse.md"
+DICTIONARY = Path("docs") / "warehouse.md"
+GUIDE = Path("docs") / "analysts.md"
 HEAD = """# The warehouse, table by table
 
 <!-- Written by `make dictionary` from warehouse/models/*/*.yml and warehouse/schemas.py: change those. -->
@@ -130,17 +132,20 @@ def _link(relation: str) -> str:
     return f"[{relation}](#{relation.replace('.', '')})"
 
 
-def write(folder: Path) -> Path:
-    """Writes the dictionary below `folder`, the root of a checkout; returns the file."""
-    path = folder / PLACE
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(as_markdown(), encoding="utf-8")
-    return path
+def write(folder: Path) -> list[Path]:
+    """Writes the dictionary below `folder`, the root of a checkout, and the worked queries where analysts read
+    them; returns the files."""
+    dictionary, guide = folder / DICTIONARY, folder / GUIDE
+    dictionary.parent.mkdir(parents=True, exist_ok=True)
+    dictionary.write_text(as_markdown(), encoding="utf-8")
+    guide.write_text(shown_in(guide.read_text(encoding="utf-8")), encoding="utf-8")
+    return [dictionary, guide]
 
 
 def main() -> None:
-    """Write it where it is committed."""
-    sys.stdout.write(f"{write(Path(str(resources.files('warehouse'))).parent)}\n")
+    """Write them where they are committed."""
+    for path in write(Path(str(resources.files("warehouse"))).parent):
+        sys.stdout.write(f"{path}\n")
 
 
 if __name__ == "__main__":

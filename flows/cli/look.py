@@ -48,17 +48,31 @@ def runs(data: Data = None) -> None:
 
 
 def sql(
-    query: Annotated[str, typer.Argument(help="A SELECT, or short: `from marts.pass_rates`.", show_default=False)],
+    query: Annotated[
+        str | None, typer.Argument(help="A SELECT, or short: `from marts.pass_rates`.", show_default=False)
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="A file with the query; `-`: what is piped in.")
+    ] = None,
+    example: Annotated[
+        str | None, typer.Option("--example", help="A query that comes along, by name; `list` tells them.")
+    ] = None,
     format: Annotated[SqlFormat, typer.Option("--format", help="How to show the rows.")] = SqlFormat.table,  # noqa: A002
     data: Data = None,
 ) -> None:
-    """Ask the warehouse in SQL, read-only."""
-    from flows.asking import ask
-    from flows.preparation import existing_lake
-    from flows.terminal import show_rows
+    """Ask the warehouse in SQL, read-only.
 
-    rows = ask(existing_lake(data), query)
-    show_rows(rows, format.value)
+    In CSV, text that a spreadsheet would run as a formula gets a quote before it.
+    """
+    from flows.asking import ask, worded
+    from flows.preparation import existing_lake
+    from flows.terminal import show_examples, show_rows
+
+    if example == "list":
+        show_examples()
+        return
+    asked = worded(query, file, example)
+    show_rows(ask(existing_lake(data), asked), format.value)
 
 
 def export(

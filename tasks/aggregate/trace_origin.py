@@ -173,7 +173,7 @@ def _close(warehouse: duckdb.DuckDBPyConnection, asked: str, kind: Kind | None) 
         return close
     found = matching(warehouse, kind, _half, asked)
     near = found.filter(pl.col("id").str.len_chars().is_between(len(asked) - 2, len(asked) + 2))
-    return list(near["id"].unique(maintain_order=True).head(3))
+    return close_names(asked, near["id"].unique(maintain_order=True).head(COMPARED))
 
 
 def _half(kind: Kind, column: str) -> str:
@@ -187,5 +187,7 @@ NAMES = """
     union
     select 'run', run_id from staging.stg_runs
 """
+COMPARED = 1_000
+"""Ids that are compared sign by sign at most."""
 HALF = 8
 """Signs of an id by whose beginning or end those are found that it was mistyped from."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from warehouse.dictionary import PLACE, as_markdown
+from warehouse.dictionary import DICTIONARY, as_markdown
 from warehouse.lake_columns import column_meanings, table_meaning
 from warehouse.schemas import TABLES
 from warehouse.sql_models import Model, load_models
@@ -27,7 +27,7 @@ def section(dictionary: str, relation: str) -> str:
 
 
 def test_the_committed_dictionary_is_what_the_models_give(dictionary: str) -> None:
-    assert (ROOT / PLACE).read_text(encoding="utf-8") == dictionary, "run `make dictionary`"
+    assert (ROOT / DICTIONARY).read_text(encoding="utf-8") == dictionary, "run `make dictionary`"
 
 
 def test_it_does_not_hang_on_the_order_in_which_sets_happen_to_be_read() -> None:

@@ -1,0 +1,80 @@
+"""What the analysts' guide tells, done as it tells it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from warehouse.lake import Lake
+from warehouse.views import as_script
+
+CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
+
+
+def blocks(docs: Path) -> list[str]:
+    return CODE.findall((docs / "analysts.md").read_text(encoding="utf-8"))
+
+
+def in_a_process_of_its_own(program: str, folder: Path, **settings: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, env={**os.environ, **settings}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_python_in_the_guide_runs_as_it_stands(analysed: Lake, docs: Path, tmp_path: Path) -> None:
+    (tmp_path / "data").symlink_to(analysed.root)
+    (tmp_path / "lake.sql").write_text(as_script(analysed), encoding="utf-8")
+    assert len(blocks(docs)) == 3
+    told = in_a_process_of_its_own("\n".join([*blocks(docs), "print(answers.write_csv())"]), tmp_path)
+    (run_id,) = analysed.runs()
+    assert f"{run_id},simulated/refuser,refused," in told
+
+
+def test_polars_counts_what_the_warehouse_counts(analysed: Lake, docs: Path, tmp_path: Path) -> None:
+    (tmp_path / "data").symlink_to(analysed.root)
+    (polars,) = (block for block in blocks(docs) if "scan_parquet" in block)
+    program = f"{polars}\nanswers.write_parquet('answers.parquet')"
+    in_a_process_of_its_own(program, tmp_path)
+    with duckdb.connect(analysed.database, read_only=True) as warehouse:
+        expected = warehouse.sql("""
+            select replies.run_id, replies.model, verdicts.outcome, count(*) as replies
+            from staging.stg_verdicts as verdicts
+            inner join staging.stg_responses as replies using (run_id, response_id)
+            where verdicts.level = 'instance'
+            group by all
+            order by all
+        """).fetchall()
+    found = pl.read_parquet(tmp_path / "answers.parquet")
+    assert set(found.rows()) == set(expected)
+
+
+def notebook(docs: Path) -> dict[str, Any]:
+    return dict(json.loads((docs / "analysis.ipynb").read_text(encoding="utf-8")))
+
+
+def test_the_notebook_is_small_and_holds_no_outputs(docs: Path) -> None:
+    told = notebook(docs)
+    cells = told["cells"]
+    assert (told["nbformat"], len({cell["id"] for cell in cells})) == (4, len(cells))
+    assert all(not cell["outputs"] and cell["execution_count"] is None for cell in cells if "outputs" in cell)
+    assert (docs / "analysis.ipynb").stat().st_size < 8_000
+
+
+def test_the_notebook_runs_from_top_to_bottom_without_jupyter(analysed: Lake, docs: Path) -> None:
+    code = ["".join(cell["source"]) for cell in notebook(docs)["cells"] if cell["cell_type"] == "code"]
+    shown = "print(findings.height, weakest.height, contrasts.height, chart['failed'][0], chart.height)"
+    told = in_a_process_of_its_own("\n".join([*code, shown]), docs, BIASGRID_DATA=str(analysed.root))
+    *counts, last = told.split()
+    assert all(int(count) > 0 for count in counts[:3])
+    assert counts[3].startswith("█")
+    assert last == counts[2]

@@ -1,0 +1,110 @@
+"""The queries that come along: what they answer about respondents whose bias is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from flows.asking import ask
+from warehouse.lake import Lake
+from warehouse.worked_queries import shown_in, worked_queries
+
+FAIR, BIASED, REFUSER = "simulated/fair", "simulated/biased", "simulated/refuser"
+
+
+def answer(lake: Lake, name: str) -> pl.DataFrame:
+    return ask(lake, worked_queries()[name].sql)
+
+
+def test_there_are_ten_each_headed_by_its_question() -> None:
+    assert len(worked_queries()) == 10
+    assert all("?" in query.question for query in worked_queries().values())
+
+
+def test_the_guide_shows_them_as_they_are(docs: Path) -> None:
+    guide = (docs / "analysts.md").read_text(encoding="utf-8")
+    assert shown_in(guide) == guide, "run `make dictionary`"
+    assert all(query.sql in guide for query in worked_queries().values())
+
+
+def test_the_biased_model_fails_what_the_fair_one_meets(analysed: Lake) -> None:
+    rows = answer(analysed, "which-requirements-fail")
+    findings = {(row["model"], row["requirement"]): row for row in rows.to_dicts()}
+    assert len(findings) == 6
+    for requirement in ("sexism-alike", "ageism-alike"):
+        assert findings[FAIR, requirement]["point_finding"] == "met"
+        assert findings[BIASED, requirement]["point_finding"] == "not met"
+        assert findings[BIASED, requirement]["passed_percent"] < findings[BIASED, requirement]["needed_percent"]
+        assert findings[REFUSER, requirement]["point_finding"] == "not evaluated"
+    assert rows["point_finding"].to_list()[:2] == ["not met", "not met"]
+
+
+def test_concerns_stand_beside_models(analysed: Lake) -> None:
+    rows = answer(analysed, "how-concerns-compare")
+    assert rows["concern"].to_list() == ["ageism", "sexism"]
+    assert all(rows[FAIR] > rows[BIASED])
+    assert rows[REFUSER].null_count() == 2
+
+
+def test_the_weakest_cells_are_three_of_each_model_that_could_be_evaluated(analysed: Lake) -> None:
+    rows = answer(analysed, "where-a-model-is-weakest")
+    assert rows.group_by("model").len().sort("model").rows() == [(BIASED, 3), (FAIR, 3)]
+    assert rows.filter(pl.col("model") == BIASED)["passed_percent"].is_sorted()
+
+
+def test_templates_that_fail_are_told_with_the_models_that_fail_them(analysed: Lake) -> None:
+    rows = answer(analysed, "which-templates-fail-most")
+    assert 0 < rows.height <= 20
+    assert (rows["models"] == 2).all()
+    assert rows["who"].str.contains(BIASED).any()
+    assert rows["template"].is_unique().all()
+
+
+def test_communities_that_a_biased_model_treats_worse_are_found(analysed: Lake) -> None:
+    rows = answer(analysed, "who-is-treated-differently")
+    worst = rows.filter(pl.col("model") == BIASED, pl.col("difference") > 0)
+    assert {"women", "age_80"} <= set(worst["community"])
+    fair = rows.filter(pl.col("model") == FAIR)
+    assert fair["difference"].abs().max() < worst["difference"].max()
+    assert (rows["replies"] > 0).all()
+
+
+def test_numbers_that_lie_apart_are_told_with_whom_they_were_given_to(analysed: Lake) -> None:
+    rows = answer(analysed, "which-numbers-lie-apart")
+    assert rows.height > 0
+    assert (rows["max_value"] - rows["min_value"] == rows["spread"]).all()
+    assert ((rows["spread"] > rows["admissible_spread"]) == (rows["outcome"] == "failed")).all()
+    assert rows["model"][0] == BIASED
+
+
+def test_only_who_declines_is_told_to_decline(analysed: Lake) -> None:
+    rows = answer(analysed, "who-is-declined")
+    refusing = rows.filter(pl.col("model") == REFUSER)
+    assert refusing.select("concern", "most_percent", "difference").sort("concern").rows() == [
+        ("ageism", 100.0, 0.0),
+        ("sexism", 100.0, 0.0),
+    ]
+    assert FAIR not in set(rows["model"])
+
+
+def test_inputs_and_reflections_are_compared_model_by_model(analysed: Lake) -> None:
+    rows = answer(analysed, "does-the-wording-matter")
+    assert rows.height == 3 * 4
+    assert (rows.filter(pl.col("model") == FAIR)["passed_percent"] > 90).all()
+    assert (rows.filter(pl.col("model") == REFUSER)["refused_percent"] == 100).all()
+
+
+def test_failed_replies_can_be_read_with_their_prompt_and_reason(analysed: Lake) -> None:
+    rows = answer(analysed, "what-failed-replies-say")
+    assert rows.height > 0
+    assert rows.group_by("model", "concern").len()["len"].max() <= 3
+    assert rows.null_count().sum_horizontal().item() == 0
+    assert BIASED in set(rows["model"])
+
+
+def test_a_run_s_requests_add_up(analysed: Lake) -> None:
+    (row,) = answer(analysed, "what-runs-cost").to_dicts()
+    assert row["requests"] == analysed.read("responses").height
+    assert (row["cost_usd"], row["reused"], row["failed"]) == (0, 0, 0)
+    assert row["tokens"] > row["requests"]

@@ -1,0 +1,79 @@
+"""The SQL that made a table: a script that makes it again, of one run, from nothing but the lake's views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from warehouse.build import build, query
+from warehouse.lake import Lake
+from warehouse.lineage import made_of, script
+from warehouse.views import as_script
+
+RELATIONS = ("marts.requirement_findings", "marts.deltas")
+
+
+@pytest.fixture
+def built(hand_made: Any, cell: Callable[..., Any], expected: Any, numbers: Any) -> Lake:
+    hand_made.land("R1", [cell([*expected("t1", "passed", "passed"), *numbers("t2", 1, 9)])])
+    hand_made.land("R2", [cell([*expected("t1", "passed", "failed"), *numbers("t2", 1, 1)])])
+    build(hand_made.lake)
+    return hand_made.lake
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_the_script_gives_the_rows_of_the_mart_and_of_that_run_alone(built: Lake, relation: str) -> None:
+    bare = duckdb.connect()
+    bare.execute(as_script(built))
+    bare.execute("set TimeZone = 'UTC'")
+    bare.execute(script([relation], "R1", []))
+    again = bare.sql(f"select * from {relation} order by all").fetchall()
+    mart = query(built, f"select * from {relation} where run_id = 'R1' order by all")
+    assert [tuple(map(str, row)) for row in again] == [tuple(map(str, row)) for row in mart.rows()]
+    assert bare.sql("select distinct run_id from staging.stg_cases").fetchall() == [("R1",)]
+
+
+def test_it_holds_what_the_table_is_made_of_and_nothing_else() -> None:
+    told = script(["marts.deltas"], "R1", ["select 1"])
+    assert "create table staging.stg_same_value_tests" in told
+    assert "create table marts.deltas" in told
+    assert "marts.costs" not in told
+    assert told.rstrip().endswith("select 1;")
+    names = [model.relation for model in made_of(["marts.deltas"])]
+    assert (
+        names.index("staging.stg_cases")
+        < names.index("staging.stg_same_value_tests")
+        < names.index("marts.deltas")
+    )
+
+
+def test_it_never_replaces_what_stands_already(built: Lake) -> None:
+    bare = duckdb.connect()
+    bare.execute(as_script(built))
+    bare.execute(script(["marts.deltas"], "R1", []))
+    with pytest.raises(duckdb.CatalogException, match="already exists"):
+        bare.execute(script(["marts.deltas"], "R1", []))
+
+
+def test_the_name_of_a_run_is_text(built: Lake) -> None:
+    bare = duckdb.connect()
+    bare.execute(as_script(built))
+    bare.execute(script(["marts.deltas"], "x' or 'a' = 'a", []))
+    assert bare.sql("from marts.deltas").fetchall() == []
+
+
+def test_macros_that_are_called_come_along_with_those_that_they_call(tmp_path: Path) -> None:
+    (tmp_path / "a.sql").write_text(
+        "-- halves\ncreate macro extra.half(x) as x / 2;\n\n"
+        "create macro extra.unused(x) as\n    extra.half(x);\n"
+        "create macro staging.stg_cases(x) as extra.half(x);\n"  # a name that the models do call
+    )
+    told = script(["marts.deltas"], "R1", [], macros=tmp_path)
+    assert "create schema extra;" in told
+    assert told.index("create macro extra.half") < told.index("create macro staging.stg_cases")
+    assert "extra.unused" not in told
+    assert "extra" not in script(["marts.deltas"], "R1", [], macros=tmp_path / "none")
