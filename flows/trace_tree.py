@@ -11,7 +11,7 @@ from rich.tree import Tree
 
 from flows.outcome import share
 from flows.terminal import STYLES, console, readable
-from flows.trace_words import circumstances, counts, demand, hints, instances, oracle, why
+from flows.trace_words import circumstances, counts, demand, hints, instances, number, oracle, why
 from tasks.aggregate.trace import Rows, Trace
 
 OUTCOMES = {"passed": "green", "failed": "red", "refused": "yellow", "unreadable": "yellow", "error": "yellow"}
@@ -32,8 +32,8 @@ def _head(found: Trace) -> Text:
     told = (
         f"{found.origin.kind} {found.origin.id} in run {found.run['run_id']} "
         f"({found.run['state']}, {found.run['started_at']:%Y-%m-%d %H:%M} UTC): "
-        f"{found.prompts:,} prompts, {found.tests:,} template tests ({counts(found.outcomes)}), "
-        f"{found.cells:,} cells"
+        f"{number(found.prompts, 'prompt')}, {number(found.tests, 'template test')} ({counts(found.outcomes)}), "
+        f"{number(found.cells, 'cell')}"
     )
     return Text(readable(told))
 
@@ -57,14 +57,14 @@ def _requirement(found: Trace, requirement: str) -> Tree:
 
 
 def _add_finding(tree: Tree, found: Trace, row: Mapping[str, Any]) -> None:
+    refused = f"{share(row['refusal_rate'])} of replies refused, " if row["refusal_rate"] else ""
     told = Text(f"finding {readable(row['model'])}: ")
     told.append(row["point_finding"], style=STYLES.get(row["point_finding"], ""))
     if row["decision"]:
         told.append(f", {row['decision']} by its interval")
     told.append(
         f" – {row['counted_passed']} of {row['counted_tests']} tests passed ({share(row['point_rate'])}), "
-        f"{row['cells_met']} of {row['cells']} cells met, {share(row['refusal_rate'])} of replies refused, "
-        f"coverage {share(row['coverage'])}"
+        f"{row['cells_met']} of {row['cells']} cells met, {refused}coverage {share(row['coverage'])}"
     )
     branch = tree.add(told)
     shown = [cell for cell in found.cell_rows if _of(row, cell)]
@@ -73,7 +73,9 @@ def _add_finding(tree: Tree, found: Trace, row: Mapping[str, Any]) -> None:
     rest = Counter({each["point_finding"]: each["cells"] for each in found.cells_by_finding if _of(row, each)})
     rest.subtract(Counter(cell["point_finding"] for cell in shown))
     if +rest:
-        branch.add(Text(f"… {(+rest).total():,} {'more ' if shown else ''}cells: {counts(+rest)}", style="dim"))
+        branch.add(
+            Text(f"… {number((+rest).total(), 'more cell' if shown else 'cell')}: {counts(+rest)}", style="dim")
+        )
 
 
 def _of(finding: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
@@ -92,7 +94,7 @@ def _add_cell(branch: Tree, found: Trace, row: Mapping[str, Any]) -> None:
     rest = Counter(found.tests_by_cell.get(row["cell_id"], {}))
     rest.subtract(Counter(test["outcome"] or "not judged" for test in tests))
     if +rest:
-        below.add(Text(f"… {(+rest).total():,} more template tests: {counts(+rest)}", style="dim"))
+        below.add(Text(f"… {number((+rest).total(), 'more template test')}: {counts(+rest)}", style="dim"))
 
 
 def _add_template(below: Tree, found: Trace, tests: Rows) -> None:
@@ -142,7 +144,8 @@ def _add_response(branch: Tree, found: Trace, row: Mapping[str, Any]) -> None:
     told = _line(found, row["response_id"], f"{who} {row['response_id']}", circumstances(row))
     below = branch.add(told)
     for message in row["messages"] or ():
-        below.add(Text(readable(f"{message['role']}: {message['content']}")))
+        if message["role"] != "system":  # what a judge is told each time
+            below.add(Text(readable(f"{message['role']}: {message['content']}")))
     if row["error_class"]:
         below.add(Text(readable(f"no reply – {row['error_class']}: {row['error_message']}"), style="yellow"))
     else:

@@ -15,6 +15,7 @@ EXPECTED = 6
 
 
 def demand(row: Mapping[str, Any]) -> str:
+    """What a requirement asks for, of a row of its finding."""
     if row["tolerance"] is None:
         return "nothing judged yet"
     return (
@@ -24,6 +25,7 @@ def demand(row: Mapping[str, Any]) -> str:
 
 
 def oracle(test: Mapping[str, Any]) -> str:
+    """By what a template's replies are judged."""
     expected = orjson.loads(test["oracle"] or "{}").get("expected") or []
     values = ", ".join(f"`{value}`" for value in expected[:EXPECTED])
     more = f" and {len(expected) - EXPECTED} more" if len(expected) > EXPECTED else ""
@@ -31,6 +33,7 @@ def oracle(test: Mapping[str, Any]) -> str:
 
 
 def why(test: Mapping[str, Any]) -> str:
+    """Why a template test came out as it did; empty where nobody says."""
     if test["spread"] is None:
         return f" – {test['reason']}" if test["reason"] else ""
     return (
@@ -40,6 +43,7 @@ def why(test: Mapping[str, Any]) -> str:
 
 
 def instances(test: Mapping[str, Any]) -> str:
+    """How the prompts of a template test came out."""
     outcomes = ("passed", "failed", "refused", "unreadable", "errors")
     known = {name: test[name] for name in outcomes if test[name]}
     numbers = test["instances"] - sum(known.values())
@@ -47,6 +51,7 @@ def instances(test: Mapping[str, Any]) -> str:
 
 
 def circumstances(row: Mapping[str, Any]) -> str:
+    """When and how a response came, with a space before it; empty where nothing is known."""
     parts = [f"{row['received_at']:%Y-%m-%d %H:%M:%S} UTC"] if row["received_at"] else []
     if row["reused_from"]:
         run = f" of run {row['reused_from_run']}" if row["reused_from_run"] else ""
@@ -63,17 +68,24 @@ def circumstances(row: Mapping[str, Any]) -> str:
 
 
 def counts(outcomes: Mapping[str, int]) -> str:
+    """Outcomes with how many have each."""
     return ", ".join(f"{count:,} {outcome}" for outcome, count in outcomes.items()) or "none"
 
 
+def number(count: int, noun: str) -> str:
+    """A count with its noun."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def hints(found: Trace) -> Iterable[str]:
+    """How to see more of a trace, or less."""
     if found.stands_in:
-        yield f"the reply was used again for {found.stands_in:,} further prompts"
+        yield f"the reply was used again for {number(found.stands_in, 'further prompt')}"
     if found.origin.other_runs:
-        yield f"also in {len(found.origin.other_runs):,} other runs: --run {found.origin.other_runs[0]}"
+        yield f"also in {number(len(found.origin.other_runs), 'other run')}: --run {found.origin.other_runs[0]}"
     if not found.is_whole:
         yield (
-            f"{len(found.cases)} of {found.prompts:,} prompts shown, those first that did not pass; "
+            f"{len(found.cases)} of {number(found.prompts, 'prompt')} shown, those first that did not pass; "
             "for others trace an id from above, or add --model MODEL or --examples N"
         )
     yield "how the finding was computed: add --sql"

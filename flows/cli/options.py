@@ -24,6 +24,7 @@ ScenarioFile = Annotated[
     Path, typer.Argument(help="A scenario file: YAML, or LangBiTe's JSON.", show_default=False)
 ]
 RunId = Annotated[str | None, typer.Argument(help="A run's id or its beginning or end; else the newest.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
 MaxAge = Annotated[
     str | None,
     typer.Option("--max-age", help="With `--reuse all`: how old a reply may be, such as `12h` or `7d`."),
@@ -41,4 +42,3 @@ Batch = Annotated[
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before money is spent.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
