@@ -18,6 +18,7 @@ from warehouse.checks import ModelTestFailed, check
 from warehouse.conform import declared
 from warehouse.damage import refuse_damage, refuse_unreadable
 from warehouse.flaws import FLAWS_BEHIND
+from warehouse.formulas import define
 from warehouse.lake import Lake
 from warehouse.making import STORAGE, make
 from warehouse.schemas import TABLES, UNITS
@@ -64,6 +65,7 @@ def build(lake: Lake, target: Path | None = None, models: Traversable | None = N
 def _fill(warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Iterable[Model]) -> None:
     _attach_lake(warehouse, lake)
     refuse_damage(warehouse, lake)
+    define(warehouse)
     for schema in (STORAGE, *SCHEMAS):
         warehouse.execute(f"create schema {schema}")
     for model in ordered:

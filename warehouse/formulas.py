@@ -1,0 +1,37 @@
+"""The statistics as DuckDB macros in the schema `statistics`: models, and analysts who read the finished file, call the
+very same ones. One topic a file in `warehouse/macros`."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+import duckdb
+
+SCHEMA = "statistics"
+TOPICS = (
+    "distributions",
+    "quantiles",
+    "intervals",
+    "decisions",
+    "power",
+    "differences",
+    "agreement",
+    "assignments",
+    "associations",
+    "studentised_range",
+    "spreads",
+)
+"""Files of `warehouse/macros`, each after those that it calls."""
+
+
+def define(warehouse: duckdb.DuckDBPyConnection) -> None:
+    """Creates the macros, and the tables that they look quantiles up in, in the database in use."""
+    warehouse.execute(f"create schema {SCHEMA}")
+    warehouse.execute(_definitions())
+
+
+@cache
+def _definitions() -> str:
+    folder = files("warehouse") / "macros"
+    return "\n".join((folder / f"{topic}.sql").read_text(encoding="utf-8") for topic in TOPICS)

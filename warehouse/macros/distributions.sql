@@ -1,0 +1,88 @@
+-- Cumulative distributions: normal, incomplete beta, Student's t, binomial.
+--
+-- DuckDB puts a macro's argument in wherever it is named, unevaluated. So a macro that names an argument in a lambda, or
+-- often, first binds it: `list_transform([{…}], lambda given_: …)[1]`. What is passed is then computed once, and no column
+-- of the caller's is taken for a lambda's parameter. Macros that say "of bound arguments" leave that to their callers:
+-- the time to plan a query doubles with every lambda within a lambda.
+
+create macro statistics.normal_density(x double) as
+    exp(-(x ** 2) / 2) / sqrt(2 * pi());
+
+-- Φ(x): between −3 and 3 the series 26.2.11 of Abramowitz and Stegun, beyond them Laplace's continued fraction 26.2.14,
+-- both from their ends
+create macro statistics.normal_cdf(x double) as
+    list_transform(
+        [{'x': x, 'away': abs(x), 'density': statistics.normal_density(x)}],
+        lambda given_: case
+            when given_.away <= 3 then 0.5::double + given_.density * given_.x * list_reduce(
+                range(60, 0, -1),
+                lambda rest_, step_: 1 + given_.x ** 2 / (2 * step_ + 1) * rest_,
+                1::double
+            )
+            else if(given_.x > 0, 1, 0) - sign(given_.x) * given_.density / list_reduce(
+                range(60, 0, -1),
+                lambda rest_, step_: given_.away + step_ / rest_,
+                given_.away
+            )
+        end
+    )[1];
+
+-- of bound arguments: continued fraction of the incomplete beta function (Abramowitz and Stegun 26.5.8), from its end;
+-- it converges in O(√max(a, b)) steps where x < (a + 1) / (a + b + 2)
+create macro statistics.beta_fraction(x, a, b) as
+    list_reduce(
+        range(100 + (4 * sqrt(greatest(a, b)))::bigint, 0, -1),
+        lambda rest_, step_: 1 + x / ((a + step_ - 1) * (a + step_)) / rest_ * if(
+            step_ % 2 = 1,
+            -(a + step_ // 2) * (a + b + step_ // 2),
+            (step_ // 2) * (b - step_ // 2)
+        ),
+        1::double
+    );
+
+-- of bound arguments
+create macro statistics.beta_below(x, y, a, b) as
+    exp(a * ln(x) + b * ln(y) + lgamma(a + b) - lgamma(a + 1) - lgamma(b)) / statistics.beta_fraction(x, a, b);
+
+-- of bound arguments: I_x(a, b); y = 1 − x is given beside x, so that neither loses digits
+create macro statistics.regularized_beta(x, y, a, b) as
+    case
+        when x <= 0 then 0::double
+        when y <= 0 then 1::double
+        when x < (a + 1) / (a + b + 2) then statistics.beta_below(x, y, a, b)
+        else 1 - statistics.beta_below(y, x, b, a)
+    end;
+
+-- two-sided p value of Student's t (Abramowitz and Stegun 26.7.1); null below one degree of freedom
+create macro statistics.t_p_value(t double, df double) as
+    list_transform(
+        [{
+            'x': if(isinf(t), 0, df / (df + t ** 2)),
+            'y': if(isinf(t), 1, t ** 2 / (df + t ** 2)),
+            'a': if(df < 1, null, df / 2)
+        }],
+        lambda beta_: if(
+            beta_.x is null or beta_.a is null,
+            null,
+            statistics.regularized_beta(beta_.x, beta_.y, beta_.a, 0.5::double)
+        )
+    )[1];
+
+create macro statistics.t_cdf(t double, df double) as
+    if(t < 0, 0, 1) + if(t < 0, 1, -1) * statistics.t_p_value(t, df) / 2;
+
+-- of bound arguments
+create macro statistics.t_density(t, df) as
+    exp(lgamma((df + 1) / 2) - lgamma(df / 2) - (df + 1) / 2 * ln(1 + t ** 2 / df)) / sqrt(df * pi());
+
+-- P(X ≤ k) of n trials that succeed with probability p (Abramowitz and Stegun 26.5.24)
+create macro statistics.binomial_cdf(k double, n double, p double) as
+    list_transform(
+        [{'k': floor(k), 'n': n, 'p': p}],
+        lambda given_: case
+            when given_.k is null or given_.n is null or given_.p is null then null
+            when given_.k < 0 then 0::double
+            when given_.k >= given_.n then 1::double
+            else statistics.regularized_beta(1 - given_.p, given_.p, given_.n - given_.k, given_.k + 1)
+        end
+    )[1];

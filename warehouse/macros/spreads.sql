@@ -1,0 +1,77 @@
+-- How far apart chance alone takes the means of groups that are alike.
+
+-- the table's quantiles, each with its neighbours; the last ones reach beyond the table
+create table statistics.studentised_range_patches as
+with quantiles as (
+    select * from statistics.studentised_range
+),
+
+along_degrees as (
+    select
+        *,
+        lead(degrees) over across as next_degrees,
+        lead(quantile) over across as of_next_degrees
+    from quantiles
+    window across as (partition by groups order by degrees)
+),
+
+along_both as (
+    select
+        *,
+        lead(groups) over down as next_groups,
+        lead(groups, 2) over down is null as is_last,
+        lead(quantile) over down as of_next_groups,
+        lead(of_next_degrees) over down as of_both_next
+    from along_degrees
+    window down as (partition by degrees order by groups)
+)
+
+select
+    groups,
+    if(is_last, 'infinity'::double, next_groups) as until_groups,
+    ln(next_groups / groups) as log_groups_apart,
+    degrees,
+    next_degrees as until_degrees,
+    1 / degrees - 1 / next_degrees as inverse_degrees_apart,
+    quantile,
+    of_next_degrees,
+    of_next_groups,
+    of_both_next
+from along_both
+where next_groups is not null and next_degrees is not null;
+
+-- of bound arguments
+create macro statistics.between(first, last, share) as
+    first + (last - first) * share;
+
+-- .95 quantile of the range of `groups` means over their standard error, estimated with df degrees of freedom: linear
+-- in 1/df and in ln(groups) between the quantiles of the table, to three digits. Null below two groups and one degree.
+create macro statistics.studentised_range_quantile(number_of_groups double, df double) as (
+    select statistics.between(
+        statistics.between(
+            patch.quantile, patch.of_next_degrees, (1 / patch.degrees - 1 / df) / patch.inverse_degrees_apart
+        ),
+        statistics.between(
+            patch.of_next_groups, patch.of_both_next, (1 / patch.degrees - 1 / df) / patch.inverse_degrees_apart
+        ),
+        ln(number_of_groups / patch.groups) / patch.log_groups_apart
+    )
+    from statistics.studentised_range_patches as patch
+    where
+        number_of_groups >= patch.groups and number_of_groups < patch.until_groups
+        and df >= patch.degrees and df < patch.until_degrees
+);
+
+-- over groups, with the number of values of each: degrees of freedom of what varies within them
+create macro statistics.error_degrees(number_of_values double) as
+    sum(number_of_values) - count(number_of_values);
+
+-- over groups, with the number of values and their sample variance (null for a single one) of each: standard error of
+-- a group's mean, from the pooled variance and the harmonic mean of the numbers (Tukey and Kramer). Null where no group
+-- has two values. Times the quantile it is how far apart chance takes the means.
+create macro statistics.error_of_means(number_of_values double, sample_variance double) as
+    sqrt(
+        sum((number_of_values - 1) * coalesce(sample_variance, 0))
+        / nullif(sum(number_of_values) - count(number_of_values), 0)
+        * avg(1 / number_of_values)
+    );
