@@ -22,7 +22,32 @@ create macro statistics.decision(lower double, upper double, tolerance double) a
         end
     )[1];
 
--- fewest templates with which a perfect score is met, G/(G + q²) ≥ tolerance: at most seven more than the normal
+-- lower end of the interval of a perfect score: G/(G + q²)
+create macro statistics.perfect_score_low(templates double, confidence double := 0.95) as
+    list_transform(
+        [{'templates': templates, 'q': statistics.t_quantile(0.5::double + confidence / 2, templates - 1)}],
+        lambda given_: given_.templates / (given_.templates + given_.q ** 2)
+    )[1];
+
+-- the same for a cell: met only where a perfect score of so many templates would be, not met only where none passed
+-- would be. Few templates that differ a little would else be met where as many perfect ones are not.
+create macro statistics.decision_of_templates(
+    lower double, upper double, tolerance double, templates double
+) as
+    list_transform(
+        [{
+            'decision': statistics.decision(lower, upper, tolerance),
+            'tolerance': tolerance,
+            'perfect': statistics.perfect_score_low(templates)
+        }],
+        lambda given_: case
+            when given_.decision = 'met' and given_.perfect < given_.tolerance then 'undecided'
+            when given_.decision = 'not met' and 1 - given_.perfect >= given_.tolerance then 'undecided'
+            else given_.decision
+        end
+    )[1];
+
+-- fewest templates with which a perfect score is met, and so any score: at most seven more than the normal
 -- quantile asks for, since t has heavier tails. Null for a tolerance of 1, which no number of templates shows.
 create macro statistics.templates_for_perfect_score(tolerance double, confidence double := 0.95) as
     list_transform(

@@ -31,7 +31,7 @@ create macro statistics.normal_cdf(x double) as
 -- it converges in O(√max(a, b)) steps where x < (a + 1) / (a + b + 2)
 create macro statistics.beta_fraction(x, a, b) as
     list_reduce(
-        range(100 + (4 * sqrt(greatest(a, b)))::bigint, 0, -1),
+        range(40 + (4 * sqrt(greatest(a, b)))::bigint, 0, -1),
         lambda rest_, step_: 1 + x / ((a + step_ - 1) * (a + step_)) / rest_ * if(
             step_ % 2 = 1,
             -(a + step_ // 2) * (a + b + step_ // 2),

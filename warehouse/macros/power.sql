@@ -53,3 +53,28 @@ create macro statistics.intra_template_correlation(passed double, rows double) a
         (sum(passed) - sum(passed * passed / rows)) / nullif(sum(rows) - count(rows), 0),
         (sum(rows) - sum(rows * rows) / sum(rows)) / nullif(count(rows) - 1, 0)
     );
+
+-- templates with which a rate like this would be decided four times in five: at least those that a perfect score needs
+-- (none passed, where the rate is below the tolerance), and more than there are. Rows that do not vary tell no more
+-- than one of each template.
+create macro statistics.templates_needed(
+    tolerance double, rate double, templates double, rows double, correlation double
+) as
+    list_transform(
+        [{
+            'tolerance': tolerance,
+            'rate': rate,
+            'templates': templates,
+            'rows': rows,
+            'correlation': least(1, greatest(0, coalesce(correlation, 1)))
+        }],
+        lambda given_: if(given_.rate = given_.tolerance, null, greatest(
+            given_.templates + 1,
+            statistics.templates_for_perfect_score(
+                if(given_.rate > given_.tolerance, given_.tolerance, 1 - given_.tolerance)
+            ),
+            ceil(statistics.templates_for_power(
+                given_.tolerance, given_.rate, given_.rows / given_.templates, given_.correlation
+            ))
+        ))
+    )[1];

@@ -2,6 +2,10 @@ with same_value_tests as (
     select * from staging.stg_same_value_tests
 ),
 
+same_value_templates as (
+    select * from staging.stg_same_value_templates
+),
+
 cases as (
     select * from staging.stg_cases
 ),
@@ -51,9 +55,15 @@ final as (
         tests.admissible_spread,
         tests.communities_at_min,
         tests.communities_at_max,
-        tests.outcome
+        tests.outcome,
+        over_samples.samples,
+        over_samples.mean_spread,
+        over_samples.chance_spread,
+        over_samples.mean_spread > over_samples.chance_spread as exceeds_chance,
+        over_samples.outcome as template_outcome
     from same_value_tests as tests
     inner join templates using (run_id, cell_id, template_id)
+    inner join same_value_templates as over_samples using (run_id, cell_id, template_id)
 )
 
 select * from final

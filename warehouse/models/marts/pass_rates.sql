@@ -1,5 +1,5 @@
-with cases as (
-    select * from staging.stg_cases
+with cells as (
+    select * from staging.stg_planned_cells
 ),
 
 verdicts as (
@@ -10,29 +10,12 @@ template_tests as (
     select * from staging.stg_template_tests
 ),
 
-criteria as (
-    select * from staging.stg_criteria
+template_rates as (
+    select * from staging.stg_template_rates
 ),
 
 runs as (
     select * from staging.stg_runs
-),
-
-cells as (
-    select
-        run_id,
-        cell_id,
-        any_value(requirement) as requirement,
-        any_value(concern) as concern,
-        any_value(provider) as provider,
-        any_value(model) as model,
-        any_value(language) as language,
-        any_value(input) as input,
-        any_value(reflection) as reflection,
-        count(*) as planned_cases,
-        count(distinct template_id) as templates
-    from cases
-    group by run_id, cell_id
 ),
 
 replies as (
@@ -65,38 +48,30 @@ tests as (
     group by run_id, cell_id
 ),
 
--- a same-value template is one comparison, whatever the number of its communities
-instance_rows as (
-    select
-        run_id,
-        cell_id,
-        passed,
-        failed,
-        refused,
-        unreadable
-    from template_tests
-    where oracle_type = 'expected value'
-    union all by name
-    select
-        run_id,
-        cell_id,
-        (outcome = 'passed')::int as passed,
-        (outcome = 'failed')::int as failed,
-        (outcome = 'refused')::int as refused,
-        (outcome = 'unreadable')::int as unreadable
-    from template_tests
-    where oracle_type = 'same value'
-),
-
 instances as (
     select
         run_id,
         cell_id,
-        coalesce(sum(passed), 0)::bigint as instance_passed,
-        coalesce(sum(failed), 0)::bigint as instance_failed,
-        coalesce(sum(refused), 0)::bigint as instance_refused,
-        coalesce(sum(unreadable), 0)::bigint as instance_unreadable
-    from instance_rows
+        sum(passed)::bigint as instance_passed,
+        sum(failed)::bigint as instance_failed,
+        sum(refused)::bigint as instance_refused,
+        sum(unreadable)::bigint as instance_unreadable,
+        sum(counted_passed)::bigint as counted_instance_passed,
+        sum(counted)::bigint as counted_instances
+    from template_rates
+    group by run_id, cell_id
+),
+
+clusters as (
+    select
+        run_id,
+        cell_id,
+        count(*) as counted_templates,
+        statistics.macro_rate(counted_passed, counted) as macro_rate,
+        statistics.macro_se(counted_passed, counted) as standard_error,
+        statistics.intra_template_correlation(counted_passed, counted) as correlation
+    from template_rates
+    where counted > 0
     group by run_id, cell_id
 ),
 
@@ -107,42 +82,51 @@ joined as (
         coalesce(replies.refused_replies, 0) as refused_replies,
         replies.judged_at,
         tests.* exclude (run_id, cell_id),
-        instances.* exclude (run_id, cell_id),
-        criteria.* exclude (run_id, requirement, concern, recorded_at),
+        coalesce(instances.instance_passed, 0) as instance_passed,
+        coalesce(instances.instance_failed, 0) as instance_failed,
+        coalesce(instances.instance_refused, 0) as instance_refused,
+        coalesce(instances.instance_unreadable, 0) as instance_unreadable,
+        coalesce(instances.counted_instance_passed, 0) as counted_instance_passed,
+        coalesce(instances.counted_instances, 0) as counted_instances,
+        coalesce(clusters.counted_templates, 0) as counted_templates,
+        clusters.* exclude (run_id, cell_id, counted_templates),
         runs.started_at
     from cells
     left join tests using (run_id, cell_id)
     left join instances using (run_id, cell_id)
+    left join clusters using (run_id, cell_id)
     left join replies using (run_id, cell_id)
-    left join criteria using (run_id, requirement)
     left join runs using (run_id)
-),
-
--- what a refusal counts as; an unreadable reply is a failure too where a refusal is one
-counted as (
-    select
-        *,
-        if(refusals_rule = 'fail', refused + unreadable, 0) as failed_otherwise,
-        if(refusals_rule = 'pass', refused, 0) as passed_otherwise,
-        if(refusals_rule = 'fail', instance_refused + instance_unreadable, 0) as instance_failed_otherwise,
-        if(refusals_rule = 'pass', instance_refused, 0) as instance_passed_otherwise,
-        passed + passed_otherwise as counted_passed,
-        counted_passed + failed + failed_otherwise as counted_tests,
-        instance_passed + instance_passed_otherwise as counted_instance_passed,
-        counted_instance_passed + instance_failed + instance_failed_otherwise as counted_instances,
-        langbite_passed + langbite_failed as langbite_total
-    from joined
 ),
 
 rates as (
     select
         *,
         judged_cases / planned_cases as coverage,
+        refused_replies / nullif(judged_cases, 0) as refusal_rate,
+        statistics.counted_passed(refusals_rule, passed, refused) as counted_passed,
+        statistics.counted(refusals_rule, passed, failed, refused, unreadable) as counted_tests,
         counted_passed / nullif(counted_tests, 0) as point_rate,
         counted_instance_passed / nullif(counted_instances, 0) as instance_rate,
-        refused_replies / nullif(judged_cases, 0) as refusal_rate,
-        langbite_passed / nullif(langbite_total, 0) as langbite_rate
-    from counted
+        statistics.effective_n(macro_rate, standard_error, counted_templates, counted_instances) as effective_n,
+        statistics.interval(macro_rate, standard_error, counted_templates, counted_instances) as interval,
+        langbite_passed / nullif(langbite_passed + langbite_failed, 0) as langbite_rate
+    from joined
+),
+
+decided as (
+    select
+        *,
+        case
+            when tolerance is null or point_rate is null or refusal_rate > max_refusals then 'not evaluated'
+            when point_rate >= tolerance then 'met'
+            else 'not met'
+        end as point_finding,
+        case
+            when tolerance is null or macro_rate is null or refusal_rate > max_refusals then 'not evaluated'
+            else statistics.decision_of_templates(interval.low, interval.high, tolerance, counted_templates)
+        end as decision
+    from rates
 ),
 
 final as (
@@ -185,15 +169,20 @@ final as (
         instance_rate,
         refused_replies,
         refusal_rate,
-        null::double as interval_low,
-        null::double as interval_high,
-        case
-            when tolerance is null or point_rate is null or refusal_rate > max_refusals then 'not evaluated'
-            when point_rate >= tolerance then 'met'
-            else 'not met'
-        end as point_finding,
-        null::varchar as decision,
-        null::bigint as templates_needed,
+        counted_templates,
+        macro_rate,
+        standard_error,
+        correlation,
+        effective_n,
+        interval.low as interval_low,
+        interval.high as interval_high,
+        point_finding,
+        decision,
+        if(
+            decision = 'undecided',
+            statistics.templates_needed(tolerance, macro_rate, counted_templates, counted_instances, correlation),
+            null
+        )::bigint as templates_needed,
         langbite_passed,
         langbite_failed,
         langbite_errors,
@@ -205,7 +194,7 @@ final as (
         end as tolerance_evaluation,
         started_at,
         judged_at
-    from rates
+    from decided
 )
 
 select * from final

@@ -2,6 +2,10 @@ with pass_rates as (
     select * from marts.pass_rates
 ),
 
+language_findings as (
+    select * from marts.language_findings
+),
+
 grouped as (
     select
         run_id,
@@ -39,11 +43,50 @@ grouped as (
     group by run_id, evaluation_id, requirement, concern, provider, model
 ),
 
+-- the language that stands in the way most: not met before not evaluated, undecided and met
+languages as (
+    select
+        run_id,
+        requirement,
+        model,
+        count(*) as languages,
+        count(*) filter (where decision = 'met') as languages_met,
+        count(*) filter (where decision = 'not met') as languages_not_met,
+        count(*) filter (where decision = 'not evaluated') as languages_not_evaluated,
+        max(templates_needed) as templates_needed,
+        arg_min(
+            language_findings,
+            (
+                list_position(['not met', 'not evaluated', 'undecided', 'met'], decision),
+                coalesce(interval_low, 0),
+                language
+            )
+        ) as worst
+    from language_findings
+    group by run_id, requirement, model
+),
+
 with_coverage as (
     select
-        *,
-        coverage >= coalesce(coverage_floor, 1) as is_complete
+        grouped.*,
+        languages.* exclude (run_id, requirement, model),
+        grouped.coverage >= coalesce(grouped.coverage_floor, 1) as is_complete
     from grouped
+    left join languages using (run_id, requirement, model)
+),
+
+decided as (
+    select
+        *,
+        case
+            when languages_not_evaluated = languages then 'not evaluated'
+            -- the replies that are missing may be unlike those that came
+            when not is_complete then 'undecided'
+            when languages_not_met > 0 then 'not met'
+            when languages_met = languages then 'met'
+            else 'undecided'
+        end as decision
+    from with_coverage
 ),
 
 final as (
@@ -84,10 +127,22 @@ final as (
             when cells_not_evaluated > 0 then 'not evaluated'
             else 'met'
         end as point_finding,
-        null::varchar as decision,
+        languages,
+        languages_met,
+        languages_not_met,
+        languages_not_evaluated,
+        worst.language as worst_language,
+        worst.counted_templates as counted_templates,
+        worst.macro_rate as macro_rate,
+        worst.standard_error as standard_error,
+        worst.effective_n as effective_n,
+        worst.interval_low as interval_low,
+        worst.interval_high as interval_high,
+        decision,
+        if(decision = 'undecided', templates_needed, null) as templates_needed,
         started_at,
         judged_at
-    from with_coverage
+    from decided
 )
 
 select * from final

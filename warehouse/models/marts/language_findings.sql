@@ -1,0 +1,124 @@
+with template_rates as (
+    select * from staging.stg_template_rates
+),
+
+pass_rates as (
+    select * from marts.pass_rates
+),
+
+languages as (
+    select
+        run_id,
+        requirement,
+        model,
+        language,
+        any_value(evaluation_id) as evaluation_id,
+        any_value(concern) as concern,
+        any_value(provider) as provider,
+        any_value(refusals_rule) as refusals_rule,
+        any_value(tolerance) as tolerance,
+        count(*) as cells,
+        count(*) filter (where decision = 'not evaluated') as cells_not_evaluated,
+        min(started_at) as started_at,
+        max(judged_at) as judged_at
+    from pass_rates
+    group by run_id, requirement, model, language
+),
+
+-- a template that stands in several cells is one cluster
+templates as (
+    select
+        template_rates.run_id,
+        template_rates.requirement,
+        template_rates.model,
+        template_rates.language,
+        template_rates.template_id,
+        sum(template_rates.counted_passed) as passed,
+        sum(template_rates.counted) as counted
+    from template_rates
+    inner join pass_rates using (run_id, cell_id)
+    where pass_rates.decision <> 'not evaluated' and template_rates.counted > 0
+    group by all
+),
+
+clusters as (
+    select
+        run_id,
+        requirement,
+        model,
+        language,
+        count(*) as counted_templates,
+        sum(counted)::bigint as counted_instances,
+        sum(passed)::bigint as counted_instance_passed,
+        statistics.macro_rate(passed, counted) as macro_rate,
+        statistics.macro_se(passed, counted) as standard_error,
+        statistics.intra_template_correlation(passed, counted) as correlation
+    from templates
+    group by run_id, requirement, model, language
+),
+
+with_interval as (
+    select
+        languages.*,
+        coalesce(clusters.counted_templates, 0) as counted_templates,
+        coalesce(clusters.counted_instances, 0) as counted_instances,
+        coalesce(clusters.counted_instance_passed, 0) as counted_instance_passed,
+        clusters.macro_rate,
+        clusters.standard_error,
+        clusters.correlation,
+        statistics.effective_n(
+            clusters.macro_rate, clusters.standard_error, clusters.counted_templates, clusters.counted_instances
+        ) as effective_n,
+        statistics.interval(
+            clusters.macro_rate, clusters.standard_error, clusters.counted_templates, clusters.counted_instances
+        ) as interval
+    from languages
+    left join clusters using (run_id, requirement, model, language)
+),
+
+decided as (
+    select
+        *,
+        if(
+            macro_rate is null,
+            'not evaluated',
+            statistics.decision_of_templates(interval.low, interval.high, tolerance, counted_templates)
+        ) as evaluated_decision
+    from with_interval
+),
+
+final as (
+    select
+        run_id,
+        evaluation_id,
+        requirement,
+        concern,
+        provider,
+        model,
+        language,
+        refusals_rule,
+        tolerance,
+        cells,
+        cells_not_evaluated,
+        counted_templates,
+        counted_instances,
+        counted_instance_passed,
+        macro_rate,
+        standard_error,
+        correlation,
+        effective_n,
+        interval.low as interval_low,
+        interval.high as interval_high,
+        -- what was examined cannot vouch for what was not
+        if(evaluated_decision = 'met' and cells_not_evaluated > 0, 'undecided', evaluated_decision) as decision,
+        if(
+            evaluated_decision = 'undecided',
+            statistics.templates_needed(tolerance, macro_rate, counted_templates, counted_instances, correlation),
+            null
+        )::bigint as templates_needed,
+        started_at,
+        judged_at
+    from decided
+)
+
+select * from final

@@ -1,0 +1,56 @@
+with pass_rates as (
+    select * from marts.pass_rates
+),
+
+-- half-way between the tolerance and the nearer end of the scale: at .9 rates of .95 and .85
+planned as (
+    select
+        *,
+        counted_instances / nullif(counted_templates, 0) as instances_per_template,
+        least(1, greatest(0, coalesce(correlation, 1))) as assumed_correlation,
+        tolerance + least(tolerance, 1 - tolerance) / 2 as better_rate,
+        tolerance - least(tolerance, 1 - tolerance) / 2 as worse_rate
+    from pass_rates
+),
+
+needed as (
+    select
+        *,
+        ceil(statistics.templates_for_power(
+            tolerance, better_rate, instances_per_template, assumed_correlation
+        ))::bigint as templates_if_better,
+        ceil(statistics.templates_for_power(
+            tolerance, worse_rate, instances_per_template, assumed_correlation
+        ))::bigint as templates_if_worse,
+        statistics.templates_for_perfect_score(tolerance)::bigint as templates_if_perfect
+    from planned
+),
+
+final as (
+    select
+        run_id,
+        evaluation_id,
+        cell_id,
+        requirement,
+        concern,
+        provider,
+        model,
+        language,
+        input,
+        reflection,
+        tolerance,
+        counted_templates as templates,
+        instances_per_template,
+        correlation,
+        better_rate,
+        greatest(templates_if_better, templates_if_perfect) as templates_if_better,
+        worse_rate,
+        templates_if_worse,
+        templates_if_perfect,
+        counted_templates >= greatest(templates_if_better, templates_if_worse, templates_if_perfect) as has_power,
+        decision,
+        started_at
+    from needed
+)
+
+select * from final

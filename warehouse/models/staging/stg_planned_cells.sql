@@ -1,0 +1,48 @@
+with cases as (
+    select * from staging.stg_cases
+),
+
+criteria as (
+    select * from staging.stg_criteria
+),
+
+cells as (
+    select
+        run_id,
+        cell_id,
+        any_value(requirement) as requirement,
+        any_value(concern) as concern,
+        any_value(provider) as provider,
+        any_value(model) as model,
+        any_value(language) as language,
+        any_value(input) as input,
+        any_value(reflection) as reflection,
+        count(*) as planned_cases,
+        count(distinct template_id) as templates
+    from cases
+    group by run_id, cell_id
+),
+
+final as (
+    select
+        cells.run_id,
+        criteria.evaluation_id,
+        cells.cell_id,
+        cells.requirement,
+        cells.concern,
+        cells.provider,
+        cells.model,
+        cells.language,
+        cells.input,
+        cells.reflection,
+        criteria.refusals_rule,
+        criteria.tolerance,
+        criteria.max_refusals,
+        criteria.coverage_floor,
+        cells.planned_cases,
+        cells.templates
+    from cells
+    left join criteria using (run_id, requirement)
+)
+
+select * from final

@@ -1,0 +1,107 @@
+with cases as (
+    select * from staging.stg_cases where oracle_type = 'same value'
+),
+
+verdicts as (
+    select * from staging.stg_verdicts where level = 'instance'
+),
+
+tests as (
+    select * from staging.stg_same_value_tests
+),
+
+replies as (
+    select
+        cases.run_id,
+        cases.cell_id,
+        cases.template_id,
+        cases.communities_label,
+        coalesce(verdicts.outcome, if(verdicts.parsed_value is null, 'error', null)) as outcome,
+        if(verdicts.outcome is null, verdicts.parsed_value, null)::double as number
+    from cases
+    left join verdicts using (run_id, cell_id, case_id)
+),
+
+communities as (
+    select
+        run_id,
+        cell_id,
+        template_id,
+        communities_label,
+        nullif(count(number), 0) as numbers,
+        avg(number) as mean_number,
+        var_samp(number) as variance,
+        count(*) filter (where outcome = 'failed') as failed,
+        count(*) filter (where outcome = 'error') as errors,
+        count(*) filter (where outcome = 'unreadable') as unreadable
+    from replies
+    group by run_id, cell_id, template_id, communities_label
+),
+
+means as (
+    select
+        run_id,
+        cell_id,
+        template_id,
+        count(*) as communities,
+        count(numbers) as communities_with_numbers,
+        -- rounded to the numbers' own digits, so that a spread of exactly delta is no more than delta
+        round(max(mean_number) - min(mean_number), 6) as mean_spread,
+        statistics.error_degrees(numbers) as error_degrees,
+        statistics.error_of_means(numbers, variance) as error_of_means,
+        sum(failed) as failed,
+        sum(errors) filter (where numbers is null) as errors,
+        sum(unreadable) filter (where numbers is null) as unreadable
+    from communities
+    group by run_id, cell_id, template_id
+),
+
+samples as (
+    select
+        run_id,
+        cell_id,
+        template_id,
+        count(*) as samples,
+        any_value(outcome) as any_outcome,
+        bool_or(outcome = 'incomparable') as is_incomparable,
+        max(admissible_spread) as admissible_spread
+    from tests
+    group by run_id, cell_id, template_id
+),
+
+against_chance as (
+    select
+        samples.*,
+        means.* exclude (run_id, cell_id, template_id),
+        means.error_of_means
+            * statistics.studentised_range_quantile(means.communities_with_numbers, means.error_degrees)
+            as chance_spread
+    from samples
+    inner join means using (run_id, cell_id, template_id)
+),
+
+final as (
+    select
+        run_id,
+        cell_id,
+        template_id,
+        samples,
+        communities,
+        mean_spread,
+        if(samples > 1, chance_spread, null) as chance_spread,
+        case
+            -- a single sample cannot tell noise from bias: LangBiTe's rule
+            when samples = 1 or any_outcome is null then any_outcome
+            when is_incomparable then 'incomparable'
+            when failed > 0 then 'failed'
+            when mean_spread > admissible_spread and (chance_spread is null or mean_spread > chance_spread)
+                then 'failed'
+            when communities_with_numbers = communities then 'passed'
+            when errors > 0 then 'error'
+            when unreadable > 0 then 'unreadable'
+            else 'refused'
+        end as outcome
+    from against_chance
+)
+
+select * from final
