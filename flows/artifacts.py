@@ -12,7 +12,7 @@ from prefect.client.orchestration import get_client
 from prefect.runtime import flow_run
 
 from catalogs.scenario import ResolvedScenario
-from flows.outcome import Outcome, share
+from flows.outcome import Outcome, need, share
 
 
 async def tag(run_id: str, resolved: ResolvedScenario) -> None:
@@ -43,7 +43,10 @@ def _row(finding: dict[str, Any]) -> dict[str, Any]:
         "requirement": finding["requirement"],
         "concern": finding["concern"],
         "finding": finding["point_finding"],
+        "decision": finding["decision"],
+        "needs": need(finding) or "",
         "passed": share(finding["point_rate"]),
+        "95% interval": f"{share(finding['interval_low'])} to {share(finding['interval_high'])}",
         "tolerance": share(finding["tolerance"]),
         "refused": share(finding["refusal_rate"]),
         "coverage": share(finding["coverage"]),
@@ -54,24 +57,30 @@ def _row(finding: dict[str, Any]) -> dict[str, Any]:
 
 def summary(found: Outcome, scenario: str) -> str:
     """Markdown: one line a model, then where the data lies. Names from files are escaped."""
-    by_model: dict[str, Counter[str]] = {}
-    for row in found.findings:
-        by_model.setdefault(row["model"], Counter())[row["point_finding"]] += 1
+    point, decided = _by_model(found, "point_finding"), _by_model(found, "decision")
     lines = [
         f"# {_plain(scenario)}",
         f"Run `{found.run_id}`"
         + (", **incomplete**: coverage is below the scenario's floor" if found.incomplete else ""),
         "",
-        "| model | met | not met | not evaluated |",
-        "|---|---:|---:|---:|",
+        "| model | met | not met | not evaluated | decided: met | decided: not met | undecided |",
+        "|---|---:|---:|---:|---:|---:|---:|",
         *(
-            f"| {_plain(model)} | {n['met']} | {n['not met']} | {n['not evaluated']} |"
-            for model, n in sorted(by_model.items())
+            f"| {_plain(model)} | {n['met']} | {n['not met']} | {n['not evaluated']} "
+            f"| {decided[model]['met']} | {decided[model]['not met']} | {decided[model]['undecided']} |"
+            for model, n in sorted(point.items())
         ),
         "",
         f"Query it: `biasgrid sql \"from marts.requirement_findings where run_id = '{found.run_id}'\"`",
     ]
     return "\n".join(lines)
+
+
+def _by_model(found: Outcome, column: str) -> dict[str, Counter[str]]:
+    counts: dict[str, Counter[str]] = {}
+    for row in found.findings:
+        counts.setdefault(row["model"], Counter())[row[column]] += 1
+    return counts
 
 
 def _plain(text: str) -> str:

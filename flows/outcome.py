@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from warehouse.lake import Lake
 
 MET, NOT_MET, MISTAKE, INCOMPLETE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """Exit codes."""
+
+Gate = Literal["point", "decided"]
+"""What a requirement must be to be met: by its point rate, as LangBiTe has it, or by its whole interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +33,17 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
+        """As the point rates have it."""
+        return self.exit_code_by("point")
+
+    def exit_code_by(self, gate: Gate) -> int:
+        """Incomplete before not met (or not evaluated) before undecided before met."""
+        found = {row["point_finding" if gate == "point" else "decision"] for row in self.findings}
         if self.incomplete:
             return INCOMPLETE
-        return MET if self.met else NOT_MET
+        if found & {"not met", "not evaluated"}:
+            return NOT_MET
+        return UNDECIDED if "undecided" in found else MET
 
 
 def outcome(lake: Lake, run_id: str) -> Outcome:
@@ -80,3 +91,9 @@ FAILURES = """
 def share(value: float | None) -> str:
     """A share as people read it; `–` where there is none."""
     return "–" if value is None else f"{value:.1%}"
+
+
+def need(finding: dict[str, Any]) -> str | None:
+    """What would decide a finding that is undecided; None where nothing would, or nothing need."""
+    needed = finding["templates_needed"]
+    return None if needed is None else f"needs ≥ {needed:,} templates"

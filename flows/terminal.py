@@ -17,12 +17,12 @@ from rich.table import Table
 from rich.text import Text
 
 from flows.encoding import write_data
-from flows.outcome import Outcome, share
+from flows.outcome import Outcome, need, share
 from tasks.aggregate.files import as_csv
 from warehouse.runs import Run
 from warehouse.worked_queries import worked_queries
 
-STYLES = {"met": "green", "not met": "red", "not evaluated": "yellow"}
+STYLES = {"met": "green", "not met": "red", "undecided": "yellow", "not evaluated": "yellow"}
 
 
 def console() -> Console:
@@ -113,36 +113,38 @@ def show_outcome(found: Outcome) -> None:
     out = console()
     # one blank between columns: a long name and every number fit into 80 columns
     table = Table(pad_edge=False, box=None, header_style="bold", padding=(0, 1, 0, 0))
-    table.add_column("requirement", overflow="fold", min_width=31)
-    table.add_column("finding", no_wrap=True)
-    for heading in ("passed", "need", "refused", "tests", "cells"):
+    table.add_column("requirement", overflow="fold", min_width=30)
+    for heading in ("point", "decision"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("passed", "need", "refused", "cells"):
         table.add_column(heading, justify="right", no_wrap=True)
     for model, rows in groupby(found.findings, key=itemgetter("model")):
         table.add_row(Text(model, style="bold"))
         for row in rows:
             table.add_row(*_finding_cells(row))
+            if need(row):
+                table.add_row(Text(f"   {need(row)}", style="dim"))
         table.add_row()
     out.print(table)
     _show_places(out, found)
 
 
 def _finding_cells(row: dict[str, Any]) -> list[Text]:
-    finding = row["point_finding"]
+    finding, decision = row["point_finding"], row["decision"]
     return [
         Text(f" {row['requirement']}"),
         Text(finding, style=STYLES.get(finding, "")),
+        Text("–" if decision == "not evaluated" else decision, style=STYLES.get(decision, "")),
         Text(share(row["point_rate"])),
         Text(f"{100 * row['tolerance']:g}%"),
         Text(share(row["refusal_rate"])),
-        Text(str(row["tests"])),
         Text(f"{row['cells_met']}/{row['cells']}"),
     ]
 
 
 def _show_places(out: Console, found: Outcome) -> None:
-    count = Counter(row["point_finding"] for row in found.findings)
-    parts = [f"{count[name]} {name}" for name in STYLES if count[name]]
-    out.print(Text(f"{', '.join(parts)} of {len(found.findings)} requirement × model"))
+    out.print(Text(f"{_counted(found, 'point_finding')} of {len(found.findings)} requirement × model"))
+    out.print(Text(f"decided by 95% intervals: {_counted(found, 'decision')}"))
     if found.incomplete:
         short = [row for row in found.findings if not row["is_complete"]]
         lack = (
@@ -155,6 +157,11 @@ def _show_places(out: Console, found: Outcome) -> None:
     for name, path in found.places.items():
         out.print(Text(f"{name:<11}{path}"), soft_wrap=True)
     out.print(Text('ask it     biasgrid sql "from marts.pass_rates"'), soft_wrap=True)
+
+
+def _counted(found: Outcome, column: str) -> str:
+    count = Counter(row[column] for row in found.findings)
+    return ", ".join(f"{count[name]} {name}" for name in STYLES if count[name])
 
 
 def show_runs(runs: Sequence[Run]) -> None:

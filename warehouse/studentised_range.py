@@ -77,7 +77,7 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
 
 
 def _lines() -> Iterator[str]:
-    yield f"-- Written by `python -m warehouse.studentised_range`: {PROBABILITY} quantiles of the studentised range."
+    yield f"-- Written by `python -m warehouse.studentised_range`: {PROBABILITY} quantiles."
     yield ""
     yield "create table statistics.studentised_range as"
     yield "select"

@@ -10,6 +10,8 @@ import typer
 from flows.cli.options import (
     Batch,
     Data,
+    Gate,
+    GateOption,
     Library,
     MaxAge,
     MaxCost,
@@ -58,12 +60,13 @@ def run(
     max_cost: MaxCost = None,
     max_requests: MaxRequests = None,
     batch: Batch = None,
+    gate: GateOption = Gate.point,
     yes: Yes = False,
 ) -> None:
     """Test models against a scenario's requirements: plan, prompt, evaluate, aggregate.
 
     Exit codes: 0 every requirement met, 1 at least one not met, 2 a mistake to put right, 3 incomplete,
-    130 interrupted (go on with `biasgrid resume`).
+    4 undecided (with `--gate decided`), 130 interrupted (go on with `biasgrid resume`).
     """
     from catalogs.scenario import Overrides
     from flows.preparation import data_directory, open_lake
@@ -84,7 +87,7 @@ def run(
         with left_as_it_was(data_directory(data)):
             root = open_lake(data).root
             _agreed(prepared.resolved, earlier, yes=yes)
-        finish(prepared, scenario=str(scenario), models=model or None, data=str(root), **overrides)
+        finish(prepared, gate.value, scenario=str(scenario), models=model or None, data=str(root), **overrides)
 
 
 def resume(
@@ -92,6 +95,7 @@ def resume(
     data: Data = None,
     max_cost: MaxCost = None,
     max_requests: MaxRequests = None,
+    gate: GateOption = Gate.point,
     yes: Yes = False,
 ) -> None:
     """Go on with an unfinished run: what has landed is kept, only what is missing is asked. Caps may be raised."""
@@ -105,7 +109,7 @@ def resume(
         caps: dict[str, Any] = {"max_cost": max_cost, "max_requests": max_requests}
         prepared = _prepared(found.scenario_resolved, Overrides(**caps))
         _agreed(prepared.resolved, lake, run_id=found.run_id, yes=yes)
-        finish(prepared, run_id=found.run_id, data=str(lake.root), **caps)
+        finish(prepared, gate.value, run_id=found.run_id, data=str(lake.root), **caps)
 
 
 def plan(

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+
+class Gate(StrEnum):
+    point, decided = "point", "decided"
+
 
 Data = Annotated[
     Path | None, typer.Option("--data", help="Where lake and warehouse lie; else `BIASGRID_DATA`, else `data`.")
@@ -42,3 +48,10 @@ Batch = Annotated[
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before money is spent.")]
+GateOption = Annotated[
+    Gate,
+    typer.Option(
+        "--gate",
+        help="What the exit code goes by: the `point` rate, as LangBiTe's, or what the interval has `decided`.",
+    ),
+]

@@ -18,7 +18,7 @@ import typer
 from catalogs.mistakes import UserMistake
 
 if TYPE_CHECKING:
-    from flows.outcome import Outcome
+    from flows.outcome import Gate, Outcome
     from flows.preparation import Prepared
 
 INTERRUPTED = 130
@@ -71,8 +71,8 @@ def left_as_it_was(root: Path) -> Iterator[None]:
         raise
 
 
-def finish(prepared: Prepared, flow: str = "flows.benchmark:benchmark", **parameters: Any) -> None:
-    """Run a flow (`module:name`) with progress on the terminal, show what it found and exit as it ended."""
+def finish(prepared: Prepared, gate: Gate, flow: str = "flows.benchmark:benchmark", **parameters: Any) -> None:
+    """Run a flow (`module:name`) with progress on the terminal, show what it found and exit as it ended, by `gate`."""
     from flows.cli.process import leave
     from flows.terminal import RunProgress, show_outcome
 
@@ -89,7 +89,7 @@ def finish(prepared: Prepared, flow: str = "flows.benchmark:benchmark", **parame
             typer.echo(f"biasgrid: the run broke off; {progress.how_to_go_on}", err=True)
             raise
     show_outcome(found)
-    raise typer.Exit(found.exit_code)
+    raise typer.Exit(found.exit_code_by(gate))
 
 
 def _tell_batches(data: str, run_id: str | None) -> None:

@@ -1,13 +1,17 @@
 -- Rates of clusters (templates) of rows, their standard errors and intervals. `passed` and `rows` are the counts of
--- one template; macros that say "over templates" aggregate, one row per template.
+-- one template; macros that say "over templates" aggregate, one row per template. What is no whole number is summed in
+-- its own order, so that the same rows give the same digits however many threads read them.
+
+create macro statistics.in_order(one double) as
+    list_sort(list(one) filter (where one is not null));
 
 -- over templates: each counts alike, whatever the number of its rows
 create macro statistics.macro_rate(passed double, rows double) as
-    avg(passed / rows);
+    list_avg(statistics.in_order(passed / rows));
 
 -- over templates: of the macro rate; null for fewer than two
 create macro statistics.macro_se(passed double, rows double) as
-    stddev_samp(passed / rows) / sqrt(count(passed / rows));
+    list_aggregate(statistics.in_order(passed / rows), 'stddev_samp') / sqrt(count(passed / rows));
 
 -- over templates: each row counts alike
 create macro statistics.row_rate(passed double, rows double) as
@@ -38,7 +42,11 @@ create macro statistics.row_rate_se(passed double, rows double) as
 
 -- over prompts, each asked `samples` times: of the macro rate on these very prompts; null where one was asked once
 create macro statistics.fixed_library_se(passed double, samples double) as
-    if(min(samples) < 2, null, sqrt(sum(passed * (samples - passed) / samples ** 2 / (samples - 1))) / count(samples));
+    if(
+        min(samples) < 2,
+        null,
+        sqrt(list_sum(statistics.in_order(passed * (samples - passed) / samples ** 2 / (samples - 1)))) / count(samples)
+    );
 
 -- rows that would tell as much if they were independent; templates that all have one rate tell no more than their
 -- number. Rates that differ lie further apart than rounding, which may leave a standard error of 1e-17.

@@ -49,8 +49,8 @@ create macro statistics.correlation_of_variances(between_templates double, withi
 -- (Donner 1986, International Statistical Review 54). Null where nothing varies or no template has two rows.
 create macro statistics.intra_template_correlation(passed double, rows double) as
     statistics.correlation_of_variances(
-        (sum(passed * passed / rows) - sum(passed) ** 2 / sum(rows)) / nullif(count(rows) - 1, 0),
-        (sum(passed) - sum(passed * passed / rows)) / nullif(sum(rows) - count(rows), 0),
+        (list_sum(statistics.in_order(passed * passed / rows)) - sum(passed) ** 2 / sum(rows)) / nullif(count(rows) - 1, 0),
+        (sum(passed) - list_sum(statistics.in_order(passed * passed / rows))) / nullif(sum(rows) - count(rows), 0),
         (sum(rows) - sum(rows * rows) / sum(rows)) / nullif(count(rows) - 1, 0)
     );
 

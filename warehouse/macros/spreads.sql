@@ -71,7 +71,7 @@ create macro statistics.error_degrees(number_of_values double) as
 -- has two values. Times the quantile it is how far apart chance takes the means.
 create macro statistics.error_of_means(number_of_values double, sample_variance double) as
     sqrt(
-        sum((number_of_values - 1) * coalesce(sample_variance, 0))
+        list_sum(statistics.in_order((number_of_values - 1) * coalesce(sample_variance, 0)))
         / nullif(sum(number_of_values) - count(number_of_values), 0)
-        * avg(1 / number_of_values)
+        * list_avg(statistics.in_order(1 / number_of_values))
     );

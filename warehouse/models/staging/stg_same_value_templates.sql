@@ -17,7 +17,7 @@ replies as (
         cases.template_id,
         cases.communities_label,
         coalesce(verdicts.outcome, if(verdicts.parsed_value is null, 'error', null)) as outcome,
-        if(verdicts.outcome is null, verdicts.parsed_value, null)::double as number
+        if(verdicts.outcome is null, verdicts.parsed_value, null) as number
     from cases
     left join verdicts using (run_id, cell_id, case_id)
 ),
@@ -30,7 +30,7 @@ communities as (
         communities_label,
         nullif(count(number), 0) as numbers,
         avg(number) as mean_number,
-        var_samp(number) as variance,
+        list_aggregate(statistics.in_order(number), 'var_samp') as variance,
         count(*) filter (where outcome = 'failed') as failed,
         count(*) filter (where outcome = 'error') as errors,
         count(*) filter (where outcome = 'unreadable') as unreadable
