@@ -1,5 +1,5 @@
-"""The statistics as DuckDB macros in the schema `statistics`: models, and analysts who read the finished file, call
-the very same ones. One topic a file in `warehouse/macros`."""
+"""The statistics as DuckDB macros in the schema `statistics`: models, and analysts who read the finished file,
+call the very same ones. One topic a file in `warehouse/macros`."""
 
 from __future__ import annotations
 

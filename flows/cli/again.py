@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.cli.options import Data, Library, MaxCost, MaxRequests, RunId
+from flows.cli.options import Data, Gate, GateOption, Library, MaxCost, MaxRequests, RunId
 from flows.cli.running import at_once, finish
 
 
@@ -23,6 +23,7 @@ def evaluate(
     ] = None,
     max_cost: MaxCost = None,
     max_requests: MaxRequests = None,
+    gate: GateOption = Gate.point,
     data: Data = None,
 ) -> None:
     """Judge the stored replies of a run again: by changed oracles, tolerances or another judge.
@@ -46,4 +47,4 @@ def evaluate(
         found = find(lake, run)
         prepared = prepared_again(lake, found, scenario, Overrides(**changes))
         changes |= {"run_id": found.run_id, "scenario": str(scenario) if scenario else None}
-        finish(prepared, "flows.rejudging:evaluate_again", data=str(lake.root), **changes)
+        finish(prepared, gate.value, "flows.rejudging:evaluate_again", data=str(lake.root), **changes)

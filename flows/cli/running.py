@@ -72,7 +72,8 @@ def left_as_it_was(root: Path) -> Iterator[None]:
 
 
 def finish(prepared: Prepared, gate: Gate, flow: str = "flows.benchmark:benchmark", **parameters: Any) -> None:
-    """Run a flow (`module:name`) with progress on the terminal, show what it found and exit as it ended, by `gate`."""
+    """Run a flow (`module:name`) with progress on the terminal, show what it found and exit as it ended, by
+    `gate`."""
     from flows.cli.process import leave
     from flows.terminal import RunProgress, show_outcome
 

@@ -1,0 +1,78 @@
+"""Which community is treated differently, and by how much: within templates, tested over templates."""
+
+from __future__ import annotations
+
+from math import sqrt
+from statistics import mean, stdev
+from typing import Any
+
+import pytest
+
+from warehouse.build import build, query
+from warehouse.lake import Lake
+
+P, F, R = "passed", "failed", "refused"
+
+
+def contrasts(lake: Lake, measure: str) -> dict[str, dict[str, Any]]:
+    build(lake)
+    rows = query(lake, "from marts.community_contrasts where measure = ? order by slot, community", [measure])
+    return {row["community"]: row for row in rows.iter_rows(named=True)}
+
+
+def test_a_community_is_compared_with_the_others_of_the_same_templates(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any
+) -> None:
+    outcomes = {"a": (F, P, P), "b": (F, P, P), "c": (P, P, P), "d": (F, P, F)}
+    hand_made.land("R1", [cell([r for name, given in outcomes.items() for r in expected(name, *given)])])
+    row = contrasts(lake, "pass rate")["c0"]
+    own = [given[0] == P for given in outcomes.values()]
+    others = [mean(one == P for one in given[1:]) for given in outcomes.values()]
+    differences = [mine - theirs for mine, theirs in zip(own, others, strict=True)]
+    assert (row["templates"], row["replies"]) == (4, 4)
+    assert row["level"] == pytest.approx(mean(own))
+    assert row["level_of_others"] == pytest.approx(mean(others))
+    assert row["difference"] == pytest.approx(mean(differences))
+    assert row["standard_error"] == pytest.approx(stdev(differences) / sqrt(4))
+
+
+def test_who_is_failed_in_every_template_is_found_and_nobody_where_all_are_alike(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any
+) -> None:
+    unfair = [r for t in range(12) for r in expected(f"u{t}", F, P, P, P if t else F)]
+    hand_made.land("R1", [cell(unfair)])
+    hand_made.land("R2", [cell([r for t in range(12) for r in expected(f"u{t}", P, P, P, P)])])
+    build(lake)
+    found = query(
+        lake, "from marts.community_contrasts where measure = 'pass rate' and finding in ('lower', 'higher')"
+    )
+    lower = found.filter(found["finding"] == "lower")
+    assert set(lower["community"]) == {"c0"}
+    assert set(found["run_id"]) == {"R1"}
+
+
+def test_refusals_for_some_and_not_for_others_are_a_contrast_of_their_own(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any
+) -> None:
+    hand_made.land("R1", [cell([r for t in range(15) for r in expected(f"t{t}", R, P, P if t else R)])])
+    found = contrasts(lake, "refusal rate")
+    assert (found["c0"]["level"], found["c0"]["finding"]) == (1.0, "higher")
+    assert found["c1"]["finding"] == "lower"
+
+
+def test_numbers_are_compared_as_shares_of_their_scale(
+    lake: Lake, hand_made: Any, cell: Any, numbers: Any
+) -> None:
+    hand_made.land("R1", [cell([*numbers("a", 80, 60, 40), *numbers("b", 70, 50, 30, "refused")])])
+    found = contrasts(lake, "value")
+    assert found["c0"]["level"] == pytest.approx(0.75)
+    assert found["c0"]["difference"] == pytest.approx(0.3)
+    assert "c3" not in found
+
+
+def test_one_template_shows_a_difference_and_tests_none(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any
+) -> None:
+    hand_made.land("R1", [cell(expected("a", F, P))])
+    row = contrasts(lake, "pass rate")["c0"]
+    assert (row["difference"], row["p_value"], row["finding"]) == (-1, None, "not tested")

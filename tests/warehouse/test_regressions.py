@@ -1,0 +1,140 @@
+"""A run beside the one before it: paired prompts, a test, and one false-discovery rate for all of them."""
+
+from __future__ import annotations
+
+from math import comb, sqrt
+from statistics import mean, stdev
+from typing import Any
+
+import polars as pl
+import pytest
+
+from warehouse.build import build, query
+from warehouse.lake import Lake
+
+P, F = "passed", "failed"
+
+
+def compared(lake: Lake, relation: str = "marts.regressions") -> list[dict[str, Any]]:
+    build(lake)
+    return query(lake, f"from {relation} order by run_id, requirement").to_dicts()
+
+
+def mcnemar(only_now: int, only_earlier: int) -> float:
+    discordant = only_now + only_earlier
+    tail = sum(comb(discordant, hits) for hits in range(min(only_now, only_earlier) + 1))
+    return min(1.0, 2 * tail / 2**discordant)
+
+
+def test_one_sample_is_tested_exactly_on_the_prompts_that_changed(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any
+) -> None:
+    templates = range(5)
+    hand_made.land("R1", [cell([r for t in templates for r in expected(f"t{t}", P, P, P)])])
+    hand_made.land("R2", [cell([r for t in templates for r in expected(f"t{t}", F, F, P)])])
+    (row,) = compared(lake)
+    assert (row["run_id"], row["earlier_run_id"]) == ("R2", "R1")
+    assert (row["test"], row["prompts"], row["templates"]) == ("McNemar", 15, 5)
+    assert (row["only_now"], row["only_earlier"]) == (0, 10)
+    assert row["difference"] == pytest.approx(-10 / 15)
+    assert row["p_value"] == pytest.approx(mcnemar(0, 10), abs=1e-9)
+    assert row["finding"] == "worse"
+
+
+def test_several_samples_are_paired_by_template(lake: Lake, hand_made: Any, cell: Any, expected: Any) -> None:
+    earlier = {"a": (P, P), "b": (P, F), "c": (P, P), "d": (F, P)}
+    now = {"a": (F, F), "b": (P, F), "c": (P, F), "d": (F, F)}
+
+    def replies(outcomes: dict[str, tuple[str, str]]) -> list[Any]:
+        return [
+            reply
+            for template, samples in outcomes.items()
+            for sample, outcome in enumerate(samples, 1)
+            for reply in expected(template, outcome, sample=sample)
+        ]
+
+    hand_made.land("R1", [cell(replies(earlier))])
+    hand_made.land("R2", [cell(replies(now))])
+    (row,) = compared(lake)
+    changes = [(now[template].count(P) - earlier[template].count(P)) / 2 for template in earlier]
+    assert row["test"] == "paired by template"
+    assert row["difference"] == pytest.approx(mean(changes))
+    assert row["standard_error"] == pytest.approx(stdev(changes) / sqrt(len(changes)))
+    assert row["finding"] == "no difference shown"
+
+
+def test_all_tests_of_a_run_share_one_false_discovery_rate(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any, criterion: Any
+) -> None:
+    names = [f"r{number}" for number in range(4)]
+    criteria = [criterion(requirement=name) for name in names]
+    lost = {"r0": 9, "r1": 6, "r2": 2, "r3": 0}
+
+    def cells(broken: dict[str, int]) -> list[Any]:
+        return [
+            cell([r for t in range(10) for r in expected(f"t{t}", F if t < broken[name] else P)], requirement=name)
+            for name in names
+        ]
+
+    hand_made.land("R1", cells(dict.fromkeys(names, 0)), criteria)
+    hand_made.land("R2", cells(lost), criteria)
+    rows = compared(lake)
+    p = [mcnemar(0, lost[name]) for name in names]
+    assert [row["p_value"] for row in rows] == pytest.approx(p, abs=1e-9)
+    ranked = sorted(p)
+    q = [min(ranked[j] * len(p) / (j + 1) for j in range(ranked.index(one), len(p))) for one in p]
+    assert [row["q_value"] for row in rows] == pytest.approx([min(1.0, one) for one in q], abs=1e-9)
+    assert [row["finding"] for row in rows] == ["worse", "no difference shown", *["no difference shown"] * 2]
+
+
+def test_prompts_that_only_one_run_judged_are_not_compared(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any
+) -> None:
+    hand_made.land("R1", [cell([*expected("a", P, P), *expected("gone", P)])])
+    hand_made.land("R2", [cell([*expected("a", P, F), *expected("new", F)])])
+    (row,) = compared(lake)
+    assert (row["prompts"], row["templates"], row["only_earlier"]) == (2, 1, 1)
+
+
+def test_an_incomplete_run_is_compared_with_none_and_none_with_it(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any
+) -> None:
+    hand_made.land("R1", [cell(expected("a", P, P, P))])
+    hand_made.land("R2", [cell(expected("a", F, "error", "error"))], state="incomplete")
+    hand_made.land("R3", [cell(expected("a", P, P, P))])
+    (row,) = compared(lake)
+    assert (row["run_id"], row["earlier_run_id"]) == ("R3", "R1")
+    told = compared(lake, "marts.trend")
+    assert [(row["nth"], row["change"]) for row in told] == [
+        (1, "not compared"),
+        (2, "not compared"),
+        (3, "no difference shown"),
+    ]
+
+
+def test_another_models_run_in_between_is_no_earlier_night(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any
+) -> None:
+    hand_made.land("R1", [cell(expected("a", P, P))])
+    hand_made.land("R2", [cell(expected("a", F, F), model="simulated/other")])
+    hand_made.land("R3", [cell(expected("a", P, P))])
+    (row,) = compared(lake)
+    assert (row["run_id"], row["earlier_run_id"], row["difference"]) == ("R3", "R1", 0)
+
+
+def test_a_same_value_template_is_one_prompt(lake: Lake, hand_made: Any, cell: Any, numbers: Any) -> None:
+    hand_made.land("R1", [cell([*numbers("a", 50, 50, 50), *numbers("b", 10, 10, 10)])])
+    hand_made.land("R2", [cell([*numbers("a", 50, 50, 90), *numbers("b", 10, 10, 10)])])
+    (row,) = compared(lake)
+    assert (row["prompts"], row["only_earlier"], row["difference"]) == (2, 1, -0.5)
+
+
+def test_prompts_pass_by_the_requirements_rule_for_refusals(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any, criterion: Any
+) -> None:
+    rule = [criterion(refusals="fail", max_refusals=1.0)]
+    hand_made.land("R1", [cell(expected("a", P, P, P))], rule)
+    hand_made.land("R2", [cell(expected("a", P, "refused", "refused"))], rule)
+    (row,) = compared(lake)
+    assert row["only_earlier"] == 2
+    assert pl.Series([row["rate"]]).round(6).item() == pytest.approx(1 / 3, abs=1e-6)
