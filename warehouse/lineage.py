@@ -15,6 +15,7 @@ HEAD = """-- How the rows at the end came about: the models of warehouse/models,
 -- To run it, in an empty DuckDB session: write the lake's views (`biasgrid warehouse views --out lake.sql`),
 -- then `.read lake.sql` and this.
 """
+QUALIFIED = re.compile(r"\b\w+\.\w+\b")
 DEFINED = re.compile(r"create\s+(?:macro|table)\s+(\w+)\.(\w+)")
 
 
@@ -73,17 +74,20 @@ def _lake_tables(sql: str) -> list[tuple[int, int, str]]:
 
 
 def _called(sql: str, folder: Traversable) -> list[str]:
-    """The definitions that some SQL calls, and those that these call, in the order in which they are defined."""
-    definitions = list(_definitions(folder))
-    wanted: set[str] = set()
-    texts = [sql]
-    while texts:
-        text = texts.pop()
-        for definition in definitions:
-            if definition not in wanted and re.search(rf"\b{re.escape(_name(definition))}\b", text):
-                wanted.add(definition)
-                texts.append(definition)
-    return [definition for definition in definitions if definition in wanted]
+    """The definitions that some SQL calls, and those that these call, each after what it calls."""
+    definitions = {_name(definition): definition for definition in _definitions(folder)}
+    ordered: dict[str, str] = {}
+    entered: set[str] = set()
+
+    def enter(text: str) -> None:
+        for name in sorted(definitions.keys() & set(QUALIFIED.findall(text))):
+            if name not in entered:
+                entered.add(name)
+                enter(definitions[name])
+                ordered[name] = definitions[name]
+
+    enter(sql)
+    return list(ordered.values())
 
 
 def _definitions(folder: Traversable) -> Iterable[str]:

@@ -68,10 +68,10 @@ def test_the_name_of_a_run_is_text(built: Lake) -> None:
 
 def test_macros_that_are_called_come_along_with_those_that_they_call(tmp_path: Path) -> None:
     (tmp_path / "a.sql").write_text(
-        "-- halves\ncreate macro extra.half(x) as x / 2;\n\n"
-        "create macro extra.unused(x) as\n    extra.half(x);\n"
-        "create macro staging.stg_cases(x) as extra.half(x);\n"  # a name that the models do call
+        "-- halves\ncreate macro extra.half(x) as x / 2;\n\ncreate macro extra.unused(x) as\n    extra.half(x);\n"
     )
+    calling = "create macro staging.stg_cases(x) as extra.half(x);\n"  # a name that the models do mention
+    (tmp_path / "A.sql").write_text(calling)
     told = script(["marts.deltas"], "R1", [], macros=tmp_path)
     assert "create schema extra;" in told
     assert told.index("create macro extra.half") < told.index("create macro staging.stg_cases")
