@@ -57,7 +57,9 @@ def resolve(warehouse: duckdb.DuckDBPyConnection, name: str) -> str:
 
 def _models(warehouse: duckdb.DuckDBPyConnection) -> list[str]:
     tables = "select table_schema || '.' || table_name as relation from information_schema.tables"
-    here = f"{tables} where table_catalog = current_database() order by all"
+    here = (
+        f"{tables} where table_catalog = current_database() and table_schema in ('marts', 'staging') order by all"
+    )
     return list(selected(warehouse, here)["relation"])
 
 
