@@ -58,9 +58,12 @@ def _of_run(sql: str, run_id: str) -> str:
     """A model's SELECT in which each table of the lake stands for its rows of one run."""
     restricted = sql
     for first, last, table in reversed(_lake_tables(sql)):
-        rows = f"(from lake.{table} where run_id = {literal(run_id)})"
-        restricted = restricted[:first] + rows + restricted[last + 1 :]
+        restricted = restricted[:first] + _rows_of_run(table, run_id) + restricted[last + 1 :]
     return restricted
+
+
+def _rows_of_run(table: str, run_id: str) -> str:
+    return f"(from lake.{table} where run_id = {literal(run_id)})"
 
 
 def _lake_tables(sql: str) -> list[tuple[int, int, str]]:
