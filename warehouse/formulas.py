@@ -27,8 +27,8 @@ TOPICS = (
 
 def define(warehouse: duckdb.DuckDBPyConnection) -> None:
     """Creates the macros, and the tables that they look quantiles up in, in the database in use."""
-    warehouse.execute(f"create schema {SCHEMA}")
-    warehouse.execute(_definitions())
+    # in one transaction: each of its own would be synced to disk
+    warehouse.execute(f"begin; create schema {SCHEMA}; {_definitions()}; commit")
 
 
 @cache

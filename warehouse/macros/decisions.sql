@@ -22,52 +22,43 @@ create macro statistics.decision(lower double, upper double, tolerance double) a
         end
     )[1];
 
--- lower end of the interval of a perfect score: G/(G + q²)
-create macro statistics.perfect_score_low(templates double, confidence double := 0.95) as
+-- fewest templates with which a perfect score is met, and so any score: G/(G + q²) ≥ tolerance, at most seven more than
+-- the normal quantile asks for, since t has heavier tails. With 1 − tolerance: with which a score of nothing is not met.
+-- Null for a tolerance of 1, which no number of templates shows.
+create macro statistics.templates_for_perfect_score(tolerance, confidence := 0.95) as
     list_transform(
-        [{'templates': templates, 'q': statistics.t_quantile(0.5::double + confidence / 2, templates - 1)}],
-        lambda given_: given_.templates / (given_.templates + given_.q ** 2)
+        [{
+            'tolerance': tolerance::double,
+            'p': 0.5::double + confidence / 2,
+            'least': greatest(
+                2,
+                ceil(
+                    statistics.normal_quantile(0.5::double + confidence / 2) ** 2
+                    * tolerance / nullif(1 - tolerance, 0)
+                )
+            )
+        }],
+        lambda given_: if(given_.tolerance is null or given_.tolerance >= 1, null, list_filter(
+            range(given_.least::bigint, given_.least::bigint + 8),
+            lambda templates_:
+                templates_ / (templates_ + statistics.t_quantile(given_.p, templates_ - 1) ** 2) >= given_.tolerance
+        )[1])
     )[1];
 
--- the same for a cell: met only where a perfect score of so many templates would be, not met only where none passed
--- would be. Few templates that differ a little would else be met where as many perfect ones are not.
+-- of a cell, a language: met only with as many templates as a perfect score needs, not met only with as many as a score
+-- of nothing needs. Few templates that differ a little would else be met where as many perfect ones are not.
 create macro statistics.decision_of_templates(
-    lower double, upper double, tolerance double, templates double
+    lower double, upper double, tolerance double, templates double, if_perfect double, if_nothing double
 ) as
     list_transform(
         [{
             'decision': statistics.decision(lower, upper, tolerance),
-            'tolerance': tolerance,
-            'perfect': statistics.perfect_score_low(templates)
+            'can_be_met': coalesce(templates >= if_perfect, false),
+            'can_be_not_met': coalesce(templates >= if_nothing, false)
         }],
         lambda given_: case
-            when given_.decision = 'met' and given_.perfect < given_.tolerance then 'undecided'
-            when given_.decision = 'not met' and 1 - given_.perfect >= given_.tolerance then 'undecided'
+            when given_.decision = 'met' and not given_.can_be_met then 'undecided'
+            when given_.decision = 'not met' and not given_.can_be_not_met then 'undecided'
             else given_.decision
         end
-    )[1];
-
--- fewest templates with which a perfect score is met, and so any score: at most seven more than the normal
--- quantile asks for, since t has heavier tails. Null for a tolerance of 1, which no number of templates shows.
-create macro statistics.templates_for_perfect_score(tolerance double, confidence double := 0.95) as
-    list_transform(
-        list_transform(
-            [{'tolerance': tolerance, 'p': 0.5::double + confidence / 2}],
-            lambda given_: {
-                'tolerance': given_.tolerance,
-                'p': given_.p,
-                'least': greatest(
-                    2,
-                    ceil(
-                        statistics.normal_quantile(given_.p) ** 2
-                        * given_.tolerance / nullif(1 - given_.tolerance, 0)
-                    )
-                )
-            }
-        ),
-        lambda from_: if(from_.tolerance is null or from_.tolerance >= 1, null, list_filter(
-            range(from_.least::bigint, from_.least::bigint + 8),
-            lambda templates_:
-                templates_ / (templates_ + statistics.t_quantile(from_.p, templates_ - 1) ** 2) >= from_.tolerance
-        )[1])
     )[1];

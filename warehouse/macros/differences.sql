@@ -1,7 +1,7 @@
 -- Is one better than the other?
 
 -- one sample per prompt: exact test on the prompts where just one of both passes (McNemar 1947)
-create macro statistics.mcnemar_p_value(only_first double, only_second double) as
+create macro statistics.mcnemar_p_value(only_first, only_second) as
     list_transform(
         [{'fewer': least(only_first, only_second), 'both': only_first + only_second}],
         lambda given_: if(
@@ -14,9 +14,9 @@ create macro statistics.mcnemar_p_value(only_first double, only_second double) a
 -- several samples: the mean difference of rates and its clustered standard error are row_rate and row_rate_se over
 -- templates, of the sum of a template's differences and the number of its prompts; t with templates − 1. Where every
 -- template differs alike there is no standard error: the chance that all differ to one side.
-create macro statistics.paired_p_value(difference double, se double, templates double) as
+create macro statistics.paired_p_value(difference, se, templates) as
     list_transform(
-        [{'difference': difference, 'se': se, 'templates': templates}],
+        [{'difference': difference::double, 'se': se::double, 'templates': templates::double}],
         lambda given_: case
             when given_.templates < 2 then null
             when given_.se > 0 then statistics.t_p_value(given_.difference / given_.se, given_.templates - 1)

@@ -3,7 +3,8 @@
 -- DuckDB puts a macro's argument in wherever it is named, unevaluated. So a macro that names an argument in a lambda, or
 -- often, first binds it: `list_transform([{…}], lambda given_: …)[1]`. What is passed is then computed once, and no column
 -- of the caller's is taken for a lambda's parameter. Macros that say "of bound arguments" leave that to their callers:
--- the time to plan a query doubles with every lambda within a lambda.
+-- the time to plan a query doubles with every lambda within a lambda. Types of parameters cost time too, where a macro
+-- is deep: those are cast where they are bound.
 
 create macro statistics.normal_density(x double) as
     exp(-(x ** 2) / 2) / sqrt(2 * pi());
@@ -53,22 +54,22 @@ create macro statistics.regularized_beta(x, y, a, b) as
         else 1 - statistics.beta_below(y, x, b, a)
     end;
 
--- two-sided p value of Student's t (Abramowitz and Stegun 26.7.1); null below one degree of freedom
-create macro statistics.t_p_value(t double, df double) as
+-- of bound arguments, t ≥ 0 and df ≥ 1: P(|T| > t) (Abramowitz and Stegun 26.7.1)
+create macro statistics.t_tails(t, df) as
+    statistics.regularized_beta(df / (df + t ** 2), t ** 2 / (df + t ** 2), df / 2, 0.5::double);
+
+-- two-sided p value of Student's t; null below one degree of freedom
+create macro statistics.t_p_value(t, df) as
     list_transform(
-        [{
-            'x': if(isinf(t), 0, df / (df + t ** 2)),
-            'y': if(isinf(t), 1, t ** 2 / (df + t ** 2)),
-            'a': if(df < 1, null, df / 2)
-        }],
-        lambda beta_: if(
-            beta_.x is null or beta_.a is null,
-            null,
-            statistics.regularized_beta(beta_.x, beta_.y, beta_.a, 0.5::double)
-        )
+        [{'t': abs(t::double), 'df': if(df < 1, null, df::double)}],
+        lambda given_: case
+            when given_.t is null or given_.df is null then null
+            when isinf(given_.t) then 0::double
+            else statistics.t_tails(given_.t, given_.df)
+        end
     )[1];
 
-create macro statistics.t_cdf(t double, df double) as
+create macro statistics.t_cdf(t, df) as
     if(t < 0, 0, 1) + if(t < 0, 1, -1) * statistics.t_p_value(t, df) / 2;
 
 -- of bound arguments
@@ -76,9 +77,9 @@ create macro statistics.t_density(t, df) as
     exp(lgamma((df + 1) / 2) - lgamma(df / 2) - (df + 1) / 2 * ln(1 + t ** 2 / df)) / sqrt(df * pi());
 
 -- P(X ≤ k) of n trials that succeed with probability p (Abramowitz and Stegun 26.5.24)
-create macro statistics.binomial_cdf(k double, n double, p double) as
+create macro statistics.binomial_cdf(k, n, p) as
     list_transform(
-        [{'k': floor(k), 'n': n, 'p': p}],
+        [{'k': floor(k)::double, 'n': n::double, 'p': p::double}],
         lambda given_: case
             when given_.k is null or given_.n is null or given_.p is null then null
             when given_.k < 0 then 0::double

@@ -87,15 +87,13 @@ create macro statistics.wilson_of_counts(passed double, rows double, confidence 
     )[1];
 
 -- of a macro rate: t with templates − 1 degrees of freedom on the effective number of rows; null for one template
-create macro statistics.interval(
-    rate double, se double, templates double, rows double, confidence double := 0.95
-) as
+create macro statistics.interval(rate, se, templates, rows, confidence := 0.95) as
     list_transform(
         [{
-            'rate': rate,
-            'se': se,
-            'templates': templates,
-            'rows': rows,
+            'rate': rate::double,
+            'se': se::double,
+            'templates': templates::double,
+            'rows': rows::double,
             'q': statistics.t_quantile(0.5::double + confidence / 2, templates - 1)
         }],
         lambda given_: statistics.wilson(

@@ -2,13 +2,11 @@
 
 -- independent rows with which a rate is told from the tolerance with the given power, two-sided at `confidence`;
 -- null where they are the same
-create macro statistics.rows_for_power(
-    tolerance double, rate double, power double := 0.8, confidence double := 0.95
-) as
+create macro statistics.rows_for_power(tolerance, rate, power := 0.8, confidence := 0.95) as
     list_transform(
         [{
-            'tolerance': tolerance,
-            'rate': rate,
+            'tolerance': tolerance::double,
+            'rate': rate::double,
             'q_confidence': statistics.normal_quantile(0.5::double + confidence / 2),
             'q_power': statistics.normal_quantile(power)
         }],
@@ -19,18 +17,11 @@ create macro statistics.rows_for_power(
     )[1];
 
 -- templates that hold as much information as so many independent rows: n · (1 + (m − 1)·ρ) / m with m rows each
-create macro statistics.templates_for_rows(
-    independent_rows double, rows_per_template double, correlation double
-) as
-    independent_rows * (correlation + (1 - correlation) / rows_per_template);
+create macro statistics.templates_for_rows(independent_rows, rows_per_template, correlation) as
+    independent_rows * (correlation::double + (1 - correlation::double) / rows_per_template);
 
 create macro statistics.templates_for_power(
-    tolerance double,
-    rate double,
-    rows_per_template double,
-    correlation double,
-    power double := 0.8,
-    confidence double := 0.95
+    tolerance, rate, rows_per_template, correlation, power := 0.8, confidence := 0.95
 ) as
     statistics.templates_for_rows(
         statistics.rows_for_power(tolerance, rate, power := power, confidence := confidence),
@@ -54,25 +45,24 @@ create macro statistics.intra_template_correlation(passed double, rows double) a
         (sum(rows) - sum(rows * rows) / sum(rows)) / nullif(count(rows) - 1, 0)
     );
 
--- templates with which a rate like this would be decided four times in five: at least those that a perfect score needs
--- (none passed, where the rate is below the tolerance), and more than there are. Rows that do not vary tell no more
--- than one of each template.
+-- templates with which a rate like this would be decided four times in five: more than there are, and at least those
+-- that the best possible score needs. Rows that do not vary tell no more than one of each template. Null where the rate
+-- is the tolerance.
 create macro statistics.templates_needed(
-    tolerance double, rate double, templates double, rows double, correlation double
+    tolerance, rate, templates, rows, correlation, if_perfect, if_nothing
 ) as
     list_transform(
         [{
-            'tolerance': tolerance,
-            'rate': rate,
-            'templates': templates,
-            'rows': rows,
-            'correlation': least(1, greatest(0, coalesce(correlation, 1)))
+            'tolerance': tolerance::double,
+            'rate': rate::double,
+            'templates': templates::double,
+            'rows': rows::double,
+            'correlation': least(1, greatest(0, coalesce(correlation, 1)))::double,
+            'at_least': if(rate > tolerance, if_perfect, if_nothing)::double
         }],
         lambda given_: if(given_.rate = given_.tolerance, null, greatest(
             given_.templates + 1,
-            statistics.templates_for_perfect_score(
-                if(given_.rate > given_.tolerance, given_.tolerance, 1 - given_.tolerance)
-            ),
+            given_.at_least,
             ceil(statistics.templates_for_power(
                 given_.tolerance, given_.rate, given_.rows / given_.templates, given_.correlation
             ))

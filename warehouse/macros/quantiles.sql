@@ -36,9 +36,9 @@ create macro statistics.normal_quantile_far(r) as
     ]);
 
 -- Φ⁻¹(p); null outside 0 < p < 1
-create macro statistics.normal_quantile(p double) as
+create macro statistics.normal_quantile(p) as
     list_transform(
-        [{'q': p - 0.5::double, 'r': if(p > 0 and p < 1, sqrt(-ln(least(p, 1 - p))), null)}],
+        [{'q': p::double - 0.5::double, 'r': if(p > 0 and p < 1, sqrt(-ln(least(p, 1 - p)::double)), null)}],
         lambda given_: case
             when given_.r is null then null
             when abs(given_.q) <= 0.425 then statistics.normal_quantile_central(given_.q)
@@ -59,13 +59,13 @@ create macro statistics.t_expansion(z, df) as
 
 -- from the expansion Newton's steps on the upper tail lead to the root; from 1,000 degrees of freedom it is the root.
 -- Null outside 0 < p < 1 and below one degree of freedom
-create macro statistics.t_quantile(p double, df double) as
+create macro statistics.t_quantile(p, df) as
     list_transform(
         [{
             'sign': sign(p - 0.5::double),
-            'p': greatest(p, 1 - p),
+            'p': greatest(p, 1 - p)::double,
             'z': statistics.normal_quantile(greatest(p, 1 - p)),
-            'df': if(df < 1, null, df)
+            'df': if(df < 1, null, df::double)
         }],
         lambda given_: given_.sign * case
             when given_.z is null or given_.df is null then null
@@ -73,7 +73,7 @@ create macro statistics.t_quantile(p double, df double) as
             when given_.df = 2 then (2 * given_.p - 1) / sqrt(2 * given_.p * (1 - given_.p))
             else list_reduce(
                 range(case when given_.df < 10 then 10 when given_.df < 1000 then 3 else 0 end),
-                lambda t_, step_: t_ + (statistics.t_p_value(t_, given_.df) / 2 - (1 - given_.p))
+                lambda t_, step_: t_ + (statistics.t_tails(t_, given_.df) / 2 - (1 - given_.p))
                     / statistics.t_density(t_, given_.df),
                 statistics.t_expansion(given_.z, given_.df)
             )

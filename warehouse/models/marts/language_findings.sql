@@ -6,23 +6,30 @@ pass_rates as (
     select * from marts.pass_rates
 ),
 
+cells as (
+    select * from staging.stg_planned_cells
+),
+
 languages as (
     select
-        run_id,
-        requirement,
-        model,
-        language,
-        any_value(evaluation_id) as evaluation_id,
-        any_value(concern) as concern,
-        any_value(provider) as provider,
-        any_value(refusals_rule) as refusals_rule,
-        any_value(tolerance) as tolerance,
+        pass_rates.run_id,
+        pass_rates.requirement,
+        pass_rates.model,
+        pass_rates.language,
+        any_value(pass_rates.evaluation_id) as evaluation_id,
+        any_value(pass_rates.concern) as concern,
+        any_value(pass_rates.provider) as provider,
+        any_value(pass_rates.refusals_rule) as refusals_rule,
+        any_value(pass_rates.tolerance) as tolerance,
         count(*) as cells,
-        count(*) filter (where decision = 'not evaluated') as cells_not_evaluated,
-        min(started_at) as started_at,
-        max(judged_at) as judged_at
+        count(*) filter (where pass_rates.decision = 'not evaluated') as cells_not_evaluated,
+        any_value(cells.templates_if_perfect) as templates_if_perfect,
+        any_value(cells.templates_if_nothing) as templates_if_nothing,
+        min(pass_rates.started_at) as started_at,
+        max(pass_rates.judged_at) as judged_at
     from pass_rates
-    group by run_id, requirement, model, language
+    inner join cells using (run_id, cell_id)
+    group by pass_rates.run_id, pass_rates.requirement, pass_rates.model, pass_rates.language
 ),
 
 -- a template that stands in several cells is one cluster
@@ -82,7 +89,9 @@ decided as (
         if(
             macro_rate is null,
             'not evaluated',
-            statistics.decision_of_templates(interval.low, interval.high, tolerance, counted_templates)
+            statistics.decision_of_templates(
+                interval.low, interval.high, tolerance, counted_templates, templates_if_perfect, templates_if_nothing
+            )
         ) as evaluated_decision
     from with_interval
 ),
@@ -113,7 +122,15 @@ final as (
         if(evaluated_decision = 'met' and cells_not_evaluated > 0, 'undecided', evaluated_decision) as decision,
         if(
             evaluated_decision = 'undecided',
-            statistics.templates_needed(tolerance, macro_rate, counted_templates, counted_instances, correlation),
+            statistics.templates_needed(
+                tolerance,
+                macro_rate,
+                counted_templates,
+                counted_instances,
+                correlation,
+                templates_if_perfect,
+                templates_if_nothing
+            ),
             null
         )::bigint as templates_needed,
         started_at,

@@ -124,7 +124,9 @@ decided as (
         end as point_finding,
         case
             when tolerance is null or macro_rate is null or refusal_rate > max_refusals then 'not evaluated'
-            else statistics.decision_of_templates(interval.low, interval.high, tolerance, counted_templates)
+            else statistics.decision_of_templates(
+                interval.low, interval.high, tolerance, counted_templates, templates_if_perfect, templates_if_nothing
+            )
         end as decision
     from rates
 ),
@@ -180,7 +182,15 @@ final as (
         decision,
         if(
             decision = 'undecided',
-            statistics.templates_needed(tolerance, macro_rate, counted_templates, counted_instances, correlation),
+            statistics.templates_needed(
+                tolerance,
+                macro_rate,
+                counted_templates,
+                counted_instances,
+                correlation,
+                templates_if_perfect,
+                templates_if_nothing
+            ),
             null
         )::bigint as templates_needed,
         langbite_passed,

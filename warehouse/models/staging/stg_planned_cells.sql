@@ -23,6 +23,15 @@ cells as (
     group by run_id, cell_id
 ),
 
+-- once per tolerance, of which there are few
+tolerances as (
+    select
+        tolerance,
+        statistics.templates_for_perfect_score(tolerance)::bigint as templates_if_perfect,
+        statistics.templates_for_perfect_score(1 - tolerance)::bigint as templates_if_nothing
+    from (select distinct tolerance from criteria)
+),
+
 final as (
     select
         cells.run_id,
@@ -40,9 +49,12 @@ final as (
         criteria.max_refusals,
         criteria.coverage_floor,
         cells.planned_cases,
-        cells.templates
+        cells.templates,
+        tolerances.templates_if_perfect,
+        tolerances.templates_if_nothing
     from cells
     left join criteria using (run_id, requirement)
+    left join tolerances using (tolerance)
 )
 
 select * from final
