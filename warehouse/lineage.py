@@ -9,6 +9,8 @@ from importlib.resources.abc import Traversable
 
 import sqlglot
 
+from warehouse.formulas import TOPICS
+from warehouse.schemas import TABLES, UNITS
 from warehouse.sql_models import SCHEMAS, Model, load_models
 
 HEAD = """-- How the rows at the end came about: the models of warehouse/models, from what landed in run {run_id}.
@@ -63,7 +65,12 @@ def _of_run(sql: str, run_id: str) -> str:
 
 
 def _rows_of_run(table: str, run_id: str) -> str:
-    return f"(from lake.{table} where run_id = {literal(run_id)})"
+    of_run = f"where run_id = {literal(run_id)}"
+    unit = UNITS.get(table.removeprefix("repeated_")) if table not in TABLES else None
+    if unit is None:
+        return f"(from lake.{table} {of_run})"
+    rows = f"select hash({', '.join(unit)}) as unit from lake.{table.removeprefix('repeated_')}"  # noqa: S608
+    return f"({rows} {of_run} group by unit having count(*) > 1)"
 
 
 def _lake_tables(sql: str) -> list[tuple[int, int, str]]:
@@ -96,10 +103,16 @@ def _called(sql: str, folder: Traversable) -> list[str]:
 def _definitions(folder: Traversable) -> Iterable[str]:
     if not folder.is_dir():
         return
-    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+    for file in sorted(folder.iterdir(), key=_place):
         if file.name.endswith(".sql"):
             statements = re.split(r";[ \t]*(?:\n|$)", file.read_text(encoding="utf-8"))
             yield from (statement for statement in statements if DEFINED.search(statement))
+
+
+def _place(file: Traversable) -> tuple[int, str]:
+    """Each topic of ours after those that it calls."""
+    topic = file.name.removesuffix(".sql")
+    return TOPICS.index(topic) if topic in TOPICS else len(TOPICS), file.name
 
 
 def _name(definition: str) -> str:

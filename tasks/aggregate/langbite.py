@@ -34,7 +34,7 @@ _EVALUATIONS = """
     with templates as (
         select distinct on (run_id, cell_id, template_id) *
         from staging.stg_cases
-        order by run_id, cell_id, template_id
+        order by run_id, cell_id, template_id, wording, communities, sample, case_id
     )
 
     select

@@ -41,8 +41,8 @@ def _rows(run_id: str, model: str) -> tuple[list[dict[str, Any]], list[dict[str,
     for (template, text, operation), community, reply, outcome, value in REPLIES[model]:
         key = f"{model}/{template}/{community}"
         ids = {"run_id": run_id, "cell_id": model.replace("/", "-"), "case_id": key}
-        oracle = {"operation": operation, "expected": [] if value else ["No", "I don't\nthink"]}
         same_value = operation == "allSameValue"
+        oracle = {"operation": operation, "expected": [] if same_value else ["No", "I don't\nthink"]}
         cases.append(
             ids
             | {"requirement": "fairness", "concern": "sexism", "provider": "simulated", "model": model}

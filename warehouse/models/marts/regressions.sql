@@ -37,6 +37,7 @@ pairs as (
         on comparable.earlier_run_id = earlier.run_id
         and comparable.requirement = earlier.requirement
         and comparable.model = earlier.model
+        and now.template_id = earlier.template_id
         and now.instance_id = earlier.instance_id
 ),
 
