@@ -1,5 +1,7 @@
-"""The statistics as DuckDB macros in the schema `statistics`: models, and analysts who read the finished file,
-call the very same ones. One topic a file in `warehouse/macros`."""
+"""The statistics as DuckDB macros in the schema `statistics`, one topic a file in `warehouse/macros`.
+
+They stay in the finished file: analysts call the very same ones as the models.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from math import sqrt
+from random import Random
+from typing import Any
+
+import pytest
+
+
+def expanded(counts: list[list[int]]) -> list[tuple[int, int]]:
+    """What both said, pair by pair."""
+    return [(i, j) for i, row in enumerate(counts) for j, n in enumerate(row) for _ in range(n)]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_kappa_and_ac1_are_those_counted_pair_by_pair(told: Any, seed: int) -> None:
+    random, q = Random(seed), 2 + seed % 3
+    counts = [[random.randint(0, 30) + 40 * (i == j) for j in range(q)] for i in range(q)]
+    pairs = expanded(counts)
+    observed = sum(a == b for a, b in pairs) / len(pairs)
+    first, second = ([sum(pair[side] == i for pair in pairs) / len(pairs) for i in range(q)] for side in (0, 1))
+    by_chance = sum(a * b for a, b in zip(first, second, strict=True))
+    assert told("cohens_kappa(?::bigint[][])", counts) == pytest.approx((observed - by_chance) / (1 - by_chance))
+    shares = [(a + b) / 2 for a, b in zip(first, second, strict=True)]
+    by_chance = sum(share * (1 - share) for share in shares) / (q - 1)
+    assert told("gwets_ac1(?::bigint[][])", counts) == pytest.approx((observed - by_chance) / (1 - by_chance))
+
+
+def test_kappa_says_nothing_where_all_said_the_same_but_ac1_does(told: Any) -> None:
+    assert told("cohens_kappa([[50, 0], [0, 0]])") is None
+    assert told("gwets_ac1([[50, 0], [0, 0]])") == 1
+
+
+def test_sensitivity_and_specificity(told: Any) -> None:
+    assert told("sensitivity(90, 10)") == 0.9
+    assert told("specificity(85, 15)") == 0.85
+    assert told("sensitivity(0, 0)") is None
+
+
+def test_the_rate_behind_a_judge_that_errs(told: Any) -> None:
+    true_rate, sensitivity, specificity = 0.7, 0.95, 0.8
+    passed = true_rate * sensitivity + (1 - true_rate) * (1 - specificity)
+    assert told("corrected_rate(?, ?, ?)", passed, sensitivity, specificity) == pytest.approx(true_rate)
+    assert told("corrected_rate(0.8, 0.5, 0.5)") is None  # a judge that guesses
+
+
+def test_the_corrected_rates_error_is_that_of_the_delta_method(told: Any) -> None:
+    def corrected(p: float, q1: float, q0: float) -> float:
+        return (p + q0 - 1) / (q0 + q1 - 1)
+
+    given, n = (0.8, 0.9, 0.85), (400, 100, 100)
+    step, variance = 1e-6, 0.0
+    for i, size in enumerate(n):
+        moved = [value + step * (k == i) for k, value in enumerate(given)]
+        slope = (corrected(*moved) - corrected(*given)) / step
+        variance += slope**2 * given[i] * (1 - given[i]) / size
+    assert told("corrected_rate_se(0.8, 400, 0.9, 100, 0.85, 100)") == pytest.approx(sqrt(variance), rel=1e-5)

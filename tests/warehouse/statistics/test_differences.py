@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+
+@pytest.mark.parametrize(("b", "c"), [(9, 2), (86, 150), (1, 0), (3, 3), (40, 0)])
+def test_mcnemar_counts_every_way_the_pairs_could_have_fallen(told: Any, naive: Any, b: int, c: int) -> None:
+    exact = min(1, 2 * naive.binomial_cdf(min(b, c), b + c, 0.5))
+    assert told("mcnemar_p_value(?, ?)", b, c) == pytest.approx(exact, rel=1e-9)
+    assert told("mcnemar_p_value(?, ?)", c, b) == pytest.approx(exact, rel=1e-9)
+
+
+def test_pairs_that_never_differ_show_no_difference(told: Any) -> None:
+    assert told("mcnemar_p_value(0, 0)") == 1
+    assert told("mcnemar_p_value(null, 2)") is None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_paired_differences_are_clustered_by_template(over: Any, naive: Any, seed: int) -> None:
+    random = Random(seed)
+    prompts = [random.randint(1, 6) for _ in range(random.randint(2, 30))]
+    sums = [(sum(random.choice((-1.0, -0.5, 0, 0, 0.5, 1)) for _ in range(n)), n) for n in prompts]
+    mean = sum(s for s, _ in sums) / sum(prompts)
+    se = naive.row_rate_se(sums)
+    p = 2 * (1 - naive.t_cdf(abs(mean / se), len(sums) - 1))
+    found = over("paired_p_value(statistics.row_rate(a, b), statistics.row_rate_se(a, b), count(*))", sums)
+    assert found == pytest.approx(p, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("difference", "se", "templates", "p"),
+    [(0.2, 0.1, 1, None), (0.2, None, 1, None), (0.0, 0.0, 9, 1), (0.2, 0.0, 4, 1 / 8), (0.0, 0.1, 9, 1)],
+)
+def test_differences_that_do_not_vary(
+    told: Any, difference: float, se: float | None, templates: int, p: float | None
+) -> None:
+    found = told("paired_p_value(?, ?::double, ?)", difference, se, templates)
+    assert found == (None if p is None else pytest.approx(p))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_false_discoveries_are_adjusted_in_the_order_given(told: Any, naive: Any, seed: int) -> None:
+    random = Random(seed)
+    p_values = [random.choice((random.random() ** 4, 0.04, 1.0)) for _ in range(random.randint(1, 60))]
+    found = told("benjamini_hochberg(?::double[])", p_values)
+    assert found == pytest.approx(naive.benjamini_hochberg(p_values))
+
+
+def test_what_was_not_tested_is_no_test(told: Any) -> None:
+    assert told("benjamini_hochberg([null, 0.04, 0.01, null])") == [
+        None,
+        pytest.approx(0.04),
+        pytest.approx(0.02),
+        None,
+    ]
+    assert told("benjamini_hochberg([])") == []
+    assert told("benjamini_hochberg(null)") is None
+
+
+def test_rows_are_adjusted_by_way_of_a_list(macros: Any) -> None:
+    sql = """
+        with tests (id, p) as (values ('b', 0.04), ('a', 0.01), ('c', null)),
+        adjusted as (
+            select list(id order by id) as ids, statistics.benjamini_hochberg(list(p order by id)) as ps from tests
+        )
+        select unnest(ids) as id, unnest(ps) as p from adjusted order by id
+    """
+    assert macros.execute(sql).fetchall() == [("a", pytest.approx(0.02)), ("b", pytest.approx(0.04)), ("c", None)]
