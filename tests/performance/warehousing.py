@@ -1,0 +1,162 @@
+"""The warehouse at ten million verdicts: building it, judging again, reading replies, and how all of it grows.
+
+    python tests/performance/warehousing.py [--cases 1000000 10000000] [--lake DIR]
+
+The lake is generated: nights of half a million cases, their replies and verdicts (`rig/nights.py`); `--lake` keeps it
+for another time. Beside the build stand the least that DuckDB and Polars take for the pass rate of each cell, from
+the same files; beside the oracles, LangBiTe's rule in a loop over the replies. Ten million cases take 5 GB of disk and
+as many minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import duckdb
+import polars as pl
+from oracles import phrase_loop
+from rig.building import Built, built
+from rig.nights import PER_CELL, land
+from rig.table import at_least, at_most, table
+from rig.timing import seconds, timed
+
+from catalogs.catalog import load_catalog
+from tasks.evaluate.cell import evaluate_cell
+from tasks.evaluate.evaluate import SAID, read_replies
+from warehouse.lake import Lake
+
+BUILD_S, BUILD_MB, GROWTH, AGAIN_S, ORACLES = 30.0, 6 * 1024.0, 1.0, 3.0, 15.0
+BOUNDED = 10_000_000
+"""Cases for which seconds and megabytes are stated, on two cores that do nothing else."""
+AGAIN = 100_000
+LOOPED = 200_000
+GRID = ["run_id", "requirement", "model", "language", "input", "reflection"]
+FLOOR = f"""
+    select {", ".join(GRID)}, count(*) filter (where outcome = 'passed') / count(*) as point_rate
+    from read_parquet($cases) as cases
+    inner join read_parquet($verdicts) as verdicts using (run_id, cell_id, case_id)
+    where verdicts.level = 'instance' and verdicts.outcome in ('passed', 'failed')
+    group by {", ".join(GRID)}
+"""
+
+
+def in_sql(lake: Lake) -> int:
+    with duckdb.connect() as floor:
+        files = {table: [str(path) for path in lake.files(table)] for table in ("cases", "verdicts")}
+        return len(floor.execute(FLOOR, files).fetchall())
+
+
+def in_polars(lake: Lake) -> int:
+    judged = lake.scan("verdicts").filter(level="instance").filter(pl.col("outcome").is_in(["passed", "failed"]))
+    rated = lake.scan("cases").join(judged, on=["run_id", "cell_id", "case_id"]).group_by(GRID)
+    return rated.agg((pl.col("outcome") == "passed").mean()).collect(engine="streaming").height
+
+
+def growing(lake: Lake, sizes: list[int]) -> Iterator[tuple[int, Built, float, float]]:
+    """The build and both floors at each size of one lake."""
+    landed = len(lake.files("cases")) * PER_CELL
+    for size in sizes:
+        land(lake, size, landed)
+        landed = max(landed, size)
+        build = built(lake.root)
+        yield size, build, seconds(lambda: in_sql(lake), times=1), seconds(lambda: in_polars(lake), times=1)
+
+
+def compare_builds(lake: Lake, sizes: list[int]) -> None:
+    found = list(growing(lake, sizes))
+    columns = ("cases", "build s", "cases/s", "CPU s", "peak MB", "SQL s", "Polars s", "times SQL", "load")
+    rows = [
+        [
+            f"{size:,}",
+            took.wall_s,
+            size / took.wall_s,
+            took.cpu_s,
+            took.peak_mb,
+            sql,
+            polars,
+            took.wall_s / sql,
+            took.load,
+        ]
+        for size, took, sql, polars in found
+    ]
+    print(table("the whole build, beside the pass rates alone", columns, rows))
+    (small, less, *_), (large, more, *_) = found[0], found[-1]
+    print(
+        at_most("growth: seconds, times what the size grew", more.wall_s / less.wall_s / (large / small), GROWTH)
+    )
+    print(
+        at_most("growth: CPU seconds, times what the size grew", more.cpu_s / less.cpu_s / (large / small), GROWTH)
+    )
+    if large == BOUNDED:
+        print(at_most("seconds to build", more.wall_s, BUILD_S))
+    print(at_most("peak MB", more.peak_mb, BUILD_MB))
+
+
+def judge_again(lake: Lake) -> None:
+    """A hundred thousand replies of the newest night, cell by cell, as a run judges them."""
+    catalog, run_id = load_catalog(), lake.runs()[-1]
+    cells = [path.stem for path in lake.files("cases", run_id)][: AGAIN // PER_CELL]
+
+    async def judge() -> int:
+        return sum([await evaluate_cell(lake, run_id, cell_id, "again", catalog) for cell_id in cells])
+
+    took, verdicts = timed(lambda: asyncio.run(judge()))
+    for path in lake.files("verdicts", run_id, "again-*"):
+        path.unlink()
+    print(table("judging again", ("verdicts", "s", "a second"), [[f"{verdicts:,}", took, verdicts / took]]))
+    print(at_most(f"seconds for {len(cells) * PER_CELL:,} replies", took, AGAIN_S))
+
+
+def stored(lake: Lake, asked: str) -> Iterator[pl.DataFrame]:
+    """Expected-value replies of each night to one kind of input, with what an oracle needs to read them."""
+    for run_id in lake.runs():
+        wanted = (pl.col("input") == asked) & (pl.col("oracle_type") == "expected value")
+        cases = lake.scan("cases", run_id).filter(wanted).select("case_id", "language", "operation", "oracle")
+        replies = lake.scan("responses", run_id).drop_nulls("text").select("case_id", "text", "finish_reason")
+        yield cases.join(replies, on="case_id", maintain_order="left").select(SAID).collect()
+
+
+def compare_oracles(lake: Lake) -> None:
+    languages, rows, times = load_catalog().languages, [], {}
+    for asked in ("constrained", "verbose"):
+        ours, theirs = [], []
+        for night in stored(lake, asked):
+            ours.append((seconds(lambda: read_replies(night, languages), times=1), night.height))  # noqa: B023
+            texts = night["text"].head(LOOPED // len(lake.runs())).to_list()
+            theirs.append((seconds(lambda: phrase_loop(texts), times=1), len(texts)))  # noqa: B023
+        each, loop = _per_second(ours), _per_second(theirs)
+        times[asked] = each / loop
+        rows.append([asked, f"{sum(count for _, count in ours):,}", each, loop, times[asked]])
+    columns = ("replies", "read", "ours a second", "loop a second", "times as fast")
+    print(table("expected-value oracles with normalisation, beside LangBiTe's loop", columns, rows))
+    print(at_least("constrained replies: times as fast as the loop", times["constrained"], ORACLES))
+
+
+def _per_second(measured: list[tuple[float, int]]) -> float:
+    return sum(count for _, count in measured) / sum(took for took, _ in measured)
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=int, nargs=2, default=[1_000_000, BOUNDED], metavar=("SMALL", "LARGE"))
+    parser.add_argument("--lake", type=Path, help="a directory to keep the lake in, or one that was kept")
+    return parser.parse_args()
+
+
+def main() -> None:
+    asked = options()
+    with ExitStack() as stack:
+        folder = asked.lake or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        lake = Lake.open(folder)
+        compare_builds(lake, asked.cases)
+        judge_again(lake)
+        compare_oracles(lake)
+
+
+if __name__ == "__main__":
+    main()
