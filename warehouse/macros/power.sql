@@ -1,7 +1,7 @@
 -- How many templates would decide.
 
 -- independent rows with which a rate is told from the tolerance with the given power, two-sided at `confidence`;
--- null where they are the same
+-- null where they are the same but for rounding
 create macro statistics.rows_for_power(tolerance, rate, power := 0.8, confidence := 0.95) as
     list_transform(
         [{
@@ -13,7 +13,7 @@ create macro statistics.rows_for_power(tolerance, rate, power := 0.8, confidence
         lambda given_: (
             given_.q_confidence * sqrt(given_.tolerance * (1 - given_.tolerance))
             + given_.q_power * sqrt(given_.rate * (1 - given_.rate))
-        ) ** 2 / nullif((given_.rate - given_.tolerance) ** 2, 0)
+        ) ** 2 / if(abs(given_.rate - given_.tolerance) < 1e-9, null, given_.rate - given_.tolerance) ** 2
     )[1];
 
 -- templates that hold as much information as so many independent rows: n · (1 + (m − 1)·ρ) / m with m rows each
@@ -60,7 +60,7 @@ create macro statistics.templates_needed(
             'correlation': least(1, greatest(0, coalesce(correlation, 1)))::double,
             'at_least': if(rate > tolerance, if_perfect, if_nothing)::double
         }],
-        lambda given_: if(given_.rate = given_.tolerance, null, greatest(
+        lambda given_: if(abs(given_.rate - given_.tolerance) < 1e-9, null, greatest(
             given_.templates + 1,
             given_.at_least,
             ceil(statistics.templates_for_power(

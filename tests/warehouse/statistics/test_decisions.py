@@ -76,6 +76,7 @@ def test_rows_and_templates_for_power(told: Any, naive: Any, tolerance: float, r
 
 def test_a_rate_at_the_tolerance_is_decided_by_no_number(told: Any) -> None:
     assert told("rows_for_power(0.9, 0.9)") is None
+    assert told("rows_for_power(0.9, 0.9::double + 1e-16)") is None
     assert told("templates_needed(0.9, 0.9, 50, 500, 0.3, 38, 3)") is None
 
 

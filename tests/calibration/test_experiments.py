@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = Path(__file__).parent / "experiments.py"
+
+
+def test_a_small_experiment_stays_within_its_bands() -> None:
+    done = subprocess.run([sys.executable, SCRIPT, "150"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = done.stdout.splitlines()
+    assert [line.endswith(" holds") for line in told] == [True] * 3
+    assert [line.partition(":")[0] for line in told] == [
+        "40 templates, true rate 0.9",
+        "40 templates, true rate 0.9",
+        "40 templates, no difference",
+    ]

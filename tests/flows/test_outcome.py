@@ -1,0 +1,78 @@
+"""From findings to exit codes, and what the terminal and the Prefect UI say of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.artifacts import summary
+from flows.outcome import INCOMPLETE, MET, NOT_MET, UNDECIDED, Outcome
+from flows.terminal import show_outcome
+
+
+def finding(
+    point: str, decision: str, templates_needed: int | None = None, name: str = "genders"
+) -> dict[str, Any]:
+    rates = {"point_rate": 0.95, "refusal_rate": 0.0, "tolerance": 0.9, "interval_low": 0.8, "interval_high": 0.99}
+    counts = {"tests": 20, "cells": 4, "cells_met": 4, "templates_needed": templates_needed, "is_complete": True}
+    return {
+        "requirement": name,
+        "model": "simulated/m",
+        "point_finding": point,
+        "decision": decision,
+        **rates,
+        **counts,
+    }
+
+
+def ended(*findings: dict[str, Any], incomplete: bool = False) -> Outcome:
+    return Outcome("R1", list(findings), incomplete, [], {"warehouse": Path("x")})
+
+
+MET_UNDECIDED = finding("met", "undecided", 38)
+
+
+@pytest.mark.parametrize(
+    ("found", "point", "decided"),
+    [
+        (ended(finding("met", "met")), MET, MET),
+        (ended(MET_UNDECIDED), MET, UNDECIDED),
+        (ended(finding("not met", "undecided")), NOT_MET, UNDECIDED),
+        (ended(MET_UNDECIDED, finding("met", "not met")), MET, NOT_MET),
+        (ended(MET_UNDECIDED, finding("not evaluated", "not evaluated")), NOT_MET, NOT_MET),
+        (ended(finding("not met", "not met"), incomplete=True), INCOMPLETE, INCOMPLETE),
+    ],
+)
+def test_incomplete_goes_before_not_met_and_that_before_undecided(
+    found: Outcome, point: int, decided: int
+) -> None:
+    assert (found.exit_code, found.exit_code_by("point"), found.exit_code_by("decided")) == (point, point, decided)
+
+
+def test_the_table_shows_the_decision_beside_the_point(capsys: pytest.CaptureFixture[str]) -> None:
+    show_outcome(
+        ended(
+            finding("met", "undecided", 1234, name="a-requirement-of-a-name-that-is-longer-than-the-column"),
+            finding("not evaluated", "not evaluated", name="refused"),
+        )
+    )
+    said = capsys.readouterr().out
+    assert max(map(len, said.splitlines())) <= 80
+    assert ["met", "undecided", "95.0%", "90%", "0.0%", "4/4"] in [line.split()[1:] for line in said.splitlines()]
+    assert "needs ≥ 1,234 templates" in said
+    assert ["refused", "not", "evaluated", "–", "95.0%", "90%", "0.0%", "4/4"] in [
+        line.split() for line in said.splitlines()
+    ]
+    assert "decided by 95% intervals: 1 undecided, 1 not evaluated" in said
+
+
+def test_what_is_decided_needs_nothing_more(capsys: pytest.CaptureFixture[str]) -> None:
+    show_outcome(ended(finding("met", "met")))
+    assert "needs" not in capsys.readouterr().out
+
+
+def test_the_summary_counts_both() -> None:
+    told = summary(ended(finding("met", "met"), MET_UNDECIDED), "mine")
+    assert "| simulated/m | 2 | 0 | 0 | 1 | 0 | 1 |" in told

@@ -1,0 +1,86 @@
+"""A model's examples: `<model>.tests.yml` beside its SQL gives rows of what it reads and expects rows of what it
+makes.
+
+`given` names relations, each with its rows or, for many, with a SELECT that makes them; columns left out are null,
+and relations left out are empty. `expect` names only the columns that matter, in the order of the grain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+import yaml
+
+from warehouse.build import build
+from warehouse.conform import declared
+from warehouse.formulas import define
+from warehouse.lake import Lake
+from warehouse.sql_models import Model, load_models
+
+MODELS = {model.file.removesuffix(".sql"): model for model in load_models()}
+
+
+def examples() -> Iterator[Any]:
+    for name, model in MODELS.items():
+        source = files("warehouse") / "models" / f"{name}.tests.yml"
+        if source.is_file():
+            for example in yaml.safe_load(source.read_text(encoding="utf-8"))["tests"]:
+                yield pytest.param(model, example, id=f"{model.relation}: {example['name']}")
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of nothing: it knows the types of every model's columns."""
+    return build(Lake.open(tmp_path_factory.mktemp("empty")))
+
+
+@pytest.fixture
+def warehouse(empty: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as opened:
+        opened.execute(f"attach '{empty}' as built (read_only)")
+        define(opened)
+        for schema in ("lake", "staging", "marts"):
+            opened.execute(f"create schema memory.{schema}")
+        yield opened
+
+
+@pytest.mark.parametrize(("model", "example"), [*examples()])
+def test_a_model_makes_of_its_example_what_it_says(
+    warehouse: duckdb.DuckDBPyConnection, model: Model, example: dict[str, Any]
+) -> None:
+    assert set(example["given"]) <= model.reads, "the example gives what the model does not read"
+    for relation in sorted(model.reads):
+        _make(warehouse, relation)
+        _fill(warehouse, relation, example["given"].get(relation, []))
+    order = ", ".join(model.about.grain)
+    made = warehouse.sql(f"from ({model.sql}) order by {order}").to_arrow_table().to_pylist()
+    assert len(made) == len(example["expect"])
+    for row, wanted in zip(made, example["expect"], strict=True):
+        assert {name: row[name] for name in wanted} == {name: _about(value) for name, value in wanted.items()}
+
+
+def _make(warehouse: duckdb.DuckDBPyConnection, relation: str) -> None:
+    schema, _, name = relation.partition(".")
+    if schema == "lake":
+        warehouse.register("declared_rows", declared(name).empty_table())
+        warehouse.execute(f"create table memory.{relation} as from declared_rows")
+    else:
+        warehouse.execute(f"create table memory.{relation} as from built.{relation} limit 0")
+
+
+def _fill(warehouse: duckdb.DuckDBPyConnection, relation: str, rows: list[dict[str, Any]] | str) -> None:
+    if isinstance(rows, str):
+        warehouse.execute(f"insert into memory.{relation} by name {rows}")
+    elif rows:
+        warehouse.register("given_rows", pl.DataFrame(rows, infer_schema_length=None).to_arrow())
+        warehouse.execute(f"insert into memory.{relation} by name from given_rows")
+
+
+def _about(value: Any) -> Any:
+    return pytest.approx(value, abs=1e-6) if isinstance(value, float) else value
