@@ -39,6 +39,9 @@ first, which takes longer than packing; it applies to nothing but text."""
 ROW_GROUP = 61_440
 """Rows that each thread holds in memory until they are packed: half of DuckDB's own number, half the memory."""
 
+OURS = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException, duckdb.OutOfMemoryException)
+"""Errors that no file of the lake can bring about."""
+
 
 def build(lake: Lake, target: Path | None = None, models: Traversable | None = None) -> Path:
     """Builds every model from what has landed and returns the file, `lake.database` by default.
@@ -54,7 +57,7 @@ def build(lake: Lake, target: Path | None = None, models: Traversable | None = N
             try:
                 _fill(warehouse, lake, ordered)
             except duckdb.Error as error:
-                if StorageTrouble.behind(error, target) is None:
+                if not isinstance(error, OURS) and StorageTrouble.behind(error, target) is None:
                     refuse_unreadable(lake, error)
                 raise
             # closed before the rename: the write-ahead log is folded in and goes
@@ -122,6 +125,7 @@ def _opened(path: Path) -> duckdb.DuckDBPyConnection:
     warehouse.execute(f"attach {_text(path)} as biasgrid (row_group_size {ROW_GROUP})")
     warehouse.execute("use biasgrid")
     warehouse.execute("set TimeZone = 'UTC'")
+    warehouse.execute(f"set temp_directory = {_text(f'{path}.tmp')}")
     for setting, value in BUILDING.items():
         warehouse.execute(f"set {setting} = '{value}'")
     return warehouse

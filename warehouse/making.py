@@ -32,9 +32,8 @@ def _make_joined(warehouse: duckdb.DuckDBPyConnection, model: Model) -> bool:
     shared, rows = f"{STORAGE}.{model.name}_shared", f"{STORAGE}.{model.name}"
     own = [column for column in model.about.columns if column not in model.about.shared]
     parts = f"hash({_listed(model.about.shared)}) as part"
-    source = model.about.shared_from or f"({model.sql})"
     warehouse.execute(
-        f"create table {shared} as select distinct {parts}, {_listed(model.about.shared)} from {source}"
+        f"create table {shared} as select distinct {parts}, {_listed(model.about.shared)} from ({model.sql})"
     )
     if _truth(warehouse, f"select count(*) > count(distinct part) from {shared}"):
         warehouse.execute(f"drop table {shared}")

@@ -46,9 +46,6 @@ class Description(Frozen):
     columns: dict[str, Column]
     shared: tuple[str, ...] = ()
     """Columns that many rows have in common: stored once, and joined to the rows by a view of the model's name."""
-    shared_from: str = ""
-    """A model that this one reads, in which each combination of the shared columns stands too: quicker to look for
-    there than in what this one makes of it."""
     invariants: dict[str, str] = Field(default_factory=dict)
     """What must be true of every row: a sentence, and its SQL expression. Null is not true."""
 

@@ -1,5 +1,50 @@
 with cases as (
-    select * from staging.stg_judged_cases
+    select * from staging.stg_cases
+),
+
+verdicts as (
+    select * from staging.stg_verdicts where level = 'instance'
+),
+
+planned as (
+    select
+        run_id,
+        cell_id,
+        count(*) as cases
+    from cases
+    group by run_id, cell_id
+),
+
+judged as (
+    select
+        run_id,
+        cell_id,
+        count(*) as verdicts
+    from verdicts
+    group by run_id, cell_id
+),
+
+unfinished as (
+    select
+        run_id,
+        cell_id,
+        true as is_unfinished
+    from planned
+    left join judged using (run_id, cell_id)
+    where verdicts is distinct from cases
+),
+
+-- in a cell that is judged as a whole most verdicts say that a reply is no refusal: those need no looking up
+looked_up as (
+    select
+        run_id,
+        cell_id,
+        case_id,
+        outcome,
+        true as is_judged
+    from verdicts
+    left join unfinished using (run_id, cell_id)
+    where outcome in ('refused', 'error') or is_unfinished
 ),
 
 replies as (
@@ -12,7 +57,9 @@ replies as (
         count(*) as replies,
         count(*) filter (where outcome = 'refused') as refused
     from cases
-    where is_judged and outcome is distinct from 'error'
+    left join unfinished using (run_id, cell_id)
+    left join looked_up using (run_id, cell_id, case_id)
+    where outcome is distinct from 'error' and (is_judged or is_unfinished is null)
     group by run_id, provider, model, concern, communities
 ),
 

@@ -48,7 +48,8 @@ final as (
         provider,
         model,
         model_reported,
-        messages,
+        -- what a model under test was sent is what its case says, and told there
+        if(purpose = 'subject', null, messages) as messages,
         parameters,
         text,
         finish_reason,

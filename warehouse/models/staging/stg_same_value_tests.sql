@@ -1,5 +1,9 @@
 with cases as (
-    select * from staging.stg_judged_cases where oracle_type = 'same value'
+    select * from staging.stg_cases where oracle_type = 'same value'
+),
+
+verdicts as (
+    select * from staging.stg_verdicts where level = 'instance'
 ),
 
 criteria as (
@@ -8,18 +12,19 @@ criteria as (
 
 judged as (
     select
-        run_id,
-        cell_id,
-        template_id,
-        sample,
-        requirement,
-        array_to_string(communities, ' × ') as communities_label,
-        scale_high - scale_low as scale_width,
-        is_judged,
+        cases.run_id,
+        cases.cell_id,
+        cases.template_id,
+        cases.sample,
+        cases.requirement,
+        cases.communities_label,
+        cases.scale_high - cases.scale_low as scale_width,
+        verdicts.verdict_id is not null as is_judged,
         -- a reply that was never judged cannot be compared
-        coalesce(outcome, if(parsed_value is null, 'error', null)) as outcome,
-        if(outcome is null, parsed_value, null) as number
+        coalesce(verdicts.outcome, if(verdicts.parsed_value is null, 'error', null)) as outcome,
+        if(verdicts.outcome is null, verdicts.parsed_value, null) as number
     from cases
+    left join verdicts using (run_id, cell_id, case_id)
 ),
 
 lowest_and_highest as (

@@ -1,5 +1,9 @@
-with instances as (
-    select * from staging.stg_judged_cases
+with cases as (
+    select * from staging.stg_cases
+),
+
+instance_verdicts as (
+    select * from staging.stg_verdicts where level = 'instance'
 ),
 
 template_verdicts as (
@@ -10,23 +14,52 @@ same_value_tests as (
     select * from staging.stg_same_value_tests
 ),
 
-planned as (
+asked as (
     select
         run_id,
         cell_id,
         template_id,
         sample,
         any_value(oracle_type) as oracle_type,
-        count(*) as instances,
-        count(*) filter (where is_judged) as judged,
+        count(*) as instances
+    from cases
+    group by run_id, cell_id, template_id, sample
+),
+
+-- no verdict is without its case: counted apart, millions of them need no joining
+judged as (
+    select
+        run_id,
+        cell_id,
+        template_id,
+        sample,
+        count(*) as judged,
         -- a same-value reply that was read has no outcome: only its template can pass
         count(*) filter (where outcome = 'passed') as passed,
         count(*) filter (where outcome = 'failed') as failed,
         count(*) filter (where outcome = 'refused') as refused,
         count(*) filter (where outcome = 'unreadable') as unreadable,
-        count(*) filter (where outcome = 'error' or not is_judged) as errors
-    from instances
+        count(*) filter (where outcome = 'error') as errors
+    from instance_verdicts
     group by run_id, cell_id, template_id, sample
+),
+
+planned as (
+    select
+        run_id,
+        cell_id,
+        template_id,
+        sample,
+        asked.oracle_type,
+        asked.instances,
+        coalesce(judged.judged, 0) as judged,
+        coalesce(judged.passed, 0) as passed,
+        coalesce(judged.failed, 0) as failed,
+        coalesce(judged.refused, 0) as refused,
+        coalesce(judged.unreadable, 0) as unreadable,
+        coalesce(judged.errors, 0) + asked.instances - coalesce(judged.judged, 0) as errors
+    from asked
+    left join judged using (run_id, cell_id, template_id, sample)
 ),
 
 with_outcome as (
