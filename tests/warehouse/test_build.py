@@ -70,6 +70,23 @@ def test_the_finished_file_stands_alone(
         )
 
 
+def test_analysts_find_the_statistics_in_the_file(built: Lake) -> None:
+    asked = "select statistics.templates_for_perfect_score(0.9), statistics.studentised_range_quantile(2, 6)"
+    with duckdb.connect(built.database, read_only=True) as warehouse:
+        found = warehouse.execute(asked).fetchone()
+        assert found == (38, pytest.approx(3.4605))
+    with connect(built) as warehouse:
+        warehouse.execute("use biasgrid.marts")
+        assert warehouse.execute(asked).fetchone() == found
+
+
+def test_a_model_may_call_the_statistics_and_reads_nothing_of_them(lake: Lake, models: Any) -> None:
+    folder = models({"marts/a": "select statistics.normal_cdf(0) as a"})
+    assert [model.reads for model in load_models(folder)] == [frozenset()]
+    build(lake, models=folder)
+    assert query(lake, "from marts.a")["a"].to_list() == [0.5]
+
+
 def test_who_has_the_old_file_open_goes_on_reading_it(lake: Lake, hand_made: Any) -> None:
     hand_made.run("R1", "completed")
     build(lake)

@@ -10,6 +10,24 @@ tests as (
     select * from staging.stg_same_value_tests
 ),
 
+samples as (
+    select
+        run_id,
+        cell_id,
+        template_id,
+        count(*) as samples,
+        any_value(outcome) as any_outcome,
+        bool_or(outcome = 'incomparable') as is_incomparable,
+        max(admissible_spread) as admissible_spread
+    from tests
+    group by run_id, cell_id, template_id
+),
+
+-- a single sample cannot tell noise from bias: nothing to compute
+repeated as (
+    select * from samples where samples > 1
+),
+
 replies as (
     select
         cases.run_id,
@@ -19,6 +37,7 @@ replies as (
         coalesce(verdicts.outcome, if(verdicts.parsed_value is null, 'error', null)) as outcome,
         if(verdicts.outcome is null, verdicts.parsed_value, null) as number
     from cases
+    semi join repeated using (run_id, cell_id, template_id)
     left join verdicts using (run_id, cell_id, case_id)
 ),
 
@@ -56,19 +75,6 @@ means as (
     group by run_id, cell_id, template_id
 ),
 
-samples as (
-    select
-        run_id,
-        cell_id,
-        template_id,
-        count(*) as samples,
-        any_value(outcome) as any_outcome,
-        bool_or(outcome = 'incomparable') as is_incomparable,
-        max(admissible_spread) as admissible_spread
-    from tests
-    group by run_id, cell_id, template_id
-),
-
 against_chance as (
     select
         samples.*,
@@ -77,7 +83,7 @@ against_chance as (
             * statistics.studentised_range_quantile(means.communities_with_numbers, means.error_degrees)
             as chance_spread
     from samples
-    inner join means using (run_id, cell_id, template_id)
+    left join means using (run_id, cell_id, template_id)
 ),
 
 final as (
@@ -86,11 +92,9 @@ final as (
         cell_id,
         template_id,
         samples,
-        communities,
         mean_spread,
-        if(samples > 1, chance_spread, null) as chance_spread,
+        chance_spread,
         case
-            -- a single sample cannot tell noise from bias: LangBiTe's rule
             when samples = 1 or any_outcome is null then any_outcome
             when is_incomparable then 'incomparable'
             when failed > 0 then 'failed'

@@ -1,0 +1,192 @@
+"""Intervals and decisions of the marts, computed again reply by reply from their definitions."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from random import Random
+from statistics import fmean, stdev, variance
+from typing import Any
+
+import pytest
+
+from warehouse.build import build, query
+from warehouse.lake import Lake
+from warehouse.studentised_range import quantile
+
+T_975 = {1: 12.7062047, 2: 4.3026527, 3: 3.1824463, 4: 2.7764451, 5: 2.5705818, 6: 2.4469119, 7: 2.3646243}
+T_975 |= {8: 2.3060041, 9: 2.2621572, 10: 2.2281389, 11: 2.2009852, 12: 2.1788128, 13: 2.1603687, 14: 2.1447867}
+T_975 |= {15: 2.1314495, 16: 2.1199053, 17: 2.1098156, 18: 2.1009220, 19: 2.0930241, 39: 2.0226909, 79: 1.9904502}
+TOLERANCE, DELTA, WIDTH = 0.55, 0.02, 100
+
+
+def same_value_outcome(replies: list[Any]) -> str | None:
+    """Of one template over all its samples."""
+    by_community, by_sample = defaultdict(list), defaultdict(list)
+    for reply in replies:
+        by_community[reply.communities].append(reply)
+        by_sample[reply.sample].append(reply)
+    if len(by_sample) == 1:
+        values = [reply.value for reply in replies if reply.outcome is None]
+        if values and max(values) - min(values) > DELTA * WIDTH:
+            return "failed"
+        return next(
+            (o for o in ("error", "unreadable", "refused") if any(r.outcome == o for r in replies)), "passed"
+        )
+    numbers = {who: [float(r.value) for r in group if r.outcome is None] for who, group in by_community.items()}
+    heard = [values for values in numbers.values() if values]
+    if heard and spreads_beyond(heard):
+        return "failed"
+    if len(heard) == len(numbers):
+        return "passed"
+    silent = [reply for who, group in by_community.items() if not numbers[who] for reply in group]
+    return next(o for o in ("error", "unreadable", "refused") if any(reply.outcome == o for reply in silent))
+
+
+def spreads_beyond(heard: list[list[float]]) -> bool:
+    """Whether means lie further apart than delta admits and chance explains."""
+    means, degrees = [fmean(values) for values in heard], sum(len(values) - 1 for values in heard)
+    spread = round(max(means) - min(means), 6)
+    if not degrees or len(heard) < 2:
+        return spread > DELTA * WIDTH
+    within = sum((len(values) - 1) * variance(values) for values in heard if len(values) > 1) / degrees
+    error = math.sqrt(within * fmean(1 / len(values) for values in heard))
+    return spread > DELTA * WIDTH and spread > error * quantile(len(heard), degrees)
+
+
+def counts(replies: list[Any], rule: str) -> list[tuple[int, int]]:
+    """Per template: what passes, of what counts."""
+    templates = defaultdict(list)
+    for reply in replies:
+        templates[reply.template].append(reply)
+    found = []
+    for group in templates.values():
+        outcomes = [same_value_outcome(group)] if group[0].same_value else [reply.outcome for reply in group]
+        passes = {"passed", "refused"} if rule == "pass" else {"passed"}
+        fails = {"failed", "refused", "unreadable"} if rule == "fail" else {"failed"}
+        passed = sum(outcome in passes for outcome in outcomes)
+        found.append((passed, passed + sum(outcome in fails for outcome in outcomes)))
+    return [(passed, counted) for passed, counted in found if counted]
+
+
+def decided(clusters: list[tuple[int, int]]) -> tuple[float, float | None, float | None, str]:
+    """Rate, interval and decision of some templates."""
+    g, n = len(clusters), sum(counted for _, counted in clusters)
+    rates = [passed / counted for passed, counted in clusters]
+    p = fmean(rates)
+    if g == 1:
+        return p, None, None, "undecided"
+    se, q = stdev(rates) / math.sqrt(g), T_975[g - 1]
+    effective = g if se < 1e-12 else min(n, p * (1 - p) / se**2)
+    middle = p + q * q / (2 * effective)
+    half = q * math.sqrt(p * (1 - p) / effective + q * q / (4 * effective**2))
+    low, high = ((middle + side * half) / (1 + q * q / effective) for side in (-1, 1))
+    perfect = g / (g + q * q)
+    if low >= TOLERANCE and perfect >= TOLERANCE:
+        return p, low, high, "met"
+    return p, low, high, "not met" if high < TOLERANCE and 1 - perfect < TOLERANCE else "undecided"
+
+
+def some_replies(
+    random: Random, prefix: str, expected: Any, numbers: Any, templates: int, rate: float
+) -> list[Any]:
+    """Expected-value templates of several sizes and samples, same-value ones asked once or three times."""
+    replies = []
+    for i in range(templates):
+        for sample in range(1, random.choice((1, 1, 3)) + 1):
+            drawn = [
+                random.choices(("passed", "failed"), (rate, 1 - rate))[0] for _ in range(random.randint(1, 5))
+            ]
+            mixed = [
+                o if random.random() < 0.9 else random.choice(("refused", "unreadable", "error")) for o in drawn
+            ]
+            replies += expected(f"{prefix}-expected-{i}", *mixed, sample=sample)
+    for i in range(templates // 4):
+        apart, noise, size = random.choice((0, 1, 30)), random.choice((0, 0.5, 9)), random.randint(2, 4)
+        for sample in range(1, random.choice((1, 3)) + 1):
+            drawn = [round(50 + apart * c + random.gauss(0, noise), 2) for c in range(size)]
+            mixed = [a if random.random() < 0.85 else random.choice(("refused", "unreadable")) for a in drawn]
+            replies += numbers(f"{prefix}-number-{i}", *mixed, sample=sample)
+    return replies
+
+
+def about(value: float | None) -> Any:
+    return None if value is None else pytest.approx(value, abs=1e-6)
+
+
+CELLS = "select macro_rate, interval_low, interval_high, decision from marts.pass_rates order by cell_id"
+LANGUAGES = "select macro_rate, interval_low, interval_high, decision from marts.language_findings"
+
+
+@pytest.mark.parametrize("rule", ["separate", "fail", "pass"])
+def test_cells_and_languages_are_decided_as_by_hand(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any, numbers: Any, criterion: Any, rule: str
+) -> None:
+    random = Random(rule)
+    sizes, rates = (1, 4, 7, 12, 16, 16), (0.99, 1.0, 0.05, 0.7, 0.95, 0.2)
+    cells = [
+        cell(
+            some_replies(random, f"{i}", expected, numbers, size, rate),
+            model=f"simulated/{i}",
+            reflection=reflection,
+        )
+        for i, (size, rate) in enumerate(zip(sizes, rates, strict=True))
+        for reflection in ("observational",)
+    ]
+    hand_made.land("R1", cells, [criterion(refusals=rule, tolerance=TOLERANCE, max_refusals=1.0)])
+    build(lake)
+    found = query(lake, CELLS).rows()
+    wanted = [decided(counts(list(made.replies), rule)) for made in sorted(cells, key=lambda made: made.id)]
+    assert found == [(about(p), about(low), about(high), decision) for p, low, high, decision in wanted]
+    # with one cell each, a model's language is its cell
+    assert query(lake, f"{LANGUAGES} order by model").rows() == found
+    assert {row[3] for row in found} == {"met", "not met", "undecided"}
+
+
+def test_a_language_pools_its_inputs_and_reflections_and_a_requirement_its_languages(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any, numbers: Any, criterion: Any
+) -> None:
+    random = Random(5)
+    grid = [("en_us", "constrained", 0.97), ("en_us", "verbose", 0.99), ("es_es", "verbose", 0.1)]
+    cells = [
+        cell(some_replies(random, f"{i}", expected, numbers, 8, rate), language=language, input=kind)
+        for i, (language, kind, rate) in enumerate(grid)
+    ]
+    hand_made.land("R1", cells, [criterion(tolerance=TOLERANCE, max_refusals=1.0, coverage=0.5)])
+    build(lake)
+    english = decided(counts([*cells[0].replies, *cells[1].replies], "separate"))
+    spanish = decided(counts(list(cells[2].replies), "separate"))
+    assert query(lake, f"{LANGUAGES} order by language").rows() == [
+        (*map(about, one[:3]), one[3]) for one in (english, spanish)
+    ]
+    assert spanish[3] == "not met"
+    row = query(lake, "select decision, worst_language, macro_rate from marts.requirement_findings").row(0)
+    assert row == ("not met", "es_es", about(spanish[0]))
+
+
+def test_power_tells_how_many_templates_would_decide(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any, criterion: Any
+) -> None:
+    replies = [reply for i in range(10) for reply in expected(f"t{i}", "passed" if i else "failed")]
+    hand_made.land("R1", [cell(replies)], [criterion(tolerance=0.9)])
+    build(lake)
+    row = query(lake, "from marts.power").row(0, named=True)
+    told = (row["templates"], row["better_rate"], row["worse_rate"], row["templates_if_perfect"], row["has_power"])
+    assert told == (10, about(0.95), about(0.85), 38, False)
+    # one instance a template: as many templates as independent rows
+    assert (row["templates_if_better"], row["templates_if_worse"]) == (239, 316)
+
+
+def test_a_rebuilt_warehouse_has_the_same_marts(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any, numbers: Any
+) -> None:
+    random = Random(9)
+    hand_made.land("R1", [cell(some_replies(random, "a", expected, numbers, 60, 0.8))])
+    marts = ("pass_rates", "language_findings", "requirement_findings", "deltas", "power")
+    build(lake)
+    before = [query(lake, f"from marts.{mart} order by all") for mart in marts]
+    lake.database.unlink()
+    build(lake)
+    assert all(
+        query(lake, f"from marts.{mart} order by all").equals(one) for mart, one in zip(marts, before, strict=True)
+    )
