@@ -24,10 +24,10 @@ STORAGE_TROUBLE = 3
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of eight megabytes."""
+    """A file system of sixteen megabytes: the warehouse of a small run takes half of that."""
     root = tmp_path / "disk"
     root.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(root)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(root)]
     mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
     if mounted.returncode:
         pytest.skip(f"no file system may be mounted here: {mounted.stderr.strip()}")
