@@ -31,9 +31,10 @@ def _make_joined(warehouse: duckdb.DuckDBPyConnection, model: Model) -> bool:
     """
     shared, rows = f"{STORAGE}.{model.name}_shared", f"{STORAGE}.{model.name}"
     own = [column for column in model.about.columns if column not in model.about.shared]
+    source = model.about.shared_from or f"({model.sql})"
     parts = f"hash({_listed(model.about.shared)}) as part"
     warehouse.execute(
-        f"create table {shared} as select distinct {parts}, {_listed(model.about.shared)} from ({model.sql})"
+        f"create table {shared} as select distinct {parts}, {_listed(model.about.shared)} from {source}"
     )
     if _truth(warehouse, f"select count(*) > count(distinct part) from {shared}"):
         warehouse.execute(f"drop table {shared}")

@@ -46,6 +46,8 @@ class Description(Frozen):
     columns: dict[str, Column]
     shared: tuple[str, ...] = ()
     """Columns that many rows have in common: stored once, and joined to the rows by a view of the model's name."""
+    shared_from: str = ""
+    """A relation in which each of their combinations stands as it is, where that is quicker to look through."""
     invariants: dict[str, str] = Field(default_factory=dict)
     """What must be true of every row: a sentence, and its SQL expression. Null is not true."""
 

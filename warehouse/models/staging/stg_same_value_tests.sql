@@ -2,8 +2,20 @@ with cases as (
     select * from staging.stg_cases where oracle_type = 'same value'
 ),
 
+templates as (
+    select distinct
+        run_id,
+        cell_id,
+        template_id
+    from cases
+),
+
+-- fewer to join than all
 verdicts as (
-    select * from staging.stg_verdicts where level = 'instance'
+    select *
+    from staging.stg_verdicts
+    semi join templates using (run_id, cell_id, template_id)
+    where level = 'instance'
 ),
 
 criteria as (
