@@ -43,9 +43,7 @@ def _unreadable(lake: Lake, table: str, path: Path, read: Callable[[Path], objec
     except (pa.ArrowException, OSError) as error:
         run_id = path.parent.name.removeprefix("run_id=")
         why = str(error).splitlines()[0]
-        return Mistake(
-            f"`{path.name}` of `{table}` is no whole Parquet file: {why}", str(path), _remedy(lake, run_id)
-        )
+        return Mistake(f"a file of `{table}` is no whole Parquet file: {why}", str(path), _remedy(lake, run_id))
     return None
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -39,6 +39,7 @@ BOUNDED = 10_000_000
 AGAIN = 100_000
 LOOPED = 400_000
 AT_ONCE = 2
+NIGHTS = 5
 GRID = ["run_id", "requirement", "model", "language", "input", "reflection"]
 FLOOR = f"""
     select {", ".join(GRID)}, count(*) filter (where outcome = 'passed') / count(*) as point_rate
@@ -116,20 +117,22 @@ def judge_again(lake: Lake) -> None:
     print(at_most(f"seconds for {len(cells) * PER_CELL:,} replies", took, AGAIN_S))
 
 
-def stored(lake: Lake, asked: str) -> Iterator[pl.DataFrame]:
-    """Expected-value replies of each night to one kind of input, with what an oracle needs to read them."""
-    for run_id in lake.runs():
-        wanted = (pl.col("input") == asked) & (pl.col("oracle_type") == "expected value")
+def stored(lake: Lake, run_ids: Sequence[str], asked: str) -> pl.DataFrame:
+    """Expected-value replies of some nights to one kind of input, with what an oracle needs to read them."""
+    wanted = (pl.col("input") == asked) & (pl.col("oracle_type") == "expected value")
+    nights = []
+    for run_id in run_ids:
         cases = lake.scan("cases", run_id).filter(wanted).select("case_id", "language", "operation", "oracle")
         replies = lake.scan("responses", run_id).drop_nulls("text").select("case_id", "text", "finish_reason")
-        yield cases.join(replies, on="case_id", maintain_order="left").select(SAID).collect()
+        nights.append(cases.join(replies, on="case_id", maintain_order="left").select(SAID).collect())
+    return pl.concat(nights, rechunk=True)
 
 
 def batches(lake: Lake, asked: str) -> Iterator[list[pl.DataFrame]]:
-    """As many nights at a time as are read at once."""
-    nights = stored(lake, asked)
-    while batch := list(islice(nights, AT_ONCE)):
-        yield batch
+    """As many batches at a time as are read at once."""
+    nights = iter(lake.runs())
+    while together := [part for _ in range(AT_ONCE) if (part := list(islice(nights, NIGHTS)))]:
+        yield [stored(lake, run_ids, asked) for run_ids in together]
 
 
 def compare_oracles(lake: Lake) -> None:
@@ -139,9 +142,9 @@ def compare_oracles(lake: Lake) -> None:
             ours, theirs = Rate(), Rate()
             for batch in batches(lake, asked):
                 read = partial(threads.map, partial(read_replies, languages=languages), batch)
-                ours.add(seconds(lambda: list(read()), times=1), sum(map(len, batch)))  # noqa: B023
+                ours.add(seconds(lambda: list(read())), sum(map(len, batch)))  # noqa: B023
                 texts = batch[0]["text"].head(LOOPED // len(lake.runs())).to_list()
-                theirs.add(seconds(partial(phrase_loop, texts), times=1), len(texts))
+                theirs.add(seconds(partial(phrase_loop, texts)), len(texts))
             times[asked] = ours.each / theirs.each
             rows.append([asked, f"{ours.count:,}", ours.each, theirs.each, times[asked]])
     columns = ("replies", "read", "ours a second", "loop a second", "times as fast")
