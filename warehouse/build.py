@@ -36,6 +36,9 @@ BUILDING = {"preserve_insertion_order": "false", "force_compression": "zstd"}
 """Rows come in no order, so that none wait for others. Texts are packed by zstd without trying every other way
 first, which takes longer than packing; it applies to nothing but text."""
 
+MEMORY = 4 * 1024**3
+"""Bytes that a build takes where DuckDB would take more; what does not fit goes to disk."""
+
 ROW_GROUP = 61_440
 """Rows that each thread holds in memory until they are packed: half of DuckDB's own number, half the memory."""
 
@@ -126,7 +129,9 @@ def _opened(path: Path) -> duckdb.DuckDBPyConnection:
     warehouse.execute("use biasgrid")
     warehouse.execute("set TimeZone = 'UTC'")
     warehouse.execute(f"set temp_directory = {_text(f'{path}.tmp')}")
-    for setting, value in BUILDING.items():
+    most = "parse_formatted_bytes(current_setting('memory_limit'))"
+    (memory,) = warehouse.execute(f"select least({most}, {MEMORY})").fetchall()[0]
+    for setting, value in (BUILDING | {"memory_limit": f"{memory}B"}).items():
         warehouse.execute(f"set {setting} = '{value}'")
     return warehouse
 

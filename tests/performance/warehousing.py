@@ -2,9 +2,9 @@
 
     python tests/performance/warehousing.py [--cases 1000000 10000000] [--lake DIR]
 
-The lake is generated: nights of half a million cases, their replies and verdicts (`rig/nights.py`); `--lake` keeps
-it for another time. Beside the build stand the least that DuckDB and Polars take for the pass rate of each cell,
-from the same files; beside the oracles, which read two batches at once as a run does, LangBiTe's rule in a loop.
+The lakes are generated: nights of half a million cases, their replies and verdicts (`rig/nights.py`). `--lake`
+keeps them. Beside the build stand the least that DuckDB and Polars take for the pass rate of each cell, from the
+same files; beside the oracles, which read two batches at once as a run does, LangBiTe's rule in a loop.
 """
 
 from __future__ import annotations
@@ -62,18 +62,16 @@ def in_polars(lake: Lake) -> int:
     return rated.agg((pl.col("outcome") == "passed").mean()).collect(engine="streaming").height
 
 
-def growing(lake: Lake, sizes: list[int]) -> Iterator[tuple[int, Built, float, float]]:
-    """The build and both floors at each size of one lake."""
-    landed = len(lake.files("cases")) * PER_CELL
-    for size in sizes:
-        land(lake, size, landed)
-        landed = max(landed, size)
+def growing(lakes: dict[int, Lake]) -> Iterator[tuple[int, Built, float, float]]:
+    """The build and both floors of each lake."""
+    for size, lake in lakes.items():
+        land(lake, size, len(lake.files("cases")) * PER_CELL)
         build = built(lake.root)
-        yield size, build, seconds(lambda: in_sql(lake), times=1), seconds(lambda: in_polars(lake), times=1)
+        yield size, build, seconds(lambda: in_sql(lake), times=1), seconds(lambda: in_polars(lake), times=1)  # noqa: B023
 
 
-def compare_builds(lake: Lake, sizes: list[int]) -> None:
-    found = list(growing(lake, sizes))
+def compare_builds(lakes: dict[int, Lake]) -> None:
+    found = list(growing(lakes))
     columns = ("cases", "build s", "cases/s", "CPU s", "peak MB", "SQL s", "Polars s", "times SQL", "load")
     rows = [
         [
@@ -171,7 +169,7 @@ class Rate:
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, nargs=2, default=[1_000_000, BOUNDED], metavar=("SMALL", "LARGE"))
-    parser.add_argument("--lake", type=Path, help="a directory to keep the lake in, or one that was kept")
+    parser.add_argument("--lake", type=Path, help="a directory to keep the lakes in, or where they were kept")
     return parser.parse_args()
 
 
@@ -179,10 +177,10 @@ def main() -> None:
     asked = options()
     with ExitStack() as stack:
         folder = asked.lake or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        lake = Lake.open(folder)
-        compare_builds(lake, asked.cases)
-        judge_again(lake)
-        compare_oracles(lake)
+        lakes = {cases: Lake.open(folder / str(cases)) for cases in asked.cases}
+        compare_builds(lakes)
+        judge_again(lakes[asked.cases[-1]])
+        compare_oracles(lakes[asked.cases[-1]])
 
 
 if __name__ == "__main__":

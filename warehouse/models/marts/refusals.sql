@@ -1,8 +1,8 @@
-with cases as (
+with cases as not materialized (
     select * from staging.stg_cases
 ),
 
-verdicts as (
+verdicts as not materialized (
     select * from staging.stg_verdicts where level = 'instance'
 ),
 

@@ -1,4 +1,4 @@
-with cases as (
+with cases as not materialized (
     select * from staging.stg_cases where oracle_type = 'same value'
 ),
 
