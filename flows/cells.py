@@ -31,6 +31,7 @@ from tasks.prompt.reuse import open_models
 from tasks.prompt.task import STOPPED, prompt
 
 JUDGED_AT_ONCE = 2
+"""Cells whose replies are read at once: each is held in memory, and Polars has threads of its own."""
 Cell = dict[str, Any]
 Work = Coroutine[Any, Any, None]
 

@@ -23,6 +23,7 @@ from warehouse.lake import Lake
 from warehouse.making import STORAGE, make
 from warehouse.schemas import TABLES, UNITS
 from warehouse.sql_models import SCHEMAS, Model, load_models
+from warehouse.sql_words import literal
 from warehouse.trouble import StorageTrouble, storing
 
 OFFLINE: dict[str, str | bool | int | float | list[str]] = {
@@ -100,7 +101,7 @@ def connect(lake: Lake) -> duckdb.DuckDBPyConnection:
     # attached, not opened: DuckDB would hand out an open database by its path, though the file was replaced
     warehouse = duckdb.connect(config=OFFLINE)
     try:
-        warehouse.execute(f"attach {_text(lake.database)} as biasgrid (read_only)")
+        warehouse.execute(f"attach {literal(lake.database)} as biasgrid (read_only)")
     except duckdb.Error as error:
         warehouse.close()
         raise UserMistake(_unreadable(lake, error)) from error
@@ -125,10 +126,10 @@ def selected(warehouse: duckdb.DuckDBPyConnection, sql: str, parameters: Sequenc
 
 def _opened(path: Path) -> duckdb.DuckDBPyConnection:
     warehouse = duckdb.connect(config=OFFLINE)
-    warehouse.execute(f"attach {_text(path)} as biasgrid (row_group_size {ROW_GROUP})")
+    warehouse.execute(f"attach {literal(path)} as biasgrid (row_group_size {ROW_GROUP})")
     warehouse.execute("use biasgrid")
     warehouse.execute("set TimeZone = 'UTC'")
-    warehouse.execute(f"set temp_directory = {_text(f'{path}.tmp')}")
+    warehouse.execute(f"set temp_directory = {literal(f'{path}.tmp')}")
     most = "parse_formatted_bytes(current_setting('memory_limit'))"
     (memory,) = warehouse.execute(f"select least({most}, {MEMORY})").fetchall()[0]
     for setting, value in (BUILDING | {"memory_limit": f"{memory}B"}).items():
@@ -158,7 +159,7 @@ def _landed(warehouse: duckdb.DuckDBPyConnection, lake: Lake, table: str) -> str
     files = lake.files(table)
     if not files:
         return f"from lake.empty_{table}"
-    paths = ", ".join(_text(_literally(file)) for file in files)
+    paths = ", ".join(literal(_literally(file)) for file in files)
     rows = f"read_parquet([{paths}], union_by_name = true, hive_partitioning = false)"
     landed = {row[0] for row in warehouse.execute(f"describe from {rows}").fetchall()}
     described = warehouse.execute(f"describe lake.empty_{table}").fetchall()
@@ -169,10 +170,6 @@ def _landed(warehouse: duckdb.DuckDBPyConnection, lake: Lake, table: str) -> str
 def _literally(path: Path) -> str:
     """A path in which DuckDB finds no pattern."""
     return re.sub(r"([\[*?])", r"[\1]", str(path))
-
-
-def _text(value: object) -> str:
-    return "'" + str(value).replace("'", "''") + "'"
 
 
 def _absent(lake: Lake) -> Mistake:

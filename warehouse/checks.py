@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 
 from warehouse.sql_models import Model
+from warehouse.sql_words import literal, quoted
 
 SAMPLE_ROWS = 5
 
@@ -37,7 +38,7 @@ def row_tests(model: Model) -> Iterator[RowTest]:
         if column.not_null:
             yield RowTest(f"{name} is not null", f"{quoted(name)} is null")
         if column.accepted:
-            values = ", ".join(map(_literal, column.accepted))
+            values = ", ".join(map(literal, column.accepted))
             yield RowTest(f"{name} is one of {values}", f"{quoted(name)} not in ({values})")
     for sentence, expression in model.about.invariants.items():
         yield RowTest(sentence, f"({expression}) is not true")
@@ -89,14 +90,6 @@ def _refuse(model: Model, test: str, rows: list[dict[str, Any]]) -> None:
     if rows:
         listed = "\n".join(f"    {_shortened(row)}" for row in rows)
         raise ModelTestFailed(f"{model.relation}: `{test}` does not hold, for instance in\n{listed}")
-
-
-def quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
 
 
 def _shortened(row: dict[str, object]) -> str:

@@ -12,6 +12,7 @@ import sqlglot
 from warehouse.formulas import TOPICS
 from warehouse.schemas import TABLES, UNITS
 from warehouse.sql_models import SCHEMAS, Model, load_models
+from warehouse.sql_words import literal
 
 HEAD = """-- How the rows at the end came about: the models of warehouse/models, from what landed in run {run_id}.
 -- To run it, in an empty DuckDB session: write the lake's views (`biasgrid warehouse views --out lake.sql`),
@@ -122,8 +123,3 @@ def _name(definition: str) -> str:
 
 def _schema(definition: str) -> str:
     return _name(definition).partition(".")[0]
-
-
-def literal(text: str) -> str:
-    """A text as SQL writes it."""
-    return "'" + text.replace("'", "''") + "'"

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 import duckdb
 
-from warehouse.checks import quoted
 from warehouse.sql_models import Model
+from warehouse.sql_words import quoted
 
 STORAGE = "storage"
 """Schema of the tables beneath those models that are views."""

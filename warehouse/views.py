@@ -12,6 +12,7 @@ from warehouse.conform import declared
 from warehouse.lake import Lake
 from warehouse.lake_columns import table_meaning
 from warehouse.schemas import TABLES
+from warehouse.sql_words import literal, quoted
 
 HEAD = """-- The lake's tables as views. In a DuckDB session: .read {name}
 -- They read the Parquet files where they lie and write nothing; what lands later in a table shows by itself.
@@ -42,29 +43,21 @@ def _view(lake: Lake, table: str) -> str:
 
 def _landed(lake: Lake, table: str) -> str:
     """The declared columns; those that are younger than every file are null."""
-    columns = (f"    {_quoted(name)}::{kind} as {_quoted(name)}" for name, kind in column_types(table).items())
+    columns = (f"    {quoted(name)}::{kind} as {quoted(name)}" for name, kind in column_types(table).items())
     rows = f"{_indented(_none(table))}    union all by name\n    from {_parquet(lake, table)}"
     return "select\n" + ",\n".join(columns) + f"\nfrom (\n{rows}\n)"
 
 
 def _none(table: str) -> str:
-    columns = (f"    null::{kind} as {_quoted(name)}" for name, kind in column_types(table).items())
+    columns = (f"    null::{kind} as {quoted(name)}" for name, kind in column_types(table).items())
     return "select\n" + ",\n".join(columns) + "\nwhere false"
 
 
 def _parquet(lake: Lake, table: str) -> str:
     root = re.sub(r"([\[*?])", r"[\1]", str(lake.root))  # characters in which DuckDB would find a pattern
     files = Path(root) / "lake" / table / "run_id=*" / "*.parquet"
-    return f"read_parquet({_text(files)}, union_by_name = true, hive_partitioning = false)"
+    return f"read_parquet({literal(files)}, union_by_name = true, hive_partitioning = false)"
 
 
 def _indented(sql: str) -> str:
     return "".join(f"    {line}\n" for line in sql.splitlines())
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _text(value: object) -> str:
-    return "'" + str(value).replace("'", "''") + "'"

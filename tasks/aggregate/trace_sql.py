@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tasks.aggregate.trace import Trace
-from warehouse.lineage import literal, script
+from warehouse.lineage import script
+from warehouse.sql_words import literal
 
 FINDINGS, CELLS, DELTAS = "marts.requirement_findings", "marts.pass_rates", "marts.deltas"
 TESTS = "staging.stg_template_tests"
