@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -16,11 +16,12 @@ from catalogs.mistakes import Mistake, UserMistake
 from warehouse.atomic import replacing, sweep
 from warehouse.checks import ModelTestFailed, check
 from warehouse.conform import declared
-from warehouse.damage import refuse_damage, refuse_unreadable
+from warehouse.damage import refuse_damage, refuse_damage_within, refuse_flaws, refuse_unreadable
 from warehouse.flaws import FLAWS_BEHIND
 from warehouse.formulas import define
 from warehouse.lake import Lake
-from warehouse.making import STORAGE, make
+from warehouse.making import STORAGE
+from warehouse.repeats import made_once
 from warehouse.schemas import TABLES, UNITS
 from warehouse.sql_models import SCHEMAS, Model, load_models
 from warehouse.sql_words import literal
@@ -69,19 +70,20 @@ def build(lake: Lake, target: Path | None = None, models: Traversable | None = N
     return target
 
 
-def _fill(warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Iterable[Model]) -> None:
+def _fill(warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence[Model]) -> None:
     _attach_lake(warehouse, lake)
     refuse_damage(warehouse, lake)
     define(warehouse)
     for schema in (STORAGE, *SCHEMAS):
         warehouse.execute(f"create schema {schema}")
     for model in ordered:
-        make(warehouse, model)
+        made = made_once(warehouse, model)
         try:
-            check(warehouse, model)
+            check(warehouse, model, made)
         except ModelTestFailed:
-            refuse_damage(warehouse, lake, FLAWS_BEHIND)
+            refuse_flaws(warehouse, lake, FLAWS_BEHIND)
             raise
+    refuse_damage_within(warehouse, lake, [model.relation for model in ordered])
 
 
 @contextmanager
@@ -149,9 +151,9 @@ def _attach_lake(warehouse: duckdb.DuckDBPyConnection, lake: Lake) -> None:
         warehouse.execute(f"create table lake.empty_{table} as from declared_rows")
         warehouse.unregister("declared_rows")
         warehouse.execute(f"create view lake.{table} as {_landed(warehouse, lake, table)}")
-    for table, unit in UNITS.items():
-        repeated = f"select hash({', '.join(unit)}) as unit from lake.{table} group by unit having count(*) > 1"  # noqa: S608
-        warehouse.execute(f"create table lake.repeated_{table} as {repeated}")
+    for table in UNITS:
+        # filled where a model finds that it needs it
+        warehouse.execute(f"create table lake.repeated_{table} (unit ubigint)")
 
 
 def _landed(warehouse: duckdb.DuckDBPyConnection, lake: Lake, table: str) -> str:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import duckdb
+import sqlglot
+from sqlglot import exp
 
+from warehouse.making import Part
+from warehouse.repeats import Made
 from warehouse.sql_models import Model
 from warehouse.sql_words import literal, quoted
 
@@ -23,25 +28,35 @@ class RowTest:
     name: str
     broken: str
     """An SQL condition on a row that breaks it."""
+    columns: frozenset[str]
+    """What the condition reads."""
 
 
-def check(warehouse: duckdb.DuckDBPyConnection, model: Model) -> None:
+def check(warehouse: duckdb.DuckDBPyConnection, model: Model, made: Made) -> None:
     """Runs every test of a model that has been built. Raises `ModelTestFailed` at the first that fails."""
     _check_columns(warehouse, model)
-    _check_grain(warehouse, model)
-    _check_rows(warehouse, model)
+    if not made.is_once:
+        _check_grain(warehouse, model, made.parts)
+    _check_rows(warehouse, model, made.parts)
 
 
 def row_tests(model: Model) -> Iterator[RowTest]:
     """What the model's YAML rules out in a row."""
     for name, column in model.about.columns.items():
         if column.not_null:
-            yield RowTest(f"{name} is not null", f"{quoted(name)} is null")
+            yield RowTest(f"{name} is not null", f"{quoted(name)} is null", frozenset([name]))
         if column.accepted:
             values = ", ".join(map(literal, column.accepted))
-            yield RowTest(f"{name} is one of {values}", f"{quoted(name)} not in ({values})")
+            yield RowTest(f"{name} is one of {values}", f"{quoted(name)} not in ({values})", frozenset([name]))
     for sentence, expression in model.about.invariants.items():
-        yield RowTest(sentence, f"({expression}) is not true")
+        yield RowTest(sentence, f"({expression}) is not true", _mentioned(expression))
+
+
+@cache
+def _mentioned(expression: str) -> frozenset[str]:
+    return frozenset(
+        column.name for column in sqlglot.parse_one(expression, dialect="duckdb").find_all(exp.Column)
+    )
 
 
 def _check_columns(warehouse: duckdb.DuckDBPyConnection, model: Model) -> None:
@@ -53,28 +68,54 @@ def _check_columns(warehouse: duckdb.DuckDBPyConnection, model: Model) -> None:
         )
 
 
-def _check_grain(warehouse: duckdb.DuckDBPyConnection, model: Model) -> None:
-    grain = ", ".join(map(quoted, model.about.grain))
-    # no two rows of one grain where no two hashes are the same: millions of numbers compare sooner than texts
-    hashes = f"select count(*) > count(distinct hash({grain})) from {model.relation}"  # noqa: S608 - our own YAML
-    if not warehouse.execute(hashes).fetchall()[0][0]:
+def _check_grain(warehouse: duckdb.DuckDBPyConnection, model: Model, parts: Sequence[Part]) -> None:
+    own = [column for column in model.about.grain if parts and column in parts[0].columns]
+    if own and _tells_apart(warehouse, own, parts[0].relation):
         return
+    if _tells_apart(warehouse, model.about.grain, model.relation):
+        return
+    grain = _listed(model.about.grain)
     repeated = f"select {grain}, count(*) as rows from {model.relation} group by all having count(*) > 1"  # noqa: S608
     _refuse(model, f"one row per {grain}", _some(warehouse, repeated))
 
 
-def _check_rows(warehouse: duckdb.DuckDBPyConnection, model: Model) -> None:
-    """All tests in one look at the rows: on millions of them each further one would cost as much."""
-    tests = list(row_tests(model))
-    if not tests:
-        return
+def _tells_apart(warehouse: duckdb.DuckDBPyConnection, columns: Iterable[str], relation: str) -> bool:
+    """Whether no two rows have the same hash of some columns: millions of numbers compare sooner than texts."""
+    hashes = f"select count(*) = count(distinct hash({_listed(columns)})) from {relation}"  # noqa: S608 - our own YAML
+    return bool(warehouse.execute(hashes).fetchall()[0][0])
+
+
+def _check_rows(warehouse: duckdb.DuckDBPyConnection, model: Model, parts: Sequence[Part]) -> None:
+    """All tests in one look at the rows: on millions of them each further one would cost as much. What many rows
+    have in common is tested once for all of them."""
+    together: dict[str, list[RowTest]] = {}
+    for test in row_tests(model):
+        together.setdefault(_where(test.columns, model, parts), []).append(test)
+    for relation, tests in together.items():
+        _check_all(warehouse, model, relation, tests)
+
+
+def _check_all(
+    warehouse: duckdb.DuckDBPyConnection, model: Model, relation: str, tests: Sequence[RowTest]
+) -> None:
     cases = " ".join(f"when {test.broken} then {number}" for number, test in enumerate(tests))
-    marked = f"select *, case {cases} end as {BROKEN} from {model.relation}"  # noqa: S608 - our own YAML
+    marked = f"select *, case {cases} end as {BROKEN} from {relation}"  # noqa: S608 - our own YAML
     rows = _some(warehouse, f"from ({marked}) where {BROKEN} is not null")
     if rows:
         first = rows[0]["broken test"]
-        shown = [{name: row[name] for name in model.about.columns} for row in rows if row["broken test"] == first]
+        broken = [row for row in rows if row["broken test"] == first]
+        shown = [{name: row[name] for name in model.about.columns if name in row} for row in broken]
         _refuse(model, tests[first].name, shown)
+
+
+def _where(columns: Collection[str], model: Model, parts: Sequence[Part]) -> str:
+    """The smallest table that has all these columns."""
+    smallest_first = [*parts[1:], *parts[:1]]
+    return next((part.relation for part in smallest_first if set(columns) <= set(part.columns)), model.relation)
+
+
+def _listed(columns: Iterable[str]) -> str:
+    return ", ".join(map(quoted, columns))
 
 
 BROKEN = '"broken test"'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 import duckdb
@@ -11,17 +11,33 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from catalogs.mistakes import Mistake
-from warehouse.flaws import FLAWS, Flaw, Row, found_flaws
+from warehouse.flaws import EVERY_CASE_IS_THERE, FLAWS, FLAWS_OF_CASES, FLAWS_OF_REPEATS, Flaw, Row, found_flaws
 from warehouse.lake import Lake
-from warehouse.schemas import TABLES
+from warehouse.repeats import look_closer
+from warehouse.schemas import TABLES, UNITS
 from warehouse.trouble import LakeDamaged
 
 SHOWN = 3
 """Rows that are named of each flaw; the others are counted."""
 
 
-def refuse_damage(warehouse: duckdb.DuckDBPyConnection, lake: Lake, flaws: Iterable[Flaw] = FLAWS) -> None:
+def refuse_damage(warehouse: duckdb.DuckDBPyConnection, lake: Lake) -> None:
     """Looks through the attached lake. Raises `LakeDamaged` with everything that it finds."""
+    if any(found_flaws(warehouse, FLAWS)):
+        look_closer(warehouse, UNITS)
+        refuse_flaws(warehouse, lake, FLAWS_OF_REPEATS + FLAWS_OF_CASES + FLAWS)
+
+
+def refuse_damage_within(warehouse: duckdb.DuckDBPyConnection, lake: Lake, built: Collection[str]) -> None:
+    """As `refuse_damage`, once `built` are there: what they tell of the lake need not be looked for in it."""
+    refuse_flaws(warehouse, lake, FLAWS_OF_REPEATS)
+    tells = {"staging.stg_instance_outcomes", "staging.stg_verdicts", "staging.stg_criteria"} <= set(built)
+    if not (tells and warehouse.execute(EVERY_CASE_IS_THERE).fetchall()[0][0]):
+        refuse_flaws(warehouse, lake, FLAWS_OF_CASES)
+
+
+def refuse_flaws(warehouse: duckdb.DuckDBPyConnection, lake: Lake, flaws: Iterable[Flaw]) -> None:
+    """As `refuse_damage`, for some flaws."""
     mistakes = [_told(lake, flaw, rows) for flaw, rows in found_flaws(warehouse, flaws)]
     if mistakes:
         raise LakeDamaged(mistakes)

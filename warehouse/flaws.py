@@ -183,12 +183,8 @@ _NEVER_JUDGED = f"""{_PLANNED},
 """
 
 FLAWS = (
-    _differing("cases", "case_id"),
-    _differing("responses", "response_id"),
-    _differing("verdicts", "verdict_id", without="judged_at"),
     Flaw("cases", "cell_id", "cells that were planned lack cases", _WITHOUT_CASES, is_absence=True),
     Flaw("verdicts", "cell_id", "cells of a run that has ended were never judged", _NEVER_JUDGED, is_absence=True),
-    Flaw("verdicts", "verdict_id", "the case that was judged is not there", _WITHOUT_CASE, _DOUBTED_BY_CASE),
     Flaw(
         "verdicts",
         "verdict_id",
@@ -202,5 +198,34 @@ FLAWS = (
 )
 """Looked for before each build."""
 
-FLAWS_BEHIND = (Flaw("responses", "response_id", "rows of one id answer several questions", _SAME_RESPONSE_ID),)
+FLAWS_OF_REPEATS = (
+    _differing("cases", "case_id"),
+    _differing("responses", "response_id"),
+    _differing("verdicts", "verdict_id", without="judged_at"),
+)
+"""Looked for among the rows that `lake.repeated_<table>` names."""
+
+FLAWS_OF_CASES = (
+    Flaw("verdicts", "verdict_id", "the case that was judged is not there", _WITHOUT_CASE, _DOUBTED_BY_CASE),
+)
+"""Looked for where what has been built does not show that there is none."""
+
+FLAWS_BEHIND = (
+    *FLAWS_OF_REPEATS,
+    *FLAWS_OF_CASES,
+    Flaw("responses", "response_id", "rows of one id answer several questions", _SAME_RESPONSE_ID),
+)
 """Looked for where a model's own tests have failed."""
+
+EVERY_CASE_IS_THERE = """
+    with evaluations as (
+        select distinct run_id, evaluation_id from lake.verdicts
+    )
+
+    select
+        (select sum(judged) from staging.stg_instance_outcomes)
+            is not distinct from (select count(*) from staging.stg_verdicts where level = 'instance')
+        and not exists (from evaluations anti join staging.stg_criteria using (run_id, evaluation_id))
+        and not exists (from lake.verdicts where supersedes is not null)
+"""
+"""Verdicts that count have been joined to cases: where none was lost and no others landed, none is without."""

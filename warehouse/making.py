@@ -4,49 +4,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import duckdb
 
-from warehouse.sql_models import Model
+from warehouse.sql_models import Model, Shared
 from warehouse.sql_words import quoted
 
 STORAGE = "storage"
 """Schema of the tables beneath those models that are views."""
 
+WORTH = 2
+"""Rows to a shared row, at least, in the mean: what occurs once is no shorter for being told apart."""
 
-def make(warehouse: duckdb.DuckDBPyConnection, model: Model) -> None:
-    """Builds a model's table, or where its rows share columns, two tables and a view that joins them."""
-    if model.about.shared and _make_joined(warehouse, model):
-        return
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A table in which some of a model's columns lie."""
+
+    relation: str
+    columns: Collection[str]
+    key: str = ""
+    """The column by which the model's rows find theirs; the rows themselves have none."""
+
+
+def make(warehouse: duckdb.DuckDBPyConnection, model: Model) -> tuple[Part, ...]:
+    """Builds a model's table, or where its rows share columns, tables and a view that joins them; says which."""
+    dictionaries = list(_dictionaries(warehouse, model))
+    told = {column for dictionary in dictionaries for column in dictionary.columns}
+    own = [column for column in model.about.columns if column not in told]
     # the same lake makes the same marts, row by row
     order = f" order by {_listed(model.about.grain)}" if model.schema == "marts" else ""
-    warehouse.execute(f"create table {model.relation} as from ({model.sql}){order}")
+    if not dictionaries:
+        warehouse.execute(f"create table {model.relation} as from ({model.sql}){order}")
+        return (Part(model.relation, own),)
+    rows = f"{STORAGE}.{model.name}"
+    keys = [_key(dictionary.columns, dictionary.key) for dictionary in dictionaries]
+    selected = ", ".join([*keys, *map(quoted, own)])
+    warehouse.execute(f"create table {rows} as select {selected} from ({model.sql}){order}")
+    joins = " ".join(f"inner join {part.relation} using ({part.key})" for part in dictionaries)
+    warehouse.execute(f"create view {model.relation} as select {_listed(model.about.columns)} from {rows} {joins}")
+    return (Part(rows, own), *dictionaries)
 
 
-def _make_joined(warehouse: duckdb.DuckDBPyConnection, model: Model) -> bool:
+def unmake(warehouse: duckdb.DuckDBPyConnection, model: Model, parts: Sequence[Part]) -> None:
+    """Takes away what `make` made."""
+    if len(parts) > 1:
+        warehouse.execute(f"drop view {model.relation}")
+    for part in parts:
+        warehouse.execute(f"drop table {part.relation}")
+
+
+def _dictionaries(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Iterator[Part]:
+    for number, shared in enumerate(model.about.shared):
+        part = Part(f"{STORAGE}.{model.name}_shared_{number}", shared.columns, f"shared_{number}")
+        if _dictionary(warehouse, model, shared, part):
+            yield part
+
+
+def _dictionary(warehouse: duckdb.DuckDBPyConnection, model: Model, shared: Shared, part: Part) -> bool:
     """Texts that thousands of rows have in common take longer to write with each of them than everything else.
 
-    False, and nothing made, where two of the shared rows have one hash: they could not be told apart.
+    False, and nothing made, where hardly any rows have them in common, or where two of them have one hash: they
+    could not be told apart.
     """
-    shared, rows = f"{STORAGE}.{model.name}_shared", f"{STORAGE}.{model.name}"
-    own = [column for column in model.about.columns if column not in model.about.shared]
-    source = model.about.shared_from or f"({model.sql})"
-    parts = f"hash({_listed(model.about.shared)}) as part"
-    warehouse.execute(
-        f"create table {shared} as select distinct {parts}, {_listed(model.about.shared)} from {source}"
-    )
-    if _truth(warehouse, f"select count(*) > count(distinct part) from {shared}"):
-        warehouse.execute(f"drop table {shared}")
-        return False
-    warehouse.execute(f"create table {rows} as select {parts}, {_listed(own)} from ({model.sql})")
-    joined = f"select {_listed(model.about.columns)} from {rows} inner join {shared} using (part)"
-    warehouse.execute(f"create view {model.relation} as {joined}")
-    return True
+    source = shared.source or f"({model.sql})"
+    found = f"select {_key(shared.columns, part.key)}, {_listed(shared.columns)}, count(*) as rows from {source}"
+    warehouse.execute(f"create table {part.relation} as {found} group by all")
+    counts = f"select count(*) > count(distinct {part.key}), count(*) * {WORTH} > sum(rows) from {part.relation}"
+    is_ambiguous, is_idle = warehouse.execute(counts).fetchall()[0]
+    if is_ambiguous or is_idle:
+        warehouse.execute(f"drop table {part.relation}")
+    return not (is_ambiguous or is_idle)
 
 
-def _truth(warehouse: duckdb.DuckDBPyConnection, question: str) -> bool:
-    return bool(warehouse.execute(question).fetchall()[0][0])
+def _key(columns: Iterable[str], name: str) -> str:
+    return f"hash({_listed(columns)}) as {name}"
 
 
 def _listed(columns: Iterable[str]) -> str:

@@ -37,6 +37,14 @@ class Column(Frozen):
     """The only values it may hold, null aside."""
 
 
+class Shared(Frozen):
+    """Columns that many rows have in common: stored once, and joined to the rows by a view of the model's name."""
+
+    columns: tuple[str, ...]
+    source: str = ""
+    """A relation in which each of their combinations stands as it is, where that is quicker to look through."""
+
+
 class Description(Frozen):
     """A model's YAML file. The columns are those of the SELECT, in its order."""
 
@@ -44,10 +52,13 @@ class Description(Frozen):
     grain: tuple[str, ...] = Field(min_length=1)
     """Columns of which every combination occurs once."""
     columns: dict[str, Column]
-    shared: tuple[str, ...] = ()
-    """Columns that many rows have in common: stored once, and joined to the rows by a view of the model's name."""
-    shared_from: str = ""
-    """A relation in which each of their combinations stands as it is, where that is quicker to look through."""
+    unit: str = ""
+    """The column that holds the hash of what a row is the only one of."""
+    unit_of: str = ""
+    """The table of the lake in which that may be told twice; `lake.repeated_<table>` then names it."""
+    unit_is_grain: bool = False
+    """Whether rows of different units are of different grain."""
+    shared: tuple[Shared, ...] = ()
     invariants: dict[str, str] = Field(default_factory=dict)
     """What must be true of every row: a sentence, and its SQL expression. Null is not true."""
 

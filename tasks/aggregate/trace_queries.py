@@ -182,7 +182,7 @@ RESPONSES = """
 """
 
 STANDING = """
-    select verdicts.*
+    select verdicts.* exclude (unit_key)
     from staging.stg_verdicts as verdicts
     where
         verdicts.level = 'instance'

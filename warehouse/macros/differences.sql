@@ -25,23 +25,19 @@ create macro statistics.paired_p_value(difference, se, templates) as
         end
     )[1];
 
--- p_(j)·m/j and all above it, of p values in ascending order; of equal ones, the first
-create macro statistics.step_up(ascending double[], p double) as
-    list_transform(
-        [{'all': ascending, 'p': p}],
-        lambda given_: list_min(list_transform(
-            range(list_position(given_.all, given_.p), len(given_.all) + 1),
-            lambda rank_: least(1::double, given_.all[rank_] * len(given_.all) / rank_)
-        ))
-    )[1];
+-- p values adjusted for the false-discovery rate of all of one comparison together (Benjamini and Hochberg 1995), in
+-- two windows over their rows: p_(j)·m/j, and the least of it from here to the top. A null is no test: it counts for
+-- nothing and stays null.
+create macro statistics.benjamini_hochberg_step(p_value, comparison) as
+    least(
+        1::double,
+        p_value::double * count(p_value) over (partition by comparison)
+            / row_number() over (partition by comparison order by p_value)
+    );
 
--- p values adjusted for the false-discovery rate of all of them together, in the order given (Benjamini and Hochberg
--- 1995). A null is no test: it counts for nothing and stays null. Of rows: list(p order by id), then unnest.
-create macro statistics.benjamini_hochberg(p_values double[]) as
-    list_transform(
-        [{'p': p_values, 'ascending': list_sort(list_filter(p_values, lambda p_: p_ is not null))}],
-        lambda given_: list_transform(
-            given_.p,
-            lambda p_: if(p_ is null, null, statistics.step_up(given_.ascending, p_))
-        )
-    )[1];
+create macro statistics.benjamini_hochberg(step, p_value, comparison) as
+    if(
+        p_value is null,
+        null,
+        min(step) over (partition by comparison order by p_value desc range between unbounded preceding and current row)
+    );

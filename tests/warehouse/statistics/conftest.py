@@ -50,6 +50,21 @@ def over(macros: duckdb.DuckDBPyConnection) -> Callable[..., Any]:
     return value
 
 
+@pytest.fixture(scope="session")
+def adjusted(macros: duckdb.DuckDBPyConnection) -> Callable[..., list[float | None]]:
+    """p values adjusted as those of one comparison, in the order given."""
+
+    def values(p_values: Sequence[float | None]) -> list[float | None]:
+        sql = """
+            with tests as (select 1 as run, unnest(?::double[]) as p, unnest(range(?)) as place),
+            stepped as (select *, statistics.benjamini_hochberg_step(p, run) as step from tests)
+            select statistics.benjamini_hochberg(step, p, run) from stepped order by place
+        """
+        return [value for (value,) in macros.execute(sql, [p_values, len(p_values)]).fetchall()]
+
+    return values
+
+
 class Naive:
     """Each formula as it stands in its definition, over plain lists."""
 

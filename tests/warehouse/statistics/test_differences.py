@@ -42,30 +42,28 @@ def test_differences_that_do_not_vary(
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_false_discoveries_are_adjusted_in_the_order_given(told: Any, naive: Any, seed: int) -> None:
+def test_false_discoveries_are_adjusted_by_the_definition(adjusted: Any, naive: Any, seed: int) -> None:
     random = Random(seed)
     p_values = [random.choice((random.random() ** 4, 0.04, 1.0)) for _ in range(random.randint(1, 60))]
-    found = told("benjamini_hochberg(?::double[])", p_values)
-    assert found == pytest.approx(naive.benjamini_hochberg(p_values))
+    assert adjusted(p_values) == pytest.approx(naive.benjamini_hochberg(p_values))
 
 
-def test_what_was_not_tested_is_no_test(told: Any) -> None:
-    assert told("benjamini_hochberg([null, 0.04, 0.01, null])") == [
-        None,
-        pytest.approx(0.04),
-        pytest.approx(0.02),
-        None,
-    ]
-    assert told("benjamini_hochberg([])") == []
-    assert told("benjamini_hochberg(null)") is None
+def test_what_was_not_tested_is_no_test(adjusted: Any) -> None:
+    assert adjusted([None, 0.04, 0.01, None]) == [None, pytest.approx(0.04), pytest.approx(0.02), None]
+    assert adjusted([None]) == [None]
+    assert adjusted([]) == []
 
 
-def test_rows_are_adjusted_by_way_of_a_list(macros: Any) -> None:
+def test_each_comparison_is_adjusted_by_itself(macros: Any) -> None:
     sql = """
-        with tests (id, p) as (values ('b', 0.04), ('a', 0.01), ('c', null)),
-        adjusted as (
-            select list(id order by id) as ids, statistics.benjamini_hochberg(list(p order by id)) as ps from tests
-        )
-        select unnest(ids) as id, unnest(ps) as p from adjusted order by id
+        with tests (run, p) as (from (values ('b', 0.04::double), ('a', 0.04), ('a', 0.01), ('b', null::double))),
+        stepped as (select *, statistics.benjamini_hochberg_step(p, run) as step from tests)
+        select run, p, statistics.benjamini_hochberg(step, p, run) from stepped order by run, p
     """
-    assert macros.execute(sql).fetchall() == [("a", pytest.approx(0.02)), ("b", pytest.approx(0.04)), ("c", None)]
+    half, whole = pytest.approx(0.02), pytest.approx(0.04)
+    assert macros.execute(sql).fetchall() == [
+        ("a", 0.01, half),
+        ("a", 0.04, whole),
+        ("b", 0.04, whole),
+        ("b", None, None),
+    ]

@@ -1,104 +1,150 @@
-with cases as (
-    select * from staging.stg_cases
+with outcomes as (
+    select * from staging.stg_instance_outcomes
 ),
 
-verdicts as (
-    select * from staging.stg_verdicts where level = 'instance' and outcome is distinct from 'error'
+instances as (
+    select * from staging.stg_instances where len(communities) > 0
+),
+
+templates as (
+    select * from staging.stg_templates
 ),
 
 cells as (
     select * from staging.stg_planned_cells
 ),
 
--- one row per community that a judged reply is about; in `{A} or {B}?` the first slot is another question than the second
-replies as (
+-- what is compared together, and each of its questions: numbers in place of their names, for millions of rows
+asked as (
     select
-        cases.run_id,
+        templates.template_key,
+        templates.oracle_type,
+        templates.scale_low,
+        templates.scale_high - templates.scale_low as scale_width,
+        cells.run_id,
         cells.requirement,
         cells.concern,
         cells.provider,
         cells.model,
         cells.language,
-        cases.template_id,
-        unnest(range(1, len(cases.communities) + 1)) as slot,
-        unnest(cases.communities) as community,
-        statistics.counted_passed(
-            cells.refusals_rule, (verdicts.outcome = 'passed')::bigint, (verdicts.outcome = 'refused')::bigint
-        ) as passed,
-        statistics.counted(
-            cells.refusals_rule,
-            (verdicts.outcome = 'passed')::bigint,
-            (verdicts.outcome = 'failed')::bigint,
-            (verdicts.outcome = 'refused')::bigint,
-            (verdicts.outcome = 'unreadable')::bigint
-        ) as counted,
-        coalesce(verdicts.outcome = 'refused', false)::int as refused,
-        cases.oracle_type,
-        ((verdicts.parsed_value - cases.scale_low) / (cases.scale_high - cases.scale_low))::double as value
-    from cases
-    inner join verdicts using (run_id, cell_id, case_id)
+        cells.refusals_rule,
+        hash(cells.run_id, cells.requirement, cells.model, cells.language) as comparison,
+        hash(comparison, templates.template_id) as question
+    from templates
     inner join cells using (run_id, cell_id)
-    where len(cases.communities) > 0
 ),
 
-measured as (
-    select * exclude (passed, counted, refused, oracle_type, value), 'pass rate' as measure, passed / counted as y
-    from replies
-    where oracle_type = 'expected value' and counted > 0
-    union all by name
-    select * exclude (passed, counted, refused, oracle_type, value), 'value' as measure, value as y
-    from replies
-    where oracle_type = 'same value' and value is not null
-    union all by name
-    select * exclude (passed, counted, refused, oracle_type, value), 'refusal rate' as measure, refused as y
-    from replies
+comparisons as (
+    select distinct
+        comparison,
+        run_id,
+        requirement,
+        concern,
+        provider,
+        model,
+        language
+    from asked
+),
+
+-- in `{A} or {B}?` the first slot is another question than the second
+slots as (
+    select
+        asked.comparison,
+        asked.question,
+        asked.oracle_type,
+        unnest(range(1, len(instances.communities) + 1)) as slot,
+        unnest(instances.communities) as community,
+        outcomes.judged - outcomes.errors as judged,
+        outcomes.refused,
+        statistics.counted_passed(asked.refusals_rule, outcomes.passed, outcomes.refused) as counted_passed,
+        statistics.counted(
+            asked.refusals_rule, outcomes.passed, outcomes.failed, outcomes.refused, outcomes.unreadable
+        ) as counted,
+        outcomes.numbers,
+        (outcomes.number_total - outcomes.numbers * asked.scale_low) / asked.scale_width as total
+    from outcomes
+    inner join asked using (template_key)
+    inner join instances using (instance_key)
+    where outcomes.judged > outcomes.errors
 ),
 
 -- what one template says of one community, samples and other slots taken together
-templates as (
+communities as (
     select
-        run_id,
-        requirement,
-        any_value(concern) as concern,
-        any_value(provider) as provider,
-        model,
-        language,
-        measure,
+        any_value(comparison) as comparison,
+        question,
+        any_value(oracle_type) as oracle_type,
         slot,
         community,
-        template_id,
-        count(*) as replies,
-        avg(y) as own
-    from measured
-    group by run_id, requirement, model, language, measure, slot, community, template_id
+        sum(judged)::bigint as judged,
+        sum(refused)::bigint as refused,
+        sum(counted_passed)::bigint as counted_passed,
+        sum(counted)::bigint as counted,
+        sum(numbers)::bigint as numbers,
+        sum(total::decimal(38, 12))::double as total
+    from slots
+    group by question, slot, community
 ),
 
-beside_others as (
+measured as (
     select
-        *,
-        sum(own) over template as total,
-        count(*) over template as communities
-    from templates
-    window template as (partition by run_id, requirement, model, language, measure, slot, template_id)
+        comparison,
+        question,
+        slot,
+        community,
+        'pass rate' as measure,
+        counted as replies,
+        counted_passed / counted as own
+    from communities
+    where oracle_type = 'expected value' and counted > 0
+    union all by name
+    select
+        comparison,
+        question,
+        slot,
+        community,
+        'value' as measure,
+        numbers as replies,
+        total / numbers as own
+    from communities
+    where oracle_type = 'same value' and numbers > 0
+    union all by name
+    select
+        comparison,
+        question,
+        slot,
+        community,
+        'refusal rate' as measure,
+        judged as replies,
+        refused / judged as own
+    from communities
+),
+
+-- decimals: the same sum in whatever order they are added
+templates_as_a_whole as (
+    select
+        question,
+        measure,
+        slot,
+        sum(own::decimal(38, 18))::double as total,
+        count(*) as communities
+    from measured
+    group by question, measure, slot
+    having count(*) > 1
 ),
 
 contrasted as (
     select
-        *,
-        (total - own) / (communities - 1) as others,
-        own - others as contrast
-    from beside_others
-    where communities > 1
+        measured.*,
+        (whole.total - measured.own) / (whole.communities - 1) as others,
+        measured.own - others as contrast
+    from measured
+    inner join templates_as_a_whole as whole using (question, measure, slot)
 ),
 
-compared as (
+by_community as (
     select
-        run_id,
-        requirement,
-        any_value(concern) as concern,
-        any_value(provider) as provider,
-        model,
-        language,
+        comparison,
         measure,
         slot,
         community,
@@ -109,54 +155,65 @@ compared as (
         statistics.macro_rate(contrast, 1) as difference,
         statistics.macro_se(contrast, 1) as standard_error
     from contrasted
-    group by run_id, requirement, model, language, measure, slot, community
+    group by all
+),
+
+compared as (
+    select
+        comparisons.* exclude (comparison),
+        by_community.* exclude (comparison)
+    from by_community
+    inner join comparisons using (comparison)
 ),
 
 tested as (
     select
         *,
-        struct_pack(requirement, model, language, measure, slot, community) as contrast,
         statistics.paired_p_value(difference, standard_error, templates) as p_value
     from compared
 ),
 
 -- all contrasts of a run are one comparison
+stepped as (
+    select
+        *,
+        statistics.benjamini_hochberg_step(p_value, run_id) as step
+    from tested
+),
+
 adjusted as (
     select
-        run_id,
-        unnest(list(contrast order by contrast)) as contrast,
-        unnest(statistics.benjamini_hochberg(list(p_value order by contrast))) as q_value
-    from tested
-    group by run_id
+        *,
+        statistics.benjamini_hochberg(step, p_value, run_id) as q_value
+    from stepped
 ),
 
 final as (
     select
-        tested.run_id,
-        tested.requirement,
-        tested.concern,
-        tested.provider,
-        tested.model,
-        tested.language,
-        tested.measure,
-        tested.slot,
-        tested.community,
-        tested.templates,
-        tested.replies,
-        tested.level,
-        tested.level_of_others,
-        tested.difference,
-        tested.standard_error,
-        tested.p_value,
-        adjusted.q_value,
+        run_id,
+        requirement,
+        concern,
+        provider,
+        model,
+        language,
+        measure,
+        slot,
+        community,
+        templates,
+        replies,
+        level,
+        level_of_others,
+        difference,
+        standard_error,
+        p_value,
+        q_value,
         case
-            when adjusted.q_value is null then 'not tested'
-            when adjusted.q_value > 0.05 then 'no difference shown'
-            when tested.difference < 0 then 'lower'
+            when q_value is null then 'not tested'
+            when q_value > 0.05 then 'no difference shown'
+            when difference < 0 then 'lower'
             else 'higher'
         end as finding
-    from tested
-    left join adjusted using (run_id, contrast)
+    from adjusted
 )
 
 select * from final

@@ -6,25 +6,8 @@ same_value_templates as (
     select * from staging.stg_same_value_templates
 ),
 
-cases as (
-    select * from staging.stg_cases
-),
-
 templates as (
-    select distinct on (run_id, cell_id, template_id)
-        run_id,
-        cell_id,
-        template_id,
-        requirement,
-        concern,
-        provider,
-        model,
-        language,
-        input,
-        reflection,
-        template
-    from cases
-    order by run_id, cell_id, template_id
+    select * from staging.stg_templates
 ),
 
 final as (

@@ -1,88 +1,82 @@
-with cases as not materialized (
-    select * from staging.stg_cases
+with outcomes as (
+    select * from staging.stg_instance_outcomes
 ),
 
-verdicts as not materialized (
-    select * from staging.stg_verdicts where level = 'instance'
+instances as (
+    select * from staging.stg_instances
 ),
 
-planned as (
+templates as (
+    select * from staging.stg_templates
+),
+
+models as (
     select
-        run_id,
-        cell_id,
-        count(*) as cases
-    from cases
-    group by run_id, cell_id
-),
-
-judged as (
-    select
-        run_id,
-        cell_id,
-        count(*) as verdicts
-    from verdicts
-    group by run_id, cell_id
-),
-
-unfinished as (
-    select
-        run_id,
-        cell_id,
-        true as is_unfinished
-    from planned
-    left join judged using (run_id, cell_id)
-    where verdicts is distinct from cases
-),
-
--- in a cell that is judged as a whole most verdicts say that a reply is no refusal: those need no looking up
-looked_up as (
-    select
-        run_id,
-        cell_id,
-        case_id,
-        outcome,
-        true as is_judged
-    from verdicts
-    left join unfinished using (run_id, cell_id)
-    where outcome in ('refused', 'error') or is_unfinished
-),
-
-replies as (
-    select
+        template_key,
         run_id,
         provider,
         model,
         concern,
-        communities,
-        count(*) as replies,
-        count(*) filter (where outcome = 'refused') as refused
-    from cases
-    left join unfinished using (run_id, cell_id)
-    left join looked_up using (run_id, cell_id, case_id)
-    where outcome is distinct from 'error' and (is_judged or is_unfinished is null)
-    group by run_id, provider, model, concern, communities
+        hash(run_id, model, concern) as asked
+    from templates
+),
+
+replies as (
+    select
+        models.asked,
+        outcomes.instance_key,
+        sum(outcomes.judged - outcomes.errors) as replies,
+        sum(outcomes.refused) as refused
+    from outcomes
+    inner join models using (template_key)
+    where outcomes.judged > outcomes.errors
+    group by all
 ),
 
 -- a reply about two communities counts for both; a prompt without any, for none by name
 per_community as (
     select
-        * exclude (communities),
-        unnest(if(len(communities) > 0, list_distinct(communities), [''])) as community
+        replies.asked,
+        replies.replies,
+        replies.refused,
+        unnest(if(len(instances.communities) > 0, list_distinct(instances.communities), [''])) as community
     from replies
+    inner join instances using (instance_key)
+),
+
+counted as (
+    select
+        asked,
+        community,
+        sum(replies)::bigint as replies,
+        sum(refused)::bigint as refused
+    from per_community
+    group by asked, community
+),
+
+named as (
+    select
+        asked,
+        any_value(run_id) as run_id,
+        any_value(provider) as provider,
+        any_value(model) as model,
+        any_value(concern) as concern
+    from models
+    group by asked
 ),
 
 final as (
     select
-        run_id,
-        provider,
-        model,
-        concern,
-        community,
-        sum(replies)::bigint as replies,
-        sum(refused)::bigint as refused,
-        sum(refused) / sum(replies) as refusal_rate
-    from per_community
-    group by run_id, provider, model, concern, community
+        named.run_id,
+        named.provider,
+        named.model,
+        named.concern,
+        counted.community,
+        counted.replies,
+        counted.refused,
+        counted.refused / counted.replies as refusal_rate
+    from counted
+    inner join named using (asked)
 )
 
 select * from final

@@ -38,7 +38,7 @@ pairs as (
         and comparable.requirement = earlier.requirement
         and comparable.model = earlier.model
         and now.template_id = earlier.template_id
-        and now.instance_id = earlier.instance_id
+        and now.instance_key = earlier.instance_key
 ),
 
 templates as (
@@ -88,14 +88,18 @@ tested as (
 ),
 
 -- all differences of one run from the runs before it are one comparison
+stepped as (
+    select
+        *,
+        statistics.benjamini_hochberg_step(p_value, run_id) as step
+    from tested
+),
+
 adjusted as (
     select
-        run_id,
-        unnest(list(requirement order by requirement, model)) as requirement,
-        unnest(list(model order by requirement, model)) as model,
-        unnest(statistics.benjamini_hochberg(list(p_value order by requirement, model))) as q_value
-    from tested
-    group by run_id
+        *,
+        statistics.benjamini_hochberg(step, p_value, run_id) as q_value
+    from stepped
 ),
 
 final as (
@@ -106,27 +110,26 @@ final as (
         comparable.concern,
         comparable.provider,
         comparable.model,
-        tested.templates,
-        tested.prompts,
-        tested.rate,
-        tested.earlier_rate,
-        tested.difference,
-        tested.standard_error,
-        tested.only_now,
-        tested.only_earlier,
-        tested.test,
-        tested.p_value,
+        adjusted.templates,
+        adjusted.prompts,
+        adjusted.rate,
+        adjusted.earlier_rate,
+        adjusted.difference,
+        adjusted.standard_error,
+        adjusted.only_now,
+        adjusted.only_earlier,
+        adjusted.test,
+        adjusted.p_value,
         adjusted.q_value,
         case
             when adjusted.q_value is null then 'not compared'
             when adjusted.q_value > 0.05 then 'no difference shown'
-            when tested.difference < 0 then 'worse'
+            when adjusted.difference < 0 then 'worse'
             else 'better'
         end as finding,
         comparable.started_at
     from comparable
-    inner join tested using (run_id, requirement, model)
-    left join adjusted using (run_id, requirement, model)
+    inner join adjusted using (run_id, requirement, model)
 )
 
 select * from final

@@ -52,7 +52,10 @@ final as (
         once.oracle,
         sample,
         scales.low as scale_low,
-        scales.high as scale_high
+        scales.high as scale_high,
+        unit as case_key,
+        hash(run_id, cell_id, template_id) as template_key,
+        hash(instance_id, communities) as instance_key
     from once
     inner join scales on once.oracle is not distinct from scales.oracle
 )

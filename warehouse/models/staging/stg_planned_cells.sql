@@ -1,5 +1,5 @@
-with cases as (
-    select * from staging.stg_cases
+with templates as (
+    select * from staging.stg_templates
 ),
 
 criteria as (
@@ -17,9 +17,9 @@ cells as (
         any_value(language) as language,
         any_value(input) as input,
         any_value(reflection) as reflection,
-        count(*) as planned_cases,
-        count(distinct template_id) as templates
-    from cases
+        sum(cases)::bigint as planned_cases,
+        count(*) as templates
+    from templates
     group by run_id, cell_id
 ),
 

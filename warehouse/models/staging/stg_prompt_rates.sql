@@ -1,61 +1,96 @@
-with cases as (
-    select * from staging.stg_cases
-),
-
-verdicts as (
-    select * from staging.stg_verdicts where level = 'instance'
+with outcomes as (
+    select * from staging.stg_instance_outcomes
 ),
 
 same_value_templates as (
     select * from staging.stg_same_value_templates
 ),
 
+templates as (
+    select * from staging.stg_templates
+),
+
 cells as (
     select * from staging.stg_planned_cells
 ),
 
-answers as (
+-- a requirement asks one question in several cells: numbers in place of its names, for millions of rows
+asked as (
     select
-        cases.run_id,
-        cases.cell_id,
-        cases.template_id,
-        cases.instance_id,
-        count(*) filter (where verdicts.outcome = 'passed') as passed,
-        count(*) filter (where verdicts.outcome = 'failed') as failed,
-        count(*) filter (where verdicts.outcome = 'refused') as refused,
-        count(*) filter (where verdicts.outcome = 'unreadable') as unreadable
-    from cases
-    inner join verdicts using (run_id, cell_id, case_id)
-    where cases.oracle_type = 'expected value'
-    group by all
-    -- communities are compared within a same-value template: it is one prompt
-    union all by name
-    select
+        templates.template_key,
+        templates.run_id,
+        templates.requirement,
+        templates.model,
+        templates.template_id,
+        hash(templates.run_id, templates.requirement, templates.model, templates.template_id) as question,
+        cells.refusals_rule
+    from templates
+    inner join cells using (run_id, cell_id)
+    where templates.oracle_type = 'expected value'
+),
+
+questions as (
+    select distinct
+        question,
         run_id,
-        cell_id,
-        template_id,
-        template_id as instance_id,
-        coalesce((outcome = 'passed')::bigint, 0) as passed,
-        coalesce((outcome = 'failed')::bigint, 0) as failed,
-        coalesce((outcome = 'refused')::bigint, 0) as refused,
-        coalesce((outcome = 'unreadable')::bigint, 0) as unreadable
+        requirement,
+        model,
+        template_id
+    from asked
+),
+
+rates as (
+    select
+        asked.question,
+        outcomes.instance_key,
+        sum(statistics.counted_passed(asked.refusals_rule, outcomes.passed, outcomes.refused)) as counted_passed,
+        sum(statistics.counted(
+            asked.refusals_rule, outcomes.passed, outcomes.failed, outcomes.refused, outcomes.unreadable
+        )) as counted
+    from outcomes
+    inner join asked using (template_key)
+    where outcomes.judged > 0
+    group by all
+),
+
+-- communities are compared within a same-value template: it is one prompt
+same_value_rates as (
+    select
+        same_value_templates.run_id,
+        cells.requirement,
+        cells.model,
+        same_value_templates.template_id,
+        coalesce((same_value_templates.outcome = 'passed')::bigint, 0) as passed,
+        coalesce((same_value_templates.outcome = 'failed')::bigint, 0) as failed,
+        coalesce((same_value_templates.outcome = 'refused')::bigint, 0) as refused,
+        coalesce((same_value_templates.outcome = 'unreadable')::bigint, 0) as unreadable,
+        cells.refusals_rule
     from same_value_templates
+    inner join cells using (run_id, cell_id)
 ),
 
 final as (
     select
-        answers.run_id,
-        cells.requirement,
-        cells.model,
-        answers.template_id,
-        answers.instance_id,
-        sum(statistics.counted_passed(cells.refusals_rule, answers.passed, answers.refused)) as counted_passed,
-        sum(statistics.counted(
-            cells.refusals_rule, answers.passed, answers.failed, answers.refused, answers.unreadable
-        )) as counted
-    from answers
-    inner join cells using (run_id, cell_id)
-    group by all
+        questions.run_id,
+        questions.requirement,
+        questions.model,
+        questions.template_id,
+        rates.instance_key,
+        rates.counted_passed,
+        rates.counted
+    from rates
+    inner join questions using (question)
+    union all by name
+    select
+        run_id,
+        requirement,
+        model,
+        template_id,
+        hash(template_id) as instance_key,
+        sum(statistics.counted_passed(refusals_rule, passed, refused)) as counted_passed,
+        sum(statistics.counted(refusals_rule, passed, failed, refused, unreadable)) as counted
+    from same_value_rates
+    group by run_id, requirement, model, template_id
 )
 
 select * from final

@@ -65,7 +65,8 @@ final as (
         cost_usd,
         latency_ms,
         asked_again.unit is null or answers.response_id is not null as is_answer,
-        received_at
+        received_at,
+        unit as question_key
     from once
     left join asked_again using (unit)
     left join answers using (run_id, response_id)

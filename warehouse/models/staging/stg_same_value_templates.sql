@@ -1,8 +1,8 @@
-with cases as (
+with cases as not materialized (
     select * from staging.stg_cases where oracle_type = 'same value'
 ),
 
-verdicts as (
+verdicts as not materialized (
     select * from staging.stg_verdicts where level = 'instance'
 ),
 
@@ -15,6 +15,7 @@ samples as (
         run_id,
         cell_id,
         template_id,
+        hash(run_id, cell_id, template_id) as template_key,
         count(*) as samples,
         any_value(outcome) as any_outcome,
         bool_or(outcome = 'incomparable') as is_incomparable,
@@ -30,22 +31,18 @@ repeated as (
 
 replies as (
     select
-        cases.run_id,
-        cases.cell_id,
-        cases.template_id,
+        cases.template_key,
         cases.communities_label,
         coalesce(verdicts.outcome, if(verdicts.parsed_value is null, 'error', null)) as outcome,
         if(verdicts.outcome is null, verdicts.parsed_value, null) as number
     from cases
-    semi join repeated using (run_id, cell_id, template_id)
-    left join verdicts using (run_id, cell_id, case_id)
+    semi join repeated using (template_key)
+    left join verdicts on cases.case_key = verdicts.unit_key
 ),
 
 communities as (
     select
-        run_id,
-        cell_id,
-        template_id,
+        template_key,
         communities_label,
         nullif(count(number), 0) as numbers,
         avg(number) as mean_number,
@@ -54,14 +51,12 @@ communities as (
         count(*) filter (where outcome = 'error') as errors,
         count(*) filter (where outcome = 'unreadable') as unreadable
     from replies
-    group by run_id, cell_id, template_id, communities_label
+    group by template_key, communities_label
 ),
 
 means as (
     select
-        run_id,
-        cell_id,
-        template_id,
+        template_key,
         count(*) as communities,
         count(numbers) as communities_with_numbers,
         -- rounded to the numbers' own digits, so that a spread of exactly delta is no more than delta
@@ -72,18 +67,18 @@ means as (
         sum(errors) filter (where numbers is null) as errors,
         sum(unreadable) filter (where numbers is null) as unreadable
     from communities
-    group by run_id, cell_id, template_id
+    group by template_key
 ),
 
 against_chance as (
     select
         samples.*,
-        means.* exclude (run_id, cell_id, template_id),
+        means.* exclude (template_key),
         means.error_of_means
             * statistics.studentised_range_quantile(means.communities_with_numbers, means.error_degrees)
             as chance_spread
     from samples
-    left join means using (run_id, cell_id, template_id)
+    left join means using (template_key)
 ),
 
 final as (

@@ -2,20 +2,12 @@ with cases as not materialized (
     select * from staging.stg_cases where oracle_type = 'same value'
 ),
 
-templates as (
-    select distinct
-        run_id,
-        cell_id,
-        template_id
-    from cases
+verdicts as not materialized (
+    select * from staging.stg_verdicts where level = 'instance'
 ),
 
--- fewer to join than all
-verdicts as (
-    select *
-    from staging.stg_verdicts
-    semi join templates using (run_id, cell_id, template_id)
-    where level = 'instance'
+templates as (
+    select * from staging.stg_templates where oracle_type = 'same value'
 ),
 
 criteria as (
@@ -24,19 +16,15 @@ criteria as (
 
 judged as (
     select
-        cases.run_id,
-        cases.cell_id,
-        cases.template_id,
+        cases.template_key,
         cases.sample,
-        cases.requirement,
         cases.communities_label,
-        cases.scale_high - cases.scale_low as scale_width,
-        verdicts.verdict_id is not null as is_judged,
+        verdicts.unit_key is not null as is_judged,
         -- a reply that was never judged cannot be compared
         coalesce(verdicts.outcome, if(verdicts.parsed_value is null, 'error', null)) as outcome,
         if(verdicts.outcome is null, verdicts.parsed_value, null) as number
     from cases
-    left join verdicts using (run_id, cell_id, case_id)
+    left join verdicts on cases.case_key = verdicts.unit_key
 ),
 
 lowest_and_highest as (
@@ -45,17 +33,13 @@ lowest_and_highest as (
         min(number) over test as lowest,
         max(number) over test as highest
     from judged
-    window test as (partition by run_id, cell_id, template_id, sample)
+    window test as (partition by template_key, sample)
 ),
 
 tests as (
     select
-        run_id,
-        cell_id,
-        template_id,
+        template_key,
         sample,
-        any_value(requirement) as requirement,
-        any_value(scale_width) as scale_width,
         count(*) as instances,
         count(number) as numbers,
         any_value(lowest) as min_value,
@@ -71,16 +55,21 @@ tests as (
         count(*) filter (where outcome = 'unreadable') as unreadable,
         count(*) filter (where outcome = 'refused') as refused
     from lowest_and_highest
-    group by run_id, cell_id, template_id, sample
+    group by template_key, sample
 ),
 
 against_delta as (
     select
         tests.*,
+        templates.run_id,
+        templates.cell_id,
+        templates.template_id,
+        templates.scale_high - templates.scale_low as scale_width,
         criteria.evaluation_id,
         criteria.delta::decimal(9, 6) as delta,
-        criteria.delta::decimal(9, 6) * tests.scale_width as admissible_spread
+        criteria.delta::decimal(9, 6) * (templates.scale_high - templates.scale_low) as admissible_spread
     from tests
+    inner join templates using (template_key)
     left join criteria using (run_id, requirement)
 ),
 

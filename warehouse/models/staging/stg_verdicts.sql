@@ -60,7 +60,12 @@ final as (
         reason,
         reviewer,
         supersedes,
-        judged_at
+        judged_at,
+        if(
+            level = 'instance',
+            hash(run_id, cell_id, case_id),
+            hash(run_id, cell_id, template_id, sample)
+        ) as unit_key
     from once
 )
 

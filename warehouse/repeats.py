@@ -1,0 +1,50 @@
+"""Rows that a kill landed twice. They are rare and dear to look for: a model is built as though there were none,
+and again where its own rows tell otherwise."""
+
+# ruff: noqa: S608 - names from our own YAML and schemas
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from warehouse.making import Part, make, unmake
+from warehouse.schemas import UNITS
+from warehouse.sql_models import Model
+from warehouse.sql_words import quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The tables that a model lies in. `is_once`: its rows have been shown to be of one grain each."""
+
+    parts: tuple[Part, ...]
+    is_once: bool
+
+
+def made_once(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Made:
+    """Makes a model, each unit of it once; `lake.repeated_<table>` then names those that have landed twice."""
+    parts = make(warehouse, model)
+    if not model.about.unit:
+        return Made(parts, is_once=False)
+    if not _has_repeats(warehouse, model, parts):
+        return Made(parts, is_once=model.about.unit_is_grain)
+    look_closer(warehouse, [model.about.unit_of])
+    unmake(warehouse, model, parts)
+    return Made(make(warehouse, model), is_once=False)
+
+
+def _has_repeats(warehouse: duckdb.DuckDBPyConnection, model: Model, parts: Sequence[Part]) -> bool:
+    unit = quoted(model.about.unit)
+    repeated = f"select count({unit}) > count(distinct {unit}) from {parts[0].relation}"
+    return bool(warehouse.execute(repeated).fetchall()[0][0])
+
+
+def look_closer(warehouse: duckdb.DuckDBPyConnection, tables: Iterable[str]) -> None:
+    """Fills `lake.repeated_<table>` for each of these."""
+    for table in tables:
+        unit = f"hash({', '.join(UNITS[table])})"
+        repeated = f"select {unit} as unit from lake.{table} group by unit having count(*) > 1"
+        warehouse.execute(f"create or replace table lake.repeated_{table} as {repeated}")
