@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import Any
 from uuid import UUID
@@ -12,6 +11,7 @@ from prefect.client.orchestration import get_client
 from prefect.runtime import flow_run
 
 from catalogs.scenario import ResolvedScenario
+from flows.markdown import plain
 from flows.outcome import Outcome, need, share
 
 
@@ -30,7 +30,7 @@ async def publish(found: Outcome, scenario: str) -> None:
     await acreate_table_artifact(
         table=[_row(finding) for finding in found.findings],
         key="findings",
-        description=f"Findings of run {found.run_id}: {_plain(scenario)}",
+        description=f"Findings of run {found.run_id}: {plain(scenario)}",
     )
     await acreate_markdown_artifact(
         markdown=summary(found, scenario), key="summary", description=f"Summary of run {found.run_id}"
@@ -59,14 +59,14 @@ def summary(found: Outcome, scenario: str) -> str:
     """Markdown: one line a model, then where the data lies. Names from files are escaped."""
     point, decided = _by_model(found, "point_finding"), _by_model(found, "decision")
     lines = [
-        f"# {_plain(scenario)}",
+        f"# {plain(scenario)}",
         f"Run `{found.run_id}`"
         + (", **incomplete**: coverage is below the scenario's floor" if found.incomplete else ""),
         "",
         "| model | met | not met | not evaluated | decided: met | decided: not met | undecided |",
         "|---|---:|---:|---:|---:|---:|---:|",
         *(
-            f"| {_plain(model)} | {n['met']} | {n['not met']} | {n['not evaluated']} "
+            f"| {plain(model)} | {n['met']} | {n['not met']} | {n['not evaluated']} "
             f"| {decided[model]['met']} | {decided[model]['not met']} | {decided[model]['undecided']} |"
             for model, n in sorted(point.items())
         ),
@@ -81,7 +81,3 @@ def _by_model(found: Outcome, column: str) -> dict[str, Counter[str]]:
     for row in found.findings:
         counts.setdefault(row["model"], Counter())[row[column]] += 1
     return counts
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", text)

@@ -20,7 +20,7 @@ from tasks.generate.cases import plan_hash
 from tasks.generate.land import CELL, land_cases, record_planned
 from tasks.generate.task import generate
 from warehouse.lake import Lake
-from warehouse.runs import Run
+from warehouse.runs import Run, as_json, versions
 
 
 class Watcher(Protocol):
@@ -100,6 +100,7 @@ regenerate = generate.with_options(refresh_cache=True)
 def record_criteria(grid: Grid) -> None:
     """Lands the rules by which this evaluation's verdicts become findings."""
     settings, now = grid.resolved.scenario.scenario, datetime.now(UTC)
+    hashes, installed = as_json(grid.resolved.catalog.hashes), as_json(versions())
     rows = [
         {
             "run_id": grid.run.run_id,
@@ -114,6 +115,8 @@ def record_criteria(grid: Grid) -> None:
             "max_refusals": requirement.max_refusals,
             "coverage": settings.coverage,
             "judge": settings.judge,
+            "catalog_hashes": hashes,
+            "versions": installed,
         }
         for requirement in grid.resolved.requirements
     ]

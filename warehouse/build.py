@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -23,6 +23,7 @@ from warehouse.lake import Lake
 from warehouse.making import STORAGE
 from warehouse.repeats import made_once
 from warehouse.schemas import TABLES, UNITS
+from warehouse.sides import Side
 from warehouse.sql_models import SCHEMAS, Model, load_models
 from warehouse.sql_words import literal
 from warehouse.trouble import StorageTrouble, storing
@@ -58,32 +59,42 @@ def build(lake: Lake, target: Path | None = None, models: Traversable | None = N
     ordered = load_models(models)
     with storing(target), _alone(lake):
         sweep(target.parent)
-        with replacing(target) as partial, _opened(partial) as warehouse:
-            try:
-                _fill(warehouse, lake, ordered)
-            except duckdb.Error as error:
-                if not isinstance(error, OURS) and StorageTrouble.behind(error, target) is None:
-                    refuse_unreadable(lake, error)
-                raise
+        with replacing(target) as partial, opened(partial) as warehouse:
+            fill(warehouse, lake, ordered)
             # closed before the rename: the write-ahead log is folded in and goes
             warehouse.close()
     return target
 
 
-def _fill(warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence[Model]) -> None:
-    _attach_lake(warehouse, lake)
-    refuse_damage(warehouse, lake)
+def fill(
+    warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence[Model], sides: Sequence[Side] = ()
+) -> None:
+    """Builds and tests models, each after what it reads, from all that has landed, or from these runs alone where
+    there are `sides`. Raises as `build` does."""
+    try:
+        _attach_lake(warehouse, lake, sides)
+        _make_all(warehouse, lake, ordered, {side.name: side.run_id for side in sides})
+    except duckdb.Error as error:
+        if not isinstance(error, OURS) and StorageTrouble.behind(error, lake.database) is None:
+            refuse_unreadable(lake, error)
+        raise
+
+
+def _make_all(
+    warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence[Model], runs: Mapping[str, str]
+) -> None:
+    refuse_damage(warehouse, lake, runs)
     define(warehouse)
-    for schema in (STORAGE, *SCHEMAS):
+    for schema in sorted({STORAGE, *SCHEMAS, *(model.schema for model in ordered)}):
         warehouse.execute(f"create schema {schema}")
     for model in ordered:
         made = made_once(warehouse, model)
         try:
             check(warehouse, model, made)
         except ModelTestFailed:
-            refuse_flaws(warehouse, lake, FLAWS_BEHIND)
+            refuse_flaws(warehouse, lake, FLAWS_BEHIND, runs)
             raise
-    refuse_damage_within(warehouse, lake, [model.relation for model in ordered])
+    refuse_damage_within(warehouse, lake, runs, [model.relation for model in ordered])
 
 
 @contextmanager
@@ -126,7 +137,8 @@ def selected(warehouse: duckdb.DuckDBPyConnection, sql: str, parameters: Sequenc
     return rows
 
 
-def _opened(path: Path) -> duckdb.DuckDBPyConnection:
+def opened(path: Path) -> duckdb.DuckDBPyConnection:
+    """A new file to build in, closed when it is left."""
     warehouse = duckdb.connect(config=OFFLINE)
     warehouse.execute(f"attach {literal(path)} as biasgrid (row_group_size {ROW_GROUP})")
     warehouse.execute("use biasgrid")
@@ -139,7 +151,7 @@ def _opened(path: Path) -> duckdb.DuckDBPyConnection:
     return warehouse
 
 
-def _attach_lake(warehouse: duckdb.DuckDBPyConnection, lake: Lake) -> None:
+def _attach_lake(warehouse: duckdb.DuckDBPyConnection, lake: Lake, sides: Sequence[Side]) -> None:
     """`lake.<table>` as views that live in memory, so that the finished file depends on no path.
 
     Verdicts are listed before responses, and those before cases: what lands meanwhile is left out as a whole.
@@ -150,15 +162,21 @@ def _attach_lake(warehouse: duckdb.DuckDBPyConnection, lake: Lake) -> None:
         warehouse.register("declared_rows", empty)
         warehouse.execute(f"create table lake.empty_{table} as from declared_rows")
         warehouse.unregister("declared_rows")
-        warehouse.execute(f"create view lake.{table} as {_landed(warehouse, lake, table)}")
+        warehouse.execute(f"create view lake.{table} as {_rows(warehouse, lake, table, sides)}")
     for table in UNITS:
         # filled where a model finds that it needs it
         warehouse.execute(f"create table lake.repeated_{table} (unit ubigint)")
 
 
-def _landed(warehouse: duckdb.DuckDBPyConnection, lake: Lake, table: str) -> str:
+def _rows(warehouse: duckdb.DuckDBPyConnection, lake: Lake, table: str, sides: Sequence[Side]) -> str:
+    if not sides:
+        return _landed(warehouse, table, lake.files(table))
+    own = [(side, _landed(warehouse, table, lake.files(table, side.run_id))) for side in sides]
+    return " union all ".join(side.seen(table, f"({rows})") for side, rows in own)
+
+
+def _landed(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequence[Path]) -> str:
     """A SELECT with the declared columns, in their types; null where the files are older than a column."""
-    files = lake.files(table)
     if not files:
         return f"from lake.empty_{table}"
     paths = ", ".join(literal(_literally(file)) for file in files)

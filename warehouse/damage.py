@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -20,25 +20,34 @@ from warehouse.trouble import LakeDamaged
 SHOWN = 3
 """Rows that are named of each flaw; the others are counted."""
 
+Runs = Mapping[str, str]
+"""Ids in the lake of the runs that are attached under other ones."""
 
-def refuse_damage(warehouse: duckdb.DuckDBPyConnection, lake: Lake) -> None:
+
+def refuse_damage(warehouse: duckdb.DuckDBPyConnection, lake: Lake, runs: Runs) -> None:
     """Looks through the attached lake. Raises `LakeDamaged` with everything that it finds."""
     if any(found_flaws(warehouse, FLAWS)):
         look_closer(warehouse, UNITS)
-        refuse_flaws(warehouse, lake, FLAWS_OF_REPEATS + FLAWS_OF_CASES + FLAWS)
+        refuse_flaws(warehouse, lake, FLAWS_OF_REPEATS + FLAWS_OF_CASES + FLAWS, runs)
 
 
-def refuse_damage_within(warehouse: duckdb.DuckDBPyConnection, lake: Lake, built: Collection[str]) -> None:
+def refuse_damage_within(
+    warehouse: duckdb.DuckDBPyConnection, lake: Lake, runs: Runs, built: Collection[str]
+) -> None:
     """As `refuse_damage`, once `built` are there: what they tell of the lake need not be looked for in it."""
-    refuse_flaws(warehouse, lake, FLAWS_OF_REPEATS)
+    refuse_flaws(warehouse, lake, FLAWS_OF_REPEATS, runs)
     tells = {"staging.stg_instance_outcomes", "staging.stg_verdicts", "staging.stg_criteria"} <= set(built)
     if not (tells and warehouse.execute(EVERY_CASE_IS_THERE).fetchall()[0][0]):
-        refuse_flaws(warehouse, lake, FLAWS_OF_CASES)
+        refuse_flaws(warehouse, lake, FLAWS_OF_CASES, runs)
 
 
-def refuse_flaws(warehouse: duckdb.DuckDBPyConnection, lake: Lake, flaws: Iterable[Flaw]) -> None:
+def refuse_flaws(warehouse: duckdb.DuckDBPyConnection, lake: Lake, flaws: Iterable[Flaw], runs: Runs) -> None:
     """As `refuse_damage`, for some flaws."""
-    mistakes = [_told(lake, flaw, rows) for flaw, rows in found_flaws(warehouse, flaws)]
+    found = (
+        (flaw, [row | {"run_id": runs.get(row["run_id"], row["run_id"])} for row in rows])
+        for flaw, rows in found_flaws(warehouse, flaws)
+    )
+    mistakes = [_told(lake, flaw, rows) for flaw, rows in found]
     if mistakes:
         raise LakeDamaged(mistakes)
 

@@ -11,7 +11,7 @@ import sqlglot
 
 from warehouse.formulas import TOPICS
 from warehouse.schemas import TABLES, UNITS
-from warehouse.sql_models import SCHEMAS, Model, load_models
+from warehouse.sql_models import SCHEMAS, Model, load_models, with_sources
 from warehouse.sql_words import literal
 
 HEAD = """-- How the rows at the end came about: the models of warehouse/models, from what landed in run {run_id}.
@@ -45,11 +45,7 @@ def script(
 
 def made_of(relations: Iterable[str]) -> list[Model]:
     """The models of these names and all that they read, each after what it reads."""
-    ordered, wanted = load_models(), set(relations)
-    for model in reversed(ordered):
-        if model.relation in wanted:
-            wanted |= model.reads
-    return [model for model in ordered if model.relation in wanted]
+    return with_sources(load_models(), relations)
 
 
 def _as_table(model: Model, run_id: str) -> str:

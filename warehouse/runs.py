@@ -59,15 +59,21 @@ def begin(
         kind=kind,
         scenario_given=given,
         scenario_resolved=resolved,
-        catalog_hashes=orjson.dumps(dict(hashes), option=orjson.OPT_SORT_KEYS).decode(),
-        versions=orjson.dumps(_versions(), option=orjson.OPT_SORT_KEYS).decode(),
+        catalog_hashes=as_json(hashes),
+        versions=as_json(versions()),
         seed=seed,
         started_at=datetime.now(UTC),
     )
     return run.record(lake, "planning")
 
 
-def _versions() -> dict[str, str]:
+def as_json(told: Mapping[str, str]) -> str:
+    """As runs and evaluations record what they went by."""
+    return orjson.dumps(dict(told), option=orjson.OPT_SORT_KEYS).decode()
+
+
+def versions() -> dict[str, str]:
+    """Of Python and the packages that a run's results may hang on, as installed."""
     return {"python": platform.python_version()} | {name: metadata.version(name) for name in PACKAGES}
 
 

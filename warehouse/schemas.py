@@ -149,6 +149,8 @@ CRITERIA = pa.schema(
         ("max_refusals", pa.float64()),  # above it a cell is not evaluated, 0–1
         ("coverage", pa.float64()),  # least share of planned cases that must be judged, 0–1
         ("judge", TEXT),
+        ("catalog_hashes", TEXT),  # JSON: {file: sha256} of what it judged by
+        ("versions", TEXT),  # JSON: {package: version}
     ]
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from graphlib import TopologicalSorter
@@ -18,6 +18,8 @@ from catalogs.frozen import Frozen
 from warehouse.schemas import TABLES, UNITS
 
 SCHEMAS = ("staging", "marts")
+COMPARISON = "comparison"
+"""Schema of the models that only a comparison of two runs builds."""
 
 
 class UndeclaredRelation(Exception):
@@ -92,16 +94,32 @@ def _shipped() -> tuple[Model, ...]:
     return _ordered(files("warehouse") / "models")
 
 
-def _ordered(folder: Traversable) -> tuple[Model, ...]:
-    models = {model.relation: model for model in _found(folder)}
+@cache
+def load_comparison(tables: tuple[str, ...]) -> tuple[Model, ...]:
+    """The shipped models of these names that compare two runs, and all that they read, each after what it reads."""
+    models = _ordered(files("warehouse") / "models", (*SCHEMAS, COMPARISON))
+    return tuple(with_sources(models, {f"{COMPARISON}.{table}" for table in tables}))
+
+
+def with_sources(ordered: Sequence[Model], relations: Iterable[str]) -> list[Model]:
+    """Of models that stand each after what it reads, those of these names and all that they read."""
+    wanted = set(relations)
+    for model in reversed(ordered):
+        if model.relation in wanted:
+            wanted |= model.reads
+    return [model for model in ordered if model.relation in wanted]
+
+
+def _ordered(folder: Traversable, schemas: Iterable[str] = SCHEMAS) -> tuple[Model, ...]:
+    models = {model.relation: model for model in _found(folder, schemas)}
     for model in models.values():
         _refuse_undeclared(model, models)
     graph = {name: sorted(model.reads & models.keys()) for name, model in models.items()}
     return tuple(models[name] for name in TopologicalSorter(graph).static_order())
 
 
-def _found(folder: Traversable) -> Iterable[Model]:
-    for schema in SCHEMAS:
+def _found(folder: Traversable, schemas: Iterable[str]) -> Iterable[Model]:
+    for schema in schemas:
         room = folder / schema
         if room.is_dir():
             sources = (file for file in room.iterdir() if file.name.endswith(".sql"))

@@ -9,6 +9,7 @@ import typer
 
 from catalogs.mistakes import UserMistake
 from flows.cli import again, assess, catalog, look, respondent, warehouse
+from flows.cli.compare import compare
 from flows.cli.doctor import doctor
 from flows.cli.trace import trace
 from flows.encoding import speak_plainly
@@ -26,6 +27,7 @@ app.command()(assess.plan)
 app.command()(assess.resume)
 app.command()(again.evaluate)
 app.command()(look.report)
+app.command()(compare)
 app.command()(look.runs)
 app.command()(look.sql)
 app.command()(look.export)

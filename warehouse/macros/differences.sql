@@ -41,3 +41,12 @@ create macro statistics.benjamini_hochberg(step, p_value, comparison) as
         null,
         min(step) over (partition by comparison order by p_value desc range between unbounded preceding and current row)
     );
+
+-- what a tested difference shows, later less earlier, at a false-discovery rate of 5%
+create macro statistics.change(difference, q_value) as
+    case
+        when q_value is null then 'not compared'
+        when q_value > 0.05 then 'no difference shown'
+        when difference < 0 then 'worse'
+        else 'better'
+    end;

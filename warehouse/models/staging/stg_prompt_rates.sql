@@ -21,8 +21,10 @@ asked as (
         templates.run_id,
         templates.requirement,
         templates.model,
+        templates.language,
         templates.template_id,
-        hash(templates.run_id, templates.requirement, templates.model, templates.template_id) as question,
+        hash(templates.run_id, templates.requirement, templates.model, templates.language, templates.template_id)
+            as question,
         cells.refusals_rule
     from templates
     inner join cells using (run_id, cell_id)
@@ -35,6 +37,7 @@ questions as (
         run_id,
         requirement,
         model,
+        language,
         template_id
     from asked
 ),
@@ -59,6 +62,7 @@ same_value_rates as (
         same_value_templates.run_id,
         cells.requirement,
         cells.model,
+        cells.language,
         same_value_templates.template_id,
         coalesce((same_value_templates.outcome = 'passed')::bigint, 0) as passed,
         coalesce((same_value_templates.outcome = 'failed')::bigint, 0) as failed,
@@ -74,6 +78,7 @@ final as (
         questions.run_id,
         questions.requirement,
         questions.model,
+        questions.language,
         questions.template_id,
         rates.instance_key,
         rates.counted_passed,
@@ -85,12 +90,13 @@ final as (
         run_id,
         requirement,
         model,
+        language,
         template_id,
         hash(template_id) as instance_key,
         sum(statistics.counted_passed(refusals_rule, passed, refused)) as counted_passed,
         sum(statistics.counted(refusals_rule, passed, failed, refused, unreadable)) as counted
     from same_value_rates
-    group by run_id, requirement, model, template_id
+    group by run_id, requirement, model, language, template_id
 )
 
 select * from final

@@ -1,0 +1,155 @@
+"""Two runs beside each other, or two evaluations of one: what got worse, what better, what moved, what differs.
+
+All that is decided is decided by the models in `warehouse/models/comparison`, in a warehouse of the two alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from catalogs.mistakes import Mistake, UserMistake, nearest
+from tasks.aggregate.chosen import Chosen, chosen, told_evaluations
+from tasks.aggregate.circumstances import circumstances
+from warehouse.build import selected
+from warehouse.lake import Lake
+from warehouse.sides import EARLIER, LATER, Side, side_by_side
+
+FINDINGS = ("requirements", "languages")
+OF_RUNS = (*FINDINGS, "only_in_one", "criteria", "answering")
+OF_EVALUATIONS = (*FINDINGS, "criteria", "moves", "oracles", "changed_tests", "changed_replies")
+"""Tables of the schema `comparison`."""
+TESTED = (
+    *("templates", "prompts", "earlier_rate", "later_rate", "difference", "standard_error", "only_earlier"),
+    *("only_later", "test", "p_value", "q_value", "change", "why_not_compared"),
+)
+"""Columns of a test, which two evaluations of the same replies have no use for."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Earlier and later are as they were named, whichever ran first."""
+
+    earlier: Chosen
+    later: Chosen
+    models: Mapping[str, str]
+    """Models of the earlier run that are compared with one of another name in the later one, and with which."""
+    left_out: tuple[str, ...]
+    """Models that are in no comparison, since others were named."""
+    circumstances: pl.DataFrame
+    """What differs beside the replies, columns as CIRCUMSTANCES."""
+    tables: Mapping[str, pl.DataFrame]
+    """OF_RUNS or OF_EVALUATIONS but for `criteria` and `answering`; columns are described in
+    `warehouse/models/comparison/*.yml`."""
+
+    @property
+    def is_of_one_run(self) -> bool:
+        """Whether the same replies are compared, by two evaluations."""
+        return self.earlier.run.run_id == self.later.run.run_id
+
+
+def compare(lake: Lake, earlier: str, later: str, pairs: Sequence[str] = ()) -> Comparison:
+    """Compares what two words `RUN[@EVALUATION]` name; `pairs` are models of other names, as `A=B`.
+
+    Raises UserMistake for runs, evaluations and models that there are not, and for the same evaluation twice;
+    `LakeDamaged` where the files of one cannot be read.
+    """
+    before, after = chosen(lake, earlier), chosen(lake, later)
+    _refuse_the_same(before, after)
+    models, left_out = _paired(lake, before, after, pairs)
+    sides = _sides(lake, before, after, models, only=bool(pairs))
+    tables = OF_EVALUATIONS if before.run.run_id == after.run.run_id else OF_RUNS
+    with side_by_side(lake, *sides, tables) as warehouse:
+        found = {name: selected(warehouse, f"from comparison.{name} order by all") for name in tables}
+    differing = pl.concat([circumstances(before, after), *_as_circumstances(found)])
+    return Comparison(before, after, models, left_out, differing, _without_tests(found))
+
+
+def _refuse_the_same(before: Chosen, after: Chosen) -> None:
+    if (before.run.run_id, before.evaluation_id) != (after.run.run_id, after.evaluation_id):
+        return
+    known = before.evaluations
+    remedy = (
+        f"name another one after an @: {told_evaluations(known)}"
+        if len(known) > 1
+        else f"name another run, or judge this one again: `biasgrid evaluate {before.run.run_id}`"
+    )
+    what = f"both are run `{before.run.run_id}` by its evaluation `{before.evaluation_id}`"
+    raise UserMistake(Mistake(what, remedy=remedy))
+
+
+def _paired(
+    lake: Lake, before: Chosen, after: Chosen, pairs: Sequence[str]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Models by their name in the later run, and those that take no part."""
+    own, other = (_models(lake, side) for side in (before, after))
+    if not pairs:
+        single = len(own) == len(other) == 1 and own != other
+        return (dict(zip(own, other, strict=True)) if single else {}), ()
+    if before.run.run_id == after.run.run_id:
+        remedy = "name two runs, or leave --as out"
+        raise UserMistake(Mistake("two evaluations of one run judge the same models", "--as", remedy))
+    named = dict(_pair(pair, own, other) for pair in pairs)
+    if len(named) < len(pairs) or len(set(named.values())) < len(pairs):
+        raise UserMistake(Mistake("a model is named twice", "--as", "name each model in one pair"))
+    rest = {*own, *other} - named.keys() - set(named.values())
+    return named, tuple(sorted(rest))
+
+
+def _pair(pair: str, own: Sequence[str], other: Sequence[str]) -> tuple[str, str]:
+    earlier, sign, later = pair.partition("=")
+    if not (sign and earlier and later):
+        remedy = "write a model of the first run, `=`, and one of the second"
+        raise UserMistake(Mistake(f"`{pair}` names no two models", "--as", remedy))
+    sides = ((earlier, own, "first"), (later, other, "second"))
+    mistakes = [
+        Mistake(f"model `{name}` is not in the {nth} run", "--as", nearest(name, known))
+        for name, known, nth in sides
+        if name not in known
+    ]
+    if mistakes:
+        raise UserMistake(mistakes)
+    return earlier, later
+
+
+def _models(lake: Lake, side: Chosen) -> list[str]:
+    return sorted(lake.scan("cases", side.run.run_id).select("model").unique().collect()["model"])
+
+
+def _sides(
+    lake: Lake, before: Chosen, after: Chosen, models: Mapping[str, str], *, only: bool
+) -> tuple[Side, Side]:
+    own, other = (
+        (_cells(lake, before, models.keys()), _cells(lake, after, models.values())) if only else (None, None)
+    )
+    return (
+        Side(EARLIER, before.run.run_id, before.evaluation_id, models, own),
+        Side(LATER, after.run.run_id, after.evaluation_id, cells=other),
+    )
+
+
+def _cells(lake: Lake, side: Chosen, models: Iterable[str]) -> frozenset[str]:
+    asked = lake.scan("cases", side.run.run_id).filter(pl.col("model").is_in(list(models)))
+    return frozenset(asked.select("cell_id").unique().collect()["cell_id"])
+
+
+def _as_circumstances(found: Mapping[str, pl.DataFrame]) -> list[pl.DataFrame]:
+    criteria = found["criteria"].select(
+        pl.lit("criterion").alias("what"), pl.format("{}: {}", "requirement", "criterion").alias("name"), *SIDES
+    )
+    answering = found.get("answering")
+    if answering is None:
+        return [criteria]
+    return [criteria, answering.select("what", pl.col("model").alias("name"), *SIDES)]
+
+
+SIDES = ("earlier", "later")
+
+
+def _without_tests(found: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    told = {name: rows for name, rows in found.items() if name not in ("criteria", "answering")}
+    if "moves" not in told:
+        return told
+    return told | {name: told[name].drop(TESTED, strict=False) for name in FINDINGS}

@@ -1,0 +1,49 @@
+with responses as (
+    select * from staging.stg_responses where purpose = 'subject' and error_class is null
+),
+
+cases as (
+    select * from staging.stg_cases
+),
+
+told as (
+    select distinct
+        run_id,
+        model,
+        'answered as' as what,
+        model_reported as said
+    from responses
+    where model_reported is not null
+    union all
+    -- each sample has a seed of its own, which the scenario tells
+    select distinct
+        run_id,
+        model,
+        'parameters' as what,
+        json_merge_patch(parameters::json, '{"seed": null}'::json)::varchar as said
+    from cases
+    where parameters is not null
+),
+
+sides as (
+    select
+        model,
+        what,
+        string_agg(said, ', ' order by said) filter (where run_id = 'earlier') as earlier,
+        string_agg(said, ', ' order by said) filter (where run_id = 'later') as later
+    from told
+    group by model, what
+    having count(distinct run_id) = 2
+),
+
+final as (
+    select
+        model,
+        what,
+        earlier,
+        later
+    from sides
+    where earlier <> later
+)
+
+select * from final

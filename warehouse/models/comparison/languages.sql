@@ -1,0 +1,69 @@
+with findings as (
+    select * from marts.language_findings
+),
+
+tests as (
+    select * from comparison.tests
+),
+
+sides as (
+    select
+        requirement,
+        model,
+        language,
+        arg_max(findings, run_id) filter (where run_id = 'earlier') as earlier,
+        arg_max(findings, run_id) filter (where run_id = 'later') as later
+    from findings
+    group by requirement, model, language
+),
+
+-- the test of a requirement in one language is its own
+tested as (
+    select * from tests where language is not null
+    union all by name
+    select
+        tests.* exclude (language),
+        paired.language
+    from tests
+    inner join marts.paired_differences as paired using (requirement, model)
+    where tests.language is null and paired.language is not null
+    qualify count(*) over (partition by requirement, model) = 1
+),
+
+final as (
+    select
+        requirement,
+        model,
+        language,
+        case
+            when sides.earlier is null then 'only later'
+            when sides.later is null then 'only earlier'
+            else 'both'
+        end as presence,
+        sides.earlier.macro_rate as earlier_macro_rate,
+        sides.later.macro_rate as later_macro_rate,
+        sides.earlier.interval_low as earlier_interval_low,
+        sides.later.interval_low as later_interval_low,
+        sides.earlier.interval_high as earlier_interval_high,
+        sides.later.interval_high as later_interval_high,
+        sides.earlier.counted_templates as earlier_counted_templates,
+        sides.later.counted_templates as later_counted_templates,
+        sides.earlier.decision as earlier_decision,
+        sides.later.decision as later_decision,
+        tested.templates,
+        tested.prompts,
+        tested.earlier_rate,
+        tested.later_rate,
+        tested.difference,
+        tested.standard_error,
+        tested.only_earlier,
+        tested.only_later,
+        tested.test,
+        tested.p_value,
+        tested.q_value,
+        coalesce(tested.change, 'not compared') as change
+    from sides
+    left join tested using (requirement, model, language)
+)
+
+select * from final

@@ -1,0 +1,75 @@
+with findings as (
+    select * from marts.requirement_findings
+),
+
+tests as (
+    select * from comparison.tests where language is null
+),
+
+prompts as (
+    select * from comparison.prompts
+),
+
+sides as (
+    select
+        requirement,
+        model,
+        max(concern) as concern,
+        arg_max(findings, run_id) filter (where run_id = 'earlier') as earlier,
+        arg_max(findings, run_id) filter (where run_id = 'later') as later
+    from findings
+    group by requirement, model
+),
+
+final as (
+    select
+        sides.requirement,
+        sides.model,
+        sides.concern,
+        case
+            when sides.earlier is null then 'only later'
+            when sides.later is null then 'only earlier'
+            else 'both'
+        end as presence,
+        sides.earlier.tolerance as earlier_tolerance,
+        sides.later.tolerance as later_tolerance,
+        sides.earlier.is_complete as earlier_is_complete,
+        sides.later.is_complete as later_is_complete,
+        sides.earlier.point_rate as earlier_point_rate,
+        sides.later.point_rate as later_point_rate,
+        sides.earlier.refusal_rate as earlier_refusal_rate,
+        sides.later.refusal_rate as later_refusal_rate,
+        sides.earlier.point_finding as earlier_point_finding,
+        sides.later.point_finding as later_point_finding,
+        sides.earlier.decision as earlier_decision,
+        sides.later.decision as later_decision,
+        coalesce(prompts.prompts_in_both, 0) as prompts_in_both,
+        coalesce(prompts.prompts_only_earlier, 0) as prompts_only_earlier,
+        coalesce(prompts.prompts_only_later, 0) as prompts_only_later,
+        tests.templates,
+        tests.prompts,
+        tests.earlier_rate,
+        tests.later_rate,
+        tests.difference,
+        tests.standard_error,
+        tests.only_earlier,
+        tests.only_later,
+        tests.test,
+        tests.p_value,
+        tests.q_value,
+        coalesce(tests.change, 'not compared') as change,
+        case
+            when presence <> 'both' then 'asked in one run alone'
+            when not earlier_is_complete and not later_is_complete then 'incomplete in both'
+            when not earlier_is_complete then 'incomplete in the earlier run'
+            when not later_is_complete then 'incomplete in the later run'
+            when prompts_in_both = 0 then 'no prompt is in both'
+            when tests.prompts is null then 'no prompt was judged in both'
+            when tests.p_value is null then 'too few templates'
+        end as why_not_compared
+    from sides
+    left join tests using (requirement, model)
+    left join prompts using (requirement, model)
+)
+
+select * from final

@@ -1,0 +1,56 @@
+with differences as (
+    select * from marts.paired_differences
+),
+
+languages as (
+    select
+        requirement,
+        model,
+        count(language) as languages
+    from differences
+    group by requirement, model
+),
+
+-- where there is one language, its test is that of all
+tests as (
+    select differences.*
+    from differences
+    inner join languages using (requirement, model)
+    where language is null or languages.languages > 1
+),
+
+stepped as (
+    select
+        *,
+        statistics.benjamini_hochberg_step(p_value, 'all of them') as step
+    from tests
+),
+
+adjusted as (
+    select
+        *,
+        statistics.benjamini_hochberg(step, p_value, 'all of them') as q_value
+    from stepped
+),
+
+final as (
+    select
+        requirement,
+        model,
+        language,
+        templates,
+        prompts,
+        earlier_rate,
+        rate as later_rate,
+        difference,
+        standard_error,
+        only_earlier,
+        only_now as only_later,
+        test,
+        p_value,
+        q_value,
+        statistics.change(difference, q_value) as change
+    from adjusted
+)
+
+select * from final
