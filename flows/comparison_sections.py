@@ -128,7 +128,8 @@ def _tests(found: Comparison) -> str:
     used = " and ".join(sorted(set(found.tables["requirements"]["test"].drop_nulls())))
     return (
         "A requirement: share of the prompts judged in both that pass. A language: mean over its templates [95% "
-        f"interval]. Test: {used}; q: p adjusted for all tests here, – where no difference is shown at .05."
+        f"interval]. diff: points, on the prompts judged in both. Test: {used}; q: p adjusted for all tests here; "
+        "–: no difference shown at .05."
     )
 
 

@@ -94,11 +94,14 @@ def _shipped() -> tuple[Model, ...]:
     return _ordered(files("warehouse") / "models")
 
 
+def load_comparison(tables: Iterable[str]) -> list[Model]:
+    """The shipped models of these names that compare two runs, and all that they read, in an order as above."""
+    return with_sources(_with_comparison(), {f"{COMPARISON}.{table}" for table in tables})
+
+
 @cache
-def load_comparison(tables: tuple[str, ...]) -> tuple[Model, ...]:
-    """The shipped models of these names that compare two runs, and all that they read, each after what it reads."""
-    models = _ordered(files("warehouse") / "models", (*SCHEMAS, COMPARISON))
-    return tuple(with_sources(models, {f"{COMPARISON}.{table}" for table in tables}))
+def _with_comparison() -> tuple[Model, ...]:
+    return _ordered(files("warehouse") / "models", (*SCHEMAS, COMPARISON))
 
 
 def with_sources(ordered: Sequence[Model], relations: Iterable[str]) -> list[Model]:

@@ -11,8 +11,8 @@ import polars as pl
 from tasks.aggregate.chosen import Chosen
 
 CIRCUMSTANCES: Final = {"what": pl.String, "name": pl.String, "earlier": pl.String, "later": pl.String}
-"""One row per difference; `what` is `scenario`, `catalog`, `version`, `criterion`, `answered as` or `parameters`. Null
-where a side has no such thing."""
+"""One row per difference; `what` is `scenario`, `catalog`, `version`, `criterion`, `answered as` or `parameters`.
+Null where a side has no such thing."""
 ABSENT: Final = object()
 DIGITS: Final = 12
 """Of a file's hash: enough to tell two apart."""
