@@ -32,8 +32,8 @@ def circumstances(earlier: Chosen, later: Chosen) -> pl.DataFrame:
         for part in sorted(shared)
         for row in _differences("scenario", sides[0][part], sides[1][part], prefix=part)
     ]
-    rows += _differences("catalog", _files(earlier), _files(later))
     rows += _differences("version", _told(earlier.versions), _told(later.versions))
+    rows += _differences("catalog", _files(earlier), _files(later))
     return pl.DataFrame(rows, schema=CIRCUMSTANCES, orient="row")
 
 

@@ -63,7 +63,7 @@ def compare(lake: Lake, earlier: str, later: str, pairs: Sequence[str] = ()) -> 
     tables = OF_EVALUATIONS if before.run.run_id == after.run.run_id else OF_RUNS
     with side_by_side(lake, *sides, tables) as warehouse:
         found = {name: selected(warehouse, f"from comparison.{name} order by all") for name in tables}
-    differing = pl.concat([circumstances(before, after), *_as_circumstances(found)])
+    differing = pl.concat([*_as_circumstances(found), circumstances(before, after)])
     return Comparison(before, after, models, left_out, differing, _without_tests(found))
 
 

@@ -1,0 +1,212 @@
+"""`biasgrid compare`: two runs, or two evaluations of one, as a person reads and a program takes them."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from catalogs.scenario import resolve
+from tasks.evaluate.cell import evaluate_cell
+from tasks.evaluate.rules import rules
+from warehouse.build import build
+from warehouse.lake import Lake
+from warehouse.runs import find
+
+Command = Callable[..., Any]
+SECOND = "01ZZZZZZZZZZZZZZZZZZZZZZZZ"
+HOSTILE = '=cmd()|<b>[x](y)`\x1b[31m"\n,'
+TABLES = ("runs", "cells", "cases", "responses", "criteria", "verdicts")
+
+
+@dataclass(frozen=True)
+class Compared:
+    data: Path
+    run_id: str
+    other: str = ""
+    template: str = ""
+    """The one whose oracle has changed."""
+
+
+@pytest.fixture(scope="module")
+def judged_twice(finished: Any, tmp_path_factory: pytest.TempPathFactory) -> Compared:
+    """A run that was judged again, by a library in which one template expects something else."""
+    lake = copied(finished, tmp_path_factory.mktemp("twice"))
+    template = str(lake.read("cases").filter(pl.col("operation") == "allEqualExpected")["template"].sort()[0])
+    asyncio.run(_judge_again(lake, finished.run_id, template))
+    build(lake)
+    return Compared(lake.root, finished.run_id, template=template)
+
+
+def copied(finished: Any, folder: Path) -> Lake:
+    shutil.copytree(finished.data, folder, dirs_exist_ok=True)
+    return Lake(folder)
+
+
+async def _judge_again(lake: Lake, run_id: str, template: str) -> None:
+    catalog = resolve(find(lake, run_id).scenario_resolved).catalog
+    wrong = (
+        pl.col("rule").str.json_path_match("$.operation").replace_strict({"allEqualExpected": NEVER}, default="")
+    )
+    changed = rules(catalog).with_columns(
+        pl.when(pl.col("template") == template).then(wrong).otherwise("rule").alias("rule")
+    )
+    for cell_id in lake.read("cells", run_id)["cell_id"].unique():
+        await evaluate_cell(lake, run_id, cell_id, SECOND, catalog, rules=changed)
+    criteria = lake.read("criteria", run_id).with_columns(
+        evaluation_id=pl.lit(SECOND), tolerance=pl.lit(0.95), catalog_hashes=pl.lit('{"mine.yaml": "5e"}')
+    )
+    lake.write("criteria", run_id, SECOND, criteria)
+
+
+NEVER = '{"operation": "allEqualExpected", "expected": ["Perhaps"]}'
+
+
+@pytest.fixture(scope="module")
+def two_runs(finished: Any, tmp_path_factory: pytest.TempPathFactory) -> Compared:
+    """The run, and another one whose requirement bears a name that no program should act upon."""
+    lake = copied(finished, tmp_path_factory.mktemp("two"))
+    for table in TABLES:
+        rows = lake.read(table, finished.run_id).with_columns(run_id=pl.lit(SECOND))
+        named = {"requirement": pl.lit(HOSTILE)} if "requirement" in rows.columns else {}
+        lake.write(table, SECOND, "all", rows.with_columns(**named))
+    build(lake)
+    return Compared(lake.root, finished.run_id, SECOND)
+
+
+@pytest.fixture
+def compare(biasgrid: Command) -> Command:
+    return lambda found, *words: biasgrid("compare", *words, "--data", found.data)
+
+
+def test_an_oracle_that_was_changed_shows_in_the_verdicts_that_moved_and_in_no_others(
+    compare: Command, judged_twice: Compared
+) -> None:
+    run = judged_twice.run_id
+    told = json.loads(compare(judged_twice, f"{run}@{run}", run, "--format", "json").out)
+    assert (told["earlier"]["evaluation_id"], told["later"]["evaluation_id"]) == (run, SECOND)
+    assert {row["template"] for row in told["changed_replies"]} == {judged_twice.template}
+    assert {(row["earlier_outcome"], row["later_outcome"]) for row in told["changed_replies"]} == {
+        ("passed", "failed")
+    }
+    replies = len(told["changed_replies"])
+    assert sum(row["moved"] for row in told["moves"] if row["unit"] == "reply") == replies
+    assert [(row["template"], row["replies"]) for row in told["oracles"]] == [(judged_twice.template, replies)]
+    assert {(row["name"], row["later"]) for row in told["circumstances"]} >= {
+        ("mine.yaml", "5e"),
+        ("genders-alike: tolerance", "0.95"),
+    }
+    assert not [name for row in told["requirements"] for name in row if name in ("p_value", "change")]
+
+
+def test_what_moved_can_be_followed_with_trace(
+    compare: Command, biasgrid: Command, judged_twice: Compared
+) -> None:
+    run = judged_twice.run_id
+    asked = ("--format", "csv", "--table", "changed_replies")
+    rows = list(csv.DictReader(io.StringIO(compare(judged_twice, f"{run}@{run}", run, *asked).out)))
+    told = biasgrid("trace", rows[0]["case_id"], "--data", judged_twice.data)
+    assert "verdict failed" in told.out
+    assert "verdict, replaced: passed" in told.out
+
+
+def test_the_terminal_tells_it_in_80_columns(compare: Command, judged_twice: Compared) -> None:
+    run = judged_twice.run_id
+    told = compare(judged_twice, f"{run}@{run}", f"{run}@{SECOND[-8:]}")
+    assert (told.code, told.err) == (0, "")
+    for part in ("Findings", "met → not met", "What moved", "Oracles that judge otherwise", "tolerance"):
+        assert part in told.out
+    assert max(map(len, told.out.partition("Findings\n")[2].splitlines())) <= 80
+
+
+def test_two_runs_are_compared_with_what_each_alone_has(compare: Command, two_runs: Compared) -> None:
+    told = compare(two_runs, two_runs.run_id, two_runs.other)
+    assert told.code == 0
+    assert "0 worse, 0 better, 0 no difference shown, 4 not compared" in told.out
+    assert "only in the earlier" in told.out
+    assert "\x1b" not in told.out
+
+
+def test_names_of_files_are_no_commands_in_markdown_and_csv(compare: Command, two_runs: Compared) -> None:
+    words = (two_runs.run_id, two_runs.other)
+    page = compare(two_runs, *words, "--format", "markdown").out
+    assert r"=cmd()\|\<b\>\[x\](y)\`\\x1b\[31m" in page
+    bars = re.compile(r"(?<!\\)\|")
+    for section in page.split("\n## ")[1:]:
+        table = [line for line in section.splitlines() if line.startswith("|")]
+        assert len({len(bars.findall(line)) for line in table}) == 1
+    rows = list(csv.DictReader(io.StringIO(compare(two_runs, *words, "--format", "csv").out)))
+    assert {row["requirement"] for row in rows} == {"genders-alike", f"'{HOSTILE}"}
+    assert (
+        json.loads(compare(two_runs, *words, "--format", "json").out)["requirements"][0]["requirement"] == HOSTILE
+    )
+
+
+def test_models_of_other_names_are_compared_by_name(compare: Command, judged_twice: Compared) -> None:
+    lake = Lake(judged_twice.data)
+    for table in TABLES:
+        rows = lake.read(table, judged_twice.run_id)
+        if "evaluation_id" in rows.columns:
+            rows = rows.filter(pl.col("evaluation_id") == judged_twice.run_id)
+        lake.write(table, "RENAMED", "all", rows.with_columns(run_id=pl.lit("RENAMED")))
+    pair = "simulated/constant-no=simulated/fair"
+    words = (f"{judged_twice.run_id}@{judged_twice.run_id}", "RENAMED", "--as", pair)
+    (row,) = json.loads(compare(judged_twice, *words, "--format", "json").out)["requirements"]
+    assert row["model"] == "simulated/fair"
+    assert (row["earlier_point_finding"], row["later_point_finding"]) == ("not met", "met")
+    assert row["only_later"] > row["only_earlier"] == 0
+    told = compare(judged_twice, *words).out
+    assert "simulated/constant-no is compared with simulated/fair" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("NONE", "{run}"), ("run `NONE` is unknown",)),
+        (("@E1", "{run}"), ("`@E1` names no run",)),
+        (("{run}@NONE", "{run}"), ("evaluation `NONE` is unknown", "{run}", SECOND)),
+        (("{run}@", "{run}"), ("evaluation `` is unknown",)),
+        (("{run}", "{run}"), ("both are run `{run}`", SECOND)),
+        (("{run}@{run}", "{run}", "--as", "a=b"), ("two evaluations of one run", "--as")),
+        (("{run}@{run}", "{run}", "--table", "moves"), ("--format csv",)),
+        (("{run}@{run}", "{run}", "--table", "move", "--format", "csv"), ("`move`", "`moves`")),
+    ],
+)
+def test_mistakes_say_what_there_is(
+    compare: Command, judged_twice: Compared, words: tuple[str, ...], said: tuple[str, ...]
+) -> None:
+    named = [word.format(run=judged_twice.run_id) for word in words]
+    told = compare(judged_twice, *named)
+    assert told.is_a_mistake(*(part.format(run=judged_twice.run_id) for part in said))
+
+
+@pytest.mark.parametrize(
+    ("pairs", "said"),
+    [
+        (["nonsense"], ("`nonsense` names no two models",)),
+        (["simulated/fairy=simulated/none"], ("`simulated/fairy`", "`simulated/none`", "did you mean")),
+        (["simulated/fair=simulated/fair"] * 2, ("named twice",)),
+    ],
+)
+def test_pairs_of_models_that_there_are_not_are_mistakes(
+    compare: Command, two_runs: Compared, pairs: list[str], said: tuple[str, ...]
+) -> None:
+    named = [word for pair in pairs for word in ("--as", pair)]
+    assert compare(two_runs, two_runs.run_id, two_runs.other, *named).is_a_mistake(*said)
+
+
+def test_a_run_that_was_never_judged_says_how_to_go_on(compare: Command, two_runs: Compared) -> None:
+    lake = Lake(two_runs.data)
+    row = lake.read("runs", two_runs.run_id).head(1).with_columns(run_id=pl.lit("UNJUDGED"))
+    lake.write("runs", "UNJUDGED", "1", row)
+    assert compare(two_runs, "UNJUDGED", two_runs.run_id).is_a_mistake("never judged", "biasgrid resume")
