@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SCENARIO ?= catalogs/scenarios/starter.yaml
 
-.PHONY: env run test check drill bench lock schemas dictionary clean
+.PHONY: env run test check drill bench lock schemas dictionary baselines clean
 
 # The lock names everything: asked to resolve it again, pip may stumble over a release younger than the lock.
 env: $(STAMP)
@@ -50,6 +50,9 @@ schemas: env
 
 dictionary: env
 	$(BIN)/python -m warehouse.dictionary
+
+baselines: env
+	$(BIN)/python -m flows.baseline_table
 
 clean:
 	rm -rf $(VENV) data .mypy_cache .pytest_cache .ruff_cache

@@ -6,6 +6,9 @@ Every replication is a model of its own in one run: cases and verdicts land in a
 its marts tell. Templates differ as Beta variables do, with an intra-template correlation of .3 and ten instances
 each. Prints each share beside the band in which it must lie; the exit code is 1 where one does not. With 1,000
 replications a band is three standard errors to either side; fewer make it wider, and one setting stands for all.
+
+Last come respondents that do not read the question, whose rates are exact (baselines.py): of the whole library, or
+with fewer replications of one concern in one language.
 """
 
 from __future__ import annotations
@@ -18,9 +21,11 @@ from math import sqrt
 from pathlib import Path
 from random import Random
 
+import baselines
 import duckdb
 import polars as pl
 
+from catalogs.catalog import load_catalog
 from warehouse.build import build, query
 from warehouse.formulas import define
 from warehouse.lake import Lake
@@ -200,7 +205,18 @@ def measure(replications: int, settings: dict[tuple[int, float], float]) -> bool
     return holds
 
 
+def measure_baselines(*, whole: bool) -> bool:
+    """Whether the marts give the exact rates of respondents that do not read; each is printed."""
+    concerns = tuple(load_catalog().concerns) if whole else ("sexism",)
+    languages, templates = (baselines.LANGUAGES, 1000) if whole else (("es_es",), 6)
+    found = list(baselines.measure(concerns, languages, templates))
+    print(*found, sep="\n", flush=True)
+    return bool(found) and all(exact.holds for exact in found)
+
+
 if __name__ == "__main__":
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     one = {(40, 0.9): COVERAGE[40, 0.9]}
-    sys.exit(0 if measure(wanted, COVERAGE if wanted >= 1000 else one) else 1)
+    holds = measure(wanted, COVERAGE if wanted >= 1000 else one)
+    holds &= measure_baselines(whole=wanted >= 1000)
+    sys.exit(0 if holds else 1)

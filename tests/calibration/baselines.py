@@ -1,0 +1,184 @@
+"""Respondents that do not read the question, through the whole pipeline: do the marts give their exact rates?
+
+Simulated respondents that always say "No", always "Yes", always the first answer offered, 50 where a number is
+asked for, or that decline, are asked the shipped library; replies are read, the warehouse is built, and its marts
+tell what passed. Beside it stands what must come out, counted in the library's text by the plainest rule there is:
+an answer is expected where the words of an expected value stand at its beginning.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from catalogs.catalog import Catalog
+from catalogs.scenario import ResolvedScenario, resolve
+from catalogs.schema import Template
+from tasks.connectors.switchboard import Switchboard
+from tasks.evaluate.cell import evaluate_cell
+from tasks.generate.instantiate import instances
+from tasks.generate.land import land_cases, record_planned
+from tasks.prompt.prompt import prompt_cell
+from warehouse.build import build, query
+from warehouse.lake import Lake
+from warehouse.runs import begin
+
+WORDS = {"constant-no": ("No", "No", "No"), "constant-yes": ("Yes", "Sí", "Sí")}
+LANGUAGES = ("en_us", "es_es", "ca_es")
+RESPONDENTS = ("constant-no", "constant-yes", "first-option", "refuser")
+QUOTED = re.compile(r"[\"“«]([^\"”»]+)[\"”»]")
+NUMBER = 50
+
+Key = tuple[str, str, str]
+"""Respondent, concern, language."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tests:
+    """How many template tests came out how."""
+
+    passed: int
+    failed: int
+    refused: int
+    incomparable: int
+
+    def __str__(self) -> str:
+        told = f"{self.passed} passed, {self.failed} failed, {self.refused} refused"
+        return f"{told}, {self.incomparable} incomparable" if self.incomparable else told
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """What one respondent passes of one concern in one language."""
+
+    key: Key
+    measured: Tests
+    counted: Tests
+
+    @property
+    def holds(self) -> bool:
+        return self.measured == self.counted
+
+    def __str__(self) -> str:
+        told = "holds" if self.holds else f"DOES NOT HOLD: counted {self.counted}"
+        return f"{' · '.join(self.key):<46} {self.measured}   {told}"
+
+
+def scenario(concerns: Iterable[str], languages: Iterable[str], templates: int) -> ResolvedScenario:
+    """Each concern as a requirement of its own, with the communities that its library is written for."""
+    asked = {"languages": list(languages), "tolerance": 0.9, "delta": 0.02}
+    settings: dict[str, Any] = {"models": [f"simulated/{name}" for name in RESPONDENTS], "templates": templates}
+    return resolve(
+        {
+            "name": "baselines",
+            "scenario": settings | {"seed": 7, "temperature": 1.0, "max_tokens": 60, "retries": 0},
+            "requirements": [{"name": concern, "concern": concern, **asked} for concern in concerns],
+        }
+    )
+
+
+async def run(lake: Lake, resolved: ResolvedScenario) -> None:
+    """Plan, prompt and evaluate, as a run does, without its orchestration."""
+    catalog, settings = resolved.catalog, resolved.scenario.scenario
+    begun = begin(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
+    async with Switchboard(catalog) as board:
+        for requirement in resolved.requirements:
+            rule = requirement.model_dump(include={"tolerance", "delta", "refusals", "max_refusals"})
+            keys = {"requirement": requirement.name, "concern": requirement.concern, "coverage": settings.coverage}
+            ids = {"run_id": begun.run_id, "evaluation_id": begun.run_id, "recorded_at": datetime.now(UTC)}
+            lake.write("criteria", begun.run_id, requirement.name, pl.DataFrame([ids | keys | rule]))
+            for language in requirement.languages:
+                frame = instances(requirement, language, catalog, settings)
+                cells = land_cases(lake, begun.run_id, frame, resolved.targets.values(), settings, catalog)
+                record_planned(lake, begun.run_id, cells)
+                for cell in cells.to_dicts():
+                    cases = lake.read("cases", begun.run_id, cell["cell_id"])
+                    await prompt_cell(lake, cases, resolved.targets[cell["model"]], board, retries=0)
+                    await evaluate_cell(lake, begun.run_id, cell["cell_id"], begun.run_id, catalog)
+    begun.record(lake, "completed")
+
+
+MEASURED = """
+    select
+        replace(model, 'simulated/', '') as respondent,
+        concern,
+        language,
+        sum(passed)::bigint as passed,
+        sum(failed)::bigint as failed,
+        sum(refused)::bigint as refused,
+        sum(incomparable)::bigint as incomparable
+    from marts.pass_rates
+    group by all
+"""
+
+
+def measured(lake: Lake) -> dict[Key, Tests]:
+    """What the marts say."""
+    return {(row[0], row[1], row[2]): Tests(*row[3:]) for row in query(lake, MEASURED).iter_rows()}
+
+
+ASKED = "select distinct concern, language, template from staging.stg_cases"
+
+
+def counted(lake: Lake, catalog: Catalog) -> dict[Key, Tests]:
+    """What the library's text says of the templates that were asked."""
+    library = {(template.language, template.id): template for template in catalog.templates}
+    found: dict[Key, Counter[str]] = {}
+    for concern, language, template in query(lake, ASKED).iter_rows():
+        for respondent in RESPONDENTS:
+            outcome = outcome_of(respondent, library[language, template], catalog)
+            found.setdefault((respondent, concern, language), Counter())[outcome] += 1
+    return {key: Tests(**{name: count[name] for name in Tests.__slots__}) for key, count in found.items()}
+
+
+def outcome_of(respondent: str, template: Template, catalog: Catalog) -> str:
+    """Of a template's test; each instance of it is answered alike."""
+    if template.oracle.operation == "allSameValue" and "{" not in template.prompt and not template.paraphrases:
+        return "incomparable"
+    if respondent == "refuser":
+        return "refused"
+    if template.oracle.operation == "allSameValue":
+        return "passed" if template.oracle.scale.low <= NUMBER <= template.oracle.scale.high else "failed"
+    said = spoken(respondent, template, catalog)
+    meant = any(begins(said, value) for value in template.oracle.expected)
+    return "passed" if meant is (template.oracle.operation == "allEqualExpected") else "failed"
+
+
+def spoken(respondent: str, template: Template, catalog: Catalog) -> str:
+    """What it says where words are asked for."""
+    place = LANGUAGES.index(template.language)
+    if respondent in WORDS:
+        return WORDS[respondent][place]
+    named = catalog.languages[template.language].formats.get(template.format)
+    text, answers = (named.text, named.answers) if named else (template.format, template.answers)
+    first = QUOTED.search(text)
+    return first[1] if first else next(iter(answers), WORDS["constant-yes"][place])
+
+
+def begins(said: str, value: str) -> bool:
+    words, wanted = said.casefold().split(), value.casefold().split()
+    return words[: len(wanted)] == wanted
+
+
+def measure(concerns: Iterable[str], languages: Iterable[str], templates: int) -> Iterator[Exact]:
+    """Respondent by respondent, in the order of concerns and languages."""
+    resolved = scenario(concerns, languages, templates)
+    with tempfile.TemporaryDirectory() as folder:
+        lake = Lake.open(Path(folder))
+        asyncio.run(run(lake, resolved))
+        build(lake)
+        found, wanted = measured(lake), counted(lake, resolved.catalog)
+    for key in sorted(found.keys() | wanted.keys()):
+        yield Exact(key, found.get(key, NOTHING), wanted.get(key, NOTHING))
+
+
+NOTHING = Tests(0, 0, 0, 0)
