@@ -37,8 +37,8 @@ score is free, and why nearly half of the library is to be affirmed. These are e
   refused, and each requirement "not evaluated".
 
 Tests are templates. `python tests/calibration/experiments.py` asks these respondents the library through
-prompting, evaluation and warehouse, and compares what comes out with a count of the library's text; `biasgrid catalog
-stats` tells the same of a library of yours.
+prompting, evaluation and warehouse, and compares what comes out with a count of the library's text.
+`biasgrid catalog stats` tells the same of a library of yours.
 """
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import traceback
+from contextlib import suppress
 
 import typer
 
@@ -53,16 +55,41 @@ def biasgrid(
     """Bias benchmarks for language models: requirements in, findings out."""
 
 
+UNWRITTEN = 120
+"""Python's own exit code where standard output could not be written to the end."""
+LOST = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE, errno.EBADF})
+"""How a stream fails. Files of the lake and reports that cannot be written are told before, by their paths."""
+
+
 def main(commands: typer.Typer = app) -> None:
-    """Run the command. A user's mistake is one clear message and exit code 2, storage that gave way code 3."""
+    """Run the command. A user's mistake is one clear message and exit code 2, storage that gave way code 3, output
+    that cannot be written code 120."""
     speak_plainly()
     try:
         commands()
     except UserMistake as mistake:
         sys.exit(_said(mistake))
-    except Exception:  # noqa: BLE001 - 1, Python's own code for a crash, would read as "not met"
-        traceback.print_exc()
-        sys.exit(3)
+    except Exception as error:  # noqa: BLE001 - 1, Python's own code for a crash, would read as "not met"
+        sys.exit(_broken_off(error))
+
+
+def _broken_off(error: Exception) -> int:
+    if isinstance(error, OSError) and error.errno in LOST and error.filename is None:
+        tell_lost(error)
+        return UNWRITTEN
+    traceback.print_exception(error)
+    return 3
+
+
+def tell_lost(error: OSError) -> None:
+    """Says that the output is not whole; nothing where it is its reader who has gone."""
+    if error.errno != errno.EPIPE:
+        _tell(f"biasgrid: the output cannot be written: {error.strerror}")
+
+
+def _tell(words: str) -> None:
+    with suppress(OSError):  # what cannot be said changes no exit code
+        typer.echo(words, err=True)
 
 
 def _said(mistake: UserMistake) -> int:
@@ -72,7 +99,7 @@ def _said(mistake: UserMistake) -> int:
         _say(mistake, "the lake is damaged, and the warehouse stays as it was")
         return 3
     if isinstance(mistake, StorageTrouble):
-        typer.echo(f"biasgrid: the run cannot go on\n{mistake}", err=True)
+        _tell(f"biasgrid: the run cannot go on\n{mistake}")
         return 3
     _say(mistake)
     return 2
@@ -88,4 +115,4 @@ def _say(mistake: UserMistake, what: str = "") -> None:
     lines = [f"biasgrid: {what or right}", *map(str, mistake.mistakes[:SHOWN])]
     if count > SHOWN:
         lines.append(f"… and {count - SHOWN} more")
-    typer.echo("\n".join(lines), err=True)
+    _tell("\n".join(lines))

@@ -8,13 +8,11 @@ import os
 import sys
 from typing import NoReturn
 
-from flows.cli import main
+from flows.cli import UNWRITTEN, main, tell_lost
 
 PATIENT_COLLECTION = (10_000, 10, 10)
 """New objects before the garbage collector looks through them: Prefect makes a million when it is imported, and at
 Python's own 700 every fifth second of a start goes into looking through what all stays."""
-UNWRITTEN = 120
-"""Python's own exit code where standard output could not be written to the end."""
 
 
 def run() -> NoReturn:
@@ -35,6 +33,10 @@ def leave(code: int) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (OSError, ValueError):  # whoever read it has gone, or it has been closed
+        except ValueError:  # it has been closed
+            code = code or UNWRITTEN
+        except OSError as lost:
+            if code != UNWRITTEN:
+                tell_lost(lost)
             code = code or UNWRITTEN
     os._exit(code)

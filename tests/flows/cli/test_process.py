@@ -42,6 +42,37 @@ def test_output_that_cannot_be_written_is_no_success() -> None:
     assert ended.returncode == 120
 
 
+@pytest.mark.parametrize("buffered", [True, False])
+@pytest.mark.parametrize("words", [["--help"], ["catalog", "stats", "--format", "csv"]])
+def test_a_full_disk_behind_the_output_is_one_line_and_no_success(words: list[str], buffered: bool) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    environment |= {} if buffered else {"PYTHONUNBUFFERED": "1"}
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        ended = subprocess.run(
+            [*PROGRAM, *words], stdout=full, stderr=subprocess.PIPE, env=environment, text=True, timeout=60
+        )
+    assert ended.returncode == 120
+    assert ended.stderr == "biasgrid: the output cannot be written: No space left on device\n"
+
+
+def test_a_mistake_that_nobody_can_be_told_is_a_mistake_all_the_same() -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        ended = subprocess.run([*PROGRAM, "plan", "no-such-file.yaml"], stderr=full, timeout=60)
+    assert ended.returncode == 2
+
+
+def test_a_reader_that_has_gone_is_told_nothing() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        ended = subprocess.run(
+            [*PROGRAM, "catalog", "stats"], stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+    finally:
+        os.close(writing)
+    assert (bool(ended.returncode), ended.stderr) == (True, "")
+
+
 def test_what_was_registered_for_the_end_is_done() -> None:
     program = "import atexit; from flows.cli.process import leave; atexit.register(print, 'ended'); leave(3)"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
