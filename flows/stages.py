@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol, cast
 
 import polars as pl
+from prefect import get_run_logger
+from prefect.exceptions import MissingContextError
 from prefect.utilities.annotations import quote
 
 from catalogs.catalog import Catalog
@@ -32,8 +36,24 @@ class Watcher(Protocol):
 
     def stopped(self, model: str, why: str) -> None: ...
 
+    def waiting(self, why: str) -> None: ...
+
 
 watching: ContextVar[Watcher | None] = ContextVar("watching", default=None)
+
+
+def teller(who: str = "") -> Callable[[str], None]:
+    """Says why nothing goes on for a while: in Prefect's log of what is under way, and to who watches now."""
+    watcher = watching.get()
+
+    def tell(why: str) -> None:
+        told = f"{who}: {why}" if who else why
+        with suppress(MissingContextError):
+            get_run_logger().warning("%s", told)
+        if watcher:
+            watcher.waiting(told)
+
+    return tell
 
 
 @dataclass(frozen=True)

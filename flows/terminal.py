@@ -55,6 +55,7 @@ class RunProgress:
         self._outcomes: dict[str, Counter[str]] = {}
         self._spent: dict[str, float] = {}
         self._stopped: dict[str, str] = {}
+        self._waits: set[str] = set()
 
     def __enter__(self) -> RunProgress:
         self._progress.start()
@@ -102,6 +103,12 @@ class RunProgress:
         if model not in self._stopped:
             self._stopped[model] = why
             self._console.print(Text(f"{model} is stopped: {why}", style="yellow"), soft_wrap=True)
+
+    def waiting(self, why: str) -> None:
+        """Nothing goes on for a while; said once."""
+        if why not in self._waits:
+            self._waits.add(why)
+            self._console.print(Text(readable(why), style="yellow"), soft_wrap=True)
 
     def _money(self, model: str) -> str:
         spent = self._spent.get(model)

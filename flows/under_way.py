@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from flows.artifacts import tag
 from flows.batched_models import is_batched
 from flows.preparation import Prepared
-from flows.stages import Grid
+from flows.stages import Grid, teller
 from tasks.connectors.allowance import Allowance
 from tasks.connectors.switchboard import Switchboard
 from tasks.prompt.outstanding import outstanding
@@ -31,6 +31,7 @@ async def under_way(
     its data can no longer be written."""
     settings = prepared.resolved.scenario.scenario
     allowance = Allowance(settings.max_requests, settings.max_cost)
+    allowance.tell = teller()
     shares = settings.reuse != "none"
     async with Switchboard(
         prepared.resolved.catalog, prepared.secrets, allowance=allowance, shares=shares

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from catalogs.models import Target
@@ -44,6 +44,9 @@ class Allowance:
         """What is set aside for each batch that may still bring replies, by job id."""
         self.longest: dict[str, int] = {}
         """Output tokens of the longest reply so far, by model."""
+        self.tell: Callable[[str], None] = lambda _: None
+        """Who hears that money is waited for behind batches."""
+        self._told: set[str] = set()
         self._unsent = 0
         self._reserved = 0.0
         self._holds = self._awaited = 0
@@ -68,12 +71,25 @@ class Allowance:
             if not lacks_requests and self._affords(most_usd):
                 return Hold(self, 1, most_usd)
             if self._unsent if lacks_requests else self._awaited:
+                self.tell_waiting()
                 self._changed.clear()
                 await self._changed.wait()
             else:
                 self.reached = self._no_request_left() if lacks_requests else self._no_money_left(most_usd)
                 self._changed.set()
         return None
+
+    def tell_waiting(self) -> None:
+        """Says that money is waited for which batches have set aside: once, while they are the same. They take
+        hours; requests, which take seconds, are waited for in silence."""
+        if self.max_cost is None or self.requests_left == 0 or not self.jobs.keys() - self._told:
+            return
+        self._told.update(self.jobs)
+        reserved = sum(hold.most_usd for hold in self.jobs.values())
+        self.tell(
+            f"waiting for money: {dollars(reserved)} of the cap of {dollars(self.max_cost)} is reserved for "
+            "batches under way, and what they do not cost is free when they end"
+        )
 
     @asynccontextmanager
     async def rest(self, requests: int) -> AsyncIterator[Hold]:

@@ -58,8 +58,11 @@ class Submission:
                 job = await self._written(path)
                 if job is not None:
                     await self._hand_over(job, path)
-                elif pool.jobs or await self._is_room():
+                elif pool.jobs:
+                    self._allowance.tell_waiting()
                     return  # what is under way may turn out to cost less than it can
+                elif await self._is_room():
+                    return
 
     async def _written(self, path: Path) -> Job | None:
         """A job, its requests in the file at `path` and what they can cost set aside; None where nothing fits."""

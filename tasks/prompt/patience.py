@@ -22,6 +22,10 @@ class Unreachable(ModelStopped):
     """The provider has not answered for so long that the run goes on without it."""
 
 
+def _nobody(_: str) -> None:
+    return
+
+
 @dataclass(frozen=True, slots=True)
 class Patience:
     first_s: float = 1.0
@@ -31,6 +35,8 @@ class Patience:
     outage_s: float = 600.0
     """How long a provider may fail to answer."""
     backoff: Backoff = field(default_factory=Backoff)
+    tell: Callable[[str], None] = _nobody
+    """Who hears that it is waited for, when it has failed to answer for the first time."""
 
     @classmethod
     def from_environment(cls) -> Patience:
@@ -67,4 +73,9 @@ class Patience:
                 if time.monotonic() - began + wait_s > self.outage_s:
                     remedy = "what was submitted goes on: `biasgrid resume` collects it"
                     raise Unreachable(f"{error}; {remedy}") from None
+                if attempts == 1:
+                    self.tell(f"{error}; tried again for up to {self._at_most()}")
             await asyncio.sleep(wait_s)
+
+    def _at_most(self) -> str:
+        return f"{self.outage_s / 60:.0f} minutes" if self.outage_s >= 120 else f"{self.outage_s:g} seconds"

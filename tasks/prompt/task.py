@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +21,7 @@ from tasks.connectors.switchboard import Switchboard
 from tasks.connectors.task import NAME, Label
 from tasks.prompt.batch import batch_cells
 from tasks.prompt.batch_progress import Progress
+from tasks.prompt.patience import Patience
 from tasks.prompt.prompt import Tally, UnderWay, Watch, prompt_cell
 from warehouse.lake import Lake
 from warehouse.trouble import StorageTrouble
@@ -77,10 +79,13 @@ async def batch(
     board: Switchboard,
     retries: int,
     watch: Watch | None = None,
+    waiting: Callable[[str], None] | None = None,
     label: Label = Label("batch"),  # noqa: B008 - frozen
 ) -> dict[str, Tally] | State[dict[str, Tally]]:
-    """Ask a model's cells through its provider's batch API. A retry goes on with the batches that are there."""
+    """Ask a model's cells through its provider's batch API. A retry goes on with the batches that are there.
+    `waiting` is told why, where the provider does not answer."""
     label.attach()
+    patience = replace(Patience.from_environment(), tell=waiting or get_run_logger().warning)
     tallies = await batch_cells(
         lake,
         run_id,
@@ -92,6 +97,7 @@ async def batch(
         allowance=board.allowance,
         watch=watch,
         tell=_Telling(),
+        patience=patience,
     )
     stopped = next((tally.stopped for tally in tallies.values() if tally.stopped), None)
     return Failed(name=STOPPED, message=stopped) if stopped else tallies

@@ -37,6 +37,15 @@ def test_what_a_model_cost_and_why_it_stopped_are_told_once(capsys: pytest.Captu
     assert "simulated/b: 1 answered\n" in said
 
 
+def test_why_nothing_goes_on_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with RunProgress() as progress:
+        progress.waiting("openai/a: 500 \x1b[31m; tried again")
+        progress.waiting("openai/a: 500 \x1b[31m; tried again")
+    said = capsys.readouterr().err
+    assert said.count("openai/a: 500") == 1
+    assert "\x1b" not in said
+
+
 def test_who_watches_without_money_is_told_none(capsys: pytest.CaptureFixture[str]) -> None:
     with RunProgress() as progress:
         progress.planned("RUN", {"vllm/a": 1})

@@ -187,14 +187,20 @@ def target() -> Target:
 def ask(lake: Lake, target: Target, provider: Provider) -> Callable[..., Any]:
     """Asks every planned cell of the run in batches, as a process of its own would: `ask("flaky")`."""
 
-    async def asked(name: str = "batched", retries: int = 2, outage_s: float = 5.0, **given: Any) -> Any:
+    async def asked(
+        name: str = "batched",
+        retries: int = 2,
+        outage_s: float = 5.0,
+        waiting: Callable[[str], None] = lambda _: None,
+        **given: Any,
+    ) -> Any:
         reached = {"base_url": provider.url, "name": name}
         model = given.pop("target", target).model_copy(update=reached)
         batches = api.connect(model, KEY)
         own = lake.read("cases", RUN).filter(pl.col("model") == model.model)
         cells = own["cell_id"].unique(maintain_order=True).to_list()
         backoff = Backoff(first_s=0.001, longest_s=0.002)
-        patience = Patience(first_s=0.01, longest_s=0.02, outage_s=outage_s, backoff=backoff)
+        patience = Patience(first_s=0.01, longest_s=0.02, outage_s=outage_s, backoff=backoff, tell=waiting)
         try:
             return await batch_cells(lake, RUN, cells, model, batches, retries=retries, patience=patience, **given)
         finally:
@@ -661,6 +667,30 @@ async def test_models_that_are_batched_side_by_side_keep_to_one_cap(
     allowance = Allowance(max_requests=10)
     await asyncio.gather(ask(allowance=allowance), ask(allowance=allowance, target=other))
     assert (sum(provider.asked().values()), allowance.sent) == (10, 10)
+
+
+async def test_who_waits_for_money_behind_a_running_batch_says_so_once(
+    provider: Provider, ask: Any, planned: Plan, target: Target
+) -> None:
+    planned(model=target)
+    allowance, said = Allowance(max_cost=0.0026), list[str]()
+    allowance.tell = said.append
+    await ask(allowance=allowance)
+    assert len(said) == len(set(said)) >= 1
+    assert "of the cap of $0.0026 is reserved for batches under way" in said[0]
+
+
+async def test_a_provider_that_answers_500_is_told_of_at_its_first_failure(
+    provider: Provider, ask: Any, planned: Plan, target: Target
+) -> None:
+    planned(model=target)
+    provider.then("POST", "/files", answers(500), answers(500), answers(500))
+    said: list[str] = []
+    (tally,) = (await ask(waiting=said.append)).values()
+    assert tally.failed == 0
+    (line,) = said
+    assert "500" in line
+    assert line.endswith("tried again for up to 5 seconds")
 
 
 async def test_what_one_batch_may_cost_is_not_there_for_another(
