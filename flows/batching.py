@@ -31,7 +31,7 @@ async def batch_model(
     that stopped has its cells marked so. Raises what else went wrong."""
     label = Label(f"batch · {target.model.partition('/')[2]}", (target.model,))
     state: State[Any] = await batch(  # type: ignore[misc]
-        lake, run_id, list(cell_ids), target, board, retries, watch, teller(target.model), label, return_state=True
+        lake, run_id, list(cell_ids), target, board, retries, watch, teller(), label, return_state=True
     )
     if state.name == STOPPED:
         if watcher := watching.get():

@@ -42,16 +42,15 @@ class Watcher(Protocol):
 watching: ContextVar[Watcher | None] = ContextVar("watching", default=None)
 
 
-def teller(who: str = "") -> Callable[[str], None]:
+def teller() -> Callable[[str], None]:
     """Says why nothing goes on for a while: in Prefect's log of what is under way, and to who watches now."""
     watcher = watching.get()
 
     def tell(why: str) -> None:
-        told = f"{who}: {why}" if who else why
         with suppress(MissingContextError):
-            get_run_logger().warning("%s", told)
+            get_run_logger().warning("%s", why)
         if watcher:
-            watcher.waiting(told)
+            watcher.waiting(why)
 
     return tell
 
