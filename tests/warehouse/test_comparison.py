@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from math import comb
 from typing import Any
 
+import polars as pl
 import pytest
 
 from warehouse.build import build, query, selected
@@ -210,6 +211,24 @@ def test_models_of_other_names_are_compared_where_they_are_told_to(
         earlier_cells=frozenset(one.id for one in first),
     )
     assert (row["model"], row["only_earlier"]) == ("simulated/b", 14)
+
+
+def test_the_model_that_answered_and_what_it_was_sent_are_told_where_they_differ(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any
+) -> None:
+    one = cell(expected("a", P, P))
+    for run_id, reported, seed, temperature in (("R1", "x-0806", 1, 1.0), ("R2", "x-1120", 2, 0.5)):
+        hand_made.land(run_id, [one])
+        sent = pl.lit(f'{{"seed":{seed},"temperature":{temperature}}}')
+        for table, changed in (
+            ("cases", {"parameters": sent}),
+            ("responses", {"model_reported": pl.lit(reported)}),
+        ):
+            lake.write(table, run_id, one.id, lake.read(table, run_id).with_columns(**changed))
+    assert [tuple(row.values()) for row in rows(lake, "answering", "R1", "R2")] == [
+        ("simulated/one", "answered as", "x-0806", "x-1120"),
+        ("simulated/one", "parameters", '{"temperature":1.0}', '{"temperature":0.5}'),
+    ]
 
 
 @pytest.fixture
