@@ -42,8 +42,10 @@ def test_output_that_cannot_be_written_is_no_success() -> None:
     assert ended.returncode == 120
 
 
-@pytest.mark.parametrize("buffered", [True, False])
-@pytest.mark.parametrize("words", [["--help"], ["catalog", "stats", "--format", "csv"]])
+@pytest.mark.parametrize(
+    ("words", "buffered"),
+    [(["--help"], True), (["--help"], False), (["catalog", "stats", "--format", "csv"], True)],
+)
 def test_a_full_disk_behind_the_output_is_one_line_and_no_success(words: list[str], buffered: bool) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     environment |= {} if buffered else {"PYTHONUNBUFFERED": "1"}
