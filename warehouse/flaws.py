@@ -140,10 +140,11 @@ _WITHOUT_TEMPLATE = """
     where level = 'template'
 """
 
+# criteria are recorded last: beside an evaluation that has them, one without was broken off, and does not count
 _WITHOUT_CRITERIA = """
     select distinct run_id, evaluation_id
     from lake.verdicts
-    anti join lake.criteria using (run_id, evaluation_id)
+    anti join lake.criteria using (run_id)
 """
 
 _UNKNOWN_OUTCOME = f"""

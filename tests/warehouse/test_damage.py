@@ -65,8 +65,9 @@ def verdict_without_its_template(lake: Lake) -> tuple[str, ...]:
 
 
 def verdict_without_its_criteria(lake: Lake) -> tuple[str, ...]:
-    lake.write("verdicts", "R1", "stray", one(lake, "verdicts", evaluation_id="E0", verdict_id="stray"))
-    return "`verdicts`", "`E0`", "criteria", "stray.parquet"
+    for file in lake.files("criteria", "R1"):
+        file.unlink()
+    return "`verdicts`", "`E1`", "criteria", f"E1-{CELL}.parquet"
 
 
 def unknown_outcome(lake: Lake) -> tuple[str, ...]:
@@ -188,6 +189,14 @@ def test_what_a_kill_lands_again_is_told_once(whole: Lake) -> None:
     before = query(whole, "from marts.pass_rates")
     for table in ("cases", "responses", "verdicts"):
         whole.write(table, "R1", "again", whole.read(table, "R1"))
+    build(whole)
+    assert query(whole, "from marts.pass_rates").equals(before)
+
+
+def test_an_evaluation_that_was_broken_off_is_no_damage_and_does_not_count(whole: Lake) -> None:
+    before = query(whole, "from marts.pass_rates")
+    cut_short = one(whole, "verdicts", evaluation_id="E2", verdict_id="cut short", outcome="refused")
+    whole.write("verdicts", "R1", f"E2-{CELL}", cut_short)
     build(whole)
     assert query(whole, "from marts.pass_rates").equals(before)
 
