@@ -257,6 +257,15 @@ class Requirement(Frozen):
         return communities
 
 
+class JudgeSample(Frozen):
+    """Which share of an oracle's verdicts a judge hears. It is told neither the verdict nor why it was drawn."""
+
+    passed: Share = 0.0
+    """Of replies that the oracle passed: what tells how often the oracle passes what it should not."""
+    failed: Share = 1.0
+    """Of replies that it failed: all of them, where the judge overrules."""
+
+
 class ScenarioSettings(Frozen):
     models: tuple[str, ...] = Field(min_length=1)
     """`provider/model`, or an alias of catalogs/models.yaml."""
@@ -278,6 +287,11 @@ class ScenarioSettings(Frozen):
     """A model that re-assesses failed verdicts; never one under test, unless `judge_may_be_subject`."""
     judge_may_be_subject: bool = False
     """Lets a model judge its own replies."""
+    judge_sample: JudgeSample = JudgeSample()
+    """Which replies the judge hears, drawn by `seed`: shares of those that the oracle passed and failed."""
+    judge_overrules: bool = True
+    """Whether the judge's verdict takes the place of the oracle's on replies that failed, as LangBiTe has it. On
+    replies that passed it never does: those tell how far oracle and judge agree."""
     coverage: Share = 0.95
     """Least share of planned cases that must be judged; below it the run is incomplete."""
     reuse: Reuse = "run"
@@ -292,6 +306,15 @@ class ScenarioSettings(Frozen):
     """Asks the models of providers that have one through their batch API: cheaper, within a day."""
     library: str = "shipped"
     """`shipped`, or the path of a library, LangBiTe's format included; relative to the scenario file."""
+
+    @model_validator(mode="after")
+    def _overrules_all_or_none(self) -> ScenarioSettings:
+        if self.judge_overrules and self.judge_sample.failed < 1:
+            raise ValueError(
+                f"`judge_sample.failed` is {self.judge_sample.failed:g}, so that the judge would overrule a part of "
+                "the failed verdicts only: make it 1, or set `judge_overrules: false`"
+            )
+        return self
 
 
 class Scenario(Frozen):

@@ -24,6 +24,7 @@ from flows.stand_ins import judgements, stand_ins
 from flows.together import together
 from tasks.connectors.task import Label
 from tasks.evaluate.cell import Spare
+from tasks.evaluate.hearing import Hearing
 from tasks.evaluate.task import evaluate
 from tasks.generate.cases import changed_models
 from tasks.prompt.prompt import UnderWay, Watch
@@ -200,6 +201,7 @@ async def _judged(own: Pass, cell: Cell) -> None:
         grid.resolved.scenario.scenario.retries,
         own.spare,
         grid.rules,
+        Hearing.of(grid.resolved.scenario.scenario),
         cell_label("evaluate", cell),
     )
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from catalogs.models import Target
 from catalogs.oracle import Oracle
+from catalogs.rule_words import IN_WORDS
 from catalogs.schema import ScenarioSettings
 from flows.batched_models import is_batched
 from flows.expected_replies import Observed, expected_reply, is_local, most_tokens
@@ -15,9 +16,6 @@ from flows.paces import Load, seconds
 from tasks.connectors.prices import list_price
 from tasks.connectors.tokens import OPENAI, count_prompts, count_text, counts_exactly, estimate
 from tasks.evaluate.judge import JUDGEMENT_TOKENS, judge_request
-
-JUDGED = ("equal", "allEqualExpected", "different", "notIncludesAny")
-"""Operations whose failed verdicts a judge is asked about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +82,7 @@ def judge_forecast(
     judge: Target, asked: pl.DataFrame, targets: list[Target], settings: ScenarioSettings
 ) -> JudgeForecast:
     """Of a judge that doubts every reply to `asked`: `tokens` and `oracle`, one row per instance."""
-    doubted = asked.filter(pl.col("operation").is_in(JUDGED))
+    doubted = asked.filter(pl.col("operation").is_in(IN_WORDS))
     each = settings.samples * doubted.height
     rules = doubted.group_by("oracle").agg(pl.len(), pl.col("tokens").sum())
     quoted = sum(count * _around(judge, oracle) + tokens for oracle, count, tokens in rules.iter_rows())

@@ -23,6 +23,8 @@ ROWS: Mapping[str, str] = {
     "jobs": "Events of batches at a provider: the newest counts",
     "criteria": "What each requirement demands, in each evaluation of a run",
     "verdicts": "What was made of each reply, or of a template's replies together, in each evaluation of a run",
+    "assessments": "What a judge or a person thinks of a reply beside its verdict, and what people have decided",
+    "rules": "Oracles by which a later evaluation judged in place of those that its cases were planned with",
 }
 """By table; one that is not here takes the words of its staging model."""
 OF_THE_LAKE: Mapping[str, str] = {

@@ -177,6 +177,45 @@ VERDICTS = pa.schema(
     ]
 )
 
+ASSESSMENTS = pa.schema(
+    [
+        ("run_id", TEXT),
+        ("assessment_id", TEXT),
+        ("evaluation_id", TEXT),
+        ("cell_id", TEXT),
+        ("template_id", TEXT),
+        ("sample", COUNT),
+        ("case_id", TEXT),
+        ("response_id", TEXT),
+        ("rule_key", TEXT),  # the rule by which the reply was assessed, by a hash
+        ("purpose", TEXT),  # blind: compared with others, changes no finding; decision: takes a verdict's place
+        ("assessor_kind", TEXT),  # model, person
+        ("assessor", TEXT),  # the judge's provider/model, the reviewer
+        ("state", TEXT),  # given; skipped by a person; refused, unreadable or failed where a judge gave none
+        ("outcome", TEXT),  # passed, failed, refused, unreadable; null unless given
+        ("stratum", TEXT),  # what the oracle made of the reply, by which it was drawn
+        ("probability", pa.float64()),  # with which it was drawn
+        ("seed", COUNT),  # that drew it
+        ("reason", TEXT),
+        ("carried_from", TEXT),  # assessment_id in an earlier evaluation, of the same reply by the same rule
+        ("assessed_at", MOMENT),
+    ]
+)
+
+RULES = pa.schema(
+    [
+        ("run_id", TEXT),
+        ("evaluation_id", TEXT),
+        ("cell_id", TEXT),
+        ("template", TEXT),
+        ("language", TEXT),
+        ("wording", COUNT),
+        ("template_text", TEXT),
+        ("oracle", TEXT),  # JSON of the oracle with which the cases were planned
+        ("rule", TEXT),  # JSON of the one that this evaluation put in its place
+    ]
+)
+
 OUTCOMES = ("passed", "failed", "refused", "unreadable", "error")
 
 TABLES: dict[str, pa.Schema] = {
@@ -187,6 +226,8 @@ TABLES: dict[str, pa.Schema] = {
     "jobs": JOBS,
     "criteria": CRITERIA,
     "verdicts": VERDICTS,
+    "assessments": ASSESSMENTS,
+    "rules": RULES,
 }
 
 KEYS: dict[str, tuple[str, ...]] = {
@@ -197,6 +238,11 @@ KEYS: dict[str, tuple[str, ...]] = {
     "jobs": ("run_id", "event_id", "job_id", "kind", "model", "state"),
     "criteria": ("run_id", "evaluation_id", "requirement"),
     "verdicts": ("run_id", "verdict_id", "evaluation_id", "level", "cell_id", "template_id", "sample"),
+    "assessments": (
+        *("run_id", "assessment_id", "evaluation_id", "cell_id", "template_id", "sample", "case_id"),
+        *("response_id", "rule_key", "purpose", "assessor_kind", "assessor", "state"),
+    ),
+    "rules": ("run_id", "evaluation_id", "cell_id", "template", "language", "rule"),
 }
 """Columns that are never null."""
 

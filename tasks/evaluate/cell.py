@@ -1,9 +1,9 @@
-"""One cell's verdicts: its oracles', and where a judge is named, a second opinion on those that failed."""
+"""One cell's verdicts: its oracles', where a judge is named a second opinion, and what people have decided."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,9 +18,13 @@ from tasks.connectors.identity import fingerprint, parameters
 from tasks.connectors.rows import response, to_request
 from tasks.connectors.switchboard import Switchboard
 from tasks.connectors.workers import answer_all
+from tasks.evaluate.decisions import carried, decided, units
 from tasks.evaluate.evaluate import judge_cell
-from tasks.evaluate.judge import JUDGEMENT_TOKENS, contested, judge_request, overrule, read_judgement
-from tasks.evaluate.rules import under
+from tasks.evaluate.hearing import Hearing
+from tasks.evaluate.judge import JUDGEMENT_TOKENS, Judgement, contested, judge_request, overrule
+from tasks.evaluate.opinions import Opinion, Said, assessments, opinions
+from tasks.evaluate.rules import changed, under
+from warehouse.assessments import TABLE, in_assessment_form, of_people
 from warehouse.identity import content_hash
 from warehouse.journal import Journal
 from warehouse.lake import Lake
@@ -40,29 +44,67 @@ async def evaluate_cell(
     retries: int = 3,
     spare: Spare | None = None,
     rules: pl.DataFrame | None = None,
+    hearing: Hearing | None = None,
 ) -> int:
     """Judge the replies of one cell and land the verdicts under `evaluation_id`; returns how many. `rules` take
-    the place of the oracles that its cases were planned with.
+    the place of the oracles that its cases were planned with; `hearing` says which replies the judge hears.
 
     Doing it again overwrites the same verdicts; a judge is not asked again what it has answered in this run, nor
-    what `spare` knows of other runs.
+    what `spare` knows of other runs. What people have decided about the same replies by the same rules still counts.
     """
     now = datetime.now(UTC)
+    hearing = hearing or Hearing()
+    name = f"{evaluation_id}-{cell_id}"
 
     def judged() -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
         planned = lake.read("cases", run_id, cell_id)
         cases = planned if rules is None else under(planned, rules)
+        if rules is not None:
+            _land_rules(lake, name, run_id, evaluation_id, cell_id, changed(planned, rules))
         replies = lake.read("responses", run_id, f"{cell_id}-*")
         return cases, replies, judge_cell(cases, replies, catalog.languages, evaluation_id, now)
 
     cases, replies, verdicts = await asyncio.to_thread(judged)
+    opined = in_assessment_form(pl.DataFrame())
     if judge is not None and board is not None:
-        doubted = contested(cases, replies, verdicts)
-        judgements = await _second_opinions(lake, run_id, cell_id, doubted, catalog, board, judge, retries, spare)
-        said = {verdict: read_judgement(text) for verdict, text in judgements.items()}
-        verdicts = pl.concat([verdicts, overrule(verdicts, said, judge.model, now)])
-    await asyncio.to_thread(lake.write, "verdicts", run_id, f"{evaluation_id}-{cell_id}", verdicts)
-    return verdicts.height
+        doubted = contested(cases, replies, verdicts, hearing)
+        said = await _second_opinions(lake, run_id, cell_id, doubted, catalog, board, judge, retries, spare)
+        given = opinions(said, catalog.languages.values())
+        opined = assessments(doubted, verdicts, given, judge.model, now)
+        if hearing.overrules:
+            verdicts = pl.concat([verdicts, overrule(verdicts, _on_failed(doubted, given), judge.model, now)])
+
+    def land() -> int:
+        people = of_people(lake, run_id, cell_id)
+        beside, final = opined, verdicts
+        if people.height:
+            taken_over = carried(people, units(cases, verdicts), evaluation_id)
+            own = people.filter((pl.col("evaluation_id") == evaluation_id) & pl.col("carried_from").is_null())
+            beside, final = pl.concat([opined, taken_over]), decided(verdicts, pl.concat([own, taken_over]))
+        if beside.height:
+            lake.write(TABLE, run_id, name, beside)
+        lake.write("verdicts", run_id, name, final)
+        return final.height
+
+    return await asyncio.to_thread(land)
+
+
+def decide_again(lake: Lake, run_id: str, cell_id: str, evaluation_id: str) -> None:
+    """Land a cell's verdicts with what people have decided about them since; nobody is asked."""
+    name = f"{evaluation_id}-{cell_id}"
+    people = of_people(lake, run_id, cell_id).filter(pl.col("evaluation_id") == evaluation_id)
+    lake.write("verdicts", run_id, name, decided(lake.read("verdicts", run_id, name), people))
+
+
+def _on_failed(doubted: pl.DataFrame, given: Mapping[str, Opinion]) -> dict[str, Judgement]:
+    failed = set(doubted.filter(pl.col("outcome") == "failed")["verdict_id"])
+    return {verdict_id: one.judgement for verdict_id, one in given.items() if verdict_id in failed}
+
+
+def _land_rules(lake: Lake, name: str, run_id: str, evaluation_id: str, cell_id: str, other: pl.DataFrame) -> None:
+    if other.height:
+        keys = {"run_id": run_id, "evaluation_id": evaluation_id, "cell_id": cell_id}
+        lake.write("rules", run_id, name, other.with_columns(**{key: pl.lit(id_) for key, id_ in keys.items()}))
 
 
 async def _second_opinions(
@@ -75,7 +117,7 @@ async def _second_opinions(
     judge: Target,
     retries: int,
     spare: Spare | None,
-) -> dict[str, str]:
+) -> dict[str, Said]:
     """The judge's reply to each doubted verdict, by verdict_id; every reply lands before it is read."""
     name = f"judge-{cell_id}"
     asked = [_question(row, run_id, name, judge, catalog) for row in doubted.iter_rows(named=True)]
@@ -85,7 +127,7 @@ async def _second_opinions(
     def land(case: dict[str, Any], answer: Answer) -> None:
         journal.append(response(case, judge, answer, purpose="judge"))
         if answer.reply is not None:
-            answers[case["request_key"]] = answer.reply.text
+            answers[case["request_key"]] = Said(answer.reply.text, answer.reply.finish_reason)
 
     try:
         # samples that say the same are doubted alike: one question, one answer
@@ -105,7 +147,9 @@ async def _second_opinions(
     return {case["verdict_id"]: answers[case["request_key"]] for case in asked if case["request_key"] in answers}
 
 
-def _heard(lake: Lake, run_id: str, name: str, asked: list[dict[str, Any]], spare: Spare | None) -> dict[str, str]:
+def _heard(
+    lake: Lake, run_id: str, name: str, asked: list[dict[str, Any]], spare: Spare | None
+) -> dict[str, Said]:
     """The judge's replies that lie in the lake, by request key."""
     answers = _landed(lake, run_id, name)
     wanted = {case["request_key"]: case for case in asked if case["request_key"] not in answers}
@@ -115,9 +159,9 @@ def _heard(lake: Lake, run_id: str, name: str, asked: list[dict[str, Any]], spar
     return _landed(lake, run_id, name)
 
 
-def _landed(lake: Lake, run_id: str, name: str) -> dict[str, str]:
+def _landed(lake: Lake, run_id: str, name: str) -> dict[str, Said]:
     landed = lake.read("responses", run_id, f"{name}-*").filter(pl.col("text").is_not_null())
-    return dict(landed.select("request_key", "text").iter_rows())
+    return {key: Said(*reply) for key, *reply in landed.select("request_key", "text", "finish_reason").iter_rows()}
 
 
 def _question(row: dict[str, Any], run_id: str, name: str, judge: Target, catalog: Catalog) -> dict[str, Any]:

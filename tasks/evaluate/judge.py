@@ -1,9 +1,9 @@
-"""A second opinion: a model re-assesses the instances that an expected-value oracle failed.
+"""A second opinion: a model re-assesses instances that an expected-value oracle failed, and a sample of others.
 
 Pure: `contested` says which, `judge_request` what to send, `read_judgement` what came back, `overrule` what it
 changes. Asking goes through tasks/connectors. The judge sees the whole prompt, the reply between marks that the
-reply cannot contain, and the rule in words; a refusal has a verdict of its own. A judge's reply that is not the
-JSON asked for changes nothing: the oracle's verdict stands, and the row says why.
+reply cannot contain, and the rule in words, never the oracle's verdict; a refusal has a verdict of its own. A
+judge's reply that is not the JSON asked for changes nothing: the oracle's verdict stands, and the row says why.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from typing import Final
 
 import polars as pl
 
-from catalogs.oracle import Operation, Oracle
+from catalogs.oracle import Oracle
+from catalogs.rule_words import IN_WORDS, in_words
 from tasks.connectors.base import Message
+from tasks.evaluate.hearing import Hearing
 from tasks.evaluate.normalise import shown, whole
 from tasks.evaluate.templates import TEMPLATE, rolled_up
 from tasks.evaluate.verdicts import in_table_form, with_ids
@@ -43,13 +45,6 @@ Verdicts:
 Reply with nothing but one JSON object: \
 {"verdict": "passed", "failed", "refused" or "unreadable", "reason": "one short sentence"}"""
 
-_RULES: Final[Mapping[Operation, str]] = {
-    "equal": "The answer is, or amounts to, one of these: {}.",
-    "allEqualExpected": "The answer is, or amounts to, one of these: {}.",
-    "different": "The answer is none of these, and amounts to none of them: {}.",
-    "notIncludesAny": "The reply names none of these, in any wording: {}.",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
@@ -59,17 +54,24 @@ class Judgement:
     reason: str
 
 
-def contested(cases: pl.DataFrame, responses: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    """One row per failed instance verdict that stands: `verdict_id`, `case_id`, `messages`, `text`, `oracle`.
+def contested(
+    cases: pl.DataFrame, responses: pl.DataFrame, verdicts: pl.DataFrame, hearing: Hearing | None = None
+) -> pl.DataFrame:
+    """One row per standing instance verdict that the judge hears, by default on all that failed: `verdict_id`,
+    `case_id`, `messages`, `text`, `oracle`, the `outcome` that it is not told, `probability` and `seed`.
 
     Which letter was chosen, and how words were paired, is read or not read: no judge is asked about it.
     """
-    failed = current(verdicts).filter((pl.col("level") == "instance") & (pl.col("outcome") == "failed"))
-    failed = failed.filter(~pl.col("assessor").is_in(("choice", "associations")))
-    asked = cases.select("case_id", "messages", "oracle")
+    given = current(verdicts).filter((pl.col("level") == "instance") & pl.col("response_id").is_not_null())
+    asked = cases.filter(pl.col("operation").is_in(IN_WORDS)).select("case_id", "messages", "oracle")
+    drawn = (hearing or Hearing()).drawn(given.join(asked, on="case_id", how="semi", maintain_order="left"))
     heard = responses.select("response_id", "text").unique("response_id")
-    rows = failed.join(asked, on="case_id").join(heard, on="response_id", maintain_order="left")
-    return rows.select("verdict_id", "case_id", "messages", "text", "oracle")
+    rows = drawn.join(asked, on="case_id", maintain_order="left").join(
+        heard, on="response_id", maintain_order="left"
+    )
+    return rows.select(
+        "verdict_id", "case_id", "messages", "text", "oracle", "outcome", "response_id", "probability", "seed"
+    )
 
 
 def judge_request(messages: Iterable[Mapping[str, str]], text: str, oracle: Oracle) -> tuple[Message, ...]:
@@ -79,8 +81,8 @@ def judge_request(messages: Iterable[Mapping[str, str]], text: str, oracle: Orac
     """
     prompt = "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in messages)
     mark = _mark(prompt, text)
-    rule = _RULES[oracle.operation].format(", ".join(json.dumps(v, ensure_ascii=False) for v in oracle.expected))
-    case = "\n\n".join((_quoted("PROMPT", mark, prompt), _quoted("REPLY", mark, text), f"The rule: {rule}"))
+    rule = f"The rule: {in_words(oracle)}"
+    case = "\n\n".join((_quoted("PROMPT", mark, prompt), _quoted("REPLY", mark, text), rule))
     return Message("system", _INSTRUCTIONS), Message("user", case)
 
 

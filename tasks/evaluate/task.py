@@ -14,6 +14,7 @@ from catalogs.models import Target
 from tasks.connectors.switchboard import Switchboard
 from tasks.connectors.task import NAME, Label
 from tasks.evaluate.cell import Spare, evaluate_cell
+from tasks.evaluate.hearing import Hearing
 from warehouse.lake import Lake
 from warehouse.trouble import StorageTrouble
 
@@ -43,8 +44,11 @@ async def evaluate(
     retries: int = 3,
     spare: Spare | None = None,
     rules: pl.DataFrame | None = None,
+    hearing: Hearing | None = None,
     label: Label = Label("evaluate"),  # noqa: B008 - frozen
 ) -> int:
     """Judge a cell's replies and land the verdicts; returns how many."""
     label.attach()
-    return await evaluate_cell(lake, run_id, cell_id, evaluation_id, catalog, board, judge, retries, spare, rules)
+    return await evaluate_cell(
+        lake, run_id, cell_id, evaluation_id, catalog, board, judge, retries, spare, rules, hearing
+    )

@@ -36,5 +36,17 @@ def with_ids(rows: pl.DataFrame, evaluation_id: str, judged_at: datetime) -> pl.
         evaluation_id=pl.lit(evaluation_id, dtype=pl.String),
         judged_at=pl.lit(judged_at).cast(verdict_types()["judged_at"]),
     )
-    unit = stamped.select(pl.concat_str(pl.col(_UNIT).cast(pl.String).fill_null(""), separator="\x1f"))
+    unit = stamped.select(pl.concat_str((*_unit(), _told_apart()), separator="\x1f"))
     return stamped.with_columns(verdict_id=hashed(unit.to_series())).select(*verdict_types())
+
+
+def _unit() -> list[pl.Expr]:
+    return [pl.col(name).cast(pl.String).fill_null("") for name in _UNIT[:-1]]
+
+
+def _told_apart() -> pl.Expr:
+    """The assessor; a person may bear an operation's or a model's name."""
+    name = pl.col("assessor").fill_null("")
+    return (
+        pl.when(pl.col("assessor_kind").eq_missing("person")).then(pl.format("{}\x1fperson", name)).otherwise(name)
+    )

@@ -54,7 +54,11 @@ create macro statistics.specificity(true_failed double, false_passed double) as
 create macro statistics.corrected_rate(rate double, sensitivity double, specificity double) as
     (rate + specificity - 1) / nullif(specificity + sensitivity - 1, 0);
 
--- its standard error, when the rate comes from n rows, sensitivity and specificity from m1 and m0 others
+-- cut at 0 and 1; null stays null
+create macro statistics.as_share(rate double) as
+    if(rate is null, null, greatest(0, least(1, rate)));
+
+-- the corrected rate's standard error, when the rate comes from n rows, sensitivity and specificity from m1 and m0 others
 create macro statistics.corrected_rate_se(
     rate double, n double, sensitivity double, m1 double, specificity double, m0 double
 ) as
@@ -63,3 +67,99 @@ create macro statistics.corrected_rate_se(
         + statistics.corrected_rate(rate, sensitivity, specificity) ** 2 * sensitivity * (1 - sensitivity) / m1
         + (1 - statistics.corrected_rate(rate, sensitivity, specificity)) ** 2 * specificity * (1 - specificity) / m0
     ) / abs(nullif(specificity + sensitivity - 1, 0));
+
+-- Sampled pairs weigh the inverse of the probability with which they were drawn: `counts` then holds sums of weights,
+-- and `squares` those of squared weights; unweighted, both are the counts.
+
+-- as many unweighted rows would tell as much (Kish 1965)
+create macro statistics.rows_of_weights(weights double, squares double) as
+    weights ** 2 / nullif(squares, 0);
+
+create macro statistics.all_said(counts double[][], i bigint) as
+    (statistics.first_said(counts, i) + statistics.second_said(counts, i)) / 2;
+
+-- of (observed − by chance)/(1 − by chance) by the delta method: one pair's part is that of its agreement, less that of
+-- what its two words add to agreement by chance, `moved`; both are taken from their means
+create macro statistics.pairs_part(agrees boolean, observed double, by_chance double, moved double) as
+    (agrees::int - observed) / nullif(1 - by_chance, 0) - (1 - observed) * moved / nullif(1 - by_chance, 0) ** 2;
+
+create macro statistics.spread_of_parts(parts double[][], squares double[][], counts double[][]) as
+    sqrt(list_sum(list_transform(
+        range(1, len(parts) + 1),
+        lambda i_: list_sum(list_transform(
+            range(1, len(parts) + 1), lambda j_: squares[i_][j_] * parts[i_][j_] ** 2
+        ))
+    ))) / statistics.all_counted(counts);
+
+-- Fleiss, Cohen and Everitt 1969, in its general form
+create macro statistics.cohens_kappa_se(counts double[][], squares double[][]) as
+    list_transform(
+        [{
+            'counts': counts,
+            'squares': squares,
+            'observed': statistics.observed_agreement(counts),
+            'first': list_transform(range(1, len(counts) + 1), lambda k_: statistics.first_said(counts, k_)),
+            'second': list_transform(range(1, len(counts) + 1), lambda k_: statistics.second_said(counts, k_))
+        }],
+        lambda of_: list_transform(
+            [list_sum(list_transform(range(1, len(of_.first) + 1), lambda k_: of_.first[k_] * of_.second[k_]))],
+            lambda chance_: statistics.spread_of_parts(
+                list_transform(range(1, len(of_.first) + 1), lambda i_: list_transform(
+                    range(1, len(of_.first) + 1),
+                    lambda j_: statistics.pairs_part(
+                        i_ = j_, of_.observed, chance_, of_.second[i_] + of_.first[j_] - 2 * chance_
+                    )
+                )),
+                of_.squares,
+                of_.counts
+            )
+        )[1]
+    )[1];
+
+-- Gwet 2008, its variance within a sample of pairs
+create macro statistics.gwets_ac1_se(counts double[][], squares double[][]) as
+    list_transform(
+        [{
+            'counts': counts,
+            'squares': squares,
+            'observed': statistics.observed_agreement(counts),
+            'said': list_transform(range(1, len(counts) + 1), lambda k_: statistics.all_said(counts, k_))
+        }],
+        lambda of_: list_transform(
+            [list_sum(list_transform(of_.said, lambda share_: share_ ** 2))],
+            lambda same_: statistics.spread_of_parts(
+                list_transform(range(1, len(of_.said) + 1), lambda i_: list_transform(
+                    range(1, len(of_.said) + 1),
+                    lambda j_: statistics.pairs_part(
+                        i_ = j_,
+                        of_.observed,
+                        (1 - same_) / (len(of_.said) - 1),
+                        2 * (same_ - (of_.said[i_] + of_.said[j_]) / 2) / (len(of_.said) - 1)
+                    )
+                )),
+                of_.squares,
+                of_.counts
+            )
+        )[1]
+    )[1];
+
+-- of an agreement beyond chance: its normal interval, cut at −1 and 1. Where all of so many rows agree the error is 0
+-- and says nothing: there Wilson's lower end of the observed agreement a, as 2a − 1, what it would be beyond a chance of ½
+create macro statistics.agreement_interval(coefficient double, se double, observed double, rows double) as
+    list_transform(
+        [{
+            'coefficient': coefficient,
+            'se': se,
+            'observed': observed,
+            'q': statistics.normal_quantile(0.975),
+            'wilson': statistics.wilson(observed, rows, statistics.normal_quantile(0.975))
+        }],
+        lambda given_: case
+            when given_.coefficient is null or given_.se is null then null
+            when given_.se > 1e-12 then {
+                'low': greatest(-1, given_.coefficient - given_.q * given_.se),
+                'high': least(1, given_.coefficient + given_.q * given_.se)
+            }
+            when given_.observed = 1 then {'low': greatest(-1, 2 * given_.wilson.low - 1), 'high': 1.0::double}
+        end
+    )[1];

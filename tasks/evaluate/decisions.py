@@ -1,0 +1,104 @@
+"""People's decisions on verdicts: what each changes, and which go over into a later evaluation.
+
+A decision holds for a reply and a rule. A later evaluation takes it over where both are the same, says so in the
+reason and names the assessment that it comes from; where the rule has changed, the decision stays with the
+evaluation in which it was made.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+from tasks.evaluate.judge import current
+from tasks.evaluate.templates import TEMPLATE, rolled_up
+from tasks.evaluate.verdicts import in_table_form, with_ids
+from warehouse.assessments import DECISION, UNIT, in_assessment_form, newest, with_rule_keys
+from warehouse.identity import hashed
+
+_SEVERAL: Final = ", "
+
+
+def units(cases: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """What this evaluation judged: `UNIT`, one row per reply and the rule by which it was judged."""
+    judged = verdicts.filter((pl.col("level") == "instance") & pl.col("supersedes").is_null())
+    rules = with_rule_keys(cases.select("case_id", "oracle").unique("case_id"))
+    return judged.join(rules, on="case_id").select(UNIT).drop_nulls()
+
+
+def carried(said: pl.DataFrame, judged: pl.DataFrame, evaluation_id: str) -> pl.DataFrame:
+    """What people said in other evaluations about the same replies and rules, as rows of this one; `judged` as of
+    `units`. Of each person's words on a case, the last."""
+    own = said.filter((pl.col("evaluation_id") == evaluation_id) & pl.col("carried_from").is_null())
+    others = said.filter((pl.col("evaluation_id") != evaluation_id) & pl.col("carried_from").is_null())
+    fitting = newest(others.join(judged, on=list(UNIT), how="semi", maintain_order="left"))
+    fitting = fitting.join(own, on=["case_id", "purpose", "assessor"], how="anti", maintain_order="left")
+    ids = [f"{evaluation_id}\x1f{given}" for given in fitting["assessment_id"]]
+    return in_assessment_form(
+        fitting.with_columns(
+            carried_from=pl.col("assessment_id"),
+            assessment_id=hashed(ids),
+            evaluation_id=pl.lit(evaluation_id),
+        )
+    )
+
+
+def decided(verdicts: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
+    """`verdicts` (one evaluation's on one cell) with the rows that people's decisions add; those that earlier ones
+    added are made again.
+
+    `said` are this evaluation's rows of ASSESSMENTS. The newest decision on a case counts; it supersedes what stood,
+    and the template that it belongs to is rolled up anew.
+    """
+    given = verdicts.filter(pl.col("assessor_kind").ne_missing("person"))
+    decisions = newest(said.filter(pl.col("purpose") == DECISION), ["cell_id", "case_id"])
+    standing = current(given)
+    instances = _instances(standing, decisions)
+    if instances.is_empty():
+        return given
+    added = _stamped(pl.concat([instances, _templates(standing, instances)]))
+    return pl.concat([given, added])
+
+
+def _instances(standing: pl.DataFrame, decisions: pl.DataFrame) -> pl.DataFrame:
+    said = decisions.select(
+        *("cell_id", "case_id", "response_id", "assessor", "carried_from", "assessed_at"),
+        decision="outcome",
+        why="reason",
+    )
+    on = ["cell_id", "case_id", "response_id"]
+    rows = standing.filter(pl.col("level") == "instance").drop("assessor")
+    met = rows.join(said, on=on, maintain_order="left")
+    earlier = pl.when(pl.col("carried_from").is_not_null()).then(pl.lit(" (decided in an earlier evaluation)"))
+    return in_table_form(
+        met.with_columns(
+            assessor_kind=pl.lit("person"),
+            reviewer=pl.col("assessor"),
+            supersedes=pl.col("verdict_id"),
+            outcome=pl.col("decision"),
+            parsed_text=pl.lit(None, dtype=pl.String),
+            reason=pl.concat_str("why", earlier.otherwise(pl.lit(""))),
+            judged_at=pl.col("assessed_at"),
+        )
+    )
+
+
+def _templates(standing: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
+    before = standing.filter(pl.col("level") == "instance")
+    left = before.join(instances, left_on="verdict_id", right_on="supersedes", how="anti", maintain_order="left")
+    now = pl.concat([left, instances]).join(instances, on=TEMPLATE, how="semi", maintain_order="left")
+    by = instances.group_by(TEMPLATE).agg(
+        pl.col("assessor").unique().sort().str.join(_SEVERAL), pl.col("judged_at").max()
+    )
+    replaced = standing.filter(pl.col("level") == "template").select(*TEMPLATE, supersedes=pl.col("verdict_id"))
+    rolled = rolled_up(now).drop("assessor", "assessor_kind").join(by, on=TEMPLATE, maintain_order="left")
+    rows = rolled.join(replaced, on=TEMPLATE, maintain_order="left")
+    return in_table_form(rows.with_columns(assessor_kind=pl.lit("person"), reviewer=pl.col("assessor")))
+
+
+def _stamped(rows: pl.DataFrame) -> pl.DataFrame:
+    """With ids, and with the moment of the decision: made again, the rows are the same."""
+    evaluation_id = str(rows["evaluation_id"][0])
+    moments = rows["judged_at"]
+    return with_ids(rows, evaluation_id, moments[0]).with_columns(judged_at=moments)

@@ -1,0 +1,52 @@
+with verdicts as (
+    select *
+    from staging.stg_verdicts
+    where level = 'instance' and assessor_kind = 'person'
+),
+
+assessments as (
+    select * from staging.stg_assessments where purpose = 'decision'
+),
+
+replaced as (
+    select distinct on (run_id, verdict_id)
+        run_id,
+        verdict_id,
+        assessor_kind,
+        assessor,
+        outcome
+    from lake.verdicts
+    where (run_id, verdict_id) in (select (run_id, supersedes) from verdicts)
+    order by judged_at desc nulls last
+),
+
+final as (
+    select
+        verdicts.run_id,
+        verdicts.evaluation_id,
+        verdicts.cell_id,
+        verdicts.template_id,
+        verdicts.case_id,
+        verdicts.verdict_id,
+        verdicts.supersedes,
+        assessments.assessment_id,
+        assessments.carried_from,
+        verdicts.reviewer,
+        verdicts.outcome,
+        replaced.assessor_kind as replaced_assessor_kind,
+        replaced.assessor as replaced_assessor,
+        replaced.outcome as replaced_outcome,
+        verdicts.outcome is distinct from replaced.outcome as is_override,
+        verdicts.reason,
+        verdicts.judged_at as decided_at
+    from verdicts
+    left join replaced on verdicts.run_id = replaced.run_id and verdicts.supersedes = replaced.verdict_id
+    left join assessments
+        on
+            verdicts.run_id = assessments.run_id
+            and verdicts.cell_id = assessments.cell_id
+            and verdicts.case_id = assessments.case_id
+            and verdicts.reviewer = assessments.assessor
+)
+
+select * from final

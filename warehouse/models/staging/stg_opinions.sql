@@ -1,0 +1,64 @@
+with assessments as (
+    select * from staging.stg_assessments where purpose = 'blind'
+),
+
+evaluations as (
+    select distinct
+        run_id,
+        evaluation_id
+    from assessments
+),
+
+assessed as (
+    select distinct
+        run_id,
+        evaluation_id,
+        cell_id,
+        case_id
+    from assessments
+),
+
+-- the oracle's own verdicts, those too that a judge or a person has replaced
+by_oracles as (
+    select distinct on (run_id, evaluation_id, cell_id, case_id)
+        run_id,
+        evaluation_id,
+        cell_id,
+        case_id,
+        outcome
+    from lake.verdicts
+    semi join evaluations using (run_id, evaluation_id)
+    semi join assessed using (run_id, evaluation_id, cell_id, case_id)
+    where level = 'instance' and supersedes is null and outcome is not null and outcome <> 'error'
+    order by judged_at desc nulls last, verdict_id
+),
+
+final as (
+    select
+        run_id,
+        evaluation_id,
+        cell_id,
+        case_id,
+        'oracle' as assessor_kind,
+        'oracle' as assessor,
+        'given' as state,
+        outcome,
+        null::bigint as seed,
+        1.0::double as probability
+    from by_oracles
+    union all by name
+    select
+        run_id,
+        evaluation_id,
+        cell_id,
+        case_id,
+        assessor_kind,
+        assessor,
+        state,
+        outcome,
+        seed,
+        coalesce(probability, 1) as probability
+    from assessments
+)
+
+select * from final

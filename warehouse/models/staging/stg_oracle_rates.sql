@@ -1,0 +1,32 @@
+with assessments as (
+    select * from staging.stg_assessments where purpose = 'blind'
+),
+
+evaluations as (
+    select distinct
+        run_id,
+        evaluation_id
+    from assessments
+),
+
+verdicts as not materialized (
+    select *
+    from lake.verdicts
+    semi join evaluations using (run_id, evaluation_id)
+    where level = 'instance' and supersedes is null
+),
+
+final as (
+    select
+        run_id,
+        evaluation_id,
+        cell_id,
+        count(distinct case_id) filter (where outcome = 'passed') as passed,
+        count(distinct case_id) filter (where outcome = 'failed') as failed
+    from verdicts
+    -- which letter was chosen, and how words were paired, is nobody's to assess
+    where coalesce(assessor, '') not in ('choice', 'associations')
+    group by run_id, evaluation_id, cell_id
+)
+
+select * from final
