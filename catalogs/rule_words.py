@@ -16,8 +16,8 @@ _RULES: Final[Mapping[Operation, str]] = {
 }
 
 IN_WORDS: Final = tuple(_RULES)
-"""Operations by which one reply can be judged by meaning. Numbers are compared with each other, and which letter was
-chosen or how words were paired is read or not read."""
+"""Operations by which one reply can be judged by meaning. Numbers are compared with each other, and which letter
+was chosen or how words were paired is read or not read."""
 
 
 def in_words(oracle: Oracle) -> str:

@@ -311,8 +311,8 @@ class ScenarioSettings(Frozen):
     def _overrules_all_or_none(self) -> ScenarioSettings:
         if self.judge_overrules and self.judge_sample.failed < 1:
             raise ValueError(
-                f"`judge_sample.failed` is {self.judge_sample.failed:g}, so that the judge would overrule a part of "
-                "the failed verdicts only: make it 1, or set `judge_overrules: false`"
+                f"`judge_sample.failed` is {self.judge_sample.failed:g}: the judge would overrule a part of the "
+                "failed verdicts only; make it 1, or set `judge_overrules: false`"
             )
         return self
 

@@ -50,7 +50,7 @@ async def evaluate_cell(
     the place of the oracles that its cases were planned with; `hearing` says which replies the judge hears.
 
     Doing it again overwrites the same verdicts; a judge is not asked again what it has answered in this run, nor
-    what `spare` knows of other runs. What people have decided about the same replies by the same rules still counts.
+    what `spare` knows of other runs. What people have decided about the same replies and rules still counts.
     """
     now = datetime.now(UTC)
     hearing = hearing or Hearing()

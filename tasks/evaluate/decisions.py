@@ -45,8 +45,8 @@ def carried(said: pl.DataFrame, judged: pl.DataFrame, evaluation_id: str) -> pl.
 
 
 def decided(verdicts: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
-    """`verdicts` (one evaluation's on one cell) with the rows that people's decisions add; those that earlier ones
-    added are made again.
+    """`verdicts` (one evaluation's on one cell) with the rows that people's decisions add; those that were added
+    before are made again.
 
     `said` are this evaluation's rows of ASSESSMENTS. The newest decision on a case counts; it supersedes what stood,
     and the template that it belongs to is rolled up anew.

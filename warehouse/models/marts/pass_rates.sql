@@ -18,6 +18,16 @@ runs as (
     select * from staging.stg_runs
 ),
 
+decisions as (
+    select
+        run_id,
+        cell_id,
+        count(*) as decided_by_people,
+        count(*) filter (where is_override) as overridden_by_people
+    from staging.stg_decisions
+    group by run_id, cell_id
+),
+
 replies as (
     select
         run_id,
@@ -80,6 +90,8 @@ joined as (
         cells.*,
         coalesce(replies.judged_cases, 0) as judged_cases,
         coalesce(replies.refused_replies, 0) as refused_replies,
+        coalesce(decisions.decided_by_people, 0) as decided_by_people,
+        coalesce(decisions.overridden_by_people, 0) as overridden_by_people,
         replies.judged_at,
         tests.* exclude (run_id, cell_id),
         coalesce(instances.instance_passed, 0) as instance_passed,
@@ -96,6 +108,7 @@ joined as (
     left join instances using (run_id, cell_id)
     left join clusters using (run_id, cell_id)
     left join replies using (run_id, cell_id)
+    left join decisions using (run_id, cell_id)
     left join runs using (run_id)
 ),
 
@@ -171,6 +184,8 @@ final as (
         instance_rate,
         refused_replies,
         refusal_rate,
+        decided_by_people,
+        overridden_by_people,
         counted_templates,
         macro_rate,
         standard_error,

@@ -37,6 +37,8 @@ grouped as (
         sum(counted_passed) / nullif(sum(counted_tests), 0) as point_rate,
         sum(counted_instance_passed) / nullif(sum(counted_instances), 0) as instance_rate,
         sum(refused_replies) / nullif(sum(judged_cases), 0) as refusal_rate,
+        sum(decided_by_people)::bigint as decided_by_people,
+        sum(overridden_by_people)::bigint as overridden_by_people,
         min(started_at) as started_at,
         max(judged_at) as judged_at
     from pass_rates
@@ -122,6 +124,8 @@ final as (
         point_rate,
         instance_rate,
         refusal_rate,
+        coalesce(decided_by_people, 0) as decided_by_people,
+        coalesce(overridden_by_people, 0) as overridden_by_people,
         case
             when cells_not_met > 0 then 'not met'
             when cells_not_evaluated > 0 then 'not evaluated'

@@ -1,0 +1,81 @@
+"""`biasgrid review --adjudicate`: a person decides where verdicts differ, with a reason, and findings follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from flows.review_screen import DECIDING_KEYS, MORE, QUIT, SKIP, Key, Screen
+from flows.reviewing import Desk, refreshed
+from tasks.evaluate.cell import decide_again
+from tasks.review.disputes import disputes, unapplied
+from tasks.review.record import Answer, Record
+from tasks.review.units import Shown, shown
+from warehouse.assessments import DECISION
+from warehouse.build import build
+from warehouse.journal import RunLock
+
+DECIDING = "pfrusmq"
+
+
+def adjudicate(desk: Desk, reviewer: str, screen: Screen) -> int:
+    """Shows what is disputed and lands the decisions, which supersede the verdicts that stood; returns how many.
+
+    Each lands at once; verdicts, templates and the warehouse follow at the end, or the next time where this ended
+    early. Raises RunBusy where the run is under way.
+    """
+    with RunLock(desk.lake, desk.run_id):
+        refreshed(desk.lake)
+        _apply(desk)
+        record = Record(desk.lake, desk.run_id, desk.evaluation_id, reviewer, DECISION)
+        open_ones = disputes(desk.lake, desk.run_id).join(desk.units, on=["cell_id", "case_id"])
+        screen.tell(f"{open_ones.height} replies are disputed in run {desk.run_id}; {reviewer} decides")
+        try:
+            _decide(desk, open_ones.to_dicts(), shown(desk.lake, desk.run_id, open_ones), record, screen)
+        finally:
+            if record.rows:
+                refreshed(desk.lake)
+                _apply(desk)
+    return len(record.rows)
+
+
+def _decide(
+    desk: Desk, open_ones: list[dict[str, Any]], texts: Mapping[str, Shown], record: Record, screen: Screen
+) -> None:
+    for number, unit in enumerate(open_ones, 1):
+        key = _asked(unit, f"{number} of {len(open_ones)}", texts, screen)
+        if key.name == QUIT:
+            return
+        reason = "" if key.name == SKIP else _reason(screen)
+        if reason and key.outcome:
+            record.give((unit, Answer(key.outcome, reason)))
+
+
+def _asked(unit: Mapping[str, Any], title: str, texts: Mapping[str, Shown], screen: Screen) -> Key:
+    key, whole = Key(MORE), False
+    while key.name == MORE:
+        screen.show(title, texts[unit["unit_id"]], _said(unit), whole=whole)
+        key, whole = screen.key(DECIDING_KEYS, DECIDING), True
+    return key
+
+
+def _said(unit: Mapping[str, Any]) -> Iterator[str]:
+    """Who said what: those who decide see it all."""
+    by = " ".join(str(unit[name]) for name in ("assessor_kind", "assessor") if unit[name])
+    yield f"stands: {unit['stands']} ({by}) – {unit['reason'] or 'no reason given'}"
+    for opinion in unit["opinions"]:
+        why = f" – {opinion['reason']}" if opinion["reason"] else ""
+        yield f"{opinion['reviewer']}: {opinion['outcome']}{why}"
+
+
+def _reason(screen: Screen) -> str:
+    """Why; asked for twice, since a decision without a reason is none."""
+    return screen.line("reason (needed): ") or screen.line("a decision needs a reason, empty leaves it open: ")
+
+
+def _apply(desk: Desk) -> None:
+    cells = unapplied(desk.lake, desk.run_id)
+    for cell_id in cells:
+        decide_again(desk.lake, desk.run_id, cell_id, desk.evaluation_id)
+    if cells:
+        build(desk.lake)

@@ -1,0 +1,135 @@
+"""`review`: people's verdicts on a sample of a run, agreement, decisions where they disagree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flows.cli.options import Data, Force, RunId
+
+if TYPE_CHECKING:
+    from flows.reviewing import Desk
+    from tasks.review.draw import Draw
+
+REVIEWER = "BIASGRID_REVIEWER"
+INTERRUPTED = 130
+Filter = "Replies of this {} alone."
+
+
+def review(
+    run: RunId = None,
+    reviewer: Annotated[
+        str | None,
+        typer.Option("--reviewer", envvar=REVIEWER, help="Who reviews; by default who is logged in."),
+    ] = None,
+    size: Annotated[int, typer.Option("--size", min=1, help="Replies in the sample.")] = 100,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Draws the sample: the same for every reviewer.")] = 0,
+    concern: Annotated[str | None, typer.Option("--concern", help=Filter.format("concern"))] = None,
+    language: Annotated[str | None, typer.Option("--language", help=Filter.format("language"))] = None,
+    model: Annotated[str | None, typer.Option("--model", help=Filter.format("model"))] = None,
+    export: Annotated[
+        Path | None, typer.Option("--export", help="Write the sample as a blind sheet (CSV).")
+    ] = None,
+    imported: Annotated[Path | None, typer.Option("--import", help="Land the verdicts of such a sheet.")] = None,
+    agreement: Annotated[
+        bool, typer.Option("--agreement", help="Show how far reviewers, oracle and judge agree.")
+    ] = False,
+    adjudicate: Annotated[
+        bool,
+        typer.Option("--adjudicate", help="Decide, with a reason, where verdicts differ: findings follow."),
+    ] = False,
+    force: Force = False,
+    data: Data = None,
+) -> None:
+    """Judge a sample of a run's replies yourself, blind: neither model nor verdict is shown.
+
+    A review changes no finding. It tells how far oracle, judge and people agree; where they do not, a decision
+    (`--adjudicate`) takes the place of the verdict that stood.
+    """
+    from flows.preparation import existing_lake
+    from flows.reviewing import Desk
+    from tasks.review.draw import Draw
+    from warehouse.runs import find
+
+    _one_thing(export=export, imported=imported, agreement=agreement, adjudicate=adjudicate)
+    lake = existing_lake(data)
+    run_id = find(lake, run).run_id
+    if agreement:
+        _agreement(lake, run_id)
+        return
+    desk, draw = Desk.of(lake, run_id), Draw(seed, size, concern, language, model)
+    if export:
+        _exported(desk, draw, export, force=force)
+    elif imported:
+        _imported(desk, imported, _named(reviewer))
+    else:
+        _at_the_terminal(desk, draw, _named(reviewer), adjudicate=adjudicate)
+
+
+def _one_thing(**asked: object) -> None:
+    from catalogs.mistakes import Mistake, UserMistake
+
+    names = [f"--{'import' if name == 'imported' else name}" for name, given in asked.items() if given]
+    if len(names) > 1:
+        raise UserMistake(Mistake(f"{' and '.join(names)} do not go together", remedy="do one after the other"))
+
+
+def _named(reviewer: str | None) -> str:
+    import getpass
+
+    from tasks.review.record import reviewer_name
+
+    if reviewer is not None:
+        return reviewer_name(reviewer)
+    try:
+        name = reviewer_name(getpass.getuser())
+    except (OSError, KeyError):
+        name = reviewer_name("")
+    typer.echo(f"note: you review as `{name}`; --reviewer or {REVIEWER} names another", err=True)
+    return name
+
+
+def _agreement(lake: Any, run_id: str) -> None:
+    from flows.agreement_table import show_agreement
+    from flows.reviewing import refreshed
+
+    refreshed(lake)
+    show_agreement(lake, run_id)
+
+
+def _exported(desk: Desk, draw: Draw, out: Path, *, force: bool) -> None:
+    from flows.reviewing import export_sheet
+
+    rows = export_sheet(desk, draw, out, force=force)
+    typer.echo(
+        f"{out} ({rows:,} replies): fill in `verdict` (passed, failed, refused, unreadable), then --import it"
+    )
+
+
+def _imported(desk: Desk, path: Path, reviewer: str) -> None:
+    from flows.reviewing import import_sheet, refreshed
+
+    new, before = import_sheet(desk, path, reviewer)
+    known = f", {before:,} had landed before" if before else ""
+    typer.echo(f"{new:,} verdicts of {reviewer} landed{known}")
+    refreshed(desk.lake)
+
+
+def _at_the_terminal(desk: Desk, draw: Draw, reviewer: str, *, adjudicate: bool) -> None:
+    from flows.adjudicating import adjudicate as decide
+    from flows.review_screen import Screen
+    from flows.reviewing import refreshed, review
+
+    screen = Screen()
+    try:
+        if adjudicate:
+            typer.echo(f"{decide(desk, reviewer, screen):,} decisions landed; findings follow them")
+        else:
+            review(desk, draw, reviewer, screen)
+    except KeyboardInterrupt:
+        typer.echo("biasgrid: interrupted; every answer is kept", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    finally:
+        refreshed(desk.lake)

@@ -1,0 +1,172 @@
+"""`biasgrid review`: people's verdicts on a sample of a run, on a terminal or in a sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from catalogs.mistakes import Mistake, UserMistake, place
+from flows.exporting import refuse_to_replace
+from flows.review_screen import BACK, HOW, KEYS, MORE, QUIT, SKIP, Key, Screen
+from tasks.aggregate.files import as_csv, write_text
+from tasks.review.draw import Draw, drawn
+from tasks.review.record import Answer, Record, Unit, said_before, unit_of
+from tasks.review.sheet import Line, read_sheet, sheet
+from tasks.review.units import Shown, newest_evaluation, reviewable, shown
+from warehouse.assessments import TABLE
+from warehouse.lake import Lake
+
+ALL_KEYS = "pfrusbmq"
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """A run as its reviewers find it: what can be reviewed, in its newest evaluation."""
+
+    lake: Lake
+    run_id: str
+    evaluation_id: str
+    units: pl.DataFrame
+
+    @classmethod
+    def of(cls, lake: Lake, run_id: str) -> Desk:
+        """Raises UserMistake for a run of which nothing has been judged."""
+        evaluation_id = newest_evaluation(lake, run_id)
+        return cls(lake, run_id, evaluation_id, reviewable(lake, run_id, evaluation_id))
+
+
+def refreshed(lake: Lake) -> None:
+    """Builds the warehouse anew where assessments or verdicts have landed since."""
+    from warehouse.build import build
+
+    landed = [path.stat().st_mtime_ns for table in (TABLE, "verdicts") for path in lake.files(table)]
+    if not lake.database.exists() or max(landed, default=0) >= lake.database.stat().st_mtime_ns:
+        build(lake)
+
+
+def review(desk: Desk, draw: Draw, reviewer: str, screen: Screen) -> int:
+    """Shows the sample to a reviewer, from where they stopped; returns how many answers landed. Each lands at
+    once, so that Ctrl-C (KeyboardInterrupt) loses none."""
+    sample = drawn(desk.units, draw)
+    sitting = Sitting.begun(desk, sample, reviewer, screen)
+    screen.tell(sitting.greeting(draw))
+    try:
+        sitting.go()
+    finally:
+        screen.tell(sitting.farewell())
+    return sitting.landed
+
+
+@dataclass(slots=True)
+class Sitting:
+    """One reviewer's way through a sample."""
+
+    screen: Screen
+    record: Record
+    sample: Sequence[Mapping[str, Any]]
+    texts: Mapping[str, Shown]
+    said: dict[Unit, Answer]
+    landed: int = 0
+
+    @classmethod
+    def begun(cls, desk: Desk, sample: pl.DataFrame, reviewer: str, screen: Screen) -> Sitting:
+        record = Record(desk.lake, desk.run_id, desk.evaluation_id, reviewer)
+        said = said_before(desk.lake, desk.run_id, desk.evaluation_id, reviewer)
+        return cls(screen, record, sample.to_dicts(), shown(desk.lake, desk.run_id, sample), said)
+
+    def greeting(self, draw: Draw) -> str:
+        done = self._done()
+        going_on = f", {done} of them done" if done else ""
+        return (
+            f"review of run {self.record.run_id} by {self.record.reviewer}: {len(self.sample)} replies, drawn "
+            f"with seed {draw.seed}{going_on}\n{HOW}"
+        )
+
+    def farewell(self) -> str:
+        left = len(self.sample) - self._done()
+        rest = "the sample is done" if not left else f"{left} to go: the same command goes on there"
+        return f"{self.landed} answers landed; {rest}"
+
+    def go(self) -> None:
+        at = self._next(0)
+        while at is not None:
+            key = self._asked(at)
+            if key.name == QUIT:
+                return
+            if key.name == BACK:
+                at = max(at - 1, 0)
+                continue
+            self._answer(at, key)
+            at = self._next(at + 1)
+
+    def _asked(self, at: int) -> Key:
+        unit, key = self.sample[at], Key(MORE)
+        whole = False
+        while key.name == MORE:
+            self.screen.show(self._title(at), self.texts[unit["unit_id"]], whole=whole)
+            key, whole = self.screen.key(KEYS, ALL_KEYS), True
+        return key
+
+    def _title(self, at: int) -> str:
+        before = self.said.get(unit_of(self.sample[at]))
+        yours = f" · you said: {before.outcome or 'skip'}" if before else ""
+        return f"{at + 1} of {len(self.sample)}{yours}"
+
+    def _answer(self, at: int, key: Key) -> None:
+        reason = self.screen.line("reason: ") if key.with_reason and key.name != SKIP else ""
+        answer = Answer(key.outcome, reason or None)
+        self.record.give((self.sample[at], answer))
+        self.said[unit_of(self.sample[at])] = answer
+        self.landed += 1
+
+    def _next(self, at: int) -> int | None:
+        """The first reply from there on of which this reviewer has said nothing yet."""
+        return next((n for n in range(at, len(self.sample)) if unit_of(self.sample[n]) not in self.said), None)
+
+    def _done(self) -> int:
+        return sum(unit_of(unit) in self.said for unit in self.sample)
+
+
+def export_sheet(desk: Desk, draw: Draw, out: Path, *, force: bool) -> int:
+    """Writes a blind sheet and returns how many replies it holds. Raises UserMistake for a file that exists,
+    unless it is to be replaced."""
+    refuse_to_replace(out, force=force)
+    sample = drawn(desk.units, draw)
+    rows = sheet(sample, shown(desk.lake, desk.run_id, sample), draw)
+    # the mark: some spreadsheets take a CSV without it for an old code page
+    write_text(out, "\ufeff" + as_csv(rows))
+    return rows.height
+
+
+def import_sheet(desk: Desk, path: Path, reviewer: str) -> tuple[int, int]:
+    """Lands a sheet's verdicts; returns how many, and how many of them had landed before. Raises UserMistake with
+    all that is wrong in the file, and lands nothing then."""
+    lines = read_sheet(path)
+    known = {row["unit_id"]: row for row in _with_chances(desk, lines).iter_rows(named=True)}
+    unknown = [line for line in lines if line.unit_id not in known]
+    if unknown:
+        raise UserMistake(_unknown(line, path, desk.run_id) for line in unknown)
+    said = said_before(desk.lake, desk.run_id, desk.evaluation_id, reviewer)
+    given = {line.unit_id: line.answer for line in lines}
+    new = [(known[key], answer) for key, answer in given.items() if said.get(unit_of(known[key])) != answer]
+    if new:
+        Record(desk.lake, desk.run_id, desk.evaluation_id, reviewer).give(*new)
+    return len(new), len(given) - len(new)
+
+
+def _with_chances(desk: Desk, lines: Sequence[Line]) -> pl.DataFrame:
+    """The run's units with the chance at which its sheet drew each; null where the sheet does not say."""
+    draws = dict.fromkeys(line.draw for line in lines if line.draw)
+    samples = [drawn(desk.units, draw).select("unit_id", "probability", "seed") for draw in draws]
+    empty = pl.DataFrame(schema={"unit_id": pl.String, "probability": pl.Float64, "seed": pl.Int64})
+    chances = pl.concat([empty, *samples]).unique("unit_id", keep="first", maintain_order=True)
+    return desk.units.join(chances, on="unit_id", how="left")
+
+
+def _unknown(line: Line, path: Path, run_id: str) -> Mistake:
+    what = f"`{line.unit_id[:40]}` is no reply of run {run_id}, or is judged by another rule by now"
+    return Mistake(what, place(path, line.number), "put the id back, name its run, or export the sheet anew")

@@ -1,0 +1,1 @@
+"""People's verdicts on replies: drawn, shown blind, compared, and decided where they disagree."""

@@ -1,0 +1,99 @@
+"""A reviewer's answers: each lands the moment it is given; of several to one reply, the last counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import polars as pl
+from ulid import ULID
+
+from catalogs.mistakes import Mistake, UserMistake
+from warehouse.assessments import BLIND, GIVEN, TABLE, UNIT, in_assessment_form, newest, of_people
+from warehouse.lake import Lake
+
+SKIPPED: Final = "skipped"
+LONGEST_NAME: Final = 80
+_UNSPEAKABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+Unit = tuple[str, ...]
+"""Values of warehouse.assessments.UNIT."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`outcome` is None where the reviewer skipped the reply."""
+
+    outcome: str | None
+    reason: str | None = None
+
+    @property
+    def state(self) -> str:
+        return GIVEN if self.outcome else SKIPPED
+
+
+def reviewer_name(given: str) -> str:
+    """The name as it is kept. Raises UserMistake for one that is empty, overlong or cannot be read."""
+    name = " ".join(given.split())
+    if name and len(name) <= LONGEST_NAME and not _UNSPEAKABLE.search(name):
+        return name
+    what = (
+        "the reviewer has no name" if not name else f"`{_UNSPEAKABLE.sub('?', name[:40])}` is no reviewer's name"
+    )
+    remedy = f"name who reviews, in at most {LONGEST_NAME} letters: --reviewer NAME"
+    raise UserMistake(Mistake(what, "--reviewer or BIASGRID_REVIEWER", remedy))
+
+
+def unit_of(row: Mapping[str, Any]) -> Unit:
+    return tuple(str(row[name]) for name in UNIT)
+
+
+def said_before(
+    lake: Lake, run_id: str, evaluation_id: str, reviewer: str, purpose: str = BLIND
+) -> dict[Unit, Answer]:
+    """What a reviewer has said in this evaluation, by reply and rule."""
+    rows = of_people(lake, run_id).filter(
+        (pl.col("evaluation_id") == evaluation_id)
+        & (pl.col("assessor") == reviewer)
+        & (pl.col("purpose") == purpose)
+    )
+    return {unit_of(row): Answer(row["outcome"], row["reason"]) for row in newest(rows).iter_rows(named=True)}
+
+
+@dataclass(slots=True)
+class Record:
+    """One sitting of one reviewer, in a file of its own: several may sit at once."""
+
+    lake: Lake
+    run_id: str
+    evaluation_id: str
+    reviewer: str
+    purpose: str = BLIND
+    sitting: str = field(default_factory=lambda: str(ULID()))
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def give(self, *answers: tuple[Mapping[str, Any], Answer]) -> None:
+        """Land answers to `reviewable` units, all of them or none."""
+        self.rows += [self._row(unit, answer) for unit, answer in answers]
+        types = pl.DataFrame(self.rows, infer_schema_length=None)
+        self.lake.write(TABLE, self.run_id, f"review-{self.sitting}", in_assessment_form(types))
+
+    def _row(self, unit: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
+        kept = ("cell_id", "template_id", "sample", "case_id", "response_id", "rule_key", "stratum")
+        return {
+            **{name: unit[name] for name in kept},
+            "run_id": self.run_id,
+            "assessment_id": str(ULID()),
+            "evaluation_id": self.evaluation_id,
+            "purpose": self.purpose,
+            "assessor_kind": "person",
+            "assessor": self.reviewer,
+            "state": answer.state,
+            "outcome": answer.outcome,
+            "reason": answer.reason or None,
+            "probability": unit.get("probability"),
+            "seed": unit.get("seed"),
+            "assessed_at": datetime.now(UTC),
+        }

@@ -1,0 +1,95 @@
+"""What can be reviewed of a run: replies that an oracle read and that a person can judge by a rule in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import polars as pl
+
+from catalogs.mistakes import Mistake, UserMistake
+from catalogs.oracle import Oracle
+from catalogs.rule_words import IN_WORDS, in_words
+from warehouse.assessments import UNIT, with_rule_keys
+from warehouse.identity import hashed
+from warehouse.lake import Lake
+
+OUTCOMES: Final = ("passed", "failed", "refused", "unreadable")
+"""What a person may make of a reply."""
+_ASKED: Final = ["cell_id", "template", "language", "wording", "template_text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A reply as a reviewer sees it: who gave it and what others made of it is not told."""
+
+    prompt: str
+    reply: str
+    rule: str
+
+
+def newest_evaluation(lake: Lake, run_id: str) -> str:
+    """The evaluation whose verdicts count. Raises UserMistake for a run of which nothing has been judged."""
+    recorded = [str(evaluation_id) for evaluation_id in lake.read("criteria", run_id)["evaluation_id"]]
+    if not recorded or not lake.files("verdicts", run_id, f"{max(recorded)}-*"):
+        what = f"nothing has been judged yet in run `{run_id}`"
+        raise UserMistake(Mistake(what, str(lake.root), f"go on with it: `biasgrid resume {run_id}`"))
+    return max(recorded)
+
+
+def reviewable(lake: Lake, run_id: str, evaluation_id: str) -> pl.DataFrame:
+    """One row per reply: `unit_id`, what it belongs to, the `oracle` by which this evaluation judged it with its
+    `rule_key`, and as `stratum` what the oracle made of it."""
+    cases = _under_its_rules(lake, run_id, evaluation_id, _cases(lake, run_id))
+    judged = _by_oracles(lake, run_id, evaluation_id)
+    units = with_rule_keys(cases.join(judged, on=["cell_id", "case_id"], maintain_order="left"))
+    ids = units.select(pl.concat_str(pl.lit(run_id), *UNIT, separator="\x1f")).to_series()
+    # a letter first: a spreadsheet takes digits with an e among them for a number
+    return units.with_columns(run_id=pl.lit(run_id), unit_id="r" + hashed(ids).str.slice(0, 15))
+
+
+def shown(lake: Lake, run_id: str, units: pl.DataFrame) -> dict[str, Shown]:
+    """Prompt, reply and rule of each of some `reviewable` units, by its id."""
+    cells = units["cell_id"].unique().to_list()
+    asked = lake.scan("cases", run_id).filter(pl.col("cell_id").is_in(cells))
+    sent = asked.select("cell_id", "case_id", "messages").unique(["cell_id", "case_id"])
+    wanted = pl.col("response_id").is_in(units["response_id"].implode())
+    heard = lake.scan("responses", run_id).filter(wanted).select("response_id", "text").unique("response_id")
+    rows = units.lazy().join(sent, on=["cell_id", "case_id"]).join(heard, on="response_id").collect()
+    return {row["unit_id"]: _shown(row) for row in rows.iter_rows(named=True)}
+
+
+def _shown(row: Mapping[str, Any]) -> Shown:
+    rule = in_words(Oracle.model_validate_json(row["oracle"]))
+    return Shown(_prompt(row["messages"] or ()), row["text"] or "", rule)
+
+
+def _prompt(messages: Iterable[Mapping[str, str]]) -> str:
+    """What was asked; who speaks is told where several messages are."""
+    spoken = list(messages)
+    if len(spoken) == 1:
+        return spoken[0]["content"]
+    return "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in spoken)
+
+
+def _cases(lake: Lake, run_id: str) -> pl.DataFrame:
+    asked = lake.scan("cases", run_id).filter(pl.col("operation").is_in(IN_WORDS))
+    columns = ("case_id", "template_id", "sample", "concern", "model", *_ASKED, "oracle")
+    return asked.select(columns).unique(["cell_id", "case_id"], maintain_order=True).collect()
+
+
+def _under_its_rules(lake: Lake, run_id: str, evaluation_id: str, cases: pl.DataFrame) -> pl.DataFrame:
+    changed = lake.read("rules", run_id, f"{evaluation_id}-*").select(*_ASKED, "rule").unique(_ASKED)
+    ruled = cases.join(changed, on=_ASKED, how="left", maintain_order="left", nulls_equal=True)
+    return ruled.with_columns(oracle=pl.coalesce("rule", "oracle")).drop("rule")
+
+
+def _by_oracles(lake: Lake, run_id: str, evaluation_id: str) -> pl.DataFrame:
+    """The oracles' own verdicts, whatever a judge or a person made of them since: a sample stays what it is."""
+    own = (pl.col("level") == "instance") & pl.col("supersedes").is_null() & pl.col("outcome").is_in(OUTCOMES)
+    verdicts = lake.scan("verdicts", run_id, f"{evaluation_id}-*").filter(
+        own & pl.col("response_id").is_not_null()
+    )
+    found = verdicts.select("cell_id", "case_id", "response_id", stratum="outcome")
+    return found.unique(["cell_id", "case_id"]).collect()
