@@ -55,6 +55,8 @@ def _lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     silent = [f"{row[f'assessor_{name}']} {name}" for name in SILENT if row[f"assessor_{name}"]]
     silent += [f"{row['reference_silent']} not judged by the other"] if row["reference_silent"] else []
     yield "replies", f"{row['n']} judged by both of {row['asked']}" + "".join(f", {each}" for each in silent)
+    if not row["n"]:
+        return
     both = f"{row['true_passed']} pass by both, {row['true_failed']} fail by both"
     apart = f"{row['false_passed']} passed that should fail, {row['false_failed']} failed that should pass"
     yield "verdicts", f"{both}, {apart}, {row['otherwise']} refused or unreadable by either"

@@ -11,7 +11,7 @@ import typer
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.schema import ScenarioSettings
 from flows.forecast import Forecast
-from flows.forecast_table import in_short
+from flows.forecast_table import in_short, judged_in_short
 from flows.terminal import dollars
 
 THRESHOLD = "BIASGRID_CONFIRM_USD"
@@ -34,10 +34,7 @@ def announce(
         left = " left" if is_resumed else ""
         typer.echo(f"{name}{left}: {in_short(model)}", err=True)
     if expected.judge:
-        most = expected.judge.cost_most_usd
-        price = "price unknown" if most is None else f"at most {dollars(most)}"
-        asked = f"at most {expected.judge.most_requests:,} requests"
-        typer.echo(f"{expected.judge.model}: the judge, beside that: {asked}, {price}", err=True)
+        typer.echo(f"{expected.judge.model}: {judged_in_short(expected.judge)}", err=True)
     if at_most:
         typer.echo("note: that is at most: replies of earlier runs stand in for what they answer", err=True)
     for note in () if is_resumed or at_most else binding_caps(expected, settings):

@@ -27,7 +27,7 @@ def show_forecast(expected: Forecast) -> None:
         out.print(Text(f"{name}: {in_short(model)}"))
         out.print(Text(f"  {_tokens(model)}", style="dim"))
     if expected.judge:
-        out.print(Text(f"{expected.judge.model}: {_judged(expected.judge)}"))
+        out.print(Text(f"{expected.judge.model}: {judged_in_short(expected.judge)}"))
     repeats = expected.instances * len(expected.models) != expected.requests
     total = f"in all: {expected.instances:,} instances, {expected.requests:,} requests"
     effort = f"about {expected.tokens:,} tokens, {_total_money(expected)}, {_duration(expected.seconds)}"
@@ -73,9 +73,12 @@ def _tokens(model: ModelForecast) -> str:
     return f"{sent}, about {model.output_tokens:,} out ({told}), at most {model.most_output_tokens:,}"
 
 
-def _judged(judge: JudgeForecast) -> str:
+def judged_in_short(judge: JudgeForecast) -> str:
+    """The most that a judge is asked, and its money, in one line."""
     price = "price unknown" if judge.cost_most_usd is None else f"at most {dollars(judge.cost_most_usd)}"
-    return f"the judge, beside that: at most {judge.most_requests:,} requests, {price}"
+    passing = judge.requests_if_all_pass
+    fewer = f" (about {passing:,} if every reply passes)" if passing else ""
+    return f"the judge, beside that: at most {judge.most_requests:,} requests{fewer}, {price}"
 
 
 def _grounds(expected: Forecast) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil, sqrt
 
 import polars as pl
 
@@ -40,10 +41,12 @@ class ModelForecast:
 
 @dataclass(frozen=True, slots=True)
 class JudgeForecast:
-    """The most that a judge can be asked: about every reply that an oracle may fail."""
+    """The most that a judge can be asked: about every reply that an oracle may fail, or a sample of them."""
 
     model: str
     most_requests: int
+    requests_if_all_pass: int
+    """About so many: the sample of what passed."""
     most_input_tokens: int
     most_output_tokens: int
     cost_most_usd: float | None
@@ -81,15 +84,25 @@ def model_forecast(
 def judge_forecast(
     judge: Target, asked: pl.DataFrame, targets: list[Target], settings: ScenarioSettings
 ) -> JudgeForecast:
-    """Of a judge that doubts every reply to `asked`: `tokens` and `oracle`, one row per instance."""
+    """Of a judge that hears the greater of the scenario's two shares of every reply to `asked`: `tokens` and
+    `oracle`, one row per instance."""
     doubted = asked.filter(pl.col("operation").is_in(IN_WORDS))
     each = settings.samples * doubted.height
     rules = doubted.group_by("oracle").agg(pl.len(), pl.col("tokens").sum())
     quoted = sum(count * _around(judge, oracle) + tokens for oracle, count, tokens in rules.iter_rows())
     replies = sum(most_tokens(target, settings.max_tokens) for target in targets)
     sent = settings.samples * (len(targets) * quoted + doubted.height * replies)
-    received = each * len(targets) * JUDGEMENT_TOKENS
-    return JudgeForecast(judge.model, each * len(targets), sent, received, cost_usd(judge, sent, received))
+    sample, every = settings.judge_sample, each * len(targets)
+    most = most_drawn(every, max(sample.passed, sample.failed))
+    sent, received = ceil(sent * most / max(every, 1)), most * JUDGEMENT_TOKENS
+    if_all_pass = round(every * sample.passed)
+    return JudgeForecast(judge.model, most, if_all_pass, sent, received, cost_usd(judge, sent, received))
+
+
+def most_drawn(replies: int, share: float) -> int:
+    """As many of so many replies as a sample of that share hardly ever exceeds: each is drawn by itself."""
+    spread = sqrt(replies * share * (1 - share))
+    return min(replies, ceil(replies * share + 3 * spread))
 
 
 def _around(judge: Target, oracle: str) -> int:

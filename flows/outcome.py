@@ -28,6 +28,16 @@ class Outcome:
     """Where everything lies."""
 
     @property
+    def decided(self) -> int:
+        """Verdicts on replies that people have decided."""
+        return sum(row.get("decided_by_people") or 0 for row in self.findings)
+
+    @property
+    def overridden(self) -> int:
+        """Those of them that were others before."""
+        return sum(row.get("overridden_by_people") or 0 for row in self.findings)
+
+    @property
     def met(self) -> bool:
         return all(row["point_finding"] == "met" for row in self.findings)
 

@@ -91,4 +91,4 @@ class Screen:
     def _part(self, name: str, text: str, *, whole: bool, style: str = "") -> None:
         rest = 0 if whole else max(len(text) - LONGEST, 0)
         told = text if not rest else f"{text[:LONGEST]} … ({rest:,} more characters: m)"
-        self._out.print(Text(f"{name}\n", style="dim") + Text(readable(told or "(empty)"), style=style))
+        self._out.print(Text.assemble((f"{name}\n", "dim"), (readable(told or "(empty)"), style)))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from catalogs.mistakes import Mistake, UserMistake, place
+from catalogs.mistakes import Mistake, UserMistake, place, position
 from flows.exporting import refuse_to_replace
 from flows.review_screen import BACK, HOW, KEYS, MORE, QUIT, SKIP, Key, Screen
 from tasks.aggregate.files import as_csv, write_text
@@ -145,11 +146,11 @@ def export_sheet(desk: Desk, draw: Draw, out: Path, *, force: bool) -> int:
 def import_sheet(desk: Desk, path: Path, reviewer: str) -> tuple[int, int]:
     """Lands a sheet's verdicts; returns how many, and how many of them had landed before. Raises UserMistake with
     all that is wrong in the file, and lands nothing then."""
-    lines = read_sheet(path)
+    lines, mistakes = read_sheet(path)
     known = {row["unit_id"]: row for row in _with_chances(desk, lines).iter_rows(named=True)}
-    unknown = [line for line in lines if line.unit_id not in known]
-    if unknown:
-        raise UserMistake(_unknown(line, path, desk.run_id) for line in unknown)
+    mistakes += [_unknown(line, path, desk.run_id) for line in lines if line.unit_id not in known]
+    if mistakes:
+        raise UserMistake(sorted(mistakes, key=position))
     said = said_before(desk.lake, desk.run_id, desk.evaluation_id, reviewer)
     given = {line.unit_id: line.answer for line in lines}
     new = [(known[key], answer) for key, answer in given.items() if said.get(unit_of(known[key])) != answer]
@@ -161,7 +162,10 @@ def import_sheet(desk: Desk, path: Path, reviewer: str) -> tuple[int, int]:
 def _with_chances(desk: Desk, lines: Sequence[Line]) -> pl.DataFrame:
     """The run's units with the chance at which its sheet drew each; null where the sheet does not say."""
     draws = dict.fromkeys(line.draw for line in lines if line.draw)
-    samples = [drawn(desk.units, draw).select("unit_id", "probability", "seed") for draw in draws]
+    samples: list[pl.DataFrame] = []
+    for draw in draws:
+        with suppress(UserMistake):  # another run's sheet: its ids are told one by one
+            samples.append(drawn(desk.units, draw).select("unit_id", "probability", "seed"))
     empty = pl.DataFrame(schema={"unit_id": pl.String, "probability": pl.Float64, "seed": pl.Int64})
     chances = pl.concat([empty, *samples]).unique("unit_id", keep="first", maintain_order=True)
     return desk.units.join(chances, on="unit_id", how="left")

@@ -152,6 +152,8 @@ def _finding_cells(row: dict[str, Any]) -> list[Text]:
 def _show_places(out: Console, found: Outcome) -> None:
     out.print(Text(f"{_counted(found, 'point_finding')} of {len(found.findings)} requirement × model"))
     out.print(Text(f"decided by 95% intervals: {_counted(found, 'decision')}"))
+    if found.decided:
+        out.print(Text(_decisions(found)), soft_wrap=True)
     if found.incomplete:
         short = [row for row in found.findings if not row["is_complete"]]
         lack = (
@@ -164,6 +166,12 @@ def _show_places(out: Console, found: Outcome) -> None:
     for name, path in found.places.items():
         out.print(Text(f"{name:<11}{path}"), soft_wrap=True)
     out.print(Text('ask it     biasgrid sql "from marts.pass_rates"'), soft_wrap=True)
+
+
+def _decisions(found: Outcome) -> str:
+    verdicts = "1 verdict is" if found.decided == 1 else f"{found.decided:,} verdicts are"
+    told = f"{verdicts} a person's decision, {found.overridden:,} of them other than what stood before: "
+    return told + 'biasgrid sql "from staging.stg_decisions"'
 
 
 def _counted(found: Outcome, column: str) -> str:

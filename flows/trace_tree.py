@@ -11,7 +11,7 @@ from rich.tree import Tree
 
 from flows.outcome import share
 from flows.terminal import STYLES, console, readable
-from flows.trace_words import circumstances, counts, demand, hints, instances, number, oracle, why
+from flows.trace_words import assessed, circumstances, counts, demand, hints, instances, number, oracle, why
 from tasks.aggregate.trace import Rows, Trace
 
 OUTCOMES = {"passed": "green", "failed": "red", "refused": "yellow", "unreadable": "yellow", "error": "yellow"}
@@ -137,6 +137,8 @@ def _add_case(below: Tree, found: Trace, case: Mapping[str, Any]) -> None:
         _add_response(branch, found, response)
     for verdict in case["verdicts"]:
         _add_verdict(branch, found, verdict)
+    for assessment in case["assessments"]:
+        branch.add(Text(readable(assessed(assessment)), style="dim"))
 
 
 def _add_response(branch: Tree, found: Trace, row: Mapping[str, Any]) -> None:
@@ -157,7 +159,7 @@ def _add_verdict(branch: Tree, found: Trace, row: Mapping[str, Any]) -> None:
     told = Text("verdict " if row["stands"] else "verdict, replaced: ")
     told.append(readable(outcome), style=OUTCOMES.get(row["outcome"] or "", "") if row["stands"] else "dim")
     reason = f" – {row['reason']}" if row["reason"] else ""
-    by = " ".join(str(row[name]) for name in ("assessor_kind", "assessor", "reviewer") if row[name])
+    by = " ".join(dict.fromkeys(str(row[name]) for name in ("assessor_kind", "assessor", "reviewer") if row[name]))
     told.append(readable(f"{reason} (by {by or 'nobody named'}; {row['verdict_id']})"))
     _mark(told, found, row["verdict_id"])
     branch.add(told)

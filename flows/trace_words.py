@@ -67,6 +67,15 @@ def circumstances(row: Mapping[str, Any]) -> str:
     return f" {', '.join(parts)}" if parts else ""
 
 
+def assessed(row: Mapping[str, Any]) -> str:
+    """What a judge or a person makes of a reply, beside its verdict."""
+    kind = "decision" if row["purpose"] == "decision" else "blind assessment"
+    carried = ", from an earlier evaluation" if row["carried_from"] else ""
+    why = f" – {row['reason']}" if row["reason"] else ""
+    said = row["outcome"] or f"none: {row['state']}"
+    return f"{kind}{carried}: {said}{why} (by {row['assessor_kind']} {row['assessor']}; {row['assessment_id']})"
+
+
 def counts(outcomes: Mapping[str, int]) -> str:
     """Outcomes with how many have each."""
     return ", ".join(f"{count:,} {outcome}" for outcome, count in outcomes.items()) or "none"

@@ -20,6 +20,11 @@ UNIT: Final = ("cell_id", "case_id", "response_id", "rule_key")
 _ONE: Final = ("cell_id", "case_id", "purpose", "assessor_kind", "assessor")
 
 
+def none_assessed() -> pl.DataFrame:
+    """No rows, in the columns and types of ASSESSMENTS."""
+    return pl.DataFrame(schema=polars_schema(TABLE))
+
+
 def in_assessment_form(rows: pl.DataFrame) -> pl.DataFrame:
     """The columns of ASSESSMENTS in their order and types; those that `rows` lacks are null."""
     types = polars_schema(TABLE)

@@ -183,6 +183,24 @@ _NEVER_JUDGED = f"""{_PLANNED},
     where planned > 0
 """
 
+_ASSESSED_WITHOUT_RESPONSE = """
+    select run_id, assessment_id
+    from lake.assessments
+    anti join (from lake.responses semi join lake.doubted using (run_id)) using (run_id, response_id)
+"""
+
+_ASSESSED_WITHOUT_CASE = """
+    select run_id, assessment_id
+    from lake.assessments
+    anti join (from lake.cases semi join lake.doubted using (run_id, cell_id)) using (run_id, cell_id, case_id)
+"""
+
+_UNKNOWN_ASSESSMENT = f"""
+    select run_id, assessment_id
+    from lake.assessments
+    where outcome not in {OUTCOMES[:-1]} or (state = 'given') <> (outcome is not null)
+"""
+
 FLAWS = (
     Flaw("cases", "cell_id", "cells that were planned lack cases", _WITHOUT_CASES, is_absence=True),
     Flaw("verdicts", "cell_id", "cells of a run that has ended were never judged", _NEVER_JUDGED, is_absence=True),
@@ -195,6 +213,27 @@ FLAWS = (
     ),
     Flaw("verdicts", "verdict_id", "the template that was judged is not there", _WITHOUT_TEMPLATE),
     Flaw("verdicts", "evaluation_id", "the criteria of the evaluation are not there", _WITHOUT_CRITERIA),
+    Flaw(
+        "assessments",
+        "assessment_id",
+        "the case that was assessed is not there",
+        _ASSESSED_WITHOUT_CASE,
+        "select distinct run_id, cell_id from lake.assessments",
+    ),
+    Flaw(
+        "assessments",
+        "assessment_id",
+        "the response that was assessed is not there",
+        _ASSESSED_WITHOUT_RESPONSE,
+        "select distinct run_id from lake.assessments",
+    ),
+    Flaw(
+        "assessments",
+        "assessment_id",
+        f"the outcome is none of {', '.join(OUTCOMES[:-1])}, or stands where none was given",
+        _UNKNOWN_ASSESSMENT,
+        "from lake.assessments limit 1",
+    ),
     Flaw("verdicts", "verdict_id", f"the outcome is none of {', '.join(OUTCOMES)}", _UNKNOWN_OUTCOME),
 )
 """Looked for before each build."""

@@ -204,13 +204,13 @@ ASSESSMENTS = pa.schema(
 
 RULES = pa.schema(
     [
-        ("run_id", TEXT),
+        ("run_id", TEXT),  # the run, a ULID: newer runs sort later
         ("evaluation_id", TEXT),
-        ("cell_id", TEXT),
-        ("template", TEXT),
-        ("language", TEXT),
-        ("wording", COUNT),
-        ("template_text", TEXT),
+        ("cell_id", TEXT),  # the cell whose replies were judged so
+        ("template", TEXT),  # the name in its library
+        ("language", TEXT),  # language and region, such as en_us
+        ("wording", COUNT),  # 1: the prompt as written; further ones are paraphrases or other orders of choices
+        ("template_text", TEXT),  # the question, its slots still open
         ("oracle", TEXT),  # JSON of the oracle with which the cases were planned
         ("rule", TEXT),  # JSON of the one that this evaluation put in its place
     ]

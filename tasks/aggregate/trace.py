@@ -46,7 +46,8 @@ class Trace:
     test_rows: Rows
     """All template tests, or those of the examples where there are many."""
     cases: Rows
-    """Prompts, each with its `responses` and its `verdicts`, those that no longer count too (`stands`: false)."""
+    """Prompts, each with its `responses`, its `verdicts`, those that no longer count too (`stands`: false), and
+    its `assessments` by judges and people."""
     tests_by_cell: dict[str, dict[str, int]]
     """Outcomes of the tests that it leads to, by cell."""
     cells_by_finding: Rows
@@ -149,8 +150,14 @@ def _cases(warehouse: duckdb.DuckDBPyConnection, lake: Lake, run_id: str) -> Row
     cases = rows(warehouse, asking.CASES)
     responses = _of_case(_rows(warehouse, asking.RESPONSES))
     verdicts = _of_case(_verdicts(warehouse, lake, run_id, cases).to_dicts())
+    assessments = _of_case(_rows(warehouse, asking.ASSESSMENTS))
     return [
-        case | {"responses": responses.get(key, []), "verdicts": verdicts.get(key, [])}
+        case
+        | {
+            "responses": responses.get(key, []),
+            "verdicts": verdicts.get(key, []),
+            "assessments": assessments.get(key, []),
+        }
         for case in cases.to_dicts()
         for key in [(case["cell_id"], case["case_id"])]
     ]

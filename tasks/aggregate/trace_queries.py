@@ -190,4 +190,13 @@ STANDING = """
         in (select (run_id, cell_id, case_id) from examples)
 """
 
+ASSESSMENTS = """
+    select assessments.* exclude (run_id, evaluation_id)
+    from staging.stg_assessments as assessments
+    where
+        (assessments.run_id, assessments.cell_id, assessments.case_id)
+        in (select (run_id, cell_id, case_id) from examples)
+    order by assessments.assessed_at, assessments.assessment_id
+"""
+
 STANDS_IN = "select count(*) as replies from staging.stg_responses where reused_from = $id"

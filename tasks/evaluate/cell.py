@@ -24,7 +24,7 @@ from tasks.evaluate.hearing import Hearing
 from tasks.evaluate.judge import JUDGEMENT_TOKENS, Judgement, contested, judge_request, overrule
 from tasks.evaluate.opinions import Opinion, Said, assessments, opinions
 from tasks.evaluate.rules import changed, under
-from warehouse.assessments import TABLE, in_assessment_form, of_people
+from warehouse.assessments import TABLE, none_assessed, of_people
 from warehouse.identity import content_hash
 from warehouse.journal import Journal
 from warehouse.lake import Lake
@@ -65,7 +65,7 @@ async def evaluate_cell(
         return cases, replies, judge_cell(cases, replies, catalog.languages, evaluation_id, now)
 
     cases, replies, verdicts = await asyncio.to_thread(judged)
-    opined = in_assessment_form(pl.DataFrame())
+    opined = none_assessed()
     if judge is not None and board is not None:
         doubted = contested(cases, replies, verdicts, hearing)
         said = await _second_opinions(lake, run_id, cell_id, doubted, catalog, board, judge, retries, spare)

@@ -45,11 +45,10 @@ def carried(said: pl.DataFrame, judged: pl.DataFrame, evaluation_id: str) -> pl.
 
 
 def decided(verdicts: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
-    """`verdicts` (one evaluation's on one cell) with the rows that people's decisions add; those that were added
-    before are made again.
+    """`verdicts` (one evaluation's on one cell) with the rows that people's decisions add.
 
-    `said` are this evaluation's rows of ASSESSMENTS. The newest decision on a case counts; it supersedes what stood,
-    and the template that it belongs to is rolled up anew.
+    `said` are this evaluation's rows of ASSESSMENTS. The newest decision on a case counts; it supersedes what
+    stood, and the template that it belongs to is rolled up anew. Rows that were added before are made again.
     """
     given = verdicts.filter(pl.col("assessor_kind").ne_missing("person"))
     decisions = newest(said.filter(pl.col("purpose") == DECISION), ["cell_id", "case_id"])

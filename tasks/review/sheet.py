@@ -54,8 +54,9 @@ def sheet(sample: pl.DataFrame, texts: Mapping[str, Shown], draw: Draw) -> pl.Da
     return filled.select(COLUMNS)
 
 
-def read_sheet(path: Path) -> list[Line]:
-    """The rows with a verdict, in the file's order. Raises UserMistake with every row that cannot be read.
+def read_sheet(path: Path) -> tuple[list[Line], list[Mistake]]:
+    """The rows with a verdict, in the file's order, and a mistake for each that cannot be read. Raises UserMistake
+    where the file is no sheet at all.
 
     Comma, semicolon or tab, UTF-8 with or without a mark, UTF-16 or a Western code page; columns and rows in any
     order, columns beside ours and empty lines in any number.
@@ -67,10 +68,7 @@ def read_sheet(path: Path) -> list[Line]:
     for number, cells in rows:
         if any(cell.strip() for cell in cells):
             _read(dict(zip(header, cells, strict=False)), place(path, number), number, lines, mistakes)
-    mistakes += _contradictions(lines, path)
-    if mistakes:
-        raise UserMistake(mistakes)
-    return lines
+    return lines, [*mistakes, *_contradictions(lines, path)]
 
 
 def _read(row: Mapping[str, str], where: str, number: int, lines: list[Line], mistakes: list[Mistake]) -> None:

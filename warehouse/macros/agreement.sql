@@ -143,8 +143,9 @@ create macro statistics.gwets_ac1_se(counts double[][], squares double[][]) as
         )[1]
     )[1];
 
--- of an agreement beyond chance: its normal interval, cut at −1 and 1. Where all of so many rows agree the error is 0
--- and says nothing: there Wilson's lower end of the observed agreement a, as 2a − 1, what it would be beyond a chance of ½
+-- of an agreement beyond chance: its normal interval, cut at −1 and 1. Where all of so many rows agree, or none, the
+-- error is 0 and says nothing: there Wilson's other end of the observed agreement a, as 2a − 1, which is what it would
+-- be beyond a chance of ½
 create macro statistics.agreement_interval(coefficient double, se double, observed double, rows double) as
     list_transform(
         [{
@@ -160,6 +161,7 @@ create macro statistics.agreement_interval(coefficient double, se double, observ
                 'low': greatest(-1, given_.coefficient - given_.q * given_.se),
                 'high': least(1, given_.coefficient + given_.q * given_.se)
             }
-            when given_.observed = 1 then {'low': greatest(-1, 2 * given_.wilson.low - 1), 'high': 1.0::double}
+            when given_.observed > 0.5 then {'low': 2 * given_.wilson.low - 1, 'high': given_.coefficient}
+            else {'low': given_.coefficient, 'high': 2 * given_.wilson.high - 1}
         end
     )[1];
