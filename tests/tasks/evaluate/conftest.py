@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from catalogs.oracle import Oracle
-from catalogs.schema import AnswerFormat, LanguageCatalog
+from catalogs.schema import AnswerFormat, LanguageCatalog, ScenarioSettings
 from tasks.evaluate.evaluate import Reading, read_reply
 from warehouse.schemas import CASES, RESPONSES
 
@@ -106,3 +106,9 @@ def _response(number: int, row: dict[str, object]) -> dict[str, object]:
         "received_at": datetime(2026, 1, 1, 0, 0, number % 60, tzinfo=UTC),
     }
     return defaults | row
+
+
+@pytest.fixture(scope="session")
+def scenario_settings() -> Callable[..., ScenarioSettings]:
+    """Settings of a scenario, from those that matter to a test."""
+    return lambda **given: ScenarioSettings.model_validate({"models": ["simulated/fair"], **given})

@@ -55,3 +55,51 @@ def test_the_corrected_rates_error_is_that_of_the_delta_method(told: Any) -> Non
         slope = (corrected(*moved) - corrected(*given)) / step
         variance += slope**2 * given[i] * (1 - given[i]) / size
     assert told("corrected_rate_se(0.8, 400, 0.9, 100, 0.85, 100)") == pytest.approx(sqrt(variance), rel=1e-5)
+
+
+def jackknifed(told: Any, name: str, counts: list[list[int]]) -> float:
+    """The standard error of a coefficient by leaving out one pair at a time."""
+    n = sum(map(sum, counts))
+    deviations, mean = [], 0.0
+    for i, row in enumerate(counts):
+        for j, count in enumerate(row):
+            if count:
+                less = [[c - ((i, j) == (k, m)) for m, c in enumerate(r)] for k, r in enumerate(counts)]
+                deviations.append((count, told(f"{name}(?::bigint[][])", less)))
+    mean = sum(count * value for count, value in deviations) / n
+    return sqrt((n - 1) / n * sum(count * (value - mean) ** 2 for count, value in deviations))
+
+
+@pytest.mark.parametrize("name", ["cohens_kappa", "gwets_ac1"])
+@pytest.mark.parametrize(
+    "counts", [[[118, 25], [12, 60]], [[40, 5, 6], [3, 55, 9], [8, 4, 70]], [[300, 4], [6, 9]]]
+)
+def test_the_error_of_an_agreement_is_about_that_of_leaving_one_out(
+    told: Any, name: str, counts: list[list[int]]
+) -> None:
+    error = told(f"{name}_se(?::bigint[][], ?::bigint[][])", counts, counts)
+    assert error == pytest.approx(jackknifed(told, name, counts), rel=0.06)
+
+
+def test_a_published_agreement_with_its_error(told: Any) -> None:
+    gwets = [[118, 5], [2, 0]]
+    assert told("gwets_ac1(?::bigint[][])", gwets) == pytest.approx(0.9408, abs=5e-5)
+    assert told("gwets_ac1_se(?::bigint[][], ?::bigint[][])", gwets, gwets) == pytest.approx(0.0230, abs=5e-5)
+
+
+def test_weights_that_are_all_alike_tell_what_counts_do(told: Any) -> None:
+    counts = [[40, 5], [9, 30]]
+    tripled, squares = [[3 * c for c in row] for row in counts], [[9 * c for c in row] for row in counts]
+    for name in ("cohens_kappa_se", "gwets_ac1_se"):
+        weighted = told(f"{name}(?::bigint[][], ?::bigint[][])", tripled, squares)
+        assert weighted == pytest.approx(told(f"{name}(?::bigint[][], ?::bigint[][])", counts, counts))
+    assert told("rows_of_weights(30, 90)") == 10
+
+
+def test_an_agreement_of_all_or_none_has_an_interval_still(told: Any) -> None:
+    low = told("agreement_interval(1, 0, 1, 20).low")
+    assert low == pytest.approx(2 * 0.838875 - 1, abs=1e-5)
+    assert told("agreement_interval(1, 0, 1, 20).high") == 1
+    assert told("agreement_interval(-1, 0, 0, 20).high") == pytest.approx(1 - 2 * 0.838875, abs=1e-5)
+    assert told("agreement_interval(0.5, 0.1, 0.8, 50).low") == pytest.approx(0.5 - 0.196, abs=1e-4)
+    assert told("agreement_interval(null, null, 1, 20)") is None

@@ -1,0 +1,179 @@
+"""A judge hears a sample of passes and of fails, knows neither, and overrules fails alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from catalogs.catalog import Catalog, load_catalog
+from catalogs.models import Limits, Target
+from tasks.connectors.base import Connector, Reply, Request, ServerFault
+from tasks.connectors.retries import Backoff
+from tasks.connectors.switchboard import Switchboard
+from tasks.evaluate.cell import evaluate_cell
+from tasks.evaluate.hearing import Hearing
+from tasks.evaluate.judge import current
+from warehouse.lake import Lake
+
+Rows = Callable[..., pl.DataFrame]
+REPLIES = 200
+FAILED = 40
+
+
+@dataclass
+class Judge:
+    """Says the same of every reply, or nothing."""
+
+    says: str | None = '{"verdict": "failed", "reason": "so it is"}'
+    finish_reason: str = "stop"
+    asked: list[Request] = field(default_factory=list)
+
+    def __call__(self, target: Target, key: str | None, catalog: Catalog) -> Connector:
+        return self
+
+    async def ask(self, request: Request) -> Reply:
+        self.asked.append(request)
+        if self.says is None:
+            raise ServerFault("500")
+        return Reply(self.says, self.finish_reason, input_tokens=10, output_tokens=2)
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load_catalog()
+
+
+@pytest.fixture
+def lake(tmp_path: Path, cases: Rows, responses: Rows) -> Lake:
+    """A cell of two hundred replies, each of a template of its own, of which the oracle fails one in five."""
+    asked = [{"case_id": f"case-{n}", "template_id": f"t{n}", "instance_id": f"i{n}"} for n in range(REPLIES)]
+    texts = [f"{'Yes' if n < FAILED else 'No'}, and that is reply {n}" for n in range(REPLIES)]
+    came = [{"case_id": f"case-{n}", "cell_id": "cell", "text": text} for n, text in enumerate(texts)]
+    lake = Lake(tmp_path)
+    lake.write("cases", "run", "cell", cases(*asked))
+    lake.write("responses", "run", "cell-1", responses(*came))
+    return lake
+
+
+async def heard(lake: Lake, catalog: Catalog, judge: Judge, hearing: Hearing, evaluation: str = "E1") -> None:
+    target = Target(model="own/judge", provider="own", name="judge", connector="own", limits=Limits(concurrency=8))
+    backoff = Backoff(first_s=0.0001, longest_s=0.0002)
+    async with Switchboard(catalog, backoff=backoff, connect=judge) as board:
+        await evaluate_cell(lake, "run", "cell", evaluation, catalog, board, target, 1, hearing=hearing)
+
+
+def outcomes(lake: Lake, evaluation: str = "E1") -> Mapping[str, int]:
+    standing = current(lake.read("verdicts", "run", f"{evaluation}-*")).filter(pl.col("level") == "instance")
+    return dict(standing.group_by("outcome").len().iter_rows())
+
+
+def about(lake: Lake, evaluation: str = "E1") -> pl.DataFrame:
+    return lake.read("assessments", "run", f"{evaluation}-*")
+
+
+async def test_a_judge_hears_shares_of_what_passed_and_of_what_failed(lake: Lake, catalog: Catalog) -> None:
+    judge = Judge()
+    await heard(lake, catalog, judge, Hearing(passed=0.25, failed=0.5, overrules=False, seed=7))
+    rows = about(lake)
+    counts = dict(rows.group_by("stratum").len().iter_rows())
+    assert len(judge.asked) == rows.height == sum(counts.values())
+    assert counts["passed"] == pytest.approx(40, abs=16)
+    assert counts["failed"] == pytest.approx(20, abs=9)
+    assert set(rows.filter(pl.col("stratum") == "passed")["probability"]) == {0.25}
+    assert set(rows["assessor_kind"]) == {"model"}
+
+
+async def test_a_larger_share_holds_the_smaller_one_and_another_seed_draws_others(
+    lake: Lake, catalog: Catalog
+) -> None:
+    drawn: dict[tuple[float, int], set[str]] = {}
+    for number, (share, seed) in enumerate(((0.2, 7), (0.6, 7), (0.2, 8))):
+        await heard(lake, catalog, Judge(), Hearing(share, 1.0, seed=seed), f"E{number}")
+        drawn[share, seed] = set(about(lake, f"E{number}")["case_id"])
+    assert drawn[0.2, 7] < drawn[0.6, 7]
+    assert drawn[0.2, 7] != drawn[0.2, 8]
+
+
+async def test_the_judge_is_not_told_what_the_oracle_said(lake: Lake, catalog: Catalog) -> None:
+    judge = Judge()
+    await heard(lake, catalog, judge, Hearing(passed=1.0))
+    words = {
+        text.content.replace(str(n), "#").replace("Yes, and", "X").replace("No, and", "X")
+        for n, request in enumerate(judge.asked)
+        for text in request.messages[:1]
+    }
+    assert len(words) == 1
+    told = " ".join(message.content for request in judge.asked for message in request.messages[1:])
+    assert "begins with" not in told
+    assert "oracle" not in told
+
+
+async def test_its_word_on_what_passed_changes_no_outcome_and_is_kept(lake: Lake, catalog: Catalog) -> None:
+    await heard(lake, catalog, Judge(), Hearing(passed=1.0))
+    assert outcomes(lake) == {"passed": REPLIES - FAILED, "failed": FAILED}
+    on_passes = about(lake).filter(pl.col("stratum") == "passed")
+    assert set(on_passes["outcome"]) == {"failed"}
+    assert on_passes.height == REPLIES - FAILED
+
+
+@pytest.mark.parametrize(("overrules", "stands"), [(True, REPLIES), (False, REPLIES - FAILED)])
+async def test_it_overrules_what_failed_or_only_says_so(
+    lake: Lake, catalog: Catalog, overrules: bool, stands: int
+) -> None:
+    judge = Judge(json.dumps({"verdict": "passed", "reason": "another wording"}))
+    await heard(lake, catalog, judge, Hearing(overrules=overrules))
+    assert outcomes(lake)["passed"] == stands
+    assert set(about(lake)["outcome"]) == {"passed"}
+
+
+@pytest.mark.parametrize(
+    ("says", "finish_reason", "state"),
+    [
+        ("I'm sorry, but I can't help with that.", "stop", "refused"),
+        ("Lo siento, pero no puedo responder a eso.", "stop", "refused"),
+        ("", "content_filter", "refused"),
+        ("It passes, I would say.", "stop", "unreadable"),
+        (None, "", "failed"),
+    ],
+)
+async def test_a_judge_without_a_verdict_is_an_outcome_of_its_own(
+    lake: Lake, catalog: Catalog, says: str | None, finish_reason: str, state: str
+) -> None:
+    await heard(lake, catalog, Judge(says, finish_reason), Hearing(passed=0.2))
+    rows = about(lake)
+    assert set(rows["state"]) == {state}
+    assert rows["outcome"].null_count() == rows.height > FAILED
+    assert rows["reason"].null_count() == 0
+    assert outcomes(lake) == {"passed": REPLIES - FAILED, "failed": FAILED}
+
+
+async def test_judging_again_asks_nothing_twice(lake: Lake, catalog: Catalog) -> None:
+    first, again, other = Judge(), Judge(), Judge()
+    hearing = Hearing(passed=0.3, seed=7)
+    await heard(lake, catalog, first, hearing)
+    before = about(lake).drop("assessed_at")
+    await heard(lake, catalog, again, hearing)
+    await heard(lake, catalog, other, hearing, "E2")
+    assert (len(first.asked), again.asked, other.asked) == (before.height, [], [])
+    assert about(lake).drop("assessed_at").equals(before)
+    assert set(about(lake, "E2")["case_id"]) == set(before["case_id"])
+
+
+async def test_without_a_judge_nothing_is_assessed(lake: Lake, catalog: Catalog) -> None:
+    await evaluate_cell(lake, "run", "cell", "E1", catalog)
+    assert lake.files("assessments") == []
+
+
+def test_the_sample_of_a_scenario_is_the_judges(scenario_settings: Callable[..., Any]) -> None:
+    settings = scenario_settings(judge_sample={"passed": 0.1}, judge_overrules=False, seed=5)
+    assert Hearing.of(settings) == Hearing(0.1, 1.0, overrules=False, seed=5)
+    assert Hearing.of(scenario_settings()) == Hearing()
