@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from flows.review_screen import DECIDING_KEYS, MORE, QUIT, SKIP, Key, Screen
@@ -26,16 +26,14 @@ def adjudicate(desk: Desk, reviewer: str, screen: Screen) -> int:
     """
     with RunLock(desk.lake, desk.run_id):
         refreshed(desk.lake)
-        _apply(desk)
+        _apply(desk, unapplied(desk.lake, desk.run_id))
         record = Record(desk.lake, desk.run_id, desk.evaluation_id, reviewer, DECISION)
         open_ones = disputes(desk.lake, desk.run_id).join(desk.units, on=["cell_id", "case_id"])
         screen.tell(f"{open_ones.height} replies are disputed in run {desk.run_id}; {reviewer} decides")
         try:
             _decide(desk, open_ones.to_dicts(), shown(desk.lake, desk.run_id, open_ones), record, screen)
         finally:
-            if record.rows:
-                refreshed(desk.lake)
-                _apply(desk)
+            _apply(desk, {row["cell_id"] for row in record.rows})
     return len(record.rows)
 
 
@@ -73,9 +71,8 @@ def _reason(screen: Screen) -> str:
     return screen.line("reason (needed): ") or screen.line("a decision needs a reason, empty leaves it open: ")
 
 
-def _apply(desk: Desk) -> None:
-    cells = unapplied(desk.lake, desk.run_id)
-    for cell_id in cells:
+def _apply(desk: Desk, cells: Collection[str]) -> None:
+    for cell_id in sorted(cells):
         decide_again(desk.lake, desk.run_id, cell_id, desk.evaluation_id)
     if cells:
         build(desk.lake)

@@ -90,7 +90,8 @@ class Sitting:
     def farewell(self) -> str:
         left = len(self.sample) - self._done()
         rest = "the sample is done" if not left else f"{left} to go: the same command goes on there"
-        return f"{self.landed} answers landed; {rest}"
+        agreement = f"\nhow far you agree: biasgrid review {self.record.run_id} --agreement" if self.landed else ""
+        return f"{self.landed} answers landed; {rest}{agreement}"
 
     def go(self) -> None:
         at = self._next(0)

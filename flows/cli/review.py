@@ -109,18 +109,17 @@ def _exported(desk: Desk, draw: Draw, out: Path, *, force: bool) -> None:
 
 
 def _imported(desk: Desk, path: Path, reviewer: str) -> None:
-    from flows.reviewing import import_sheet, refreshed
+    from flows.reviewing import import_sheet
 
     new, before = import_sheet(desk, path, reviewer)
     known = f", {before:,} had landed before" if before else ""
     typer.echo(f"{new:,} verdicts of {reviewer} landed{known}")
-    refreshed(desk.lake)
 
 
 def _at_the_terminal(desk: Desk, draw: Draw, reviewer: str, *, adjudicate: bool) -> None:
     from flows.adjudicating import adjudicate as decide
     from flows.review_screen import Screen
-    from flows.reviewing import refreshed, review
+    from flows.reviewing import review
 
     screen = Screen()
     try:
@@ -131,5 +130,3 @@ def _at_the_terminal(desk: Desk, draw: Draw, reviewer: str, *, adjudicate: bool)
     except KeyboardInterrupt:
         typer.echo("biasgrid: interrupted; every answer is kept", err=True)
         raise typer.Exit(INTERRUPTED) from None
-    finally:
-        refreshed(desk.lake)

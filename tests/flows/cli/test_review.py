@@ -1,0 +1,258 @@
+"""`biasgrid review`: blind, landed at once, resumed, imported from sheets, decided with a reason."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pty
+import select
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from warehouse.build import build, query
+from warehouse.lake import Lake
+
+Command = Callable[..., Any]
+PATIENCE_S = 60.0
+
+
+@pytest.fixture
+def lake(finished: Any, tmp_path: Path) -> Lake:
+    """A finished run of one's own: a fair model, and one that always says No."""
+    shutil.copytree(finished.data, tmp_path / "data")
+    return Lake(tmp_path / "data")
+
+
+@pytest.fixture
+def review(biasgrid: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Reviews with the lines that a person types: `review("ana", "p", "f", size=4)`; of several words for an
+    option, one each."""
+
+    def run(reviewer: str, *typed: str, **options: object) -> Any:
+        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in typed)))
+        words = [word for name, value in options.items() for word in (f"--{name}", value) if word is not True]
+        return biasgrid("review", "--data", lake.root, "--reviewer", reviewer, *words)
+
+    return run
+
+
+def landed(lake: Lake, reviewer: str) -> pl.DataFrame:
+    return lake.read("assessments").filter(pl.col("assessor") == reviewer).sort("assessed_at")
+
+
+def findings(lake: Lake) -> list[dict[str, Any]]:
+    return query(lake, "from marts.requirement_findings order by all").to_dicts()
+
+
+def shown(out: str) -> list[str]:
+    """What each screen showed, without its title."""
+    return [part.partition("\n")[2].partition("p passed")[0] for part in out.split(" of 6 ")[1:]]
+
+
+def test_a_review_shows_prompt_reply_and_rule_and_nobody_elses_verdict(review: Command, lake: Lake) -> None:
+    told = review("ana", *"pfruss", size=6, seed=7)
+    assert told.code == 0
+    assert told.out.count("PROMPT") == told.out.count("REPLY") == told.out.count("RULE") == 6
+    for word in ("simulated", "constant-no", "begins with", "oracle", "stands: ", "sexism-"):
+        assert word not in told.out
+    assert "6 answers landed; the sample is done" in told.out
+    outcomes = landed(lake, "ana")["outcome"].to_list()
+    assert outcomes == ["passed", "failed", "refused", "unreadable", None, None]
+
+
+def test_a_review_changes_no_finding(review: Command, lake: Lake) -> None:
+    before = findings(lake)
+    review("ana", *["f"] * 6, size=6)
+    review("ana", agreement=True)
+    assert findings(lake) == before
+    assert query(lake, "from marts.judge_agreement where scope = 'all'")["n"].to_list() == [6]
+
+
+def test_it_goes_on_where_one_stopped(review: Command, lake: Lake) -> None:
+    whole = shown(review("bo", *["s"] * 6, size=6, seed=7).out)
+    first = review("ana", "p", "f", "q", size=6, seed=7)
+    assert "4 to go" in first.out
+    again = review("ana", *["p"] * 9, size=6, seed=7)
+    assert "2 of them done" in again.out
+    assert shown(again.out) == whole[2:]
+    assert landed(lake, "ana").height == 6
+    assert review("ana", size=6, seed=7).out.endswith("0 answers landed; the sample is done\n")
+
+
+def test_back_takes_an_answer_back_and_a_capital_gives_a_reason(review: Command, lake: Lake) -> None:
+    told = review("ana", "p", "b", "F", "it says Yes", "x", "q", size=3)
+    assert "you said: passed" in told.out
+    assert "`x` is none of the keys" in told.out
+    rows = landed(lake, "ana")
+    assert rows["case_id"].n_unique() == 1
+    assert rows.select("outcome", "reason").rows() == [("passed", None), ("failed", "it says Yes")]
+
+
+def test_reviewers_see_one_sample_and_never_each_others_answers(review: Command) -> None:
+    first = review("ana", *["F", "because of this word"] * 6, size=6, seed=3)
+    second = review("bo", *["p"] * 6, size=6, seed=3)
+    assert [text.replace("reason: ", "") for text in shown(first.out)] == shown(second.out)
+    assert "because of this word" not in second.out
+
+
+def test_a_reply_cannot_steer_the_terminal(review: Command, lake: Lake) -> None:
+    for path in lake.files("responses"):
+        rows = pl.read_parquet(path).with_columns(text=pl.lit("No\x1b[2J\x1b]0;gone\x07 \u202etfel"))
+        rows.write_parquet(path)
+    out = review("ana", "q", size=2).out
+    assert "\\x1b[2J" in out
+    assert not set("\x1b\x07\u202e") & set(out)
+
+
+def test_a_sheet_goes_out_blind_and_its_verdicts_land_once(review: Command, lake: Lake, tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    assert "6 replies" in review("ana", size=6, seed=7, export=sheet).out
+    rows = list(csv.DictReader(sheet.read_text(encoding="utf-8-sig").splitlines(keepends=True)))
+    assert "constant-no" not in sheet.read_text(encoding="utf-8")
+    filled = [row | {"verdict": "passed" if n % 2 else "Failed", "reason": f"r{n}"} for n, row in enumerate(rows)]
+    back = _written(tmp_path / "back.csv", filled[::-1])
+    assert "6 verdicts of ana landed" in review("ana", **{"import": back}).out
+    assert "0 verdicts of ana landed, 6 had landed before" in review("ana", **{"import": back}).out
+    kept = landed(lake, "ana")
+    assert kept.height == 6
+    assert set(kept["seed"]) == {7}
+    assert kept["probability"].null_count() == 0
+    assert "the sample is done" in review("ana", size=6, seed=7).out
+
+
+def test_nothing_of_a_sheet_lands_where_a_row_is_wrong(review: Command, lake: Lake, tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    review("ana", size=4, export=sheet)
+    rows = list(csv.DictReader(sheet.read_text(encoding="utf-8-sig").splitlines(keepends=True)))
+    wrong = [row | {"verdict": "passed"} for row in rows]
+    wrong[1]["id"], wrong[2]["verdict"] = "r1e10", "perhaps"
+    back = _written(tmp_path / "back.csv", wrong)
+    assert review("ana", **{"import": back}).is_a_mistake("2 things", "`r1e10` is no reply of run", "`perhaps`")
+    assert lake.files("assessments") == []
+
+
+def _written(path: Path, rows: Iterable[dict[str, str]]) -> Path:
+    rows = list(rows)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, rows[0], delimiter=";")
+    writer.writeheader()
+    writer.writerows(rows)
+    path.write_text(text.getvalue(), encoding="utf-8-sig")
+    return path
+
+
+def test_a_decision_needs_a_reason_changes_findings_and_can_be_traced(
+    review: Command, biasgrid: Command, lake: Lake
+) -> None:
+    before = findings(lake)
+    model = "simulated/constant-no"
+    review(
+        "ana", "P", "read by meaning it is right", size=1, model=model, seed=_seed_of_a_failed(review, lake, model)
+    )
+    unreasoned = review("lead", "p", "", "", adjudicate=True)
+    assert "1 replies are disputed" in unreasoned.out
+    assert "0 decisions landed" in unreasoned.out
+    assert findings(lake) == before
+    decided = review("lead", "p", "so do we all", adjudicate=True)
+    assert "ana: passed – read by meaning it is right" in decided.out
+    assert "stands: failed (oracle" in decided.out
+    assert "1 decisions landed" in decided.out
+    (row,) = query(lake, "from staging.stg_decisions").to_dicts()
+    assert (row["reviewer"], row["reason"], row["is_override"]) == ("lead", "so do we all", True)
+    now = {finding["model"]: finding for finding in findings(lake)}
+    assert now[model]["overridden_by_people"] == now[model]["decided_by_people"] == 1
+    assert now["simulated/fair"]["decided_by_people"] == 0
+    trace = json.loads(biasgrid("trace", row["case_id"], "--data", lake.root, "--format", "json").out)
+    (case,) = trace["cases"]
+    assert [verdict["assessor_kind"] for verdict in case["verdicts"] if verdict["stands"]] == ["person"]
+    assert [said["assessor"] for said in case["assessments"]] == ["ana", "lead"]
+    assert "0 replies are disputed" in review("lead", adjudicate=True).out
+
+
+def _seed_of_a_failed(review: Command, lake: Lake, model: str) -> int:
+    """A seed whose sample of one is a reply that the oracle failed."""
+    from tasks.review.draw import Draw, drawn
+    from tasks.review.units import newest_evaluation, reviewable
+
+    (run_id,) = lake.runs()
+    units = reviewable(lake, run_id, newest_evaluation(lake, run_id))
+    samples = ((seed, drawn(units, Draw(seed, 1, model=model))) for seed in range(100))
+    return next(seed for seed, sample in samples if sample["stratum"].to_list() == ["failed"])
+
+
+def test_decisions_that_a_kill_kept_from_their_verdicts_are_made_up_for(review: Command, lake: Lake) -> None:
+    review("ana", "f", size=1, model="simulated/fair")
+    assert "1 decisions landed" in review("lead", "f", "it is wrong", adjudicate=True).out
+    for path in lake.files("verdicts"):
+        rows = pl.read_parquet(path).filter(pl.col("assessor_kind") != "person")
+        rows.write_parquet(path)
+    build(lake)
+    assert query(lake, "from staging.stg_decisions").is_empty()
+    review("lead", adjudicate=True)
+    assert query(lake, "select reviewer from staging.stg_decisions").rows() == [("lead",)]
+
+
+def test_agreement_is_told_pair_by_pair(review: Command) -> None:
+    assert "nobody has assessed" in review("x", agreement=True).out
+    review("ana", *"ppfp", size=4)
+    review("bo", *"ppff", size=4)
+    out = review("x", agreement=True).out
+    assert "bo, measured by ana" in out
+    assert "the oracle, measured by bo" in out
+    assert "Gwet's AC1" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"model": "simulated/fairr"}, ("no reply to review is of model `simulated/fairr`", "simulated/fair")),
+        ({"agreement": True, "adjudicate": True}, ("--agreement and --adjudicate do not go together",)),
+        ({"import": "nowhere.csv"}, ("`nowhere.csv` cannot be read",)),
+    ],
+)
+def test_a_mistake_is_one_message(review: Command, options: dict[str, object], said: tuple[str, ...]) -> None:
+    assert review("ana", **options).is_a_mistake(*said)
+
+
+def test_a_run_that_nobody_has_judged_cannot_be_reviewed(review: Command, lake: Lake) -> None:
+    for path in lake.files("verdicts"):
+        path.unlink()
+    assert review("ana").is_a_mistake("nothing has been judged yet", "biasgrid resume")
+
+
+def test_keys_on_a_terminal_land_at_once_and_ctrl_c_loses_none(lake: Lake) -> None:
+    code, out = _typed(lake, "pf\x03", "--reviewer", "ana", "--size", "6")
+    assert code == 130
+    assert "every answer is kept" in out
+    assert landed(lake, "ana")["outcome"].to_list() == ["passed", "failed"]
+
+
+def _typed(lake: Lake, keys: str, *words: str) -> tuple[int, str]:
+    """Presses keys on a terminal of its own, each when a screen waits for one."""
+    program = "from flows.cli.process import run; run()"
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ["NO_COLOR"] = "1"
+        os.execv(
+            sys.executable, [sys.executable, "-c", program, "review", "--data", str(lake.root), *words]
+        )  # pragma: no cover
+    out, waiting, deadline = "", list(keys), time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        ready, _, _ = select.select([terminal], [], [], 0.2)
+        try:
+            out += os.read(terminal, 65_536).decode("utf-8", "replace") if ready else ""
+        except OSError:  # the other side has gone
+            break
+        if waiting and not ready and out.count("q quit") > len(keys) - len(waiting):
+            os.write(terminal, waiting.pop(0).encode())
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), out
