@@ -25,9 +25,10 @@ OPTIONS = {
     "max_age": "--max-age",
     "max_cost": "--max-cost",
     "max_requests": "--max-requests",
+    "judge_sample": "--judge-passed",
 }
 """The options that are not called as the settings they replace."""
-NOT_SETTINGS = ("library", "models")
+NOT_SETTINGS = ("library", "models", "judge_passed")
 Source = Path | str | Mapping[str, Any]
 
 
@@ -45,6 +46,8 @@ class Overrides:
     max_requests: int | None = None
     batch: bool | None = None
     judge: str | None = None
+    judge_passed: float | None = None
+    """The share of passed replies that the judge hears."""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -134,12 +137,17 @@ def _as_text(source: Mapping[str, Any]) -> str:
 
 def _overridden(document: Document, overrides: Overrides) -> Document:
     settings = document.value.get("scenario")
-    if not isinstance(settings, dict) or not overrides.settings:
+    if not isinstance(settings, dict):
         return document
-    given: dict[Location, str] = {
-        ("scenario", name): OPTIONS.get(name, f"--{name}") for name in overrides.settings
-    }
-    return replace(document, value=document.value | {"scenario": settings | overrides.settings}, given=given)
+    wanted = overrides.settings
+    if overrides.judge_passed is not None:
+        sample = settings.get("judge_sample")
+        given_sample = sample if isinstance(sample, dict) else {}
+        wanted |= {"judge_sample": given_sample | {"passed": overrides.judge_passed}}
+    if not wanted:
+        return document
+    given: dict[Location, str] = {("scenario", name): OPTIONS.get(name, f"--{name}") for name in wanted}
+    return replace(document, value=document.value | {"scenario": settings | wanted}, given=given)
 
 
 def _read_catalog(document: Document, overrides: Overrides) -> tuple[Reading, list[Mistake]]:

@@ -30,6 +30,7 @@ async def evaluate_again(
     scenario: str | dict[str, Any] | None = None,
     library: str | None = None,
     judge: str | None = None,
+    judge_passed: float | None = None,
     data: str | None = None,
     max_cost: float | None = None,
     max_requests: int | None = None,
@@ -41,13 +42,16 @@ async def evaluate_again(
         scenario: whose tolerances, deltas, refusal rules and judge count from now on; the run's own where absent
         library: templates whose oracles count from now on; the scenario's where absent
         judge: `provider/model` that gives the second opinion in place of the scenario's
+        judge_passed: share of the replies that passed which the judge hears, too; it overrules none of them
         data: directory of the lake and the warehouse
         max_cost: US dollars that the run may have spent, its judge's included
         max_requests: requests that the run may have sent, its judge's included
     """
     lake = existing_lake(data)
     run = find(lake, run_id)
-    overrides = Overrides(library=library, judge=judge, max_cost=max_cost, max_requests=max_requests)
+    overrides = Overrides(
+        library=library, judge=judge, judge_passed=judge_passed, max_cost=max_cost, max_requests=max_requests
+    )
     prepared = prepared_before() or prepared_again(lake, run, scenario, overrides)
     async with under_way(lake, prepared, run.run_id, asks=False) as grid:
         again = replace(grid, again=str(ULID()), rules=rules(prepared.resolved.catalog))

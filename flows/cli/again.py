@@ -21,6 +21,10 @@ def evaluate(
     judge: Annotated[
         str | None, typer.Option("--judge", help="`provider/model` that gives the second opinion.")
     ] = None,
+    judge_passed: Annotated[
+        float | None,
+        typer.Option("--judge-passed", help="Share of passed replies that the judge hears, too, 0 to 1."),
+    ] = None,
     max_cost: MaxCost = None,
     max_requests: MaxRequests = None,
     gate: GateOption = Gate.point,
@@ -39,6 +43,7 @@ def evaluate(
     changes: dict[str, Any] = {
         "library": str(library) if library else None,
         "judge": judge,
+        "judge_passed": judge_passed,
         "max_cost": max_cost,
         "max_requests": max_requests,
     }

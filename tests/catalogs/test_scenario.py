@@ -224,3 +224,24 @@ def test_a_name_that_is_longer_than_a_files_may_be_is_one_short_mistake() -> Non
     (mistake,) = told("starter" * 50)
     assert "is neither a file nor a shipped one" in mistake
     assert len(mistake) < 300
+
+
+JUDGED = "scenario: {models: [simulated/fair], judge: simulated/biased, judge_sample: {%s}, judge_overrules: %s}"
+
+
+def test_a_judge_that_overrules_hears_every_failed_verdict(written: WrittenFile) -> None:
+    rest = "\nrequirements: starter\n"
+    path = written("mine.yaml", JUDGED % ("passed: 0.1, failed: 0.5", "true") + rest)
+    (said,) = told(path)
+    assert "`judge_sample.failed` is 0.5" in said
+    assert "`judge_overrules: false`" in said
+    path = written("mine.yaml", JUDGED % ("passed: 0.1, failed: 0.5", "false") + rest)
+    assert resolve(path).scenario.scenario.judge_sample.failed == 0.5
+
+
+def test_an_option_changes_the_share_of_passes_alone(written: WrittenFile) -> None:
+    path = written("mine.yaml", JUDGED % ("passed: 0.1, failed: 0.5", "false") + "\nrequirements: starter\n")
+    sample = resolve(path, Overrides(judge_passed=0.3)).scenario.scenario.judge_sample
+    assert (sample.passed, sample.failed) == (0.3, 0.5)
+    with pytest.raises(UserMistake, match="--judge-passed"):
+        resolve(path, Overrides(judge_passed=1.3))

@@ -24,6 +24,7 @@ from flows.expected_replies import (
     most_tokens,
 )
 from flows.forecast import Forecast, forecast
+from flows.model_forecast import JudgeForecast
 from flows.paces import Load, seconds
 from flows.remaining import remaining
 from tasks.connectors.switchboard import Switchboard
@@ -126,6 +127,25 @@ def test_a_judge_is_told_at_its_most_and_apart(asked: Asked) -> None:
     assert told.cost_by_model.keys() == {"openai/gpt-4o"}
     assert told.judge.cost_most_usd == pytest.approx(
         (told.judge.most_input_tokens * 0.15 + told.judge.most_output_tokens * 0.6) / 1e6
+    )
+
+
+def test_a_judge_that_hears_a_sample_is_told_at_the_most_of_it(asked: Asked) -> None:
+    def judged(**settings: Any) -> JudgeForecast:
+        told = forecast(asked("openai/gpt-4o", samples=50, judge="openai/gpt-4o-mini", **settings)).judge
+        assert told is not None
+        return told
+
+    all_fails = judged()
+    both = judged(judge_sample={"passed": 0.1})
+    few = judged(judge_sample={"passed": 0.1, "failed": 0.2}, judge_overrules=False)
+    assert both.most_requests == all_fails.most_requests
+    assert (all_fails.requests_if_all_pass, both.requests_if_all_pass) == (0, round(0.1 * both.most_requests))
+    assert 0.2 < few.most_requests / all_fails.most_requests < 0.35
+    assert few.cost_most_usd is not None
+    assert all_fails.cost_most_usd is not None
+    assert few.cost_most_usd == pytest.approx(
+        all_fails.cost_most_usd * few.most_requests / all_fails.most_requests, rel=0.01
     )
 
 

@@ -51,6 +51,14 @@ def test_incomplete_goes_before_not_met_and_that_before_undecided(
     assert (found.exit_code, found.exit_code_by("point"), found.exit_code_by("decided")) == (point, point, decided)
 
 
+def test_what_people_have_decided_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    people = {"decided_by_people": 3, "overridden_by_people": 2}
+    show_outcome(ended(finding("met", "met") | people, finding("met", "met")))
+    assert "3 verdicts are a person's decision, 2 of them other than what stood before" in capsys.readouterr().out
+    show_outcome(ended(finding("met", "met")))
+    assert "person" not in capsys.readouterr().out
+
+
 def test_the_table_shows_the_decision_beside_the_point(capsys: pytest.CaptureFixture[str]) -> None:
     show_outcome(
         ended(

@@ -126,6 +126,19 @@ async def test_a_judge_is_asked_about_stored_replies_and_no_model_under_test_is(
     assert lake.read("responses").filter(pl.col("purpose") == "subject").height == replies
 
 
+async def test_a_judge_may_hear_what_passed_and_changes_no_finding(
+    asked: tuple[Lake, Outcome], judge: Any, overlay: Any
+) -> None:
+    lake, first = asked
+    bench = judge("failed")
+    overlay({"providers": {"bench": {"connector": "openai", "base_url": f"{bench.base_url}/v1", "models": "any"}}})
+    again = await evaluate_again(first.run_id, judge="bench/judge", judge_passed=1.0, data=str(lake.root))
+    assert again.findings[0]["point_rate"] == first.findings[0]["point_rate"] == 1
+    (row,) = query(lake, "from marts.judge_agreement where scope = 'all'").to_dicts()
+    assert (row["reference"], row["assessor"], row["false_failed"]) == ("oracle", "bench/judge", row["n"])
+    assert row["n"] == judged(lake)["passed"] >= len(bench.bodies) > 0
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
