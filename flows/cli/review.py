@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,10 +12,11 @@ from flows.cli.options import Data, Force, RunId
 if TYPE_CHECKING:
     from flows.reviewing import Desk
     from tasks.review.draw import Draw
+    from warehouse.lake import Lake
 
 REVIEWER = "BIASGRID_REVIEWER"
 INTERRUPTED = 130
-Filter = "Replies of this {} alone."
+FILTER = "Replies of this {} alone."
 
 
 def review(
@@ -26,9 +27,9 @@ def review(
     ] = None,
     size: Annotated[int, typer.Option("--size", min=1, help="Replies in the sample.")] = 100,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Draws the sample: the same for every reviewer.")] = 0,
-    concern: Annotated[str | None, typer.Option("--concern", help=Filter.format("concern"))] = None,
-    language: Annotated[str | None, typer.Option("--language", help=Filter.format("language"))] = None,
-    model: Annotated[str | None, typer.Option("--model", help=Filter.format("model"))] = None,
+    concern: Annotated[str | None, typer.Option("--concern", help=FILTER.format("concern"))] = None,
+    language: Annotated[str | None, typer.Option("--language", help=FILTER.format("language"))] = None,
+    model: Annotated[str | None, typer.Option("--model", help=FILTER.format("model"))] = None,
     export: Annotated[
         Path | None, typer.Option("--export", help="Write the sample as a blind sheet (CSV).")
     ] = None,
@@ -51,15 +52,17 @@ def review(
     from flows.preparation import existing_lake
     from flows.reviewing import Desk
     from tasks.review.draw import Draw
-    from warehouse.runs import find
+    from warehouse.runs import UNDER_WAY, find
 
     _one_thing(export=export, imported=imported, agreement=agreement, adjudicate=adjudicate)
     lake = existing_lake(data)
-    run_id = find(lake, run).run_id
+    found = find(lake, run)
     if agreement:
-        _agreement(lake, run_id)
+        _agreement(lake, found.run_id)
         return
-    desk, draw = Desk.of(lake, run_id), Draw(seed, size, concern, language, model)
+    if found.state in UNDER_WAY:
+        typer.echo("note: the run is still under way, and its sample changes with every reply", err=True)
+    desk, draw = Desk.of(lake, found.run_id), Draw(seed, size, concern, language, model)
     if export:
         _exported(desk, draw, export, force=force)
     elif imported:
@@ -91,7 +94,7 @@ def _named(reviewer: str | None) -> str:
     return name
 
 
-def _agreement(lake: Any, run_id: str) -> None:
+def _agreement(lake: Lake, run_id: str) -> None:
     from flows.agreement_table import show_agreement
     from flows.reviewing import refreshed
 

@@ -113,6 +113,14 @@ def test_a_reply_cannot_steer_the_terminal(review: Command, lake: Lake) -> None:
     assert not set("\x1b\x07\u202e") & set(out)
 
 
+def test_a_sheet_runs_no_formula_that_a_model_replied(review: Command, lake: Lake, tmp_path: Path) -> None:
+    for path in lake.files("responses"):
+        pl.read_parquet(path).with_columns(text=pl.lit('=HYPERLINK("http://example.org")')).write_parquet(path)
+    review("ana", size=3, export=tmp_path / "sheet.csv")
+    rows = csv.DictReader((tmp_path / "sheet.csv").read_text(encoding="utf-8-sig").splitlines(keepends=True))
+    assert {row["reply"] for row in rows} == {'\'=HYPERLINK("http://example.org")'}
+
+
 def test_a_sheet_goes_out_blind_and_its_verdicts_land_once(review: Command, lake: Lake, tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.csv"
     assert "6 replies" in review("ana", size=6, seed=7, export=sheet).out

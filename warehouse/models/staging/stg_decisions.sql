@@ -8,6 +8,13 @@ assessments as (
     select * from staging.stg_assessments where purpose = 'decision'
 ),
 
+superseded as (
+    select
+        run_id,
+        supersedes as verdict_id
+    from verdicts
+),
+
 replaced as (
     select distinct on (run_id, verdict_id)
         run_id,
@@ -16,7 +23,7 @@ replaced as (
         assessor,
         outcome
     from lake.verdicts
-    where (run_id, verdict_id) in (select (run_id, supersedes) from verdicts)
+    semi join superseded using (run_id, verdict_id)
     order by judged_at desc nulls last
 ),
 
