@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,6 +26,8 @@ class Outcome:
     """Why requests have no reply, with how many each, most first; those that got one since are left out."""
     places: dict[str, Path]
     """Where everything lies."""
+    silent_judges: list[dict[str, Any]] = field(default_factory=list)
+    """Judges that gave no verdict on some replies: assessor, asked, n that they gave, refused, unreadable, failed."""
 
     @property
     def decided(self) -> int:
@@ -61,12 +63,14 @@ def outcome(lake: Lake, run_id: str) -> Outcome:
     from warehouse.build import connect, selected
 
     with connect(lake) as warehouse:
-        found, unheard, failed = (selected(warehouse, sql, [run_id]) for sql in (FINDINGS, UNHEARD, FAILURES))
+        found, unheard, failed, silent = (
+            selected(warehouse, sql, [run_id]) for sql in (FINDINGS, UNHEARD, FAILURES, SILENT)
+        )
     worst_first = found.to_dicts()
     incomplete = not worst_first or unheard.item() > 0 or not all(row["is_complete"] for row in worst_first)
     failures = [(row["reason"], row["requests"]) for row in failed.iter_rows(named=True)]
     places = {"lake": lake.root / "lake", "warehouse": lake.database}
-    return Outcome(run_id, worst_first, incomplete, failures, places)
+    return Outcome(run_id, worst_first, incomplete, failures, places, silent.to_dicts())
 
 
 FINDINGS = """
@@ -88,6 +92,20 @@ UNHEARD = """
     )
 """
 """Questions to a judge that it never answered."""
+
+SILENT = """
+    select
+        assessor,
+        asked,
+        n,
+        assessor_refused as refused,
+        assessor_unreadable as unreadable,
+        assessor_failed as failed
+    from marts.judge_agreement
+    where run_id = ? and scope = 'all' and reference_kind = 'oracle' and n < asked
+    order by assessor
+"""
+"""Judges that gave no verdict on some of what they were asked."""
 
 FAILURES = """
     select error_class || ': ' || any_value(error_message) as reason, count(*) as requests

@@ -154,6 +154,8 @@ def _show_places(out: Console, found: Outcome) -> None:
     out.print(Text(f"decided by 95% intervals: {_counted(found, 'decision')}"))
     if found.decided:
         out.print(Text(_decisions(found)), soft_wrap=True)
+    for judge in found.silent_judges:
+        out.print(Text(readable(_silent(judge)), style="yellow"), soft_wrap=True)
     if found.incomplete:
         short = [row for row in found.findings if not row["is_complete"]]
         lack = (
@@ -172,6 +174,12 @@ def _decisions(found: Outcome) -> str:
     verdicts = "1 verdict is" if found.decided == 1 else f"{found.decided:,} verdicts are"
     told = f"{verdicts} a person's decision, {found.overridden:,} of them other than what stood before: "
     return told + 'biasgrid sql "from staging.stg_decisions"'
+
+
+def _silent(judge: dict[str, Any]) -> str:
+    why = ", ".join(f"{judge[name]:,} {name}" for name in ("refused", "unreadable", "failed") if judge[name])
+    lack = judge["asked"] - judge["n"]
+    return f"the judge {judge['assessor']} gave no verdict on {lack:,} of {judge['asked']:,} replies: {why}"
 
 
 def _counted(found: Outcome, column: str) -> str:

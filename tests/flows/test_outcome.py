@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,13 @@ def test_what_people_have_decided_is_said(capsys: pytest.CaptureFixture[str]) ->
     assert "3 verdicts are a person's decision, 2 of them other than what stood before" in capsys.readouterr().out
     show_outcome(ended(finding("met", "met")))
     assert "person" not in capsys.readouterr().out
+
+
+def test_a_judge_that_gave_no_verdict_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    silent = {"assessor": "own/judge", "asked": 1200, "n": 1100, "refused": 90, "unreadable": 10, "failed": 0}
+    show_outcome(replace(ended(finding("met", "met")), silent_judges=[silent]))
+    told = capsys.readouterr().out
+    assert "own/judge gave no verdict on 100 of 1,200 replies: 90 refused, 10 unreadable" in told
 
 
 def test_the_table_shows_the_decision_beside_the_point(capsys: pytest.CaptureFixture[str]) -> None:

@@ -183,6 +183,9 @@ def test_a_decision_needs_a_reason_changes_findings_and_can_be_traced(
     (case,) = trace["cases"]
     assert [verdict["assessor_kind"] for verdict in case["verdicts"] if verdict["stands"]] == ["person"]
     assert [said["assessor"] for said in case["assessments"]] == ["ana", "lead"]
+    tree = " ".join(biasgrid("trace", row["case_id"], "--data", lake.root).out.replace("│", " ").split())
+    assert "blind assessment: passed – read by meaning it is right (by person ana;" in tree
+    assert "so do we all (by person lead;" in tree
     assert "0 replies are disputed" in review("lead", adjudicate=True).out
 
 
