@@ -27,7 +27,7 @@ class Outcome:
     places: dict[str, Path]
     """Where everything lies."""
     silent_judges: list[dict[str, Any]] = field(default_factory=list)
-    """Judges that gave no verdict on some replies: assessor, asked, n that they gave, refused, unreadable, failed."""
+    """Judges without a verdict on some replies: assessor, asked, n that they gave; refused, unreadable, failed."""
 
     @property
     def decided(self) -> int:
