@@ -13,12 +13,14 @@ from catalogs.scenario import Overrides
 from catalogs.schema import Reuse
 from flows.artifacts import publish
 from flows.cells import cells_stage
+from flows.inspecting import inspecting
 from flows.outcome import Outcome, outcome
 from flows.preparation import open_lake, prepare, prepared_before
 from flows.secrets import secret_blocks
 from flows.stages import generate_stage, planned_cells
 from flows.under_way import under_way
 from tasks.aggregate.task import aggregate
+from warehouse.expectations.inspector import Inspector
 from warehouse.lake import Lake
 from warehouse.runs import Run, find
 
@@ -48,6 +50,7 @@ async def benchmark(
     max_requests: int | None = None,
     batch: bool | None = None,
     run_id: str | None = None,
+    expectations: bool = False,
 ) -> Outcome:
     """Test models against ethical requirements.
 
@@ -64,6 +67,7 @@ async def benchmark(
         max_requests: requests that the run may send
         batch: ask through the providers' batch APIs, where they have one
         run_id: goes on with this unfinished run; `scenario` is then not needed
+        expectations: the new warehouse replaces the old one only if lake and marts are as expected
     """
     lake: Lake | None = open_lake(data) if run_id else None
     source = find(lake, run_id).scenario_resolved if lake else scenario
@@ -90,9 +94,10 @@ async def benchmark(
         run.record(lake, "running")
         get_run_logger().info("run %s: %d cases in %d cells", run.run_id, cells["planned"].sum(), cells.height)
         loading = asyncio.create_task(asyncio.to_thread(_load_warehouse))
-        await cells_stage(grid, cells)
-        await loading
-        found = await concluded(lake, run)
+        with inspecting(expectations) as inspector:
+            await cells_stage(grid, cells)
+            await loading
+            found = await concluded(lake, run, inspector)
         await publish(found, prepared.resolved.name)
     return found
 
@@ -105,14 +110,14 @@ def _load_warehouse() -> None:
     load_models()
 
 
-async def concluded(lake: Lake, run: Run) -> Outcome:
+async def concluded(lake: Lake, run: Run, inspector: Inspector | None = None) -> Outcome:
     """Aggregate, and read from the marts how the run ended. A kill in between leaves it to be resumed."""
     run.record(lake, "aggregating")
-    await aggregate(lake)
+    await aggregate(lake, inspector)
     found = outcome(lake, run.run_id)
     if found.incomplete:  # which only the marts know: recorded, and built once more with it
         run.record(lake, "incomplete")
-        await aggregate(lake)
+        await aggregate(lake, inspector)
     else:
         run.record(lake, "completed")
     return found

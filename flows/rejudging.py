@@ -11,6 +11,7 @@ from ulid import ULID
 from catalogs.scenario import Overrides
 from flows.artifacts import publish
 from flows.cells import cells_stage
+from flows.inspecting import inspecting
 from flows.outcome import Outcome, outcome
 from flows.preparation import existing_lake, prepared_before
 from flows.refitting import prepared_again
@@ -18,6 +19,7 @@ from flows.stages import planned_cells, record_criteria
 from flows.under_way import under_way
 from tasks.aggregate.task import aggregate
 from tasks.evaluate.rules import rules
+from warehouse.expectations.inspector import Inspector
 from warehouse.lake import Lake
 from warehouse.runs import Run, State, find
 
@@ -34,6 +36,7 @@ async def evaluate_again(
     data: str | None = None,
     max_cost: float | None = None,
     max_requests: int | None = None,
+    expectations: bool = False,
 ) -> Outcome:
     """Judge the stored replies of a run again; no model under test is asked.
 
@@ -46,6 +49,7 @@ async def evaluate_again(
         data: directory of the lake and the warehouse
         max_cost: US dollars that the run may have spent, its judge's included
         max_requests: requests that the run may have sent, its judge's included
+        expectations: the new warehouse replaces the old one only if lake and marts are as expected
     """
     lake = existing_lake(data)
     run = find(lake, run_id)
@@ -55,19 +59,20 @@ async def evaluate_again(
     prepared = prepared_before() or prepared_again(lake, run, scenario, overrides)
     async with under_way(lake, prepared, run.run_id, asks=False) as grid:
         again = replace(grid, again=str(ULID()), rules=rules(prepared.resolved.catalog))
-        await cells_stage(again, planned_cells(lake, run.run_id), ask=False)
-        record_criteria(again)  # last: an evaluation that is broken off does not count
-        found = await _concluded(lake, run)
+        with inspecting(expectations) as inspector:
+            await cells_stage(again, planned_cells(lake, run.run_id), ask=False)
+            record_criteria(again)  # last: an evaluation that is broken off does not count
+            found = await _concluded(lake, run, inspector)
         await publish(found, prepared.resolved.name)
     return found
 
 
-async def _concluded(lake: Lake, run: Run) -> Outcome:
+async def _concluded(lake: Lake, run: Run, inspector: Inspector | None) -> Outcome:
     """A run stays as it ended, unless its verdicts now make it complete, or do not any more."""
-    await aggregate(lake)
+    await aggregate(lake, inspector)
     found = outcome(lake, run.run_id)
     state: State = "incomplete" if found.incomplete else "completed"
     if run.state in ENDED and run.state != state:
         run.record(lake, state)
-        await aggregate(lake)
+        await aggregate(lake, inspector)
     return found

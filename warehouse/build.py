@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -45,24 +45,31 @@ MEMORY = 4 * 1024**3
 ROW_GROUP = 61_440
 """Rows that each thread holds in memory until they are packed: half of DuckDB's own number, half the memory."""
 
+Gate = Callable[[Path], None]
+"""Told of the file that has been built, before it replaces the old one; raises where it must not."""
+
 OURS = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException, duckdb.OutOfMemoryException)
 """Errors that no file of the lake can bring about."""
 
 
-def build(lake: Lake, target: Path | None = None, models: Traversable | None = None) -> Path:
+def build(
+    lake: Lake, target: Path | None = None, models: Traversable | None = None, gate: Gate | None = None
+) -> Path:
     """Builds every model from what has landed and returns the file, `lake.database` by default.
 
     Who has the old file open goes on reading it. Raises `ModelTestFailed`, `UndeclaredRelation`,
-    `NotOneSelect`, `LakeDamaged` or `StorageTrouble` and leaves the old file as it was.
+    `NotOneSelect`, `LakeDamaged`, `StorageTrouble` or what `gate` raises, and leaves the old file as it was.
     """
     target = target or lake.database
     ordered = load_models(models)
     with storing(target), _alone(lake):
         sweep(target.parent)
-        with replacing(target) as partial, opened(partial) as warehouse:
-            fill(warehouse, lake, ordered)
-            # closed before the rename: the write-ahead log is folded in and goes
-            warehouse.close()
+        with replacing(target) as partial:
+            with opened(partial) as warehouse:
+                fill(warehouse, lake, ordered)
+            # closed by now: the write-ahead log is folded in and has gone
+            if gate:
+                gate(partial)
     return target
 
 
@@ -72,7 +79,7 @@ def fill(
     """Builds and tests models, each after what it reads, from all that has landed, or from these runs alone where
     there are `sides`. Raises as `build` does."""
     try:
-        _attach_lake(warehouse, lake, sides)
+        attach_lake(warehouse, lake, sides)
         _make_all(warehouse, lake, ordered, {side.name: side.run_id for side in sides})
     except duckdb.Error as error:
         if not isinstance(error, OURS) and StorageTrouble.behind(error, lake.database) is None:
@@ -83,6 +90,9 @@ def fill(
 def _make_all(
     warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence[Model], runs: Mapping[str, str]
 ) -> None:
+    for table in UNITS:
+        # filled where a model finds that it needs it
+        warehouse.execute(f"create table lake.repeated_{table} (unit ubigint)")
     refuse_damage(warehouse, lake, runs)
     define(warehouse)
     for schema in sorted({STORAGE, *SCHEMAS, *(model.schema for model in ordered)}):
@@ -151,7 +161,7 @@ def opened(path: Path) -> duckdb.DuckDBPyConnection:
     return warehouse
 
 
-def _attach_lake(warehouse: duckdb.DuckDBPyConnection, lake: Lake, sides: Sequence[Side]) -> None:
+def attach_lake(warehouse: duckdb.DuckDBPyConnection, lake: Lake, sides: Sequence[Side] = ()) -> None:
     """`lake.<table>` as views that live in memory, so that the finished file depends on no path.
 
     Verdicts are listed before responses, and those before cases: what lands meanwhile is left out as a whole.
@@ -163,9 +173,6 @@ def _attach_lake(warehouse: duckdb.DuckDBPyConnection, lake: Lake, sides: Sequen
         warehouse.execute(f"create table lake.empty_{table} as from declared_rows")
         warehouse.unregister("declared_rows")
         warehouse.execute(f"create view lake.{table} as {_rows(warehouse, lake, table, sides)}")
-    for table in UNITS:
-        # filled where a model finds that it needs it
-        warehouse.execute(f"create table lake.repeated_{table} (unit ubigint)")
 
 
 def _rows(warehouse: duckdb.DuckDBPyConnection, lake: Lake, table: str, sides: Sequence[Side]) -> str:

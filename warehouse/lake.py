@@ -6,6 +6,7 @@
 <root>/journal/run_id=<id>/<cell_id>.jsonl
 <root>/locks/
 <root>/biasgrid.duckdb
+<root>/expectations/index.html
 ```
 """
 
@@ -67,6 +68,11 @@ class Lake:
     def database(self) -> Path:
         """The DuckDB file, derived from the lake."""
         return self.root / "biasgrid.duckdb"
+
+    @property
+    def pages(self) -> Path:
+        """Pages that tell whether lake and warehouse are as expected, as last checked."""
+        return self.root / "expectations"
 
     @property
     def locks(self) -> Path:

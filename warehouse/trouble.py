@@ -50,8 +50,16 @@ class StorageTrouble(UserMistake):
         return StorageTrouble(self.path, self.code, run_id, lost)
 
 
-class LakeDamaged(UserMistake):
-    """What is broken in the lake, in which file, and what to do. Exit code 3; the warehouse stays as it was."""
+class OldWarehouseStays(UserMistake):
+    """Why a new warehouse did not take the place of the old one, and what to do. Exit code 3."""
+
+    headline = "no new warehouse could be made"
+
+
+class LakeDamaged(OldWarehouseStays):
+    """What is broken in the lake, in which file, and what to do."""
+
+    headline = "the lake is damaged"
 
 
 class storing:  # noqa: N801 - used as `with storing(path):`

@@ -95,10 +95,10 @@ def _tell(words: str) -> None:
 
 
 def _said(mistake: UserMistake) -> int:
-    from warehouse.trouble import LakeDamaged, StorageTrouble
+    from warehouse.trouble import OldWarehouseStays, StorageTrouble
 
-    if isinstance(mistake, LakeDamaged):
-        _say(mistake, "the lake is damaged, and the warehouse stays as it was")
+    if isinstance(mistake, OldWarehouseStays):
+        _say(mistake, f"{mistake.headline}, and the warehouse stays as it was")
         return 3
     if isinstance(mistake, StorageTrouble):
         _tell(f"biasgrid: the run cannot go on\n{mistake}")

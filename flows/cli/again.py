@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.cli.options import Data, Gate, GateOption, Library, MaxCost, MaxRequests, RunId
+from flows.cli.options import Data, Expectations, Gate, GateOption, Library, MaxCost, MaxRequests, RunId
 from flows.cli.running import at_once, finish
 
 
@@ -27,6 +27,7 @@ def evaluate(
     ] = None,
     max_cost: MaxCost = None,
     max_requests: MaxRequests = None,
+    expectations: Expectations = False,
     gate: GateOption = Gate.point,
     data: Data = None,
 ) -> None:
@@ -52,4 +53,5 @@ def evaluate(
         found = find(lake, run)
         prepared = prepared_again(lake, found, scenario, Overrides(**changes))
         changes |= {"run_id": found.run_id, "scenario": str(scenario) if scenario else None}
+        changes |= {"expectations": expectations}
         finish(prepared, gate.value, "flows.rejudging:evaluate_again", data=str(lake.root), **changes)

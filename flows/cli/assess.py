@@ -10,6 +10,7 @@ import typer
 from flows.cli.options import (
     Batch,
     Data,
+    Expectations,
     Gate,
     GateOption,
     Library,
@@ -60,6 +61,7 @@ def run(
     max_cost: MaxCost = None,
     max_requests: MaxRequests = None,
     batch: Batch = None,
+    expectations: Expectations = False,
     gate: GateOption = Gate.point,
     yes: Yes = False,
 ) -> None:
@@ -87,7 +89,8 @@ def run(
         with left_as_it_was(data_directory(data)):
             root = open_lake(data).root
             _agreed(prepared.resolved, earlier, yes=yes)
-        finish(prepared, gate.value, scenario=str(scenario), models=model or None, data=str(root), **overrides)
+        overrides |= {"models": model or None, "expectations": expectations}
+        finish(prepared, gate.value, scenario=str(scenario), data=str(root), **overrides)
 
 
 def resume(
@@ -95,6 +98,7 @@ def resume(
     data: Data = None,
     max_cost: MaxCost = None,
     max_requests: MaxRequests = None,
+    expectations: Expectations = False,
     gate: GateOption = Gate.point,
     yes: Yes = False,
 ) -> None:
@@ -109,6 +113,7 @@ def resume(
         caps: dict[str, Any] = {"max_cost": max_cost, "max_requests": max_requests}
         prepared = _prepared(found.scenario_resolved, Overrides(**caps))
         _agreed(prepared.resolved, lake, run_id=found.run_id, yes=yes)
+        caps |= {"expectations": expectations}
         finish(prepared, gate.value, run_id=found.run_id, data=str(lake.root), **caps)
 
 

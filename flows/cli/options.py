@@ -47,6 +47,13 @@ Batch = Annotated[
         "--batch/--no-batch", help="Ask through batch APIs where providers have one: cheaper, within a day."
     ),
 ]
+Expectations = Annotated[
+    bool,
+    typer.Option(
+        "--expectations",
+        help="Replace the warehouse only if lake and marts are as expected, as `warehouse check` does.",
+    ),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before money is spent.")]
 GateOption = Annotated[
     Gate,

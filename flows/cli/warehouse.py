@@ -1,4 +1,4 @@
-"""`warehouse build`: the DuckDB file from the lake; `warehouse views`: the lake for a DuckDB of one's own."""
+"""`warehouse build` and `check`: the DuckDB file from the lake; `views`: the lake for a DuckDB of one's own."""
 
 from __future__ import annotations
 
@@ -29,6 +29,27 @@ def build(data: Data = None) -> None:
     if rescued:
         typer.echo(f"landed {rescued} responses that a crash had left in journals")
     typer.echo(built(lake))
+
+
+@app.command()
+def check(data: Data = None) -> None:
+    """Rebuild it, and keep the new file only if lake and marts are as expected; the old one stays otherwise.
+
+    Exit codes: 0 all is as expected, 3 something is not, or could not be checked. Pages about each table are
+    written to `expectations/index.html` in the data directory.
+    """
+    from flows.inspecting import check_warehouse
+    from flows.inspection_table import show_report
+    from flows.preparation import existing_lake
+    from warehouse.expectations.report import ExpectationsFailed
+
+    try:
+        report = check_warehouse(existing_lake(data))
+    except ExpectationsFailed as failed:
+        if failed.report:
+            show_report(failed.report)
+        raise
+    show_report(report)
 
 
 @app.command()

@@ -4,16 +4,42 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
+from warehouse.expectations.inspector import Inspector
 from warehouse.lake import Lake
+from warehouse.trouble import OldWarehouseStays
 
 
-@task(name="aggregate", cache_policy=NO_CACHE, persist_result=False, retries=1, retry_delay_seconds=2)
-async def aggregate(lake: Lake) -> Path:
-    """Rebuild the warehouse from the lake; returns the DuckDB file."""
+async def _may_help(task: Any, task_run: Any, state: Any) -> bool:
+    """Whether trying again may: what has landed stays as it is."""
+    try:
+        await state.aresult()
+    except OldWarehouseStays:
+        return False
+    except Exception:  # noqa: BLE001 - whatever it is, it is raised once more if it stays
+        return True
+    return True
+
+
+@task(
+    name="aggregate",
+    cache_policy=NO_CACHE,
+    persist_result=False,
+    retries=1,
+    retry_delay_seconds=2,
+    retry_condition_fn=_may_help,
+)
+async def aggregate(lake: Lake, inspector: Inspector | None = None) -> Path:
+    """Rebuild the warehouse from the lake; returns the DuckDB file. With an `inspector`, the old one stays unless
+    all is as expected."""
     from warehouse.build import build  # loads DuckDB and an SQL parser: none of a run's start
+    from warehouse.expectations.gate import build_inspected
 
-    return await asyncio.to_thread(build, lake)
+    if inspector is None:
+        return await asyncio.to_thread(build, lake)
+    await asyncio.to_thread(build_inspected, lake, inspector)
+    return lake.database

@@ -1,0 +1,22 @@
+"""What an inspection of lake and marts found, on the terminal: a line a table."""
+
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+
+from flows.terminal import console
+from warehouse.expectations.report import Report
+
+
+def show_report(report: Report) -> None:
+    """Every table with its rows, and how much of what is expected of it does not hold."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("table", no_wrap=True)
+    for heading in ("rows", "expectations", "not as expected"):
+        table.add_column(heading, justify="right")
+    for inspected in report.tables:
+        broken = Text(str(len(inspected.failures) or "–"), style="red" if inspected.failures else "")
+        table.add_row(inspected.relation, f"{inspected.rows:,}", str(inspected.expectations), broken)
+    console().print(table)
+    console().print(Text(f"pages  {report.pages}"), soft_wrap=True)

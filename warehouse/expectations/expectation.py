@@ -1,0 +1,120 @@
+"""What is expected of a table, in the four kinds that SQL can narrow down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from warehouse.sql_words import literal, quoted
+
+DIGITS = 8
+"""Of a number, behind the point: sums of thirds end a little above one."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """A column holds nothing but these values, null aside."""
+
+    column: str
+    values: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.column} is one of {', '.join(self.values)}"
+
+    @property
+    def broken(self) -> str:
+        """An SQL condition on a row that breaks it."""
+        return f"{quoted(self.column)} not in ({', '.join(map(literal, self.values))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Numbers of a column, null aside, lie in a range; without `high` it is open."""
+
+    column: str
+    low: float
+    high: float | None = None
+
+    @property
+    def sentence(self) -> str:
+        upper = "" if self.high is None else f" and {self.high:g} at most"
+        return f"{self.column} is {self.low:g} at least{upper}"
+
+    @property
+    def number(self) -> str:
+        return f"round({quoted(self.column)}::double, {DIGITS})"
+
+    @property
+    def broken(self) -> str:
+        # DuckDB's NaN is greater than infinity: it breaks an open range as well
+        high = "'infinity'::double" if self.high is None else self.high
+        return f"{self.number} not between {self.low} and {high}"
+
+
+@dataclass(frozen=True, slots=True)
+class RowRule:
+    """Something is true of every row, by itself."""
+
+    sentence: str
+    broken: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Something is true of the rows together, or of what other tables say of them."""
+
+    sentence: str
+    rows: str
+    """A SELECT of what breaks it, with the columns `ids`."""
+    ids: tuple[str, ...]
+    doubted: str = "select true"
+    """What has to be looked at more closely: where it finds nothing, `rows` is not asked for. Stands in
+    `lake.doubted`."""
+
+
+Expectation = OneOf | Between | RowRule | Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """All that is expected of one table."""
+
+    relation: str
+    """Such as `lake.verdicts` or `marts.pass_rates`."""
+    ids: tuple[str, ...]
+    """Columns that name a row."""
+    expectations: tuple[Expectation, ...]
+
+    @property
+    def of_the_lake(self) -> bool:
+        return self.relation.startswith("lake.")
+
+
+def unique(relation: str, key: Sequence[str], where: str = "true", sentence: str = "") -> Rows:
+    """No two rows have the same key."""
+    listed = ", ".join(map(quoted, key))
+    rows = f"select {listed} from {relation} where {where}"  # noqa: S608 - names from our own schemas
+    return Rows(
+        sentence or f"one row per {' × '.join(key)}",
+        f"from ({rows}) group by all having count(*) > 1",
+        tuple(key),
+        # millions of numbers compare sooner than texts
+        f"select true from ({rows}) having count(*) > count(distinct hash({listed}))",  # noqa: S608
+    )
+
+
+def referring(
+    relation: str, ids: Sequence[str], columns: Sequence[str], to: str, where: str = "true", known: str = "true"
+) -> Rows:
+    """What `columns` name, where none of them is null, is there in `to`, in columns of the same names."""
+    listed = ", ".join(map(quoted, columns))
+    named = " and ".join(f"{quoted(column)} is not null" for column in columns)
+    there = f"select distinct {listed} from {to} where {known}"  # noqa: S608 - names from our own schemas
+    strays = f"select distinct {listed} from {relation} where ({where}) and {named}"  # noqa: S608
+    return Rows(
+        f"{' × '.join(columns)} is there in {to}",
+        f"from {relation} semi join lake.doubted using ({listed}) where ({where})",
+        tuple(ids),
+        f"from ({strays}) anti join ({there}) using ({listed})",
+    )

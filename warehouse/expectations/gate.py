@@ -1,0 +1,44 @@
+"""Before a new warehouse replaces the old one, it and the lake are inspected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from warehouse.build import build
+from warehouse.checks import ModelTestFailed
+from warehouse.expectations.inspector import Inspector, NotInspected
+from warehouse.expectations.report import ExpectationsFailed, Report, as_mistakes
+from warehouse.lake import Lake
+from warehouse.trouble import LakeDamaged
+
+
+def build_inspected(lake: Lake, inspector: Inspector) -> Report:
+    """Builds the warehouse, and puts it in the old one's place if everything is as expected.
+
+    Raises `ExpectationsFailed` with all that is not, and what `build` raises; the old file then stays.
+    """
+    passed: list[Report] = []
+
+    def gate(built: Path) -> None:
+        report = inspector.inspect(lake, built)
+        if report.failures:
+            raise ExpectationsFailed(tuple(as_mistakes(report, lake)), report)
+        passed.append(report)
+
+    try:
+        build(lake, gate=gate)
+    except (LakeDamaged, ModelTestFailed) as error:
+        if (report := _of_lake(lake, inspector)) is None:
+            raise
+        found = error.mistakes if isinstance(error, LakeDamaged) else ()
+        raise ExpectationsFailed((*found, *as_mistakes(report, lake)), report) from error
+    return passed[0]
+
+
+def _of_lake(lake: Lake, inspector: Inspector) -> Report | None:
+    """What is not as expected of a lake of which no warehouse could be made; None where nobody can tell more."""
+    try:
+        report = inspector.inspect(lake, None)
+    except NotInspected:
+        return None
+    return report if report.failures else None

@@ -1,0 +1,97 @@
+"""What an inspection found, as one process tells another, and as a person is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import orjson
+
+from catalogs.mistakes import Mistake
+from warehouse.lake import Lake
+from warehouse.trouble import OldWarehouseStays
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An expectation that does not hold: which, of which table, for how many rows, and what names a few."""
+
+    relation: str
+    sentence: str
+    rows: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """One table: its rows, how much is expected of it, and what does not hold."""
+
+    relation: str
+    rows: int
+    expectations: int
+    failures: tuple[Failure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Every table that was inspected, and where the pages about it lie."""
+
+    tables: tuple[Inspected, ...]
+    pages: Path
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        return tuple(failure for table in self.tables for failure in table.failures)
+
+    def as_json(self) -> bytes:
+        return orjson.dumps({"tables": [asdict(table) for table in self.tables], "pages": str(self.pages)})
+
+    @classmethod
+    def from_json(cls, told: bytes) -> Report:
+        """The report that `as_json` wrote."""
+        read = orjson.loads(told)
+        return cls(tuple(map(_inspected, read["tables"])), Path(read["pages"]))
+
+
+def _inspected(read: dict[str, object]) -> Inspected:
+    failures = read.pop("failures")
+    assert isinstance(failures, list)  # noqa: S101 - as `as_json` writes it
+    told = tuple(Failure(**{**failure, "examples": tuple(failure["examples"])}) for failure in failures)
+    return Inspected(**read, failures=told)  # type: ignore[arg-type]
+
+
+class ExpectationsFailed(OldWarehouseStays):
+    """What does not hold, of which table, for how many rows, a few of them, and what to do."""
+
+    headline = "not everything is as expected"
+
+    def __init__(self, mistakes: Mistake | tuple[Mistake, ...], report: Report | None = None) -> None:
+        super().__init__(mistakes)
+        self.report = report
+
+
+def as_mistakes(report: Report, lake: Lake) -> Iterator[Mistake]:
+    """A message for each failure."""
+    for failure in report.failures:
+        where = str(lake.root / "lake" / failure.relation.removeprefix("lake."))
+        is_landed = failure.relation.startswith("lake.")
+        yield Mistake(
+            f"`{failure.relation}`: {failure.sentence}: {_rows(failure)}",
+            where if is_landed else "",
+            f"see {report.pages}; {LANDED if is_landed else MADE}",
+        )
+
+
+LANDED = (
+    "put back what belongs there, or take the run out of the lake (move its `run_id=…` folders elsewhere), then "
+    "`biasgrid warehouse check`"
+)
+MADE = "where the lake is whole, the mart's SELECT is wrong: please report it, with that page"
+
+
+def _rows(failure: Failure) -> str:
+    named = ", ".join(f"`{example}`" for example in failure.examples)
+    others = failure.rows - len(failure.examples)
+    more = f" and {others:,} more" if others else ""
+    return f"{failure.rows:,} {'row' if failure.rows == 1 else 'rows'}: {named}{more}"
