@@ -17,7 +17,7 @@ from warehouse.expectations.report import Report
 from warehouse.lake import Lake
 from warehouse.trouble import OldWarehouseStays
 
-HANDED_ON = ("PATH", "PYTHONPATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "LD_LIBRARY_PATH")
+HANDED_ON = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "LD_LIBRARY_PATH")
 """Variables that the process gets: none of them a key."""
 QUIET = {"DO_NOT_TRACK": "1", "GX_ANALYTICS_ENABLED": "false", "TQDM_DISABLE": "1"}
 """Nothing about its use is sent anywhere: this version does not, and others shall not."""
@@ -53,6 +53,10 @@ class Inspector:
         except OSError as error:
             self._said.close()
             raise NotInspected(_mistake(str(error))) from error
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def inspect(self, lake: Lake, built: Path | None) -> Report:
         """Looks at the lake and the marts in `built`, or at the lake alone. Waits until it can, and has.

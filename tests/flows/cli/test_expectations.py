@@ -1,0 +1,134 @@
+"""`biasgrid warehouse check` and `run --expectations`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+
+from warehouse.lake import Lake
+
+Command = Callable[..., Any]
+FINDINGS = "select model, point_finding from marts.requirement_findings order by all"
+PROGRAM = [sys.executable, "-c", "from flows.cli.process import run; run()"]
+
+
+@pytest.fixture
+def lake(finished: Any, tmp_path: Path) -> Lake:
+    """A finished run in a lake of its own."""
+    shutil.copytree(finished.data, tmp_path / "data")
+    return Lake(tmp_path / "data")
+
+
+@pytest.mark.drill
+def test_a_check_shows_every_table_and_keeps_what_is_as_expected(biasgrid: Command, lake: Lake) -> None:
+    lake.database.unlink()
+    told = biasgrid("warehouse", "check", "--data", lake.root)
+    assert (told.code, told.err) == (0, "")
+    assert "lake.verdicts" in told.out
+    assert "marts.pass_rates" in told.out
+    assert told.out.endswith(f"pages  {lake.root}/expectations/index.html\n")
+    assert biasgrid("sql", FINDINGS, "--data", lake.root).code == 0
+
+
+def test_what_is_not_as_expected_is_named_and_the_old_warehouse_answers(
+    biasgrid: Command, lake: Lake, finished: Any
+) -> None:
+    before = biasgrid("sql", FINDINGS, "--data", lake.root)
+    rows = lake.read("verdicts", finished.run_id).filter(pl.col("level") == "instance").head(1)
+    stray = rows.with_columns(case_id=pl.lit("gone"), verdict_id=pl.lit("stray"))
+    lake.write("verdicts", finished.run_id, "stray", stray)
+    told = biasgrid("warehouse", "check", "--data", lake.root)
+    assert told.code == 3
+    assert told.err.startswith("biasgrid: not everything is as expected, and the warehouse stays as it was\n")
+    assert "`lake.verdicts`: never: the case that was judged is not there: 1 row: " in told.err
+    assert f"`{finished.run_id} · stray`" in told.err
+    assert "stray.parquet" in told.err
+    assert "Traceback" not in told.err
+    assert biasgrid("sql", FINDINGS, "--data", lake.root) == before
+
+
+def test_a_data_directory_that_is_not_there_is_a_mistake(biasgrid: Command, tmp_path: Path) -> None:
+    told = biasgrid("warehouse", "check", "--data", tmp_path / "nowhere")
+    assert told.is_a_mistake("there is no data directory")
+
+
+@pytest.fixture
+def typed(tmp_path: Path, scenario: Callable[..., dict[str, Any]]) -> Callable[..., list[str]]:
+    """The command in a process of its own, on a small scenario: `typed(data, model)`."""
+
+    def words(data: Path, model: str = "simulated/fair", **settings: Any) -> list[str]:
+        path = tmp_path / "small.yaml"
+        path.write_text(yaml.safe_dump(scenario([model], **settings)), encoding="utf-8")
+        return [*PROGRAM, "run", str(path), "--data", str(data), "--expectations"]
+
+    return words
+
+
+def judging() -> list[int]:
+    """The processes on this machine that check expectations."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"warehouse.expectations" in words:
+            found.append(int(path.parent.name))
+    return found
+
+
+@pytest.mark.drill
+def test_a_run_replaces_the_warehouse_only_if_all_is_as_expected(
+    typed: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    first = subprocess.run(typed(data), capture_output=True, text=True, timeout=120)
+    assert first.returncode in (0, 4), first.stderr
+    assert (data / "expectations" / "index.html").exists()
+    lake = Lake(data)
+    (run_id,) = lake.runs()
+    before = lake.database.stat().st_ino
+    lake.write("responses", run_id, "again", lake.read("responses", run_id).head(1))
+    second = subprocess.run(typed(data), capture_output=True, text=True, timeout=120)
+    assert second.returncode == 3
+    assert "biasgrid: not everything is as expected, and the warehouse stays as it was" in second.stderr
+    assert "`lake.responses`: one row per run_id × response_id: 1 row: " in second.stderr
+    assert "Traceback" not in second.stderr
+    assert lake.database.stat().st_ino == before
+    assert lake.newest("runs")["state"].to_list() == ["completed", "failed"]
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_run_leaves_nobody_behind(
+    typed: Callable[..., list[str]], tmp_path: Path, overlay: Callable[..., Path], end: signal.Signals
+) -> None:
+    overlay(respondents=({"id": "slow", "description": "Takes its time.", "latency_ms": 2000},))
+    before = set(judging())
+    with subprocess.Popen(
+        typed(tmp_path / "data", "simulated/slow", templates=10, samples=20),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=dict(os.environ),
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not (mine := set(judging()) - before) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert mine
+        process.send_signal(end)
+        process.wait(60)
+    deadline = time.monotonic() + 10
+    while mine & set(judging()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not mine & set(judging())

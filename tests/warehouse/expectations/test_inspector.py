@@ -1,0 +1,105 @@
+"""The process that judges: nobody's keys in it, gone with whoever started it, and clear words where it fails."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from warehouse.expectations.inspector import Inspector, NotInspected
+from warehouse.lake import Lake
+
+STARTED = """
+import sys, time
+from warehouse.expectations.inspector import Inspector
+with Inspector() as inspector:
+    print(inspector.pid, flush=True)
+    time.sleep(60)
+"""
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def is_gone_soon(pid: int) -> bool:
+    deadline = time.monotonic() + 10
+    while is_alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not is_alive(pid)
+
+
+@contextmanager
+def started(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A process that has started an inspector, and the inspector's id."""
+    with subprocess.Popen(
+        [sys.executable, "-c", STARTED],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "OPENAI_API_KEY": "sk-secret", "PYTHONPATH": os.pathsep.join(sys.path)},
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process, int(process.stdout.readline())
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_it_is_gone_when_the_process_that_started_it_is(tmp_path: Path, end: signal.Signals) -> None:
+    with started(tmp_path) as (process, pid):
+        assert is_alive(pid)
+        process.send_signal(end)
+        process.wait(10)
+        assert is_gone_soon(pid)
+
+
+def test_it_does_not_hear_what_a_terminal_sends_and_knows_no_key(tmp_path: Path) -> None:
+    with started(tmp_path) as (process, pid):
+        assert os.getpgid(pid) != os.getpgid(process.pid)
+        environment = Path(f"/proc/{pid}/environ").read_bytes()
+        assert b"sk-secret" not in environment
+        assert b"PATH=" in environment
+
+
+def test_nobody_is_left_afterwards() -> None:
+    with Inspector() as inspector:
+        assert is_alive(inspector.pid)
+    assert not is_alive(inspector.pid)
+
+
+def test_an_end_before_the_answer_is_told_with_what_to_do(tmp_path: Path) -> None:
+    with Inspector() as inspector:
+        os.kill(inspector.pid, signal.SIGKILL)
+        with pytest.raises(NotInspected) as caught:
+            inspector.inspect(Lake(tmp_path), None)
+    assert "ended with code -9" in str(caught.value)
+    assert "biasgrid warehouse check" in str(caught.value)
+
+
+def test_what_it_could_not_import_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = tmp_path / "great_expectations"
+    broken.mkdir()
+    (broken / "__init__.py").write_text("raise ImportError('no numpy here')")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    with Inspector() as inspector, pytest.raises(NotInspected, match="no numpy here"):
+        inspector.inspect(Lake(tmp_path), None)
+
+
+def test_a_process_that_cannot_be_started_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    with pytest.raises(NotInspected, match="No such file"):
+        Inspector()

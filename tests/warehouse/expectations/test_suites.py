@@ -1,0 +1,91 @@
+"""Every table has a suite, made of what its schema and its YAML file say."""
+
+from __future__ import annotations
+
+import pytest
+
+from warehouse.expectations.expectation import Between, OneOf, RowRule, Rows, Suite
+from warehouse.expectations.mart_suites import RANGES
+from warehouse.expectations.suites import all_suites
+from warehouse.schemas import KEYS, OUTCOMES, TABLES
+from warehouse.sql_models import load_models
+
+MARTS = [model for model in load_models() if model.schema == "marts"]
+UNBOUNDED = {"", "the template's scale", "share", "D"}
+"""Units of which any number may be."""
+
+
+def suite(relation: str) -> Suite:
+    return next(suite for suite in all_suites() if suite.relation == relation)
+
+
+def sentences(relation: str) -> set[str]:
+    return {expectation.sentence for expectation in suite(relation).expectations}
+
+
+def test_every_table_of_the_lake_and_every_mart_has_one_suite() -> None:
+    relations = [suite.relation for suite in all_suites()]
+    assert relations == [f"lake.{table}" for table in TABLES] + [model.relation for model in MARTS]
+
+
+@pytest.mark.parametrize("found", all_suites(), ids=lambda suite: suite.relation)
+def test_no_two_expectations_of_a_table_are_judged_by_the_same_values(found: Suite) -> None:
+    shown = [each.column if isinstance(each, OneOf | Between) else each.sentence for each in found.expectations]
+    assert len(shown) == len(set(shown))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_keys_of_the_lake_are_never_null_and_rows_are_unique(table: str) -> None:
+    found = sentences(f"lake.{table}")
+    assert {f"{key} is not null" for key in KEYS[table]} <= found
+    assert any(sentence.startswith("one row per run_id × ") for sentence in found)
+
+
+@pytest.mark.parametrize("model", MARTS, ids=lambda model: model.name)
+def test_what_a_marts_yaml_says_is_expected_of_it(model: object) -> None:
+    about = model.about  # type: ignore[attr-defined]
+    found = suite(model.relation).expectations  # type: ignore[attr-defined]
+    said = {each.sentence for each in found}
+    assert f"one row per {' × '.join(about.grain)}" in said
+    assert {f"{name} is not null" for name, column in about.columns.items() if column.not_null} <= said
+    assert set(about.invariants) <= said
+    accepted = {name: column.accepted for name, column in about.columns.items() if column.accepted}
+    assert {each.column: each.values for each in found if isinstance(each, OneOf)} == accepted
+
+
+def test_every_unit_has_a_range_or_is_known_to_have_none() -> None:
+    units = {column.unit for model in MARTS for column in model.about.columns.values()}
+    assert units - RANGES.keys() - UNBOUNDED == set()
+
+
+@pytest.mark.parametrize("name", ["tolerance", "delta", "max_refusals", "coverage"])
+def test_the_lakes_shares_lie_between_0_and_1(name: str) -> None:
+    assert Between(name, 0, 1) in suite("lake.criteria").expectations
+
+
+def test_outcomes_states_purposes_and_levels_are_enumerated() -> None:
+    enumerated = {
+        (suite.relation, each.column): each.values
+        for suite in all_suites()
+        for each in suite.expectations
+        if isinstance(each, OneOf)
+    }
+    assert enumerated["lake.verdicts", "outcome"] == OUTCOMES
+    assert enumerated["lake.verdicts", "level"] == ("instance", "template")
+    assert "interrupted" in enumerated["lake.runs", "state"]
+    assert "subject" in enumerated["lake.responses", "purpose"]
+    assert enumerated["lake.criteria", "refusals"] == ("separate", "fail", "pass")
+    assert enumerated["marts.pass_rates", "decision"] == ("met", "not met", "undecided", "not evaluated")
+
+
+def test_tables_refer_to_each_other() -> None:
+    across = {(suite.relation, each.sentence) for suite in all_suites() for each in suite.expectations}
+    assert ("lake.cases", "run_id × cell_id is there in lake.cells") in across
+    assert ("lake.verdicts", "never: the response that was judged is not there") in across
+    assert ("lake.verdicts", "a verdict that is superseded is there") in across
+    assert ("marts.pass_rates", "run_id × cell_id is there in staging.stg_planned_cells") in across
+
+
+def test_kinds_are_what_sql_can_narrow() -> None:
+    kinds = {type(each) for suite in all_suites() for each in suite.expectations}
+    assert kinds == {OneOf, Between, RowRule, Rows}
