@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from rich.console import Console
+from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
 from flows.terminal import console
 from warehouse.expectations.report import Report
+
+
+def patience(what: str) -> Status:
+    """Tells what takes its time, on a terminal and while it does."""
+    return Console(stderr=True).status(Text(what))
 
 
 def show_report(report: Report) -> None:

@@ -43,7 +43,7 @@ def test_the_wheel_holds_every_data_file(wheel: zipfile.ZipFile) -> None:
     data = [
         path.relative_to(ROOT).as_posix()
         for package in PACKAGES
-        for kind in ("*.sql", "*.yml", "*.yaml", "*.json", "*.py")
+        for kind in ("*.sql", "*.yml", "*.yaml", "*.json", "*.j2", "*.css", "*.py")
         for path in (ROOT / package).rglob(kind)
     ]
     assert len(data) > 100

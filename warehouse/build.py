@@ -62,7 +62,7 @@ def build(
     """
     target = target or lake.database
     ordered = load_models(models)
-    with storing(target), _alone(lake):
+    with storing(target), alone(lake):
         sweep(target.parent)
         with replacing(target) as partial:
             with opened(partial) as warehouse:
@@ -108,7 +108,8 @@ def _make_all(
 
 
 @contextmanager
-def _alone(lake: Lake) -> Iterator[None]:
+def alone(lake: Lake) -> Iterator[None]:
+    """Nobody else builds a warehouse meanwhile, or sweeps up after somebody who was killed while building one."""
     lake.locks.mkdir(parents=True, exist_ok=True)
     with filelock.FileLock(lake.locks / "warehouse.lock"):
         yield

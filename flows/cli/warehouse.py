@@ -39,12 +39,14 @@ def check(data: Data = None) -> None:
     written to `expectations/index.html` in the data directory.
     """
     from flows.inspecting import check_warehouse
-    from flows.inspection_table import show_report
+    from flows.inspection_table import patience, show_report
     from flows.preparation import existing_lake
     from warehouse.expectations.report import ExpectationsFailed
 
+    lake = existing_lake(data)
     try:
-        report = check_warehouse(existing_lake(data))
+        with patience("building the warehouse, and looking through lake and marts"):
+            report = check_warehouse(lake)
     except ExpectationsFailed as failed:
         if failed.report:
             show_report(failed.report)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from warehouse.build import build
+from warehouse.build import alone, build
 from warehouse.checks import ModelTestFailed
 from warehouse.expectations.inspector import Inspector, NotInspected
 from warehouse.expectations.report import ExpectationsFailed, Report, as_mistakes
@@ -38,7 +38,8 @@ def build_inspected(lake: Lake, inspector: Inspector) -> Report:
 def _of_lake(lake: Lake, inspector: Inspector) -> Report | None:
     """What is not as expected of a lake of which no warehouse could be made; None where nobody can tell more."""
     try:
-        report = inspector.inspect(lake, None)
+        with alone(lake):
+            report = inspector.inspect(lake, None)
     except NotInspected:
         return None
     return report if report.failures else None

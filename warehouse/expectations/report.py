@@ -85,7 +85,7 @@ def as_mistakes(report: Report, lake: Lake) -> Iterator[Mistake]:
 
 LANDED = (
     "put back what belongs there, or take the run out of the lake (move its `run_id=…` folders elsewhere), then "
-    "`biasgrid warehouse check`"
+    "`biasgrid warehouse check`, or `biasgrid resume` where a run broke off"
 )
 MADE = "where the lake is whole, the mart's SELECT is wrong: please report it, with that page"
 
