@@ -15,6 +15,8 @@ IDS: Mapping[str, tuple[str, ...]] = {
     "responses": ("run_id", "response_id"),
     "criteria": ("run_id", "evaluation_id", "requirement"),
     "verdicts": ("run_id", "verdict_id"),
+    "assessments": ("run_id", "assessment_id"),
+    "rules": ("run_id", "evaluation_id", "cell_id", "template", "language", "wording", "template_text", "oracle"),
 }
 """What a row of each table has to itself."""
 

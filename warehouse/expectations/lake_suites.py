@@ -11,7 +11,7 @@ from sqlglot import exp
 from warehouse.expectations.between_tables import IDS, TOGETHER
 from warehouse.expectations.expectation import Between, Expectation, OneOf, RowRule, Rows, Suite, referring, unique
 from warehouse.expectations.mart_suites import in_range, of_column
-from warehouse.flaws import FLAWS, Flaw
+from warehouse.flaws import FLAWS, FLAWS_OF_CASES, Flaw
 from warehouse.lake_columns import column_meanings
 from warehouse.runs import State
 from warehouse.schemas import KEYS, TABLES
@@ -52,7 +52,8 @@ def _expected(table: str) -> Iterator[Expectation]:
     yield from _invariants(table)
     if table != "runs":
         yield referring(relation, IDS[table], ("run_id",), "lake.runs")
-    yield from (_from_flaw(flaw) for flaw in FLAWS if flaw.table == table and _is_of_several_tables(flaw))
+    flaws = (flaw for flaw in (*FLAWS, *FLAWS_OF_CASES) if flaw.table == table)
+    yield from (_from_flaw(flaw) for flaw in flaws if _is_of_several_tables(flaw))
     yield from TOGETHER.get(table, ())
 
 

@@ -29,6 +29,7 @@ RANGES: Mapping[str, tuple[float, float | None]] = {
     "share, 0–1": (0, 1),
     "share of the scale, 0–1": (0, 1),
     "share, −1–1": (-1, 1),
+    "−1 to 1": (-1, 1),
     "−1 against the stereotype, 0 none, 1 with it": (-1, 1),
     "−1 against every stereotype to 1 with every stereotype": (-1, 1),
     "US dollars": (0, None),

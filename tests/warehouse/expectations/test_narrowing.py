@@ -143,7 +143,7 @@ RULES: list[tuple[str, dict[str, Any], str, str]] = [
     ("responses", {"purpose": "judge"}, "lake.responses", "every case of a prompted cell has a reply"),
     ("criteria", {"tolerance": 1.5}, "lake.criteria", "tolerance is 0 at least and 1 at most"),
     ("criteria", {"refusals": "perhaps"}, "lake.criteria", "refusals is one of"),
-    ("criteria", {"evaluation_id": "E0"}, "lake.verdicts", "never: the criteria of the evaluation are not there"),
+    ("criteria", {"run_id": "R0"}, "lake.verdicts", "never: the criteria of the evaluation are not there"),
     ("verdicts", {"outcome": "perhaps"}, "lake.verdicts", "outcome is one of"),
     ("verdicts", {"outcome": None}, "lake.verdicts", "it has an outcome, or a number that SQL compares"),
     ("verdicts", {"level": "perhaps"}, "lake.verdicts", "level is one of"),
