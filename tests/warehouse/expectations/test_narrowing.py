@@ -143,7 +143,6 @@ RULES: list[tuple[str, dict[str, Any], str, str]] = [
     ("responses", {"purpose": "judge"}, "lake.responses", "every case of a prompted cell has a reply"),
     ("criteria", {"tolerance": 1.5}, "lake.criteria", "tolerance is 0 at least and 1 at most"),
     ("criteria", {"refusals": "perhaps"}, "lake.criteria", "refusals is one of"),
-    ("criteria", {"run_id": "R0"}, "lake.verdicts", "never: the criteria of the evaluation are not there"),
     ("verdicts", {"outcome": "perhaps"}, "lake.verdicts", "outcome is one of"),
     ("verdicts", {"outcome": None}, "lake.verdicts", "it has an outcome, or a number that SQL compares"),
     ("verdicts", {"level": "perhaps"}, "lake.verdicts", "level is one of"),
@@ -159,6 +158,13 @@ def test_what_breaks_a_rule_of_the_lake_is_found(
 ) -> None:
     rewritten(whole, table, **change)
     assert [found for found in broken(whole, relation) if found[1].startswith(sentence)]
+
+
+def test_verdicts_of_a_run_without_criteria_are_found(whole: Lake, broken: Any) -> None:
+    for file in whole.files("criteria", "R1"):
+        file.unlink()
+    wanted = "never: the criteria of the evaluation are not there"
+    assert [found for found in broken(whole, "lake.verdicts") if found[1].startswith(wanted)]
 
 
 AGAIN: list[tuple[str, dict[str, Any], set[tuple[str, str]]]] = [
