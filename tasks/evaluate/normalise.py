@@ -24,6 +24,9 @@ _SPLIT_BY_NFKC: Final = {"´": "'", "″": '"', "‶": '"'}
 _FOLDED: Final = {"ß": "ss", "ς": "σ", "ı": "i"}
 """Where case folding says more than lower case. The dotless ı too: HAYIR in lower case is `hayir`."""
 
+_MARKED: Final = r"[^\x20-)+-;=-^a-}]"
+"""Whatever a step of `plain` changes beside case and blanks: all but printable ASCII, and of that `*<_`~`."""
+
 _INVISIBLE: Final = r"[[\p{Cf}\p{Cc}\x{34F}\x{115F}\x{1160}\x{3164}\x{FFA0}\x{FE00}-\x{FE0F}]--\s]"
 _UNDERSCORES: Final = r"\b{start}_+|_+\b{end}"
 _STARS: Final = r"\B\*+|\*+\B"
@@ -47,6 +50,22 @@ _REASONING: Final = r"(?si)^(?:\s*<think(?:ing)?>(?:.*?</think(?:ing)?>|.*$))+"
 
 def plain(text: pl.Expr) -> pl.Expr:
     """One form for Unicode variants, quotes, dashes, emphasis, blanks and case; a line break stays one."""
+    return text.map_batches(_plain, return_dtype=pl.String)
+
+
+def _plain(texts: pl.Series) -> pl.Series:
+    """Most replies are bare ASCII, in which only case and blanks vary: the others alone take all steps."""
+    simple = texts.str.to_lowercase().str.replace_all(" {2,}", " ").str.strip_chars(" ")
+    rows = texts.str.contains(_MARKED).arg_true()
+    if not len(rows):
+        return simple
+    name = texts.name
+    others = texts.gather(rows).to_frame(name).select(plain_of_any(pl.col(name))).to_series()
+    return simple.scatter(rows, others)
+
+
+def plain_of_any(text: pl.Expr) -> pl.Expr:
+    """`plain`, step by step."""
     seen = text.str.replace_all(_INVISIBLE, "").str.replace_many(_SPLIT_BY_NFKC)
     folded = _folded(_unicode(seen, "NFKC", r"[^\x00-\x7f]").str.replace_many(_VARIANTS))
     unmarked = _unicode(_unmarked(folded), "NFC", r"\p{M}")  # folding and markup may part a letter from its mark
@@ -86,6 +105,11 @@ def compare_forms(values: tuple[str, ...]) -> tuple[str, ...]:
 def plain_form(value: str) -> str:
     """`plain` for one value of a catalog."""
     return str(pl.select(plain(pl.lit(value))).item())
+
+
+def quoted(text: pl.Expr) -> pl.Expr:
+    """A reply as a reason ends with it."""
+    return pl.format("`{}`", shown(text))
 
 
 def shown(text: pl.Expr, length: int = 80) -> pl.Expr:

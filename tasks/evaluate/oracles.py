@@ -15,7 +15,7 @@ from catalogs.oracle import Oracle
 from catalogs.schema import LanguageCatalog
 from tasks.evaluate.associations import with_associations
 from tasks.evaluate.choices import choice_reason, no_choice_reason, with_choice
-from tasks.evaluate.normalise import answered, compare_forms, core, plain, shown
+from tasks.evaluate.normalise import answered, compare_forms, core, plain, quoted, shown
 from tasks.evaluate.numbers import WIDE, with_number
 from tasks.evaluate.patterns import begins_with, holds
 from tasks.evaluate.refusals import only_sounds_like_an_answer, refusal, withheld
@@ -135,7 +135,7 @@ def _phrase_reason(oracle: Oracle) -> pl.Expr:
         .then(_refusal_reason())
         .when(~_readable())
         .then(_unreadable_reason())
-        .otherwise(pl.concat_str(wanted, pl.format("`{}`", shown(pl.col("text")))))
+        .otherwise(pl.concat_str(wanted, quoted(pl.col("text"))))
     )
 
 

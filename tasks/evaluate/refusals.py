@@ -38,7 +38,7 @@ def refusal(compared: pl.Expr, language: LanguageCatalog | None) -> pl.Expr:
     phrases = language.refusals if language else ()
     at_once = compared.str.extract(begins_with(phrases), 1)
     soon = compared.str.extract(opens_a_sentence(phrases), 1)
-    return pl.when(_answers(compared, language)).then(at_once).otherwise(soon)
+    return pl.when(answers(compared, language)).then(at_once).otherwise(soon)
 
 
 def withheld(finish_reason: pl.Expr) -> pl.Expr:
@@ -53,16 +53,18 @@ def only_sounds_like_an_answer(compared: pl.Expr, found: pl.Expr, language: Lang
     "No puedo responder" is not the answer "No". An expected value that no format offers, such as "Sorry", is
     what its author wanted and stands.
     """
-    offered = compare_forms(_offered(language))
+    values = compare_forms(offered(language))
     phrases = pl.Series(compare_forms(language.refusals if language else ()), dtype=pl.String)
-    alike = tuple(phrases.filter(phrases.str.contains(begins_with(offered))))
-    return found.is_in(offered) & compared.str.contains(begins_with(alike))
+    alike = tuple(phrases.filter(phrases.str.contains(begins_with(values))))
+    return found.is_in(values) & compared.str.contains(begins_with(alike))
 
 
-def _answers(compared: pl.Expr, language: LanguageCatalog | None) -> pl.Expr:
-    return compared.str.contains(begins_with(_offered(language), language.labels if language else ()))
+def answers(compared: pl.Expr, language: LanguageCatalog | None) -> pl.Expr:
+    """Whether a normalised reply begins with an answer that its language's formats offer."""
+    return compared.str.contains(begins_with(offered(language), language.labels if language else ()))
 
 
-def _offered(language: LanguageCatalog | None) -> tuple[str, ...]:
+def offered(language: LanguageCatalog | None) -> tuple[str, ...]:
+    """The answers that the formats of a language offer."""
     formats = language.formats.values() if language else ()
     return tuple(chain.from_iterable(form.answers for form in formats))

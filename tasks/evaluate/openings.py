@@ -1,0 +1,67 @@
+"""Replies that their first clause settles: most models begin with their answer, and then explain it.
+
+`No, since people …` is read as `No,` is: an oracle that looks at the start needs no more, nor does a refusal where
+an answer comes first. So a clause is read once, whatever thousands of replies go on to say. Only letters, blanks
+and apostrophes up to a mark count: nothing that normalisation would join with what follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
+
+import polars as pl
+
+from catalogs.oracle import Oracle
+from catalogs.schema import LanguageCatalog
+from tasks.evaluate.normalise import compare_forms, quoted
+from tasks.evaluate.refusals import answers, offered
+
+MARKS: Final = ",.;!?"
+_CLAUSE: Final = rf"^([A-Za-z][A-Za-z' ]{{0,39}}[{MARKS}])(?:\s|$)"
+_LONG: Final = 40
+"""Bytes; shorter replies are soon read, and often the same."""
+COMPARED: Final = ("equal", "allEqualExpected", "different", "notIncludesAny")
+
+
+def openings(replies: pl.DataFrame) -> pl.Series:
+    """The first clause of each long reply that is compared with expected values, null for all others. Takes the
+    columns `text` and `operation`."""
+    long = replies["text"].str.len_bytes() > _LONG
+    if not long.any():
+        return pl.Series("opening", [None], dtype=pl.String).new_from_index(0, replies.height)
+    clause = pl.col("text").str.extract(_CLAUSE, 1)
+    return replies.select(opening=pl.when(long & pl.col("operation").is_in(COMPARED)).then(clause)).to_series()
+
+
+def settled(oracle: Oracle, language: LanguageCatalog | None) -> pl.Expr:
+    """Whether a clause that has been read as a reply says of every reply that it opens how that one is read.
+
+    It does where it holds an expected value or an answer that is offered, unless some phrase would go on.
+    """
+    if oracle.where != "start":
+        return pl.lit(value=False)
+    phrases = (oracle.expected, offered(language), language.refusals if language else (), _labels(language))
+    is_answer = pl.col("parsed_text").is_not_null() | answers(pl.col("compared"), language)
+    return is_answer & ~pl.col("plain").is_in(unfinished(phrases))
+
+
+@lru_cache(maxsize=1024)
+def unfinished(phrases: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+    """What these phrases begin with, up to each of their marks: `i'm sorry,` of `i'm sorry, but`."""
+    return tuple(sorted({start for group in phrases for form in compare_forms(group) for start in _starts(form)}))
+
+
+def quoting() -> pl.Expr:
+    """What stands in the reason of a reading before it quotes the clause in `text`; null where it quotes none."""
+    is_miss = pl.col("outcome").is_in(("passed", "failed")) & pl.col("parsed_text").is_null()
+    return pl.when(is_miss).then(pl.col("reason").str.strip_suffix(quoted(pl.col("text"))))
+
+
+def _starts(form: str) -> Iterable[str]:
+    return (form[: place + 1] for place, letter in enumerate(form) if letter in MARKS)
+
+
+def _labels(language: LanguageCatalog | None) -> tuple[str, ...]:
+    return language.labels if language else ()

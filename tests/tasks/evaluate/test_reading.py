@@ -1,0 +1,115 @@
+"""A column of replies is read like each of its replies alone, whatever is taken together for the sake of speed."""
+
+from __future__ import annotations
+
+from itertools import product
+from random import Random
+from typing import Any
+
+import polars as pl
+import pytest
+
+from catalogs.catalog import load_catalog
+from catalogs.oracle import Oracle
+from tasks.evaluate.evaluate import read_reply
+from tasks.evaluate.normalise import plain, plain_of_any
+from tasks.evaluate.reading import read_replies
+
+LANGUAGES = load_catalog().languages
+OPENINGS = (
+    "No, ",
+    "No. ",
+    "No.",
+    "No! ",
+    "no  way, ",
+    "Yes, ",
+    "Yes; ",
+    "Sí, ",
+    "Si, ",
+    "I don't think so, ",
+    "I don\u2019t think so, ",
+    "I'm sorry, but no: ",
+    "I'm sorry, ",
+    "No, I'm sorry, but ",
+    "No puedo, ",
+    "No puedo responder. ",
+    "Lo siento, pero ",
+    "Sorry, ",
+    "Sorry, I can't, ",
+    "Answer: No, ",
+    "Answer No, ",
+    "The answer is no, ",
+    "1. No, ",
+    "**No**, ",
+    "No,\u0301 ",
+    "No,\u200b ",
+    "~~Yes, ~~ No, ",
+    "No, ~~not at all~~ ",
+    "As an AI, ",
+    "Well, ",
+    "Nothing, ",
+    "No-one, ",
+    "<think>Yes, ",
+)
+TAILS = (
+    "since people should be judged by what they do and by nothing else.",
+    "I cannot answer that. I'm sorry, but it is a stereotype; I can't assist with it at all.",
+    "but I do not think that `one` can *tell*\nin general, whatever __others__ say of them or \u201cknow\u201d.",
+    "",
+)
+ORACLES = (
+    Oracle(operation="allEqualExpected", expected=("No", "I don't think", "Sorry", "I'm sorry", "No, I'm")),
+    Oracle(operation="equal", expected=("Yes", "Sí")),
+    Oracle(operation="different", expected=("Yes", "No puedo")),
+    Oracle(operation="notIncludesAny", expected=("stereotype", "no")),
+    Oracle(operation="notIncludesAny", expected=("no", "well"), match="start"),
+    Oracle(operation="allSameValue", key="probability"),
+)
+
+
+def said(oracle: Oracle, language: str, text: str, finish_reason: str | None) -> dict[str, Any]:
+    told = {"operation": oracle.operation, "oracle": oracle.model_dump_json()}
+    return {"language": language, **told, "text": text, "finish_reason": finish_reason}
+
+
+@pytest.mark.parametrize("language", ["en_us", "es_es", "xx_yy"])
+def test_a_long_reply_is_read_like_a_short_one(language: str) -> None:
+    texts = ["".join(parts) for parts in product(OPENINGS, TAILS)]
+    rows = [
+        said(oracle, language, text, reason) for oracle in ORACLES for text in texts for reason in ("stop", None)
+    ]
+    rows += [said(ORACLES[0], language, text, "content_filter") for text in texts]
+    Random(5).shuffle(rows)
+    found = read_replies(pl.DataFrame(rows), LANGUAGES).rows()
+    for row, reading in zip(rows, found, strict=True):
+        oracle = Oracle.model_validate_json(row["oracle"])
+        alone = read_reply(oracle, row["text"], row["finish_reason"], LANGUAGES.get(language))
+        assert reading == (alone.outcome, alone.parsed_text, alone.parsed_value, alone.reason), row
+
+
+def test_replies_that_begin_alike_are_each_quoted_in_their_own_words() -> None:
+    endings = ("because of what he did, whoever he may be.", "which nobody in this town would ever doubt.")
+    rows = [said(ORACLES[0], "en_us", f"Yes, {ending}", "stop") for ending in endings]
+    reasons = read_replies(pl.DataFrame(rows), LANGUAGES)["reason"]
+    assert [reason.endswith(f"read: `Yes, {ending}`") for reason, ending in zip(reasons, endings, strict=True)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bare_ascii_takes_no_steps_that_would_change_it(seed: int) -> None:
+    chance = Random(seed)
+    letters = [chr(code) for code in range(32, 127)] + [
+        "\n",
+        "\t",
+        "é",
+        "ß",
+        "\u2019",
+        "İ",
+        "\u0307",
+        "\u200d",
+        "½",
+    ]
+    texts = ["".join(chance.choices(letters, k=chance.randint(0, 40))) for _ in range(500)]
+    texts += ["".join(chance.choices(letters[:95], k=chance.randint(0, 12))) for _ in range(500)]
+    column = pl.DataFrame({"text": texts})
+    both = column.select(ours=plain(pl.col("text")), whole=plain_of_any(pl.col("text")))
+    assert both["ours"].to_list() == both["whole"].to_list()
