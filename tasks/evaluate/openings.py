@@ -28,11 +28,10 @@ COMPARED: Final = ("equal", "allEqualExpected", "different", "notIncludesAny")
 def openings(replies: pl.DataFrame) -> pl.Series:
     """The first clause of each long reply that is compared with expected values, null for all others. Takes the
     columns `text` and `operation`."""
-    long = replies["text"].str.len_bytes() > _LONG
-    if not long.any():
-        return pl.Series("opening", [None], dtype=pl.String).new_from_index(0, replies.height)
-    clause = pl.col("text").str.extract(_CLAUSE, 1)
-    return replies.select(opening=pl.when(long & pl.col("operation").is_in(COMPARED)).then(clause)).to_series()
+    is_long = (replies["text"].str.len_bytes() > _LONG) & replies["operation"].is_in(COMPARED)
+    places = is_long.arg_true()
+    clauses = replies["text"].gather(places).str.extract(_CLAUSE, 1)
+    return pl.Series("opening", [None], dtype=pl.String).new_from_index(0, replies.height).scatter(places, clauses)
 
 
 def settled(oracle: Oracle, language: LanguageCatalog | None) -> pl.Expr:

@@ -30,21 +30,34 @@ def read_replies(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalog]
     """
     said = replies.select(SAID)
     opening = openings(said)
-    if opening.null_count() == said.height:
-        return _told(said, languages).select(*READING)
-    placed = said.with_columns(opening.alias("opening")).with_row_index("place")
-    begun = placed.filter(pl.col("opening").is_not_null())
-    read_by_clause = _told(begun.with_columns(text=pl.col("opening")), languages)
-    clauses = pl.concat([begun.select("place", "text"), read_by_clause], how="horizontal")
-    whole = pl.concat([placed.filter(pl.col("opening").is_null()), begun.filter(~clauses["settled"])])
-    in_words = pl.coalesce(pl.concat_str("quoting", quoted(pl.col("text"))), "reason")
-    by_clause = clauses.filter("settled").with_columns(reason=in_words).select("place", *READING)
-    in_full = pl.concat([whole.select("place"), _told(whole, languages).select(*READING)], how="horizontal")
-    return pl.concat([by_clause, in_full]).sort("place").select(*READING)
+    begun = opening.is_not_null().arg_true()
+    coded, parts = _read(_shortened(said, opening, begun), languages)
+    open_still = begun.filter(coded.gather(begun).is_in(parts.filter(~pl.col("settled"))[CODE].implode()))
+    if len(open_still):
+        again, more = _read(said[open_still], languages)
+        above = cast(int, coded.max()) + 1
+        coded = coded.scatter(open_still, again + above)
+        parts = pl.concat([parts, more.with_columns(pl.col(CODE) + above, quoting=NONE)])
+    told = coded.to_frame().join(parts, on=CODE, how="left", maintain_order="left")
+    return _in_their_own_words(told, said, begun).select(*READING)
 
 
-def _told(said: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> pl.DataFrame:
-    """`READING`, `settled` and `quoting` of each row.
+def _shortened(said: pl.DataFrame, opening: pl.Series, begun: pl.Series) -> pl.DataFrame:
+    return said.with_columns(text=opening.zip_with(opening.is_not_null(), said["text"])) if len(begun) else said
+
+
+def _in_their_own_words(told: pl.DataFrame, said: pl.DataFrame, begun: pl.Series) -> pl.DataFrame:
+    """A reason that quotes an opening quotes the whole reply."""
+    places = begun.filter(told["quoting"].gather(begun).is_not_null())
+    if not len(places):
+        return told
+    words = pl.DataFrame([told["quoting"].gather(places), said["text"].gather(places)])
+    reasons = words.select(pl.concat_str("quoting", quoted(pl.col("text")))).to_series()
+    return told.with_columns(told["reason"].scatter(places, reasons))
+
+
+def _read(said: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> tuple[pl.Series, pl.DataFrame]:
+    """The code of each row, and by code `READING`, `settled` and `quoting`.
 
     One partition per language and distinct oracle, each read with one compiled pattern; `choice`, where every item
     has an oracle of its own, in one for all.
@@ -61,7 +74,7 @@ def _told(said: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> pl.Da
         for (rule,), part in ready.filter(~chooses).partition_by("oracle", as_dict=True).items():
             oracle = Oracle.model_validate_json(str(rule))
             parts.append(_in_parts(read(part, oracle, language), settled(oracle, language)))
-    return coded.to_frame().join(pl.concat(parts), on=CODE, how="left", maintain_order="left")
+    return coded, pl.concat(parts)
 
 
 def _in_parts(reading: pl.DataFrame, is_settled: pl.Expr = NEVER) -> pl.DataFrame:
