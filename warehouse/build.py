@@ -21,8 +21,8 @@ from warehouse.flaws import FLAWS_BEHIND
 from warehouse.formulas import define
 from warehouse.lake import Lake
 from warehouse.making import STORAGE
-from warehouse.repeats import made_once
-from warehouse.schemas import TABLES, UNITS
+from warehouse.repeats import made_once, none_yet
+from warehouse.schemas import TABLES
 from warehouse.sides import Side
 from warehouse.sql_models import SCHEMAS, Model, load_models
 from warehouse.sql_words import literal
@@ -90,9 +90,7 @@ def fill(
 def _make_all(
     warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence[Model], runs: Mapping[str, str]
 ) -> None:
-    for table in UNITS:
-        # filled where a model finds that it needs it
-        warehouse.execute(f"create table lake.repeated_{table} (unit ubigint)")
+    none_yet(warehouse)
     refuse_damage(warehouse, lake, runs)
     define(warehouse)
     for schema in sorted({STORAGE, *SCHEMAS, *(model.schema for model in ordered)}):

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -69,14 +70,40 @@ def _dictionary(warehouse: duckdb.DuckDBPyConnection, model: Model, shared: Shar
     False, and nothing made, where hardly any rows have them in common, or where two of them have one hash: they
     could not be told apart.
     """
-    source = shared.source or f"({model.sql})"
-    found = f"select {_key(shared.columns, part.key)}, {_listed(shared.columns)}, count(*) as rows from {source}"
-    warehouse.execute(f"create table {part.relation} as {found} group by all")
-    counts = f"select count(*) > count(distinct {part.key}), count(*) * {WORTH} > sum(rows) from {part.relation}"
-    is_ambiguous, is_idle = warehouse.execute(counts).fetchall()[0]
+    told = f"select distinct {_listed(shared.columns)} from {_told_once(warehouse, model, shared)}"
+    warehouse.execute(f"create table {part.relation} as select {_key(shared.columns, part.key)}, * from ({told})")
+    ambiguous = f"count(*) > count(distinct {part.key})"
+    # of a lake's rows it is known how many there are; what other models tell is worth it
+    idle = f"count(*) * {WORTH} > (select count(*) from {shared.source})" if _is_landed(shared) else "false"
+    is_ambiguous, is_idle = warehouse.execute(f"select {ambiguous}, {idle} from {part.relation}").fetchall()[0]
     if is_ambiguous or is_idle:
         warehouse.execute(f"drop table {part.relation}")
     return not (is_ambiguous or is_idle)
+
+
+def _is_landed(shared: Shared) -> bool:
+    return shared.source.startswith("lake.")
+
+
+TOLD, ALONE = "lake.told", "lake.alone"
+
+
+def _told_once(warehouse: duckdb.DuckDBPyConnection, model: Model, shared: Shared) -> str:
+    """A relation that has every combination of these columns: the model's rows or, sooner, its SELECT over the
+    distinct rows that the source has of them, in which all else is null."""
+    if not shared.source:
+        return f"({model.sql})"
+    described = warehouse.execute(f"describe {shared.source}").fetchall()
+    kinds = {name: kind for name, kind, *_ in described}
+    given = [name for name in shared.columns if name in kinds]
+    warehouse.execute(f"create or replace table {TOLD} as select distinct {_listed(given)} from {shared.source}")
+    if len(given) == len(shared.columns):
+        return TOLD
+    columns = (
+        quoted(name) if name in given else f"null::{kind} as {quoted(name)}" for name, kind in kinds.items()
+    )
+    warehouse.execute(f"create or replace view {ALONE} as select {', '.join(columns)} from {TOLD}")
+    return "(" + re.sub(rf"\b{re.escape(shared.source)}\b", ALONE, model.sql) + ")"
 
 
 def _key(columns: Iterable[str], name: str) -> str:

@@ -44,7 +44,7 @@ class Shared(Frozen):
 
     columns: tuple[str, ...]
     source: str = ""
-    """A relation in which each of their combinations stands as it is, where that is quicker to look through."""
+    """A table that the model reads and in which all that these columns hang on stands: quicker to look through."""
 
 
 class Description(Frozen):

@@ -13,6 +13,23 @@ create macro statistics.macro_rate(passed double, rows double) as
 create macro statistics.macro_se(passed double, rows double) as
     list_aggregate(statistics.in_order(passed / rows), 'stddev_samp') / sqrt(count(passed / rows));
 
+-- the same of shares or differences of shares, over millions of rows, where lists would take their time: decimals of
+-- eighteen digits, whose sum is the same in whatever order they are added
+create macro statistics.mean_of_shares(share double) as
+    sum(share::decimal(38, 18))::double / count(share);
+
+create macro statistics.se_of_shares(share double) as
+    case
+        when count(share) < 2 then null
+        when min(share) = max(share) then 0
+        else sqrt(
+            greatest(
+                0,
+                sum((share * share)::decimal(38, 18))::double - sum(share::decimal(38, 18))::double ** 2 / count(share)
+            ) / (count(share) - 1) / count(share)
+        )
+    end;
+
 -- over templates: each row counts alike
 create macro statistics.row_rate(passed double, rows double) as
     sum(passed) / sum(rows);

@@ -119,3 +119,16 @@ def test_on_these_very_prompts_only_samples_vary(over: Any, naive: Any) -> None:
     counts = [(3, 4), (2, 2), (0, 5), (1, 2)]
     assert over("fixed_library_se(a, b)", counts) == pytest.approx(naive.fixed_library_se(counts))
     assert over("fixed_library_se(a, b)", [(1, 1), (3, 4)]) is None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_shares_in_decimals_have_the_mean_and_error_of_a_list(over: Any, seed: int) -> None:
+    random = Random(seed)
+    shares = [(random.choice((1 / 3, -2 / 7, 0.0, random.uniform(-1, 1))), None) for _ in range(200)]
+    assert over("mean_of_shares(a)", shares) == pytest.approx(over("macro_rate(a, 1)", shares), abs=1e-15)
+    assert over("se_of_shares(a)", shares) == pytest.approx(over("macro_se(a, 1)", shares), rel=1e-12)
+
+
+def test_shares_that_do_not_vary_have_no_error(over: Any) -> None:
+    assert over("se_of_shares(a)", [(0.1, None)] * 7) == 0
+    assert over("se_of_shares(a)", [(0.1, None)]) is None

@@ -150,10 +150,10 @@ by_community as (
         community,
         count(*) as templates,
         sum(replies)::bigint as replies,
-        statistics.macro_rate(own, 1) as level,
-        statistics.macro_rate(others, 1) as level_of_others,
-        statistics.macro_rate(contrast, 1) as difference,
-        statistics.macro_se(contrast, 1) as standard_error
+        statistics.mean_of_shares(own) as level,
+        statistics.mean_of_shares(others) as level_of_others,
+        statistics.mean_of_shares(contrast) as difference,
+        statistics.se_of_shares(contrast) as standard_error
     from contrasted
     group by all
 ),
