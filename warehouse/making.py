@@ -16,6 +16,9 @@ from warehouse.sql_words import quoted
 STORAGE = "storage"
 """Schema of the tables beneath those models that are views."""
 
+FEW = 50_000
+"""Cases below which a lake is sooner written as it is."""
+
 WORTH = 2
 """Rows to a shared row, at least, in the mean: what occurs once is no shorter for being told apart."""
 
@@ -58,10 +61,17 @@ def unmake(warehouse: duckdb.DuckDBPyConnection, model: Model, parts: Sequence[P
 
 
 def _dictionaries(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Iterator[Part]:
+    if model.about.shared and _is_small(warehouse):
+        return
     for number, shared in enumerate(model.about.shared):
         part = Part(f"{STORAGE}.{model.name}_shared_{number}", shared.columns, f"shared_{number}")
         if _dictionary(warehouse, model, shared, part):
             yield part
+
+
+def _is_small(warehouse: duckdb.DuckDBPyConnection) -> bool:
+    (cases,) = warehouse.execute("select count(*) from lake.cases").fetchall()[0]
+    return bool(cases < FEW)
 
 
 def _dictionary(warehouse: duckdb.DuckDBPyConnection, model: Model, shared: Shared, part: Part) -> bool:

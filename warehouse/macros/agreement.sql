@@ -145,15 +145,17 @@ create macro statistics.gwets_ac1_se(counts double[][], squares double[][]) as
 
 -- of an agreement beyond chance: its normal interval, cut at −1 and 1. Where all of so many rows agree, or none, the
 -- error is 0 and says nothing: there Wilson's other end of the observed agreement a, as 2a − 1, which is what it would
--- be beyond a chance of ½
-create macro statistics.agreement_interval(coefficient double, se double, observed double, rows double) as
+-- be beyond a chance of ½. `q` is the normal quantile of the confidence
+create macro statistics.agreement_interval(
+    coefficient double, se double, observed double, rows double, q double
+) as
     list_transform(
         [{
             'coefficient': coefficient,
             'se': se,
             'observed': observed,
-            'q': statistics.normal_quantile(0.975),
-            'wilson': statistics.wilson(observed, rows, statistics.normal_quantile(0.975))
+            'q': q,
+            'wilson': statistics.wilson(observed, rows, q)
         }],
         lambda given_: case
             when given_.coefficient is null or given_.se is null then null

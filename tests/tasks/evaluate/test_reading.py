@@ -11,8 +11,8 @@ import pytest
 
 from catalogs.catalog import load_catalog
 from catalogs.oracle import Oracle
-from tasks.evaluate.evaluate import read_reply
 from tasks.evaluate.normalise import plain, plain_of_any
+from tasks.evaluate.oracles import READING, prepared, read
 from tasks.evaluate.reading import read_replies
 
 LANGUAGES = load_catalog().languages
@@ -75,16 +75,15 @@ def said(oracle: Oracle, language: str, text: str, finish_reason: str | None) ->
 @pytest.mark.parametrize("language", ["en_us", "es_es", "xx_yy"])
 def test_a_long_reply_is_read_like_a_short_one(language: str) -> None:
     texts = ["".join(parts) for parts in product(OPENINGS, TAILS)]
-    rows = [
-        said(oracle, language, text, reason) for oracle in ORACLES for text in texts for reason in ("stop", None)
-    ]
-    rows += [said(ORACLES[0], language, text, "content_filter") for text in texts]
-    Random(5).shuffle(rows)
-    found = read_replies(pl.DataFrame(rows), LANGUAGES).rows()
-    for row, reading in zip(rows, found, strict=True):
-        oracle = Oracle.model_validate_json(row["oracle"])
-        alone = read_reply(oracle, row["text"], row["finish_reason"], LANGUAGES.get(language))
-        assert reading == (alone.outcome, alone.parsed_text, alone.parsed_value, alone.reason), row
+    asked = product(ORACLES, texts, ("stop", None, "content_filter"))
+    rows = pl.DataFrame([said(oracle, language, text, reason) for oracle, text, reason in asked])
+    shuffled = rows.sample(fraction=1, shuffle=True, seed=5)
+    found = shuffled.hstack(read_replies(shuffled, LANGUAGES))
+    catalog = LANGUAGES.get(language)
+    for oracle in ORACLES:
+        mine = found.filter(oracle=oracle.model_dump_json())
+        whole = read(prepared(mine.select("text", "finish_reason"), catalog), oracle, catalog)
+        assert mine.select("text", *READING).rows() == whole.select("text", *READING).rows()
 
 
 def test_replies_that_begin_alike_are_each_quoted_in_their_own_words() -> None:

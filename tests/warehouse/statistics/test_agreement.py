@@ -97,9 +97,9 @@ def test_weights_that_are_all_alike_tell_what_counts_do(told: Any) -> None:
 
 
 def test_an_agreement_of_all_or_none_has_an_interval_still(told: Any) -> None:
-    low = told("agreement_interval(1, 0, 1, 20).low")
+    low = told("agreement_interval(1, 0, 1, 20, 1.959963985).low")
     assert low == pytest.approx(2 * 0.838875 - 1, abs=1e-5)
-    assert told("agreement_interval(1, 0, 1, 20).high") == 1
-    assert told("agreement_interval(-1, 0, 0, 20).high") == pytest.approx(1 - 2 * 0.838875, abs=1e-5)
-    assert told("agreement_interval(0.5, 0.1, 0.8, 50).low") == pytest.approx(0.5 - 0.196, abs=1e-4)
-    assert told("agreement_interval(null, null, 1, 20)") is None
+    assert told("agreement_interval(1, 0, 1, 20, 1.959963985).high") == 1
+    assert told("agreement_interval(-1, 0, 0, 20, 1.959963985).high") == pytest.approx(1 - 2 * 0.838875, abs=1e-5)
+    assert told("agreement_interval(0.5, 0.1, 0.8, 50, 1.959963985).low") == pytest.approx(0.5 - 0.196, abs=1e-4)
+    assert told("agreement_interval(null, null, 1, 20, 1.959963985)") is None

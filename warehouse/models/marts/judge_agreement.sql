@@ -211,17 +211,21 @@ measured as (
     from in_two
 ),
 
+quantiles as (
+    select statistics.normal_quantile(0.975) as q
+),
+
 corrected as (
     select
         *,
-        statistics.wilson(sensitivity, passed_rows, statistics.normal_quantile(0.975)) as sensitivity_interval,
-        statistics.wilson(specificity, failed_rows, statistics.normal_quantile(0.975)) as specificity_interval,
-        statistics.agreement_interval(cohens_kappa, cohens_kappa_se, observed_agreement, two_rows) as kappa_interval,
-        statistics.agreement_interval(gwets_ac1, gwets_ac1_se, observed_agreement, two_rows) as ac1_interval,
+        statistics.wilson(sensitivity, passed_rows, q) as sensitivity_interval,
+        statistics.wilson(specificity, failed_rows, q) as specificity_interval,
+        statistics.agreement_interval(cohens_kappa, cohens_kappa_se, observed_agreement, two_rows, q) as kappa_interval,
+        statistics.agreement_interval(gwets_ac1, gwets_ac1_se, observed_agreement, two_rows, q) as ac1_interval,
         statistics.agreement_interval(
-            outcomes_kappa, outcomes_kappa_se, outcomes_agreement, rows
+            outcomes_kappa, outcomes_kappa_se, outcomes_agreement, rows, q
         ) as outcomes_kappa_interval,
-        statistics.agreement_interval(outcomes_ac1, outcomes_ac1_se, outcomes_agreement, rows) as outcomes_ac1_interval,
+        statistics.agreement_interval(outcomes_ac1, outcomes_ac1_se, outcomes_agreement, rows, q) as outcomes_ac1_interval,
         -- an assessor that is right no more often than chance tells nothing about the true rate
         if(
             sensitivity + specificity > 1 + 1e-12,
@@ -230,12 +234,13 @@ corrected as (
         ) as theta,
         if(
             sensitivity + specificity > 1 + 1e-12,
-            statistics.normal_quantile(0.975) * statistics.corrected_rate_se(
+            q * statistics.corrected_rate_se(
                 raw_pass_rate, raw_rows, sensitivity, passed_rows, specificity, failed_rows
             ),
             null
         ) as theta_half
     from measured
+    cross join quantiles
 ),
 
 final as (
