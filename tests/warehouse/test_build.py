@@ -160,6 +160,32 @@ def test_the_warehouse_can_be_deleted_and_built_again_row_by_row(
     assert before["marts.deltas"].height == before["marts.pass_rates"].height == 16
 
 
+@pytest.mark.parametrize("again", [False, True], ids=["landed once", "landed twice"])
+def test_what_rows_share_is_told_once_and_reads_the_same(
+    lake: Lake,
+    hand_made: Any,
+    cell: Any,
+    expected: Any,
+    numbers: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    again: bool,
+) -> None:
+    replies = expected("t", "passed", "failed", "refused", "error") + numbers("n", 50, Decimal("51.5"), "refused")
+    for run_id in ("R1", "R2", "R3"):
+        hand_made.land(run_id, [cell(replies, model=f"simulated/{number}") for number in range(3)])
+    for table in ("cases", "responses", "verdicts") if again else ():
+        lake.write(table, "R1", "again", lake.read(table, "R1"))
+    relations = [model.relation for model in load_models()]
+    build(lake)
+    plain = {relation: query(lake, f"from {relation} order by all") for relation in relations}
+    monkeypatch.setattr("warehouse.making.FEW", 0)
+    build(lake)
+    assert [one for one in relations if not query(lake, f"from {one} order by all").equals(plain[one])] == []
+    told = "select table_name from duckdb_tables() where schema_name = 'storage'"
+    shared = set(query(lake, told)["table_name"])
+    assert {"stg_cases_shared_0", "stg_responses_shared_0", "stg_verdicts_shared_0"} <= shared
+
+
 def test_a_model_may_read_models_whatever_their_names(lake: Lake, models: Any) -> None:
     folder = models(
         {
