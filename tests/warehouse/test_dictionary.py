@@ -30,6 +30,7 @@ def test_the_committed_dictionary_is_what_the_models_give(dictionary: str) -> No
     assert (ROOT / DICTIONARY).read_text(encoding="utf-8") == dictionary, "run `make dictionary`"
 
 
+@pytest.mark.drill
 def test_it_does_not_hang_on_the_order_in_which_sets_happen_to_be_read() -> None:
     program = "from warehouse.dictionary import as_markdown; print(hash(as_markdown()) and as_markdown()[:3000])"
     told = {

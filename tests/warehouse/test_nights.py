@@ -12,6 +12,8 @@ import pytest
 from warehouse.build import build, query
 from warehouse.lake import Lake
 
+pytestmark = pytest.mark.drill
+
 RESPONDENTS, TEMPLATES, COMMUNITIES, SAMPLES = 12, 70, 2, 2
 REQUIREMENTS = tuple(f"r{number}" for number in range(5))
 RATE, DROP, DROPPED = 0.9, 0.15, "r2"

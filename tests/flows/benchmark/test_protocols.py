@@ -25,6 +25,7 @@ MODELS = [
 ]
 
 
+@pytest.mark.drill
 def test_the_sdks_and_the_process_give_the_same_verdicts(
     scenario: Callable[..., dict[str, Any]],
     serve: Any,

@@ -95,6 +95,7 @@ print(json.dumps([benchmark.run().run_id, benchmark.outcome.findings], default=s
 """
 
 
+@pytest.mark.drill
 def test_a_process_with_other_hashes_finds_the_same(
     first: Benchmark, asked: dict[str, Any], told: Any, tmp_path: Path
 ) -> None:

@@ -15,6 +15,8 @@ from warehouse.expectations.report import ExpectationsFailed
 from warehouse.lake import Lake
 from warehouse.trouble import LakeDamaged
 
+pytestmark = pytest.mark.drill
+
 FINDINGS = "select model, passed, failed from marts.pass_rates order by all"
 REMOTE = re.compile(r"""(?:src|href)=["']?(?:https?:)?//|@import|url\(\s*["']?(?:https?:)?//""")
 
