@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SECRET = "sk-not-to-be-shown"
 
 
@@ -21,6 +23,7 @@ def doctor(data: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.drill
 def test_a_machine_that_works_is_told_so_in_words_within_80_columns(tmp_path: Path) -> None:
     found = doctor(tmp_path, OPENAI_API_KEY=SECRET)
     assert found.returncode == 0, found.stderr
@@ -32,6 +35,7 @@ def test_a_machine_that_works_is_told_so_in_words_within_80_columns(tmp_path: Pa
     assert {"Python", "packages", "data", "warehouse", "runs", "catalogs", "key openai", "Prefect"} <= parts
 
 
+@pytest.mark.drill
 def test_what_is_broken_ends_in_exit_code_2_with_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     found = doctor(tmp_path / "file")

@@ -200,6 +200,7 @@ def _seed_of_a_failed(review: Command, lake: Lake, model: str) -> int:
     return next(seed for seed, sample in samples if sample["stratum"].to_list() == ["failed"])
 
 
+@pytest.mark.drill
 def test_decisions_that_a_kill_kept_from_their_verdicts_are_made_up_for(review: Command, lake: Lake) -> None:
     review("ana", "f", size=1, model="simulated/fair")
     assert "1 decisions landed" in review("lead", "f", "it is wrong", adjudicate=True).out

@@ -23,13 +23,19 @@ cells as (
     group by run_id, cell_id
 ),
 
+-- a score of nothing is to a tolerance as a perfect one is to its complement
+shares as (
+    select tolerance as share from criteria
+    union
+    select 1 - tolerance as share from criteria
+),
+
 -- once per tolerance, of which there are few
-tolerances as (
+fewest as materialized (
     select
-        tolerance,
-        statistics.templates_for_perfect_score(tolerance)::bigint as templates_if_perfect,
-        statistics.templates_for_perfect_score(1 - tolerance)::bigint as templates_if_nothing
-    from (select distinct tolerance from criteria)
+        share,
+        statistics.templates_for_perfect_score(share)::bigint as templates
+    from shares
 ),
 
 final as (
@@ -50,11 +56,12 @@ final as (
         criteria.coverage_floor,
         cells.planned_cases,
         cells.templates,
-        tolerances.templates_if_perfect,
-        tolerances.templates_if_nothing
+        if_perfect.templates as templates_if_perfect,
+        if_nothing.templates as templates_if_nothing
     from cells
     left join criteria using (run_id, requirement)
-    left join tolerances using (tolerance)
+    left join fewest as if_perfect on criteria.tolerance = if_perfect.share
+    left join fewest as if_nothing on 1 - criteria.tolerance = if_nothing.share
 )
 
 select * from final
