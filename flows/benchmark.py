@@ -105,9 +105,11 @@ async def benchmark(
 def _load_warehouse() -> None:
     """What aggregating needs takes half a second to load: while models answer, neither before nor after."""
     import_module("warehouse.build")
+    from warehouse.blank import blank
     from warehouse.sql_models import load_models
 
     load_models()
+    blank()
 
 
 async def concluded(lake: Lake, run: Run, inspector: Inspector | None = None) -> Outcome:

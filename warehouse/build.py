@@ -14,11 +14,11 @@ import polars as pl
 
 from catalogs.mistakes import Mistake, UserMistake
 from warehouse.atomic import replacing, sweep
+from warehouse.blank import ROW_GROUP, blank
 from warehouse.checks import ModelTestFailed, check
 from warehouse.conform import declared
 from warehouse.damage import refuse_damage, refuse_damage_within, refuse_flaws, refuse_unreadable
 from warehouse.flaws import FLAWS_BEHIND
-from warehouse.formulas import define
 from warehouse.lake import Lake
 from warehouse.making import STORAGE
 from warehouse.repeats import made_once, none_yet
@@ -41,9 +41,6 @@ first, which takes longer than packing; it applies to nothing but text."""
 
 MEMORY = 4 * 1024**3
 """Bytes that a build takes where DuckDB would take more; what does not fit goes to disk."""
-
-ROW_GROUP = 61_440
-"""Rows that each thread holds in memory until they are packed: half of DuckDB's own number, half the memory."""
 
 Gate = Callable[[Path], None]
 """Told of the file that has been built, before it replaces the old one; raises where it must not."""
@@ -92,7 +89,6 @@ def _make_all(
 ) -> None:
     none_yet(warehouse)
     refuse_damage(warehouse, lake, runs)
-    define(warehouse)
     for schema in sorted({STORAGE, *SCHEMAS, *(model.schema for model in ordered)}):
         warehouse.execute(f"create schema {schema}")
     for model in ordered:
@@ -148,6 +144,7 @@ def selected(warehouse: duckdb.DuckDBPyConnection, sql: str, parameters: Sequenc
 
 def opened(path: Path) -> duckdb.DuckDBPyConnection:
     """A new file to build in, closed when it is left."""
+    path.write_bytes(blank())
     warehouse = duckdb.connect(config=OFFLINE)
     warehouse.execute(f"attach {literal(path)} as biasgrid (row_group_size {ROW_GROUP})")
     warehouse.execute("use biasgrid")

@@ -18,6 +18,7 @@ from flows.steps import prompt_run
 from warehouse.build import query
 
 pytestmark = [
+    pytest.mark.drill,
     pytest.mark.usefixtures("prefect_api"),
     # Prefect asks the server for its result storage twice a flow run and never closes that client
     pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
@@ -40,7 +41,6 @@ def costs(data: Path, run: Any) -> dict[str, Any]:
     return query(run.lake, "from marts.costs where run_id = ?", [run.run_id]).to_dicts()[0]
 
 
-@pytest.mark.drill
 def test_replies_of_earlier_runs_stand_in_only_where_all_are_to_be_reused(
     gateway: Any, scenario: Scenario, landed: Any, comparable: Any, tmp_path: Path
 ) -> None:
@@ -64,7 +64,6 @@ def test_replies_of_earlier_runs_stand_in_only_where_all_are_to_be_reused(
     assert len(gateway.bodies) == 2 * sent
 
 
-@pytest.mark.drill
 def test_replies_that_are_too_old_are_asked_for_afresh(
     gateway: Any, scenario: Scenario, landed: Any, tmp_path: Path
 ) -> None:
@@ -180,7 +179,6 @@ def test_a_judge_overrules_failed_verdicts_and_is_asked_once(
     assert again.findings[0]["passed"] == found.findings[0]["passed"]
 
 
-@pytest.mark.drill
 def test_a_judgement_of_another_run_stands_in_where_all_are_to_be_reused(
     judge: Any, overlay: Any, scenario: Scenario, landed: Any, tmp_path: Path
 ) -> None:

@@ -60,6 +60,7 @@ def judged(lake: Lake) -> dict[str, int]:
     return dict(query(lake, OUTCOMES).iter_rows())
 
 
+@pytest.mark.drill
 async def test_a_changed_oracle_changes_verdicts_and_findings_and_nothing_earlier(
     asked: tuple[Lake, Outcome], tmp_path: Path
 ) -> None:
@@ -95,6 +96,7 @@ async def test_a_template_that_asks_otherwise_now_is_judged_by_the_oracle_it_was
     assert [row["point_finding"] for row in again.findings] == ["met"]
 
 
+@pytest.mark.drill
 async def test_other_tolerances_count_from_the_next_evaluation_on(
     scenario: Any, requirement: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -108,6 +110,7 @@ async def test_other_tolerances_count_from_the_next_evaluation_on(
     assert again.findings[0]["tolerance"] == 0.0
 
 
+@pytest.mark.drill
 async def test_a_judge_is_asked_about_stored_replies_and_no_model_under_test_is(
     asked: tuple[Lake, Outcome], judge: Any, overlay: Any, tmp_path: Path
 ) -> None:
