@@ -116,7 +116,7 @@ async def concluded(lake: Lake, run: Run, inspector: Inspector | None = None) ->
     """Aggregate, and read from the marts how the run ended. A kill in between leaves it to be resumed."""
     run.record(lake, "aggregating")
     await aggregate(lake, inspector)
-    found = outcome(lake, run.run_id)
+    found = outcome(lake, run.run_id, is_checked=inspector is not None)
     if found.incomplete:  # which only the marts know: recorded, and built once more with it
         run.record(lake, "incomplete")
         await aggregate(lake, inspector)

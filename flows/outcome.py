@@ -58,8 +58,9 @@ class Outcome:
         return UNDECIDED if "undecided" in found else MET
 
 
-def outcome(lake: Lake, run_id: str) -> Outcome:
-    """Raises UserMistake where no warehouse has been built."""
+def outcome(lake: Lake, run_id: str, is_checked: bool = False) -> Outcome:
+    """What a run found. `is_checked`: pages tell what is expected of the warehouse. Raises UserMistake where none
+    has been built."""
     from warehouse.build import connect, selected
 
     with connect(lake) as warehouse:
@@ -70,6 +71,8 @@ def outcome(lake: Lake, run_id: str) -> Outcome:
     incomplete = not worst_first or unheard.item() > 0 or not all(row["is_complete"] for row in worst_first)
     failures = [(row["reason"], row["requests"]) for row in failed.iter_rows(named=True)]
     places = {"lake": lake.root / "lake", "warehouse": lake.database}
+    if is_checked:
+        places["checked"] = lake.pages / "index.html"
     return Outcome(run_id, worst_first, incomplete, failures, places, silent.to_dicts())
 
 

@@ -70,7 +70,7 @@ async def evaluate_again(
 async def _concluded(lake: Lake, run: Run, inspector: Inspector | None) -> Outcome:
     """A run stays as it ended, unless its verdicts now make it complete, or do not any more."""
     await aggregate(lake, inspector)
-    found = outcome(lake, run.run_id)
+    found = outcome(lake, run.run_id, is_checked=inspector is not None)
     state: State = "incomplete" if found.incomplete else "completed"
     if run.state in ENDED and run.state != state:
         run.record(lake, state)

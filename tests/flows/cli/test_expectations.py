@@ -96,6 +96,7 @@ def test_a_run_replaces_the_warehouse_only_if_all_is_as_expected(
     first = subprocess.run(typed(data), capture_output=True, text=True, timeout=120)
     assert first.returncode in (0, 4), first.stderr
     assert (data / "expectations" / "index.html").exists()
+    assert "/expectations/index.html" in first.stdout
     lake = Lake(data)
     (run_id,) = lake.runs()
     before = lake.database.stat().st_ino
