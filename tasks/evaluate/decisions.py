@@ -12,7 +12,7 @@ from typing import Final
 import polars as pl
 
 from tasks.evaluate.judge import current
-from tasks.evaluate.templates import TEMPLATE, rolled_up
+from tasks.evaluate.templates import TEMPLATE, rolled_up_anew
 from tasks.evaluate.verdicts import in_table_form, with_ids
 from warehouse.assessments import DECISION, UNIT, in_assessment_form, newest, with_rule_keys
 from warehouse.identity import hashed
@@ -84,15 +84,11 @@ def _instances(standing: pl.DataFrame, decisions: pl.DataFrame) -> pl.DataFrame:
 
 
 def _templates(standing: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
-    before = standing.filter(pl.col("level") == "instance")
-    left = before.join(instances, left_on="verdict_id", right_on="supersedes", how="anti", maintain_order="left")
-    now = pl.concat([left, instances]).join(instances, on=TEMPLATE, how="semi", maintain_order="left")
     by = instances.group_by(TEMPLATE).agg(
         pl.col("assessor").unique().sort().str.join(_SEVERAL), pl.col("judged_at").max()
     )
-    replaced = standing.filter(pl.col("level") == "template").select(*TEMPLATE, supersedes=pl.col("verdict_id"))
-    rolled = rolled_up(now).drop("assessor", "assessor_kind").join(by, on=TEMPLATE, maintain_order="left")
-    rows = rolled.join(replaced, on=TEMPLATE, maintain_order="left")
+    rolled = rolled_up_anew(standing, instances).drop("assessor", "assessor_kind")
+    rows = rolled.join(by, on=TEMPLATE, maintain_order="left")
     return in_table_form(rows.with_columns(assessor_kind=pl.lit("person"), reviewer=pl.col("assessor")))
 
 

@@ -22,7 +22,7 @@ from catalogs.rule_words import IN_WORDS, in_words
 from tasks.connectors.base import Message
 from tasks.evaluate.hearing import Hearing
 from tasks.evaluate.normalise import shown, whole
-from tasks.evaluate.templates import TEMPLATE, rolled_up
+from tasks.evaluate.templates import rolled_up_anew
 from tasks.evaluate.verdicts import in_table_form, with_ids
 
 VERDICTS_OFFERED: Final = ("passed", "failed", "refused", "unreadable")
@@ -108,7 +108,7 @@ def overrule(
     """
     standing = current(verdicts)
     instances = _overruled(standing, judgements, judge)
-    templates = _recomputed(standing, instances, judge)
+    templates = in_table_form(_by(judge, rolled_up_anew(standing, instances)))
     rows = pl.concat([instances, templates])
     parts = rows.partition_by("evaluation_id", maintain_order=True)
     stamped = [with_ids(part, str(part["evaluation_id"][0]), judged_at) for part in parts]
@@ -136,15 +136,6 @@ def _overruled(standing: pl.DataFrame, judgements: Mapping[str, Judgement], judg
         reason=pl.when(pl.col("judged").is_null()).then(kept).otherwise(shown(pl.col("why"), 300)),
     )
     return in_table_form(_by(judge, rows))
-
-
-def _recomputed(standing: pl.DataFrame, instances: pl.DataFrame, judge: str) -> pl.DataFrame:
-    before = standing.filter(pl.col("level") == "instance")
-    left = before.join(instances, left_on="verdict_id", right_on="supersedes", how="anti", maintain_order="left")
-    now = pl.concat([left, instances]).join(instances, on=TEMPLATE, how="semi", maintain_order="left")
-    templates = standing.filter(pl.col("level") == "template").select(*TEMPLATE, supersedes=pl.col("verdict_id"))
-    rolled = rolled_up(now).join(templates, on=TEMPLATE, maintain_order="left")
-    return in_table_form(_by(judge, rolled))
 
 
 def _by(judge: str, rows: pl.DataFrame) -> pl.DataFrame:

@@ -37,6 +37,16 @@ def rolled_up(instances: pl.DataFrame) -> pl.DataFrame:
     return gathered.with_columns(level=pl.lit("template"), reason=_reason())
 
 
+def rolled_up_anew(standing: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
+    """As `rolled_up`, for the templates of `instances`, which take the place of others in `standing` (both in the
+    form of VERDICTS); each with the template verdict that it `supersedes`."""
+    before = standing.filter(pl.col("level") == "instance")
+    left = before.join(instances, left_on="verdict_id", right_on="supersedes", how="anti", maintain_order="left")
+    now = pl.concat([left, instances]).join(instances, on=TEMPLATE, how="semi", maintain_order="left")
+    replaced = standing.filter(pl.col("level") == "template").select(*TEMPLATE, supersedes=pl.col("verdict_id"))
+    return rolled_up(now).join(replaced, on=TEMPLATE, maintain_order="left")
+
+
 def _rank(outcome: pl.Expr) -> pl.Expr:
     order = {name: place for place, name in enumerate(PRECEDENCE)}
     return outcome.replace_strict(order, return_dtype=pl.Int8)

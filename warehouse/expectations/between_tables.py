@@ -33,7 +33,7 @@ _PROMPTED = f"""
     group by run_id, cell_id
     having arg_max(state, event_id) = 'prompted'
 """
-_PERHAPS_UNANSWERED = f"""
+_ASKED_AND_HEARD = """
     with asked as (
         select run_id, cell_id, sum(hash(case_id)) as cases from lake.cases group by all
     ),
@@ -44,7 +44,8 @@ _PERHAPS_UNANSWERED = f"""
         where purpose = 'subject'
         group by all
     )
-
+"""
+_PERHAPS_UNANSWERED = f"""{_ASKED_AND_HEARD}
     select run_id, cell_id
     from asked
     semi join ({_PROMPTED}) using (run_id, cell_id)
@@ -67,18 +68,7 @@ _UNASKED = """
     anti join (from lake.cases semi join lake.doubted using (run_id, cell_id)) using (run_id, cell_id, case_id)
     where purpose = 'subject'
 """
-_PERHAPS_UNASKED = """
-    with asked as (
-        select run_id, cell_id, sum(hash(case_id)) as cases from lake.cases group by all
-    ),
-
-    heard as (
-        select run_id, cell_id, sum(hash(case_id)) as cases
-        from lake.responses
-        where purpose = 'subject'
-        group by all
-    )
-
+_PERHAPS_UNASKED = f"""{_ASKED_AND_HEARD}
     select run_id, cell_id
     from heard
     left join asked using (run_id, cell_id)
