@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from flows.review_screen import DECIDING_KEYS, MORE, QUIT, SKIP, Key, Screen
+from flows.review_screen import DECIDING_KEYS, QUIT, SKIP, Screen
 from flows.reviewing import Desk, refreshed
 from tasks.evaluate.cell import decide_again
 from tasks.review.disputes import disputes, unapplied
@@ -41,20 +41,13 @@ def _decide(
     desk: Desk, open_ones: list[dict[str, Any]], texts: Mapping[str, Shown], record: Record, screen: Screen
 ) -> None:
     for number, unit in enumerate(open_ones, 1):
-        key = _asked(unit, f"{number} of {len(open_ones)}", texts, screen)
+        title = f"{number} of {len(open_ones)}"
+        key = screen.answered(title, texts[unit["unit_id"]], DECIDING_KEYS, DECIDING, tuple(_said(unit)))
         if key.name == QUIT:
             return
         reason = "" if key.name == SKIP else _reason(screen)
         if reason and key.outcome:
             record.give((unit, Answer(key.outcome, reason)))
-
-
-def _asked(unit: Mapping[str, Any], title: str, texts: Mapping[str, Shown], screen: Screen) -> Key:
-    key, whole = Key(MORE), False
-    while key.name == MORE:
-        screen.show(title, texts[unit["unit_id"]], _said(unit), whole=whole)
-        key, whole = screen.key(DECIDING_KEYS, DECIDING), True
-    return key
 
 
 def _said(unit: Mapping[str, Any]) -> Iterator[str]:

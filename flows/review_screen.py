@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -62,6 +62,13 @@ class Screen:
         self._part("RULE", shown.rule, whole=True)
         for line in beside:
             self.tell(line)
+
+    def answered(self, title: str, shown: Shown, keys: str, known: str, beside: Sequence[str] = ()) -> Key:
+        """Shows a reply, the whole of it where that is asked for, until a key answers it. Raises as `key`."""
+        self.show(title, shown, beside)
+        while (key := self.key(keys, known)).name == MORE:
+            self.show(title, shown, beside, whole=True)
+        return key
 
     def key(self, keys: str, known: str) -> Key:
         """The next key that is one of `known`. Raises KeyboardInterrupt at Ctrl-C; what is no more to be read is

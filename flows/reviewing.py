@@ -12,7 +12,7 @@ import polars as pl
 
 from catalogs.mistakes import Mistake, UserMistake, place, position
 from flows.exporting import refuse_to_replace
-from flows.review_screen import BACK, HOW, KEYS, MORE, QUIT, SKIP, Key, Screen
+from flows.review_screen import BACK, HOW, KEYS, QUIT, SKIP, Key, Screen
 from tasks.aggregate.files import as_csv, write_text
 from tasks.review.draw import Draw, drawn
 from tasks.review.record import Answer, Record, Unit, said_before, unit_of
@@ -106,12 +106,7 @@ class Sitting:
             at = self._next(at + 1)
 
     def _asked(self, at: int) -> Key:
-        unit, key = self.sample[at], Key(MORE)
-        whole = False
-        while key.name == MORE:
-            self.screen.show(self._title(at), self.texts[unit["unit_id"]], whole=whole)
-            key, whole = self.screen.key(KEYS, ALL_KEYS), True
-        return key
+        return self.screen.answered(self._title(at), self.texts[self.sample[at]["unit_id"]], KEYS, ALL_KEYS)
 
     def _title(self, at: int) -> str:
         before = self.said.get(unit_of(self.sample[at]))
