@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -15,14 +16,20 @@ from flows.markdown import plain
 from flows.outcome import Outcome, need, share
 
 
-async def tag(run_id: str, resolved: ResolvedScenario) -> None:
-    """Tag the flow run with its run, models, concerns and languages."""
+async def tag(run_id: str, resolved: ResolvedScenario, part: str | None = None) -> None:
+    """Tag the flow run with its run, which part of it it has, its models, concerns and languages."""
     concerns = {requirement.concern for requirement in resolved.requirements}
     languages = {language for requirement in resolved.requirements for language in requirement.languages}
     async with get_client() as client:
         await client.update_flow_run(
-            UUID(flow_run.id), tags=[f"run:{run_id}", *resolved.targets, *sorted(concerns), *sorted(languages)]
+            UUID(flow_run.id),
+            tags=[*run_tags(run_id, part), *resolved.targets, *sorted(concerns), *sorted(languages)],
         )
+
+
+def run_tags(run_id: str, part: str | None = None) -> list[str]:
+    """By which the flow runs of one run are found."""
+    return [f"run:{run_id}", *([f"part:{part}"] if part else [])]
 
 
 async def publish(found: Outcome, scenario: str) -> None:
@@ -35,6 +42,29 @@ async def publish(found: Outcome, scenario: str) -> None:
     await acreate_markdown_artifact(
         markdown=summary(found, scenario), key="summary", description=f"Summary of run {found.run_id}"
     )
+
+
+async def publish_changes(run_id: str, changed: Sequence[dict[str, Any]]) -> None:
+    """Create the artifact that sets a night beside the one before it."""
+    await acreate_table_artifact(
+        table=[_changed(row) for row in changed],
+        key="regressions",
+        description=f"Run {run_id} beside the run before it",
+    )
+
+
+def _changed(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "model": row["model"],
+        "requirement": row["requirement"],
+        "change": row["finding"],
+        "passed": share(row["rate"]),
+        "before": share(row["earlier_rate"]),
+        "prompts": row["prompts"],
+        "test": row["test"],
+        "q": "–" if row["q_value"] is None else f"{row['q_value']:.3g}",
+        "run before": row["earlier_run_id"],
+    }
 
 
 def _row(finding: dict[str, Any]) -> dict[str, Any]:

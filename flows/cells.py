@@ -61,7 +61,7 @@ async def cells_stage(grid: Grid, cells: pl.DataFrame, *, ask: bool = True, judg
         _tell_plan(grid, by_model)
     asked = await _one_by_one(grid) if ask else {}
     spare = await judgements(grid) if judge else None
-    ledger = LeaseLedger.of(grid.lake, grid.run.run_id)
+    ledger = LeaseLedger.of(grid.lake, grid.run.run_id, grid.part)
     async with Slots(grid.board, [*asked.values(), *_judges(grid, judge=judge)], ledger) as slots:
         own = Pass(grid, slots, judge, spare)
         await together(_works(own, by_model, asked) if ask else _evaluating(own, by_model))
@@ -85,8 +85,8 @@ async def _asking(own: Pass, by_model: Sequence[Sequence[Cell]]) -> None:
 
 async def _one_by_one(grid: Grid) -> dict[str, Target]:
     """The models that have something to answer yet, request by request, and share their slots with others."""
-    models = sorted(await asyncio.to_thread(open_models, grid.lake, grid.run.run_id))
-    targets = {model: grid.resolved.targets[model] for model in models}
+    unanswered = await asyncio.to_thread(open_models, grid.lake, grid.run.run_id)
+    targets = {model: grid.resolved.targets[model] for model in sorted(unanswered & grid.resolved.targets.keys())}
     settings = grid.resolved.scenario.scenario
     leasing = (model for model, target in targets.items() if pools([target]) and not is_batched(target, settings))
     return {model: targets[model] for model in leasing}

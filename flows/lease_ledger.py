@@ -20,8 +20,10 @@ class LeaseLedger:
     path: Path
 
     @classmethod
-    def of(cls, lake: Lake, run_id: str) -> LeaseLedger:
-        return cls(lake.locks / f"leases-{checked_name(run_id)}.txt")
+    def of(cls, lake: Lake, run_id: str, part: str | None = None) -> LeaseLedger:
+        """That of a run, or of what one process has of it."""
+        name = checked_name(f"{run_id}-{part}" if part else run_id)
+        return cls(lake.locks / f"leases-{name}.txt")
 
     def left_behind(self) -> list[UUID]:
         """The ids that a process which is gone had not given back."""

@@ -57,6 +57,11 @@ def prepare(source: Source, overrides: Overrides | None = None, secrets: Secrets
     return Prepared(resolved(source, overrides, inspect), secrets)
 
 
+def prepare_unasked(source: Source, overrides: Overrides | None = None) -> Prepared:
+    """As `prepare`, where other machines ask the models: their keys are theirs."""
+    return Prepared(resolved(source, overrides, checked), None)
+
+
 def resolved(source: Source, overrides: Overrides | None, inspect: Inspection) -> ResolvedScenario:
     """As catalogs.scenario.resolve, with notices of models that are not asked as the scenario wants it."""
     found = resolve(source, overrides, inspect)

@@ -65,6 +65,8 @@ class Grid:
     board: Switchboard
     again: str | None = None
     """The id of a later evaluation, which judges replies that have been judged before."""
+    part: str | None = None
+    """The name of what this process has of a run that several share."""
     rules: pl.DataFrame | None = None
     """The oracles of a later evaluation, columns as tasks.evaluate.rules.RULES."""
 

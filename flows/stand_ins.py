@@ -12,12 +12,19 @@ from tasks.prompt.reuse import earlier_judgements, reuse_judgements, reuse_repli
 
 
 async def stand_ins(grid: Grid) -> None:
-    """Replies that make asking needless, as the reuse policy has it."""
+    """Replies that make asking needless, as the reuse policy has it. Those of other runs have landed before a run
+    is shared out."""
+    if grid.part is None:
+        await of_other_runs(grid)
+    if grid.resolved.scenario.scenario.reuse != "none":
+        grid.board.expect(await asyncio.to_thread(repeated, grid.lake, grid.run.run_id))
+
+
+async def of_other_runs(grid: Grid) -> None:
+    """Lands the replies of other runs that stand in for asking."""
     settings, run = grid.resolved.scenario.scenario, grid.run
     if settings.reuse == "all":
         await asyncio.to_thread(reuse_replies, grid.lake, run.run_id, run.started_at, settings.max_age)
-    if settings.reuse != "none":
-        grid.board.expect(await asyncio.to_thread(repeated, grid.lake, run.run_id))
 
 
 async def judgements(grid: Grid) -> Spare | None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
+
+import polars as pl
 
 from flows.artifacts import tag
 from flows.batched_models import is_batched
@@ -16,7 +18,7 @@ from tasks.connectors.allowance import Allowance
 from tasks.connectors.switchboard import Switchboard
 from tasks.prompt.outstanding import outstanding
 from tasks.prompt.spent import spent
-from warehouse.journal import RunLock, recover
+from warehouse.journal import RunLock, recover, recover_part
 from warehouse.lake import Lake
 from warehouse.runs import Run, begin, find
 from warehouse.trouble import StorageTrouble
@@ -29,29 +31,62 @@ async def under_way(
     """The grid of a run, a new one by default. `asks`: whether its models are asked, and its batches collected.
     Raises UserMistake before the run exists where a model cannot be reached as described, StorageTrouble where
     its data can no longer be written."""
-    settings = prepared.resolved.scenario.scenario
-    allowance = Allowance(settings.max_requests, settings.max_cost)
-    allowance.tell = teller()
-    shares = settings.reuse != "none"
-    async with Switchboard(
-        prepared.resolved.catalog, prepared.secrets, allowance=allowance, shares=shares
-    ) as board:
+    async with _switchboard(prepared) as board:
         board.prepare(prepared.models)
         run = find(lake, run_id) if run_id else _begun(lake, prepared)
         with RunLock(lake, run.run_id), _recorded(lake, run), _cancelled_by_sigterm():
             recover(lake, run.run_id)
-            await asyncio.to_thread(_count_before, allowance, lake, run.run_id, prepared, asks=asks)
+            grid = Grid(lake, run, prepared.resolved, board)
+            await asyncio.to_thread(_count_before, grid, asks=asks)
+            await tag(run.run_id, prepared.resolved)
+            yield grid
+
+
+@asynccontextmanager
+async def led(lake: Lake, prepared: Prepared, run_id: str | None = None) -> AsyncIterator[Grid]:
+    """The grid of a run whose models others ask: without connectors, which need their keys."""
+    async with _switchboard(prepared) as board:
+        run = find(lake, run_id) if run_id else _begun(lake, prepared)
+        with _recorded(lake, run), _cancelled_by_sigterm():
             await tag(run.run_id, prepared.resolved)
             yield Grid(lake, run, prepared.resolved, board)
 
 
-def _count_before(allowance: Allowance, lake: Lake, run_id: str, prepared: Prepared, *, asks: bool) -> None:
-    """What the run has sent and spent, and what its batches under way can still cost: before anybody sends."""
+@asynccontextmanager
+async def shared_out(
+    lake: Lake, prepared: Prepared, run: Run, part: str, cells: pl.DataFrame
+) -> AsyncIterator[Grid]:
+    """The grid of the part of a run that this process asks: `cells`, of the prepared models. How the run ends is
+    recorded by who leads it. Raises as `under_way` does, and `RunBusy` where another process has this part."""
+    own = cells["cell_id"].to_list()
+    async with _switchboard(prepared) as board:
+        board.prepare(prepared.models)
+        with RunLock(lake, run.run_id, part), _cancelled_by_sigterm():
+            recover_part(lake, run.run_id, part, own)
+            grid = Grid(lake, run, prepared.resolved, board, part=part)
+            await asyncio.to_thread(_count_before, grid, own)
+            await tag(run.run_id, prepared.resolved, part)
+            yield grid
+
+
+def _switchboard(prepared: Prepared) -> Switchboard:
     settings = prepared.resolved.scenario.scenario
-    targets = {target.model: target for target in prepared.models}
-    before = spent(lake, run_id, targets)
+    allowance = Allowance(settings.max_requests, settings.max_cost)
+    allowance.tell = teller()
+    shares = settings.reuse != "none"
+    return Switchboard(prepared.resolved.catalog, prepared.secrets, allowance=allowance, shares=shares)
+
+
+def _count_before(grid: Grid, cells: Sequence[str] | None = None, *, asks: bool = True) -> None:
+    """What the run, or these cells of it, has sent and spent, and what its batches under way can still cost:
+    before anybody sends."""
+    lake, run_id, resolved, allowance = grid.lake, grid.run.run_id, grid.resolved, grid.board.allowance
+    assert allowance is not None  # noqa: S101 - every run's board has one
+    settings = resolved.scenario.scenario
+    targets = {target.model: target for target in Prepared(resolved, None).models}
+    before = spent(lake, run_id, targets, cells)
     allowance.sent, allowance.cost, allowance.longest = before.requests, before.cost_usd, before.longest
-    for job in outstanding(lake, run_id, prepared.resolved.targets, shares=settings.reuse != "none"):
+    for job in outstanding(lake, run_id, resolved.targets, shares=settings.reuse != "none"):
         awaited = asks and is_batched(targets[job.model], settings)
         allowance.under_way(job.job_id, job.requests, job.most_usd, awaited=awaited)
 

@@ -9,6 +9,7 @@ files, which are synced before their journal goes, not at all. What a cut loses 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -33,6 +34,12 @@ SEGMENT = "~"
 """Parts a cell's id from its segment's in the name of a full journal; no name in the lake has it."""
 
 
+PART = ".part-"
+"""Parts a run from what one process writes of it in the name of a lock."""
+BEGINNING_S = 10.0
+"""How long the start of a part may wait for the starts of others."""
+
+
 class RunBusy(UserMistake):
     """Another process writes this run."""
 
@@ -43,22 +50,27 @@ class RunBusy(UserMistake):
 
 
 class RunLock:
-    """One writer per run, with some space held back for it. Goes with its process, so that a kill leaves no
-    run locked."""
+    """One writer per run, or one per part of a run that several processes share, with some space held back for it.
+    Goes with its process, so that a kill leaves no run locked.
 
-    def __init__(self, lake: Lake, run_id: str) -> None:
+    Who writes a whole run shares it with nobody: neither begins while the other is there.
+    """
+
+    def __init__(self, lake: Lake, run_id: str, part: str | None = None) -> None:
+        """`part`: a name for what this process writes of the run, and nobody else."""
         self.run_id = run_id
         self._journals = lake.journal_folder(run_id)
-        # one lock per path in a process, so that whoever writes a run can also recover it
-        self._path = lake.locks / f"run-{checked_name(run_id)}.lock"
-        self._lock = filelock.FileLock(self._path, timeout=0, thread_local=False, is_singleton=True)
+        self._folder, self._name = lake.locks, f"run-{checked_name(run_id)}"
+        self._part = part and checked_name(part)
+        own = self._name if part is None else f"{self._name}{PART}{self._part}"
+        self._lock = _lock(self._folder / f"{own}.lock")
 
     def __enter__(self) -> RunLock:
         """Raises `RunBusy` where another process holds it, `StorageTrouble` where a run has no room."""
         try:
-            with storing(self._path):
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-                self._lock.acquire()
+            with storing(self._folder):
+                self._folder.mkdir(parents=True, exist_ok=True)
+                self._acquire()
         except filelock.Timeout as error:
             raise RunBusy.named(self.run_id) from error
         try:
@@ -79,6 +91,25 @@ class RunLock:
         if isinstance(error, Exception) and not self._lock.is_locked:
             self._tell(error, reserve)
 
+    def _acquire(self) -> None:
+        if self._part is None:
+            self._lock.acquire()
+            if self._lock.lock_counter == 1:
+                self._refuse_parts()
+            return
+        # parts begin one after the other, while nobody has the whole
+        with _lock(self._folder / f"{self._name}.lock").acquire(timeout=BEGINNING_S):
+            self._lock.acquire()
+
+    def _refuse_parts(self) -> None:
+        try:
+            for path in self._folder.glob(f"{self._name}{PART}*.lock"):
+                with _lock(path):
+                    continue
+        except BaseException:
+            self._lock.release()
+            raise
+
     def _tell(self, error: Exception, reserve: Reserve) -> None:
         told = isinstance(error, StorageTrouble) and error.run_id is not None
         trouble = reserve.trouble or (error if isinstance(error, StorageTrouble) else None)
@@ -87,7 +118,12 @@ class RunLock:
 
     def _hold(self) -> None:
         if self._lock.lock_counter == 1:
-            Reserve.hold(self._journals)
+            Reserve.hold(self._journals, self._part)
+
+
+def _lock(path: Path) -> filelock.BaseFileLock:
+    """One lock per path in a process, so that whoever writes a run can also recover it."""
+    return filelock.FileLock(path, timeout=0, thread_local=False, is_singleton=True)
 
 
 class Journal:
@@ -126,7 +162,7 @@ class Journal:
         self.close()
         self._rows = self._bytes = 0
         self._reserve.refuse_more()
-        segments = sorted(self.path.parent.glob(f"{self.path.stem}{SEGMENT}*{self.path.suffix}"))
+        segments = _segments(self.path.parent, self.path.stem)
         landed = [_land(self._lake, self._run_id, journal) for journal in (*segments, self.path)]
         return [path for path in landed if path is not None]
 
@@ -186,13 +222,30 @@ def recover(lake: Lake, run_id: str | None = None) -> int:
     return rescued
 
 
+def recover_part(lake: Lake, run_id: str, part: str, cells: Iterable[str]) -> int:
+    """As `recover`, of some cells of a run whose other cells other processes write meanwhile."""
+    folder = lake.journal_folder(run_id)
+    with RunLock(lake, run_id, part), storing(lake.root):
+        own = (
+            path for cell in cells for path in (*_segments(folder, cell), folder / f"{checked_name(cell)}.jsonl")
+        )
+        return _rescued(lake, run_id, own)
+
+
 def _recover_run(lake: Lake, run_id: str) -> int:
     with RunLock(lake, run_id), storing(lake.root):
         for table in TABLES:
             sweep(lake.folder(table, run_id))
-        journals = sorted(lake.journal_folder(run_id).glob("*.jsonl"))
-        landed = [_land(lake, run_id, journal) for journal in journals]
-        return sum(pq.read_metadata(path).num_rows for path in landed if path is not None)
+        return _rescued(lake, run_id, sorted(lake.journal_folder(run_id).glob("*.jsonl")))
+
+
+def _rescued(lake: Lake, run_id: str, journals: Iterable[Path]) -> int:
+    landed = [_land(lake, run_id, journal) for journal in journals]
+    return sum(pq.read_metadata(path).num_rows for path in landed if path is not None)
+
+
+def _segments(folder: Path, cell_id: str) -> list[Path]:
+    return sorted(folder.glob(f"{checked_name(cell_id)}{SEGMENT}*.jsonl"))
 
 
 def _land(lake: Lake, run_id: str, journal: Path) -> Path | None:

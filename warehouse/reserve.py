@@ -21,8 +21,8 @@ class Reserve:
 
     _of_runs: dict[Path, Reserve] = {}  # noqa: RUF012 - of the process, as its file descriptors are
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / ".reserve"
+    def __init__(self, folder: Path, part: str | None = None) -> None:
+        self.path = folder / (f".reserve-{part}" if part else ".reserve")
         self.trouble: StorageTrouble | None = None
         self.lost = 0
         """Replies that arrived and could not be kept."""
@@ -33,12 +33,12 @@ class Reserve:
         return cls._of_runs.get(folder) or cls(folder)
 
     @classmethod
-    def hold(cls, folder: Path) -> Reserve:
-        """Takes the space, once for a run. Raises `StorageTrouble` where there is none: such a run would not get
-        far."""
+    def hold(cls, folder: Path, part: str | None = None) -> Reserve:
+        """Takes the space, once for a run and process; each that writes a `part` of a run has its own. Raises
+        `StorageTrouble` where there is none: such a run would not get far."""
         if folder in cls._of_runs:
             return cls._of_runs[folder]
-        reserve = cls(folder)
+        reserve = cls(folder, part)
         try:
             with storing(reserve.path):
                 folder.mkdir(parents=True, exist_ok=True)

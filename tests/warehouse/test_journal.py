@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from warehouse.conform import SchemaMismatch
-from warehouse.journal import Journal, RunBusy, RunLock, recover
+from warehouse.journal import Journal, RunBusy, RunLock, recover, recover_part
 from warehouse.lake import Lake
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
@@ -156,7 +156,7 @@ from warehouse.journal import Journal, RunLock
 from warehouse.lake import Lake
 
 lake = Lake(Path(sys.argv[1]))
-with RunLock(lake, "R1"):
+with RunLock(lake, "R1", *sys.argv[2:]):
     journal = Journal(lake, "R1", "cell")
     for number in range(10**9):
         journal.append({
@@ -177,9 +177,9 @@ recover(Lake(Path(sys.argv[1])), "R1")
 """
 
 
-def writer(lake: Lake) -> subprocess.Popen[str]:
+def writer(lake: Lake, *part: str) -> subprocess.Popen[str]:
     process = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(lake.root)],
+        [sys.executable, "-c", WRITER, str(lake.root), *part],
         stdout=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[2],
@@ -213,6 +213,47 @@ def test_a_run_that_another_process_writes_is_left_alone(lake: Lake) -> None:
         finally:
             process.kill()
     assert recover(lake) > 0
+
+
+def test_parts_of_a_run_are_written_side_by_side_and_nobody_writes_the_whole_meanwhile(lake: Lake) -> None:
+    with writer(lake, "one") as process:
+        try:
+            with RunLock(lake, "R1", "another"):
+                pass
+            with pytest.raises(RunBusy), RunLock(lake, "R1", "one"):
+                pass
+            with pytest.raises(RunBusy), RunLock(lake, "R1"):
+                pass
+        finally:
+            process.kill()
+    with RunLock(lake, "R1"):
+        pass
+
+
+def test_no_part_begins_while_another_process_writes_the_whole_run(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("warehouse.journal.BEGINNING_S", 0.1)
+    with writer(lake) as process:
+        try:
+            with pytest.raises(RunBusy), RunLock(lake, "R1", "one"):
+                pass
+        finally:
+            process.kill()
+
+
+def test_going_on_with_a_part_lands_its_own_cells_alone(lake: Lake) -> None:
+    for cell, number in (("own", 1), ("other", 2)):
+        left_over = Journal(lake, "R1", cell)
+        left_over.append(row(number))
+        left_over.close()
+    partial = lake.folder("responses", "R1") / ".of-another-process.partial"
+    partial.parent.mkdir(parents=True)
+    partial.touch()
+    assert recover_part(lake, "R1", "one", ["own"]) == 1
+    assert ids(lake) == ["r1"]
+    assert lake.journal_folder("R1").joinpath("other.jsonl").exists()
+    assert partial.exists()
 
 
 def test_who_writes_a_run_can_recover_it_and_keeps_its_lock(lake: Lake) -> None:

@@ -1,0 +1,162 @@
+"""Shards on their way through a work pool: handed out, waited for, and handed out again where one is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import httpx
+from prefect import get_run_logger, task
+from prefect.cache_policies import NO_CACHE
+from prefect.client.orchestration import PrefectClient, get_client
+from prefect.client.schemas.filters import (
+    FlowRunFilter,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+    FlowRunFilterTags,
+)
+from prefect.client.schemas.objects import FlowRun, State, StateType
+from prefect.deployments.flow_runs import arun_deployment
+from prefect.exceptions import ObjectNotFound
+from prefect.runtime import flow_run
+from prefect.states import Cancelling
+
+from catalogs.mistakes import Mistake, UserMistake
+from flows.artifacts import run_tags
+from flows.shards import Shard
+from tasks.connectors.task import NAME, Label
+
+DEPLOYMENT = "shard/shard"
+"""Where shards are handed in: its work pool gives them to workers."""
+ROUND_S = 1.0
+"""How often the server is asked how one shard is; with many shards, all of them together a few times a second."""
+AT_ONCE = 5
+PAUSES_S = (0.0, 10.0, 60.0)
+"""Before a shard is handed out again: what ended it may pass."""
+ALIVE = [StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING, StateType.PAUSED, StateType.CANCELLING]
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What all shards of a night share."""
+
+    run_id: str
+    data: str | None
+    deployment: str = DEPLOYMENT
+    takeovers: int = 2
+    """How often a shard that did not end well is handed out again."""
+    poll_s: float = ROUND_S
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A shard that never ended well, and why."""
+
+    shard: Shard
+    why: str
+
+
+async def hand_out(shards: Sequence[Shard], night: Round) -> list[Lost]:
+    """Gives every shard to a worker and waits for all of them; those that did not end well. Raises UserMistake
+    where there is no such deployment. Where it is cancelled, so are they."""
+    await refuse_unknown(night.deployment)
+    poll_s = max(night.poll_s, len(shards) / AT_ONCE)
+    ended = await asyncio.gather(*(_kept_going(shard, night, poll_s) for shard in shards))
+    return [lost for lost in ended if lost]
+
+
+async def refuse_unknown(deployment: str) -> None:
+    """Raises UserMistake where no deployment of that name takes shards."""
+    async with get_client() as client:
+        try:
+            await client.read_deployment_by_name(deployment)
+        except ObjectNotFound:
+            remedy = "deploy it: `prefect --no-prompt deploy --all --prefect-file deployments/prefect.yaml`"
+            raise UserMistake(Mistake(f"there is no deployment `{deployment}`", "deployment", remedy)) from None
+
+
+async def _kept_going(shard: Shard, night: Round, poll_s: float) -> Lost | None:
+    label = Label(f"shard · {shard.title}", (*shard.models, *run_tags(night.run_id, shard.part)))
+    return await watched(shard, night, poll_s, label)
+
+
+@task(name="shard", task_run_name=NAME, cache_policy=NO_CACHE, persist_result=False)
+async def watched(shard: Shard, night: Round, poll_s: float, label: Label) -> Lost | None:
+    """One shard, until it has ended well or has been handed out too often."""
+    label.attach()
+    state: State[Any] | None = None
+    for attempt in range(night.takeovers + 1):
+        if state is not None:
+            get_run_logger().warning("the shard is handed out again: %s", _why(state))
+            await asyncio.sleep(PAUSES_S[min(attempt - 1, len(PAUSES_S) - 1)])
+        async with _begun(shard, night, attempt) as (client, begun):
+            state = await _ended(client, begun.id, poll_s)
+        if state.is_completed():
+            return None
+        if state.is_cancelled():
+            break
+    assert state is not None  # noqa: S101 - it was handed out at least once
+    get_run_logger().error("the shard did not end well: %s", _why(state))
+    return Lost(shard, _why(state))
+
+
+@asynccontextmanager
+async def _begun(shard: Shard, night: Round, attempt: int) -> AsyncIterator[tuple[PrefectClient, FlowRun]]:
+    """A flow run for the shard: one that is under way already, for an earlier leader of this run, or a new one.
+    Who does not wait for its end cancels it."""
+    async with get_client() as client:
+        begun = await _under_way(client, shard, night) or await _handed_in(shard, night, attempt)
+        try:
+            yield client, begun
+        except asyncio.CancelledError:
+            await client.set_flow_run_state(begun.id, Cancelling(message="the night was cancelled"))
+            raise
+
+
+async def _under_way(client: PrefectClient, shard: Shard, night: Round) -> FlowRun | None:
+    found = await client.read_flow_runs(
+        flow_run_filter=FlowRunFilter(
+            tags=FlowRunFilterTags(all_=run_tags(night.run_id, shard.part)),
+            state=FlowRunFilterState(type=FlowRunFilterStateType(any_=ALIVE)),
+        ),
+        limit=2,
+    )
+    return next((run for run in found if str(run.id) != flow_run.id), None)
+
+
+async def _handed_in(shard: Shard, night: Round, attempt: int) -> FlowRun:
+    return await arun_deployment(
+        night.deployment,
+        parameters={
+            "run_id": night.run_id,
+            "models": list(shard.models),
+            "data": night.data,
+            "max_cost": shard.max_cost,
+            "max_requests": shard.max_requests,
+        },
+        flow_run_name=f"shard · {shard.title}",
+        tags=[*run_tags(night.run_id, shard.part), *shard.models],
+        idempotency_key=f"{flow_run.id}-{shard.part}-{attempt}",
+        timeout=0,
+    )
+
+
+async def _ended(client: PrefectClient, flow_run_id: UUID, poll_s: float) -> State[Any]:
+    """The state in which a flow run ended. A server that is away for a while is waited for."""
+    while True:
+        try:
+            found = await client.read_flow_run(flow_run_id)
+        except httpx.HTTPError as error:
+            get_run_logger().warning("Prefect's server does not answer: %s", type(error).__name__)
+        else:
+            if found.state and found.state.is_final():
+                return found.state
+        await asyncio.sleep(poll_s)
+
+
+def _why(state: State[Any]) -> str:
+    return f"{state.name}: {state.message}" if state.message else state.name or "ended"

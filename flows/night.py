@@ -1,0 +1,109 @@
+"""How a night ended: as people, automations and exit codes read it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import polars as pl
+from prefect.client.schemas.objects import State
+from prefect.states import Completed, Failed
+
+from flows.handing_out import Lost
+from flows.outcome import NOT_MET, UNDECIDED, Outcome, share
+from warehouse.lake import Lake
+
+NightGate = Literal["regression", "point", "decided"]
+"""What fails a night that is complete: requirements that became worse alone, or also those that are not met, by
+their point rates or by their whole intervals."""
+
+REGRESSION, INCOMPLETE_NIGHT, OVER_COST = "Regression", "Incomplete", "OverCost"
+NOT_MET_STATE, UNDECIDED_STATE = "NotMet", "Undecided"
+"""Names of failed states: an automation hears each as `prefect.flow-run.<name>`."""
+NAMED = 3
+"""Requirements that a state's message names."""
+
+CHANGES = """
+    select *
+    from marts.regressions
+    where run_id = ?
+    order by q_value nulls last, difference, model, requirement
+"""
+CAPPED = "select count(*) as requests from staging.stg_responses where run_id = ? and error_class = 'CapReached'"
+
+
+def changes(lake: Lake, run_id: str) -> list[dict[str, Any]]:
+    """Rows of marts.regressions: each requirement of each model beside the run before, most certain first."""
+    return _rows(lake, CHANGES, run_id).to_dicts()
+
+
+def is_over_cost(lake: Lake, run_id: str) -> bool:
+    """Whether something was not asked because a cap of the run was reached."""
+    return bool(_rows(lake, CAPPED, run_id).item())
+
+
+def _rows(lake: Lake, sql: str, run_id: str) -> pl.DataFrame:
+    from warehouse.build import query  # loads DuckDB: none of a night's start
+
+    return query(lake, sql, [run_id])
+
+
+def ended(
+    found: Outcome, changed: Sequence[dict[str, Any]], lost: Sequence[Lost], gate: NightGate, *, over_cost: bool
+) -> State[Any]:
+    """The state of a night: what is wrong with it first. A regression is told even where some replies lack."""
+    worse = [row for row in changed if row["finding"] == "worse"]
+    if worse:
+        return _failed(REGRESSION, found, f"worse than the night before: {_named(map(_change, worse))}")
+    if over_cost:
+        return _failed(OVER_COST, found, "a cap was reached before everything was asked")
+    if found.incomplete or lost:
+        return _failed(INCOMPLETE_NIGHT, found, _incomplete(lost))
+    code = found.exit_code_by("decided" if gate == "decided" else "point")
+    if gate != "regression" and code in {NOT_MET, UNDECIDED}:
+        return _unmet(found, gate, code)
+    return Completed(message=f"run {found.run_id}: {_counted(found)}, {_compared(changed)}", data=found)
+
+
+def _unmet(found: Outcome, gate: NightGate, code: int) -> State[Any]:
+    column = "decision" if gate == "decided" else "point_finding"
+    unmet = [row for row in found.findings if row[column] != "met"]
+    name = NOT_MET_STATE if code == NOT_MET else UNDECIDED_STATE
+    return _failed(name, found, _named(f"{_whose(row)} is {row[column]}" for row in unmet))
+
+
+def _failed(name: str, found: Outcome, message: str) -> State[Any]:
+    return Failed(name=name, message=f"run {found.run_id}: {message}")
+
+
+def _incomplete(lost: Sequence[Lost]) -> str:
+    if not lost:
+        return "coverage is below the scenario's floor"
+    return "not everything was asked: " + _named(f"{', '.join(one.shard.models)} ({one.why})" for one in lost)
+
+
+def _change(row: dict[str, Any]) -> str:
+    rates = f"passes {share(row['rate'])}, {share(row['earlier_rate'])} before"
+    return f"{_whose(row)} {rates} (q = {row['q_value']:.2g})"
+
+
+def _whose(row: dict[str, Any]) -> str:
+    return f"`{row['requirement']}` of {row['model']}"
+
+
+def _named(told: Any) -> str:
+    every = list(told)
+    more = f"; and {len(every) - NAMED} more" if len(every) > NAMED else ""
+    return "; ".join(every[:NAMED]) + more
+
+
+def _counted(found: Outcome) -> str:
+    met = sum(row["point_finding"] == "met" for row in found.findings)
+    return f"{met} of {len(found.findings)} requirements met"
+
+
+def _compared(changed: Sequence[dict[str, Any]]) -> str:
+    if not changed:
+        return "no earlier night to compare with"
+    better = sum(row["finding"] == "better" for row in changed)
+    return f"none worse than the night before, {better} better"
