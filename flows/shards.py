@@ -49,12 +49,13 @@ def shards(cells: pl.DataFrame, resolved: ResolvedScenario, by: By = "model") ->
     """One shard per model, or per provider, of the planned `cells`; longest first, so that none is waited for at
     the end. What the shards may send and spend together is what the run may. Raises UserMistake for a cap that
     leaves a shard nothing."""
-    groups = cells.group_by(by, maintain_order=True).agg(pl.col("model").unique().sort(), pl.col("planned").sum())
+    models, planned = pl.col("model").unique().sort().alias("models"), pl.col("planned").sum()
+    groups = cells.group_by(pl.col(by).alias("by"), maintain_order=True).agg(models, planned)
     ordered = groups.sort("planned", descending=True, maintain_order=True)
     weights = _weights(resolved)
     return [
-        _capped(tuple(models), planned, resolved.scenario.scenario, weights)
-        for models, planned in ordered.select("model", "planned").iter_rows()
+        _capped(tuple(own), cases, resolved.scenario.scenario, weights)
+        for own, cases in ordered.select("models", "planned").iter_rows()
     ]
 
 
