@@ -14,6 +14,7 @@ from flows.cli import again, assess, catalog, look, respondent, warehouse
 from flows.cli.compare import compare
 from flows.cli.doctor import doctor
 from flows.cli.review import review
+from flows.cli.serve import serve
 from flows.cli.trace import trace
 from flows.encoding import speak_plainly
 
@@ -36,6 +37,7 @@ app.command()(look.sql)
 app.command()(look.export)
 app.command()(trace)
 app.command()(review)
+app.command()(serve)
 app.command()(doctor)
 app.add_typer(catalog.app, name="catalog")
 app.add_typer(respondent.app, name="respondent")

@@ -1,0 +1,218 @@
+"""One machine that does it all: Prefect's server, workers, and a scenario every night."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+from prefect.client.schemas.schedules import CronSchedule
+from pydantic import ValidationError
+
+from catalogs.mistakes import Mistake, UserMistake
+from deployments.processes import Process, begin, ending, first_gone
+from deployments.setting_up import Settings, set_up
+from deployments.work_pools import NIGHTS, SHARDS
+
+START_S = 120.0
+"""A server that makes its database takes a while on a slow machine."""
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What is served: a scenario every night, and on demand."""
+
+    scenario: str
+    """A path, absolute, or the name of one that comes along."""
+    cron: str
+    timezone: str
+    data: str
+    models: tuple[str, ...] = ()
+    gate: str = "regression"
+    max_cost: float | None = None
+    host: str = "127.0.0.1"
+    port: int = 4200
+    at_once: int = 2
+    """Shards that run side by side on this machine."""
+    webhook_url: str | None = None
+
+    @property
+    def address(self) -> str:
+        """Of Prefect's API: as configured, else our own server's."""
+        return os.environ.get("PREFECT_API_URL") or f"http://{self.host}:{self.port}/api"
+
+    @property
+    def has_own_server(self) -> bool:
+        return not os.environ.get("PREFECT_API_URL")
+
+    @property
+    def logs(self) -> Path:
+        home = os.environ.get("PREFECT_HOME") or "~/.prefect"
+        return Path(home).expanduser() / "biasgrid"
+
+
+def mistakes(service: Service) -> list[Mistake]:
+    """What is wrong with when and where it is to be served."""
+    found = [*_time_mistakes(service)]
+    if service.has_own_server and _is_taken(service.host, service.port):
+        what = f"port {service.port} of {service.host} is taken"
+        remedy = "name another, or the server that is there: PREFECT_API_URL=http://…/api"
+        found.append(Mistake(what, "--port", remedy))
+    return found
+
+
+def _time_mistakes(service: Service) -> Iterator[Mistake]:
+    """As Prefect reads schedules."""
+    try:
+        CronSchedule(cron=service.cron, timezone="UTC")
+    except ValidationError:
+        remedy = "write five fields, such as `0 2 * * *` for every night at two"
+        yield Mistake(f"`{service.cron}` is no cron schedule", "--cron", remedy)
+    try:
+        CronSchedule(cron="0 2 * * *", timezone=service.timezone)
+    except ValidationError:
+        what = f"`{service.timezone}` is no time zone"
+        yield Mistake(what, "--timezone", "name one such as `Europe/Madrid` or `UTC`")
+
+
+def serve(service: Service, tell: Tell) -> None:
+    """Serves until it is interrupted. Raises UserMistake where nothing can be served so, `Ended` where a part of
+    it ends by itself."""
+    if found := mistakes(service):
+        raise UserMistake(found)
+    os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
+    processes: list[Process] = []
+    with ending(processes), _pointed(service):
+        if service.has_own_server:
+            tell("starting Prefect's server …")
+            processes.append(_server(service))
+        _wait_until_healthy(service, processes)
+        _deploy(service)
+        processes += [_worker(service, NIGHTS), _worker(service, SHARDS, service.at_once)]
+        tell(_welcome(service))
+        gone = first_gone(processes)
+        raise Ended(gone)
+
+
+class Ended(UserMistake):
+    """A part of what is served has ended by itself."""
+
+    def __init__(self, process: Process) -> None:
+        what = f"{process.name} ended by itself (exit code {process.handle.returncode}), so the rest was stopped"
+        super().__init__(Mistake(what, str(process.log), "see what it said last, then serve again"))
+
+
+@contextmanager
+def _pointed(service: Service) -> Iterator[None]:
+    """This process and those that it starts speak to the same server, with its own authentication."""
+    wanted = {"PREFECT_API_URL": service.address}
+    if secret := os.environ.get("PREFECT_SERVER_API_AUTH_STRING"):
+        wanted["PREFECT_API_AUTH_STRING"] = os.environ.get("PREFECT_API_AUTH_STRING") or secret
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def _server(service: Service) -> Process:
+    arguments = ["prefect", "server", "start", "--host", service.host, "--port", str(service.port)]
+    return begin("Prefect's server", arguments, service.logs / "server.log", {})
+
+
+def _worker(service: Service, pool: str, at_once: int | None = None) -> Process:
+    arguments = ["prefect", "worker", "start", "--pool", pool, "--type", "process", "--name", f"{pool}-here"]
+    if at_once:
+        arguments += ["--limit", str(at_once)]
+    log = service.logs / f"worker-{pool}.log"
+    return begin(f"the worker of {pool}", arguments, log, {"BIASGRID_DATA": service.data})
+
+
+def _wait_until_healthy(service: Service, processes: list[Process]) -> None:
+    deadline = time.monotonic() + START_S
+    while not _is_healthy(service.address):
+        if any(process.is_gone for process in processes):
+            raise Ended(next(process for process in processes if process.is_gone))
+        if not processes or time.monotonic() > deadline:
+            what = f"Prefect's server at {service.address} does not answer"
+            raise UserMistake(Mistake(what, "PREFECT_API_URL", "start it, or unset this to serve one here"))
+        time.sleep(0.3)
+
+
+def _is_healthy(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{address}/health", timeout=5) as answer:  # noqa: S310 - http(s), as configured
+            return bool(answer.status == 200)
+    except (OSError, urllib.error.URLError):
+        return False
+
+
+def _is_taken(host: str, port: int) -> bool:
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind((host, port))
+        except OSError:
+            return True
+    return False
+
+
+def declaration(service: Service) -> dict[str, Any]:
+    """The deployments that come along, with this scenario every night."""
+    told: dict[str, Any] = yaml.safe_load((files("deployments") / "prefect.yaml").read_text(encoding="utf-8"))
+    nightly = next(one for one in told["deployments"] if one["name"] == "nightly")
+    nightly["schedules"] = [{"cron": service.cron, "timezone": service.timezone, "slug": "every-night"}]
+    nightly["parameters"] |= {
+        "scenario": service.scenario,
+        "models": list(service.models) or None,
+        "gate": service.gate,
+        "max_cost": service.max_cost,
+    }
+    on_demand = next(one for one in told["deployments"] if one["name"] == "on-demand")
+    on_demand["parameters"] |= {"scenario": service.scenario, "models": list(service.models) or None}
+    return told
+
+
+def _deploy(service: Service) -> None:
+    asyncio.run(set_up(Settings(webhook_url=service.webhook_url)))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "prefect.yaml"
+        file.write_text(yaml.safe_dump(declaration(service), sort_keys=False), encoding="utf-8")
+        deploy = [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(file)]
+        said = subprocess.run(deploy, check=False, capture_output=True, text=True)  # noqa: S603 - our own words
+    if said.returncode:
+        last = (said.stderr.strip() or said.stdout.strip()).splitlines()[-5:]
+        raise UserMistake(Mistake("the deployments could not be made", remedy="\n".join(last)))
+
+
+def _welcome(service: Service) -> str:
+    ui = service.address.removesuffix("/api")
+    models = f", models {', '.join(service.models)}" if service.models else ""
+    return "\n".join(
+        (
+            f"Prefect UI   {ui}",
+            f"every night  {service.cron} ({service.timezone}): {service.scenario}{models}",
+            f"now          PREFECT_API_URL={service.address} prefect deployment run nightly/nightly",
+            f"data         {service.data}",
+            f"logs         {service.logs}",
+            "Ctrl-C stops it all; what has landed stays, and a night that was interrupted can be resumed",
+        )
+    )
+
+
