@@ -1,19 +1,18 @@
-"""What a Prefect server must know beside the deployments: work pools, alarms, limits of providers.
-
-`python -m deployments.setting_up` does it; doing it again changes nothing.
-"""
+"""What a Prefect server must know beside the deployments: work pools, alarms, limits of providers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from uuid import UUID
 
-from prefect.client.orchestration import PrefectClient
+from prefect.client.orchestration import PrefectClient, get_client
+from prefect.client.schemas.actions import GlobalConcurrencyLimitCreate, GlobalConcurrencyLimitUpdate
+from prefect.exceptions import ObjectNotFound
 
-PoolType = Literal["process", "docker", "kubernetes"]
-NIGHTS, SHARDS = "biasgrid-nights", "biasgrid"
-"""Work pools: of nights, which mostly wait, and of what asks models; so that waiting takes no asker's place."""
+from deployments.alarms import OURS, block_id, declared, find_block, is_notice, set_up_alarm, set_up_webhook
+from deployments.work_pools import NIGHTS, SHARDS, PoolType, set_up_pool
+from flows.pools import Pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,19 +20,64 @@ class Settings:
     """What differs from place to place."""
 
     pool_type: PoolType = "process"
+    """Of the pool whose runs ask models."""
+    nights_type: PoolType = "process"
+    """Of the pool whose runs wait for them."""
     webhook_url: str | None = None
-    """Where alarms are posted to, as JSON with `subject`, `body` and `text`: kept as a secret in a block of ours."""
+    """Where alarms are posted to, as JSON with `subject`, `body` and `text`; kept as a secret, in a block."""
     notification_block: str | None = None
     """In place of it, a notification block that exists, such as `slack-webhook/on-call`."""
     heartbeat_missed_s: float = 90.0
-    """Without a heartbeat for so long a run counts as crashed: three of the shortest interval that Prefect has."""
+    """Seconds without a heartbeat after which a run counts as crashed; the job templates ask for one every 30, the
+    shortest that Prefect has."""
     late_s: float = 900.0
-    """A night that has not begun so long after its time is late."""
-    provider_limits: Mapping[str, int] | None = None
-    """Requests that a provider takes at once, over all workers."""
+    """Seconds after which a night that has not begun is told as late."""
+    provider_limits: Mapping[str, int] = field(default_factory=dict)
+    """Requests that a provider takes at once, over all workers; the others' are those of `models.yaml`."""
 
 
 async def set_up(settings: Settings | None = None, client: PrefectClient | None = None) -> list[str]:
     """Creates what is missing on the Prefect server, changes what differs, and tells each; empty where all was
-    as it should be. Raises UserMistake where a named block does not exist."""
-    raise NotImplementedError
+    as it should be. Notices are set up once somebody is named who is to get them. Raises UserMistake for a block
+    that does not exist and a pool of another type."""
+    settings = settings or Settings()
+    if client is None:
+        async with get_client() as opened:
+            return await set_up(settings, opened)
+    told = [
+        await set_up_pool(client, NIGHTS, settings.nights_type),
+        await set_up_pool(client, SHARDS, settings.pool_type),
+        *await _set_up_alarms(client, settings),
+        *[await set_up_limit(client, *limit) for limit in settings.provider_limits.items()],
+    ]
+    return [change for change in told if change]
+
+
+async def _set_up_alarms(client: PrefectClient, settings: Settings) -> list[str | None]:
+    told = [await set_up_webhook(client, settings.webhook_url)] if settings.webhook_url else []
+    block = await _told_block(client, settings)
+    seconds = {"lost": settings.heartbeat_missed_s, "late": settings.late_s}
+    wanted = [automation for automation in declared(seconds) if block or not is_notice(automation)]
+    return told + [await set_up_alarm(client, automation, block) for automation in wanted]
+
+
+async def _told_block(client: PrefectClient, settings: Settings) -> UUID | None:
+    """Who is told: as named, else whom an earlier setting up has named a webhook for."""
+    if settings.notification_block:
+        return await block_id(client, settings.notification_block)
+    return await find_block(client, "/".join(OURS))
+
+
+async def set_up_limit(client: PrefectClient, provider: str, limit: int) -> str | None:
+    """Sets how much a provider is asked at once by all that report to the server; tells it, None where it was
+    so."""
+    name = Pool(provider, limit).name
+    try:
+        found = await client.read_global_concurrency_limit_by_name(name)
+    except ObjectNotFound:
+        await client.create_global_concurrency_limit(GlobalConcurrencyLimitCreate(name=name, limit=limit))
+        return f"created limit {name}: {limit}"
+    if found.limit == limit:
+        return None
+    await client.update_global_concurrency_limit(name, GlobalConcurrencyLimitUpdate(limit=limit))
+    return f"changed limit {name}: {found.limit} → {limit}"

@@ -1,0 +1,102 @@
+"""Automations: who is told what, and what becomes of a run whose machine is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from typing import Any
+from uuid import UUID
+
+import yaml
+from prefect.blocks.notifications import CustomWebhookNotificationBlock
+from prefect.client.orchestration import PrefectClient
+from prefect.events.schemas.automations import AutomationCore
+from prefect.exceptions import ObjectNotFound
+
+from catalogs.mistakes import Mistake, UserMistake
+
+OURS = ("custom-webhook", "biasgrid-alarms")
+"""Type and name of the block that holds the webhook's address."""
+NOTIFIES = "send-notification"
+COMPARED = {"description", "trigger", "actions"}
+"""What makes an automation ours; whether it is switched on is the operator's."""
+SENT = {"subject": "{{subject}}", "body": "{{body}}", "text": "{{subject}}\n{{body}}"}
+"""What is posted: `text` is what most chat programs show."""
+
+
+def declared(seconds: Mapping[str, float]) -> Iterator[dict[str, Any]]:
+    """The automations of `automations/`; `seconds` says, by file name, within which time something is expected."""
+    folder = files("deployments") / "automations"
+    for path in sorted(folder.iterdir(), key=lambda path: path.name):
+        stem, _, kind = path.name.rpartition(".")
+        if kind == "yaml":
+            automation = yaml.safe_load(path.read_text(encoding="utf-8"))
+            if stem in seconds:
+                automation["trigger"]["within"] = seconds[stem]
+            yield automation
+
+
+def is_notice(automation: Mapping[str, Any]) -> bool:
+    """Whether it tells somebody, and so needs a block that says whom."""
+    return any(action["type"] == NOTIFIES for action in automation["actions"])
+
+
+async def set_up_alarm(client: PrefectClient, automation: Mapping[str, Any], block: UUID | None) -> str | None:
+    """Creates an automation, or changes what differs; tells which, None where nothing did."""
+    actions = [
+        {**action, "block_document_id": block} if action["type"] == NOTIFIES else action
+        for action in automation["actions"]
+    ]
+    wanted = AutomationCore.model_validate({**automation, "actions": actions})
+    found = await client.read_automations_by_name(wanted.name)
+    if not found:
+        await client.create_automation(wanted)
+        return f"created automation {wanted.name}"
+    if _same(wanted, found[0]):
+        return None
+    await client.update_automation(found[0].id, wanted.model_copy(update={"enabled": found[0].enabled}))
+    return f"changed automation {wanted.name}"
+
+
+def _same(one: AutomationCore, other: AutomationCore) -> bool:
+    return all(getattr(one, name) == getattr(other, name) for name in COMPARED)
+
+
+async def set_up_webhook(client: PrefectClient, url: str) -> str | None:
+    """Keeps the address of a webhook as a secret; tells whether it was created or changed, None where it was
+    there."""
+    block = CustomWebhookNotificationBlock(name="biasgrid", url="{{url}}", json_data=SENT, secrets={"url": url})
+    before = await _document(client, *OURS)
+    if before is not None and _address(before.data) == url:
+        return None
+    await block.asave(OURS[1], overwrite=True, client=client)
+    return f"{'created' if before is None else 'changed'} block {'/'.join(OURS)}"
+
+
+async def block_id(client: PrefectClient, named: str) -> UUID:
+    """The id of a block `type/name`. Raises UserMistake where there is none."""
+    found = await find_block(client, named)
+    if found is None:
+        what = f"there is no notification block `{named}` on the Prefect server"
+        remedy = "see `prefect block ls`; the name is `type/name`, such as `slack-webhook/on-call`"
+        raise UserMistake(Mistake(what, "--notify", remedy))
+    return found
+
+
+async def find_block(client: PrefectClient, named: str) -> UUID | None:
+    """The id of a block `type/name`, None where there is none."""
+    kind, _, name = named.partition("/")
+    document = await _document(client, kind, name) if name else None
+    return document and UUID(str(document.id))
+
+
+async def _document(client: PrefectClient, kind: str, name: str) -> Any:
+    try:
+        return await client.read_block_document_by_name(name, kind)
+    except ObjectNotFound:
+        return None
+
+
+def _address(data: Mapping[str, Any]) -> str | None:
+    secrets = data.get("secrets") or {}
+    return secrets.get("url") if isinstance(secrets, Mapping) else None
