@@ -96,8 +96,9 @@ def serve(service: Service, tell: Tell) -> None:
         raise UserMistake(found)
     os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
     processes: list[Process] = []
+    is_ours = service.has_own_server
     with ending(processes), _pointed(service):
-        if service.has_own_server:
+        if is_ours:
             tell("starting Prefect's server …")
             processes.append(_server(service))
         _wait_until_healthy(service, processes)
@@ -214,5 +215,3 @@ def _welcome(service: Service) -> str:
             "Ctrl-C stops it all; what has landed stays, and a night that was interrupted can be resumed",
         )
     )
-
-

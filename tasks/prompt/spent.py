@@ -26,12 +26,10 @@ class Spent:
     """Output tokens of the longest reply, by model."""
 
 
-def spent(
-    lake: Lake, run_id: str, targets: Mapping[str, Target], cells: Collection[str] | None = None
-) -> Spent:
-    """What has landed of a run, or of some of its `cells`. `targets`: the models that it asks, a judge included, by
-    name. A failed row tells of its last error alone: what was lost on the way to a reply or to another error is not
-    counted."""
+def spent(lake: Lake, run_id: str, targets: Mapping[str, Target], cells: Collection[str] | None = None) -> Spent:
+    """What has landed of a run, or of some of its `cells`. `targets`: the models that it asks, a judge included,
+    by name. A failed row tells of its last error alone: what was lost on the way to a reply or to another error
+    is not counted."""
     own = lake.scan("responses", run_id).filter(pl.col("reused_from").is_null())
     if cells is not None:
         own = own.filter(pl.col("cell_id").is_in(list(cells)))
