@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SCENARIO ?= catalogs/scenarios/starter.yaml
 
-.PHONY: env run test check drill bench lock schemas dictionary baselines clean
+.PHONY: env run serve test check drill bench lock schemas dictionary baselines clean
 
 # The lock names everything: asked to resolve it again, pip may stumble over a release younger than the lock.
 env: $(STAMP)
@@ -26,6 +26,10 @@ run: env
 	1) echo "make run: at least one requirement is not met (exit code 1): a result, and make accepts it";; \
 	*) echo "make run: failed with exit code $$code"; exit $$code;; \
 	esac
+
+# Prefect's server with its UI, workers, and the scenario every night; Ctrl-C stops it all.
+serve: env
+	@$(BIN)/biasgrid serve $(SCENARIO)
 
 check: env
 	$(BIN)/ruff check .

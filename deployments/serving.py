@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 import subprocess
@@ -24,7 +23,6 @@ from pydantic import ValidationError
 
 from catalogs.mistakes import Mistake, UserMistake
 from deployments.processes import Process, begin, ending, first_gone
-from deployments.setting_up import Settings, set_up
 from deployments.work_pools import NIGHTS, SHARDS
 
 START_S = 120.0
@@ -48,7 +46,8 @@ class Service:
     port: int = 4200
     at_once: int = 2
     """Shards that run side by side on this machine."""
-    webhook_url: str | None = None
+    webhook_from: str | None = None
+    """The environment variable with the address that alarms are posted to."""
 
     @property
     def address(self) -> str:
@@ -191,12 +190,21 @@ def declaration(service: Service) -> dict[str, Any]:
 
 
 def _deploy(service: Service) -> None:
-    asyncio.run(set_up(Settings(webhook_url=service.webhook_url)))
+    """In processes of their own: what this one has read of Prefect's settings is older than its server."""
+    ready = ["deployments"]
+    if service.webhook_from:
+        ready += ["--webhook-from", service.webhook_from]
+    _done(ready)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "prefect.yaml"
         file.write_text(yaml.safe_dump(declaration(service), sort_keys=False), encoding="utf-8")
-        deploy = [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(file)]
-        said = subprocess.run(deploy, check=False, capture_output=True, text=True)  # noqa: S603 - our own words
+        _done(["prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(file)])
+
+
+def _done(arguments: list[str]) -> None:
+    said = subprocess.run(  # noqa: S603 - our own words
+        [sys.executable, "-m", *arguments], check=False, capture_output=True, text=True
+    )
     if said.returncode:
         last = (said.stderr.strip() or said.stdout.strip()).splitlines()[-5:]
         raise UserMistake(Mistake("the deployments could not be made", remedy="\n".join(last)))

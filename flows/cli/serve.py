@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -64,7 +63,7 @@ def serve(
         host=host,
         port=port,
         at_once=at_once,
-        webhook_url=_address(webhook_from),
+        webhook_from=webhook_from,
     )
     for notice in prepared.resolved.notices:
         typer.echo(f"note: {notice}", err=True)
@@ -73,18 +72,6 @@ def serve(
             serving(service, typer.echo)
     except KeyboardInterrupt:
         typer.echo("biasgrid: stopped", err=True)
-
-
-def _address(variable: str | None) -> str | None:
-    from catalogs.mistakes import Mistake, UserMistake
-
-    if variable is None:
-        return None
-    address = os.environ.get(variable, "")
-    if not address.startswith(("http://", "https://")):
-        what = f"the environment variable `{variable}` holds no address"
-        raise UserMistake(Mistake(what, "--webhook-from", "name the variable: its value begins with https://"))
-    return address
 
 
 @contextmanager
