@@ -15,6 +15,7 @@ from flows.caps import cap_mistakes
 from tasks.connectors.keys import Secrets, missing_keys
 from tasks.generate.checks import check
 from warehouse.lake import Lake
+from warehouse.schema_version import refuse_newer
 
 DATA = "BIASGRID_DATA"
 
@@ -90,14 +91,18 @@ def template_mistakes(resolved: ResolvedScenario) -> list[Mistake]:
 
 
 def open_lake(data: str | Path | None) -> Lake:
-    """A lake to write to. Raises UserMistake where it cannot be written."""
-    return Lake.open(data_directory(data))
+    """A lake to write to. Raises UserMistake where it cannot be written, or a newer biasgrid wrote into it."""
+    lake = Lake.open(data_directory(data))
+    refuse_newer(lake.files("runs"))
+    return lake
 
 
 def existing_lake(data: str | Path | None) -> Lake:
-    """A lake to read from. Raises UserMistake where there is none; makes nothing."""
+    """A lake to read from. Raises as `open_lake`, and UserMistake where there is none; makes nothing."""
     root = data_directory(data).expanduser().absolute()
     if not root.is_dir():
         what = f"there is no data directory `{root}`"
         raise UserMistake(Mistake(what, f"--data or {DATA}", "run a scenario first, or name where its data lies"))
-    return Lake(root)
+    lake = Lake(root)
+    refuse_newer(lake.files("runs"))
+    return lake

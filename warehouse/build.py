@@ -22,6 +22,7 @@ from warehouse.flaws import FLAWS_BEHIND
 from warehouse.lake import Lake
 from warehouse.making import STORAGE
 from warehouse.repeats import made_once, none_yet
+from warehouse.schema_version import refuse_newer
 from warehouse.schemas import TABLES
 from warehouse.sides import Side
 from warehouse.sql_models import SCHEMAS, Model, load_models
@@ -55,7 +56,8 @@ def build(
     """Builds every model from what has landed and returns the file, `lake.database` by default.
 
     Who has the old file open goes on reading it. Raises `ModelTestFailed`, `UndeclaredRelation`,
-    `NotOneSelect`, `LakeDamaged`, `StorageTrouble` or what `gate` raises, and leaves the old file as it was.
+    `NotOneSelect`, `LakeDamaged`, `LakeTooNew`, `StorageTrouble` or what `gate` raises, and leaves the old file
+    as it was.
     """
     target = target or lake.database
     ordered = load_models(models)
@@ -182,6 +184,7 @@ def _landed(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequence[Pa
     """A SELECT with the declared columns, in their types; null where the files are older than a column."""
     if not files:
         return f"from lake.empty_{table}"
+    refuse_newer(files)
     paths = ", ".join(literal(_literally(file)) for file in files)
     rows = f"read_parquet([{paths}], union_by_name = true, hive_partitioning = false)"
     landed = {row[0] for row in warehouse.execute(f"describe from {rows}").fetchall()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pyarrow as pa
 
+from warehouse.schema_version import stamped
 from warehouse.schemas import KEYS, TABLES
 
 # Arrow's own pool keeps what it once held, in each thread that wrote a file: a third of a long run's memory.
@@ -27,7 +28,7 @@ def conform(table: str, rows: pl.DataFrame | pa.Table) -> pa.Table:
     columns = [_column(table, field, given) for field in schema]
     conformed = pa.Table.from_arrays(columns, schema=schema)
     _refuse_null_keys(table, conformed)
-    return conformed
+    return stamped(conformed)
 
 
 def declared(table: str) -> pa.Schema:

@@ -27,6 +27,7 @@ from catalogs.mistakes import Mistake, UserMistake
 from warehouse.atomic import replacing
 from warehouse.conform import SchemaMismatch, conform, declared, polars_schema
 from warehouse.reserve import Reserve
+from warehouse.schema_version import refuse_newer
 from warehouse.schemas import EVENTS
 from warehouse.trouble import StorageTrouble, storing
 
@@ -120,9 +121,10 @@ class Lake:
 
     def scan(self, table: str, run_id: str | None = None, name: str | None = None) -> pl.LazyFrame:
         """`table` with its declared schema, empty where nothing has landed; columns younger than a file are
-        null."""
+        null. Raises `LakeTooNew` for what a newer biasgrid has written."""
         schema = polars_schema(table)
         files = self.files(table, run_id, name)
+        refuse_newer(files)
         if not files:
             return pl.LazyFrame(schema=schema)
         return pl.scan_parquet(

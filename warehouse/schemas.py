@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+SCHEMA_VERSION = 1
+"""Of the tables below, in the metadata of each file. It rises with every column or table that is added, and when
+one comes to mean something else: an older biasgrid then refuses the file."""
+
 TEXT = pa.string()
 COUNT = pa.int64()
 MOMENT = pa.timestamp("us", tz="UTC")

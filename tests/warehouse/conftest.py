@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -238,3 +239,10 @@ def _number(template: str, community: str, answer: object, sample: int) -> Reply
 @pytest.fixture(scope="session")
 def criterion() -> type[Criterion]:
     return Criterion
+
+
+@pytest.fixture
+def earlier(version: str, tmp_path: Path) -> Lake:
+    """A copy of a lake that an earlier version of biasgrid wrote, before files named theirs."""
+    shutil.copytree(Path(__file__).parent / "lakes" / version, tmp_path / "earlier" / "lake")
+    return Lake(tmp_path / "earlier")

@@ -107,6 +107,13 @@ def test_what_no_build_minds_is_named_and_once_put_right_all_is_as_expected(
     assert_pages_need_no_network(whole)
 
 
+@pytest.mark.parametrize("version", ["first"])
+def test_a_lake_of_an_earlier_version_is_as_expected(earlier: Lake, version: str, inspector: Inspector) -> None:
+    report = build_inspected(earlier, inspector)
+    assert report.failures == ()
+    assert {table.relation: table.rows for table in report.tables}["marts.requirement_findings"] == 1
+
+
 def assert_pages_need_no_network(lake: Lake) -> None:
     found = pages(lake)
     assert "marts.pass_rates" in found["index.html"]

@@ -1,0 +1,99 @@
+"""What earlier versions of biasgrid left is read, built and trusted; what later ones write is refused."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+from flows.preparation import existing_lake, open_lake
+from warehouse.build import build, query
+from warehouse.damage import LakeDamaged
+from warehouse.lake import Lake
+from warehouse.runs import all_runs
+from warehouse.schema_version import KEY, LakeTooNew, version_of
+from warehouse.schemas import SCHEMA_VERSION, TABLES
+
+FINDINGS = "select model, requirement, tests, passed, point_finding from marts.requirement_findings"
+SAID_THEN = {
+    "first": [("simulated/biased", "equal-treatment-of-genders", 4, 1, "not met")],
+    "second": [("simulated/biased", "equal-treatment-of-genders", 4, 4, "met")],
+}
+"""What the versions that wrote these lakes found in them themselves."""
+FINGERPRINTS = {1: "491f241f6240"}
+"""Of the columns and their types, by version."""
+RUN = {"run_id": "R1", "event_id": "1", "state": "completed"}
+
+
+def newer(path: Path) -> Path:
+    """The file as a later biasgrid would write it: with a column that nobody here knows."""
+    rows = pq.read_table(path)
+    rows = rows.append_column("weight", [["heavy"] * len(rows)])
+    stamp = {**(rows.schema.metadata or {}), KEY: str(SCHEMA_VERSION + 1)}
+    pq.write_table(rows.replace_schema_metadata(stamp), path)
+    return path
+
+
+@pytest.mark.parametrize("version", SAID_THEN)
+def test_a_lake_of_an_earlier_version_says_what_it_said_then(earlier: Lake, version: str) -> None:
+    build(earlier)
+    assert query(earlier, FINDINGS).rows() == SAID_THEN[version]
+    (run,) = all_runs(earlier)
+    assert run.state == "completed"
+
+
+@pytest.mark.parametrize("version", SAID_THEN)
+def test_what_lands_beside_files_of_an_earlier_version_reads_with_them(earlier: Lake, version: str) -> None:
+    (run,) = all_runs(earlier)
+    again = earlier.read("responses").head(1).with_columns(run_id=pl.lit("R2"))
+    assert version_of(earlier.files("responses", run.run_id)[0]) == "0"
+    assert version_of(earlier.write("responses", "R2", "again", again)) == str(SCHEMA_VERSION)
+    assert set(earlier.read("responses")["run_id"]) == {run.run_id, "R2"}
+
+
+def test_what_a_newer_biasgrid_wrote_is_refused_by_name_and_both_versions(lake: Lake) -> None:
+    path = newer(lake.write("runs", "R1", "1", pl.DataFrame([RUN])))
+    with pytest.raises(LakeTooNew) as refused:
+        lake.read("runs")
+    for told in (str(path), f"`{SCHEMA_VERSION + 1}`", f"knows {SCHEMA_VERSION}", "upgrade"):
+        assert told in str(refused.value)
+    for opening in (open_lake, existing_lake):
+        with pytest.raises(LakeTooNew):
+            opening(lake.root)
+
+
+@pytest.mark.parametrize("version", ["first"])
+def test_no_warehouse_is_built_of_what_cannot_be_known_and_the_old_one_answers(
+    earlier: Lake, version: str
+) -> None:
+    build(earlier)
+    newer(earlier.files("verdicts")[-1])
+    with pytest.raises(LakeTooNew):
+        build(earlier)
+    assert query(earlier, FINDINGS).rows() == SAID_THEN[version]
+
+
+def test_a_version_that_is_no_number_is_not_guessed_at(lake: Lake) -> None:
+    path = lake.write("runs", "R1", "1", pl.DataFrame([RUN]))
+    pq.write_table(pq.read_table(path).replace_schema_metadata({KEY: "2-beta"}), path)
+    with pytest.raises(LakeTooNew, match="2-beta"):
+        lake.read("runs")
+
+
+def test_a_file_that_is_cut_off_is_damaged_not_new(lake: Lake) -> None:
+    path = lake.write("runs", "R1", "1", pl.DataFrame([RUN]))
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(LakeDamaged, match="no whole Parquet file"):
+        build(lake)
+
+
+def test_tables_change_together_with_their_version() -> None:
+    """Raise SCHEMA_VERSION with a change to the tables, and note the new fingerprint beside it."""
+    columns = [(table, field.name, str(field.type)) for table, schema in TABLES.items() for field in schema]
+    written = "\n".join(map(" ".join, columns))
+    fingerprint = hashlib.sha256(written.encode()).hexdigest()[:12]
+    assert FINGERPRINTS.get(SCHEMA_VERSION) == fingerprint
+    assert max(FINGERPRINTS) == SCHEMA_VERSION
