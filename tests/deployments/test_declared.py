@@ -1,0 +1,122 @@
+"""What is declared, without a server: deployments, job templates and alarms fit together and to the flows."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import yaml
+from prefect.client.schemas.schedules import CronSchedule
+from prefect.events.schemas.automations import AutomationCore
+
+from deployments.alarms import declared
+from deployments.work_pools import NIGHTS, SHARDS, PoolType, job_template
+
+FOLDER = Path(str(files("deployments")))
+FAILING = {"Regression", "Incomplete", "OverCost", "NotMet", "Undecided"}
+"""How a night may fail with findings in hand."""
+BLOCK = "2b8f3f5a-7c55-4a4e-9a39-0b6b8f1b9a11"
+
+
+def deployments() -> dict[str, dict[str, Any]]:
+    text = (FOLDER / "prefect.yaml").read_text(encoding="utf-8")
+    return {one["name"]: one for one in yaml.safe_load(text)["deployments"]}
+
+
+def flow(deployment: dict[str, Any]) -> Any:
+    module, _, name = deployment["entrypoint"].rpartition(".")
+    return getattr(import_module(module), name)
+
+
+def automations() -> dict[str, dict[str, Any]]:
+    return {one["name"].removeprefix("biasgrid · "): one for one in declared({})}
+
+
+def expected(automation: dict[str, Any]) -> set[str]:
+    return {event.removeprefix("prefect.flow-run.") for event in automation["trigger"]["expect"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "flow_name"),
+    [
+        ("nightly", "nightly"),
+        ("on-demand", "benchmark"),
+        ("shard", "shard"),
+        ("rebuild-warehouse", "rebuild-warehouse"),
+    ],
+)
+def test_an_entrypoint_is_a_flow_of_the_installed_package_and_takes_what_it_is_given(
+    name: str, flow_name: str
+) -> None:
+    deployment = deployments()[name]
+    found = flow(deployment)
+    assert found.name == flow_name
+    accepted = inspect.signature(found.fn).parameters
+    assert set(deployment.get("parameters", {})) <= set(accepted)
+    assert deployment["description"].strip()
+
+
+def test_nothing_is_fetched_before_a_run() -> None:
+    declared_file = yaml.safe_load((FOLDER / "prefect.yaml").read_text(encoding="utf-8"))
+    assert [declared_file[step] for step in ("build", "push", "pull")] == [[], [], []]
+
+
+def test_nights_wait_in_a_pool_of_their_own_one_at_a_time_by_the_clock_of_a_place() -> None:
+    nightly = deployments()["nightly"]
+    (schedule,) = nightly["schedules"]
+    assert CronSchedule(cron=schedule["cron"], timezone=schedule["timezone"])
+    assert nightly["concurrency_limit"] == {"limit": 1, "collision_strategy": "ENQUEUE"}
+    pools = {name: one["work_pool"]["name"] for name, one in deployments().items()}
+    assert pools == {"nightly": NIGHTS, "rebuild-warehouse": NIGHTS, "shard": SHARDS, "on-demand": SHARDS}
+
+
+@pytest.mark.parametrize("pool_type", get_args(PoolType))
+def test_a_job_template_is_complete_and_asks_for_heartbeats(pool_type: PoolType) -> None:
+    template = job_template(pool_type)
+    variables = template["variables"]["properties"]
+    asked = set(re.findall(r"\{\{ (\w+) \}\}", yaml.safe_dump(template["job_configuration"])))
+    assert asked == set(variables)
+    assert variables["env"]["default"]["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] == "30"
+
+
+@pytest.mark.parametrize("pool_type", ["docker", "kubernetes"])
+def test_runs_in_containers_have_no_rights_and_a_limit(pool_type: PoolType) -> None:
+    template = job_template(pool_type)
+    if pool_type == "docker":
+        assert template["job_configuration"]["privileged"] is False
+        assert template["variables"]["properties"]["mem_limit"]["default"]
+        return
+    pod = template["job_configuration"]["job_manifest"]["spec"]["template"]["spec"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["containers"][0]["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+
+
+def test_every_way_in_which_a_night_fails_is_told_to_somebody() -> None:
+    told = set().union(*(expected(one) for name, one in automations().items() if name != "a run is lost"))
+    assert told >= FAILING | {"Failed", "Crashed", "TimedOut", "Cancelled"}
+
+
+def test_a_run_that_ended_by_any_name_is_not_lost() -> None:
+    ends = expected(automations()["a run is lost"])
+    assert ends >= FAILING | {"Completed", "Failed", "Crashed", "Cancelled", "heartbeat"}
+
+
+@pytest.mark.parametrize("name", automations())
+def test_prefect_takes_an_automation_as_it_is_declared(name: str) -> None:
+    automation = automations()[name]
+    actions = [{"block_document_id": BLOCK, **action} for action in automation["actions"]]
+    taken = AutomationCore.model_validate({**automation, "actions": actions})
+    assert taken.description
+    assert "{" not in taken.name
+
+
+def test_what_is_late_and_what_is_lost_can_be_set_up_otherwise() -> None:
+    within = {one["name"]: one["trigger"].get("within") for one in declared({"late": 60, "lost": 120})}
+    assert within["biasgrid · a night is late"] == 60
+    assert within["biasgrid · a run is lost"] == 120
