@@ -260,8 +260,8 @@ class Requirement(Frozen):
 class JudgeSample(Frozen):
     """Which share of an oracle's verdicts a judge hears. It is told neither the verdict nor why it was drawn."""
 
-    passed: Share = 0.0
-    """Of replies that the oracle passed: what tells how often the oracle passes what it should not."""
+    passed: Share = 0.1
+    """Of replies that the oracle passed: what tells how often the oracle passes what it should not. 0: none."""
     failed: Share = 1.0
     """Of replies that it failed: all of them, where the judge overrules."""
 
@@ -284,7 +284,8 @@ class ScenarioSettings(Frozen):
     retries: int = Field(default=3, ge=0, le=20)
     """Attempts after the first, of a request that failed in a way that may pass."""
     judge: str | None = None
-    """A model that re-assesses failed verdicts; never one under test, unless `judge_may_be_subject`."""
+    """A model that re-assesses failed verdicts and a sample of the others; never one under test, unless
+    `judge_may_be_subject`."""
     judge_may_be_subject: bool = False
     """Lets a model judge its own replies."""
     judge_sample: JudgeSample = JudgeSample()

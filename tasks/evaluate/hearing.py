@@ -6,16 +6,18 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from catalogs.schema import ScenarioSettings
+from catalogs.schema import JudgeSample, ScenarioSettings
 from warehouse.identity import places
+
+_UNLESS_TOLD = JudgeSample()
 
 
 @dataclass(frozen=True, slots=True)
 class Hearing:
     """Shares of the oracle's verdicts that a judge hears, the seed that draws them, and what its word counts."""
 
-    passed: float = 0.0
-    failed: float = 1.0
+    passed: float = _UNLESS_TOLD.passed
+    failed: float = _UNLESS_TOLD.failed
     overrules: bool = True
     """Whether its verdict takes the oracle's place on replies that failed."""
     seed: int = 0

@@ -136,8 +136,8 @@ def test_a_judge_that_hears_a_sample_is_told_at_the_most_of_it(asked: Asked) -> 
         assert told is not None
         return told
 
-    all_fails = judged()
-    both = judged(judge_sample={"passed": 0.1})
+    all_fails = judged(judge_sample={"passed": 0})
+    both = judged()
     few = judged(judge_sample={"passed": 0.1, "failed": 0.2}, judge_overrules=False)
     assert both.most_requests == all_fails.most_requests
     assert (all_fails.requests_if_all_pass, both.requests_if_all_pass) == (0, round(0.1 * both.most_requests))

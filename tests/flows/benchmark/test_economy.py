@@ -162,8 +162,11 @@ def test_a_judge_overrules_failed_verdicts_and_is_asked_once(
     assert set(overruled["outcome"]) == {"passed"}
     assert set(overruled["assessor"]) == {"bench/judge"}
 
-    replies = run.table("responses").filter(pl.col("purpose") == "judge")
-    assert replies.height == len(bench.bodies) == failed.height
+    replies, heard = run.table("responses").filter(pl.col("purpose") == "judge"), run.table("assessments")
+    shares = set(heard.select("stratum", "probability").iter_rows())
+    assert shares == {("failed", 1.0), ("passed", 0.1)}  # the seed draws one pass of these few, at least
+    assert heard.filter(pl.col("stratum") == "failed").height == failed.height
+    assert replies.height == len(bench.bodies) == heard.height
     assert set(replies["model"]) == {"bench/judge"}
     expected = query(
         run.lake,
@@ -174,7 +177,7 @@ def test_a_judge_overrules_failed_verdicts_and_is_asked_once(
 
     ids = set(run.table("verdicts")["verdict_id"])
     again = asked.evaluate()
-    assert len(bench.bodies) == failed.height
+    assert len(bench.bodies) == heard.height
     assert set(run.table("verdicts")["verdict_id"]) == ids
     assert again.findings[0]["passed"] == found.findings[0]["passed"]
 

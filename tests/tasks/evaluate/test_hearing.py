@@ -92,6 +92,18 @@ async def test_a_judge_hears_shares_of_what_passed_and_of_what_failed(lake: Lake
     assert set(rows["assessor_kind"]) == {"model"}
 
 
+async def test_unless_told_otherwise_it_hears_all_that_failed_and_a_tenth_of_what_passed(
+    lake: Lake, catalog: Catalog
+) -> None:
+    judge = Judge()
+    await heard(lake, catalog, judge, Hearing(seed=7))
+    shares = about(lake).group_by("stratum", "probability").len().rows_by_key("stratum", unique=True)
+    assert shares["failed"] == (1.0, FAILED)
+    assert shares["passed"] == (0.1, len(judge.asked) - FAILED)
+    assert len(judge.asked) - FAILED == pytest.approx(0.1 * (REPLIES - FAILED), abs=11)
+    assert outcomes(lake)["passed"] == REPLIES - FAILED
+
+
 async def test_a_larger_share_holds_the_smaller_one_and_another_seed_draws_others(
     lake: Lake, catalog: Catalog
 ) -> None:
@@ -174,6 +186,6 @@ async def test_without_a_judge_nothing_is_assessed(lake: Lake, catalog: Catalog)
 
 
 def test_the_sample_of_a_scenario_is_the_judges(scenario_settings: Callable[..., Any]) -> None:
-    settings = scenario_settings(judge_sample={"passed": 0.1}, judge_overrules=False, seed=5)
-    assert Hearing.of(settings) == Hearing(0.1, 1.0, overrules=False, seed=5)
-    assert Hearing.of(scenario_settings()) == Hearing()
+    settings = scenario_settings(judge_sample={"passed": 0.3}, judge_overrules=False, seed=5)
+    assert Hearing.of(settings) == Hearing(0.3, 1.0, overrules=False, seed=5)
+    assert Hearing.of(scenario_settings()) == Hearing() == Hearing(0.1, 1.0)
