@@ -1,0 +1,91 @@
+"""How a night ends: what is wrong with it, by name, first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.handing_out import Lost
+from flows.night import NightGate, ended
+from flows.outcome import Outcome
+from flows.shards import Shard
+
+
+def found(*, incomplete: bool = False, finding: str = "met", decision: str = "met") -> Outcome:
+    row = {"model": "a/x", "requirement": "alike", "point_finding": finding, "decision": decision}
+    return Outcome("R1", [row], incomplete, [], {"lake": Path()})
+
+
+def change(finding: str, requirement: str = "alike") -> dict[str, Any]:
+    rates = {"rate": 0.75, "earlier_rate": 0.9, "q_value": 0.0012}
+    return {"model": "a/x", "requirement": requirement, "finding": finding, **rates}
+
+
+LOST = [Lost(Shard(("a/x",), 10), "Crashed: no heartbeat")]
+
+
+def test_a_night_like_the_one_before_is_completed() -> None:
+    state = ended(found(), [change("no difference shown"), change("better")], [], "regression", over_cost=False)
+    assert (state.is_completed(), state.message) == (
+        True,
+        "run R1: 1 of 1 requirements met, none worse than the night before, 1 better",
+    )
+
+
+def test_a_first_night_says_that_there_is_nothing_to_compare_with() -> None:
+    state = ended(found(), [], [], "regression", over_cost=False)
+    assert state.is_completed()
+    assert "no earlier night" in str(state.message)
+
+
+def test_a_regression_names_requirement_model_and_both_rates() -> None:
+    state = ended(found(), [change("worse"), change("better", "other")], [], "regression", over_cost=False)
+    assert (state.is_failed(), state.name) == (True, "Regression")
+    assert state.message == (
+        "run R1: worse than the night before: `alike` of a/x passes 75.0%, 90.0% before (q = 0.0012)"
+    )
+
+
+def test_of_many_regressions_the_first_are_named() -> None:
+    several = [change("worse", f"r{number}") for number in range(5)]
+    message = ended(found(), several, [], "regression", over_cost=False).message
+    assert "`r2` of a/x" in str(message)
+    assert "`r3`" not in str(message)
+    assert str(message).endswith("and 2 more")
+
+
+@pytest.mark.parametrize(
+    ("incomplete", "lost", "over_cost", "name", "told"),
+    [
+        (True, [], False, "Incomplete", "coverage"),
+        (False, LOST, False, "Incomplete", "a/x (Crashed: no heartbeat)"),
+        (True, [], True, "OverCost", "cap"),
+    ],
+)
+def test_a_night_that_did_not_ask_everything_says_why(
+    incomplete: bool, lost: list[Lost], over_cost: bool, name: str, told: str
+) -> None:
+    state = ended(found(incomplete=incomplete), [], lost, "regression", over_cost=over_cost)
+    assert (state.is_failed(), state.name) == (True, name)
+    assert told in str(state.message)
+
+
+@pytest.mark.parametrize(
+    ("gate", "finding", "decision", "name"),
+    [
+        ("regression", "not met", "not met", "Completed"),
+        ("point", "not met", "undecided", "NotMet"),
+        ("point", "met", "undecided", "Completed"),
+        ("decided", "met", "undecided", "Undecided"),
+        ("decided", "met", "not met", "NotMet"),
+    ],
+)
+def test_the_gate_says_what_else_fails_a_night(
+    gate: NightGate, finding: str, decision: str, name: str
+) -> None:
+    state = ended(found(finding=finding, decision=decision), [], [], gate, over_cost=False)
+    assert state.name == name
+    if name != "Completed":
+        assert "`alike` of a/x" in str(state.message)
