@@ -13,7 +13,7 @@ from tasks.review.record import Answer, Record
 from tasks.review.units import Shown, shown
 from warehouse.assessments import DECISION
 from warehouse.build import build
-from warehouse.journal import RunLock
+from warehouse.run_lock import RunLock
 
 DECIDING = "pfrusmq"
 

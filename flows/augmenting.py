@@ -36,7 +36,7 @@ class Augmentation:
     asked: tuple[Asked, ...]
     temperature: float | None
     out: Path
-    data: Path | None
+    data: str | Path | None
     secrets: Secrets | None
 
 
@@ -79,7 +79,7 @@ def prepare(
     temperature: float | None = None,
     out: Path | None = None,
     force: bool = False,
-    data: Path | None = None,
+    data: str | Path | None = None,
     secrets: Secrets | None = None,
 ) -> Augmentation:
     """Resolve an order and its model. Raises UserMistake with all that is wrong; sends and writes nothing."""

@@ -36,7 +36,7 @@ def show(
     pairs: Sequence[str] = (),
     kind: Format = "table",
     part: str | None = None,
-    data: Path | None = None,
+    data: str | Path | None = None,
 ) -> None:
     """`part` names the table that is written as CSV, `requirements` by default. Raises UserMistake as
     tasks.aggregate.compare does, and for a table that there is not."""

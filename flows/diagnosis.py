@@ -9,14 +9,20 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from catalogs.catalog import OVERLAY, Catalog
 from catalogs.lint import lint
 from catalogs.mistakes import UserMistake, nearest
 from catalogs.scenario import JUDGE
 from flows.check import Check
-from flows.preparation import DATA, data_directory
+from flows.preparation import DATA, data_place
 from flows.reachability import keys, prefect_server
+from warehouse.shared import CACHE
+
+if TYPE_CHECKING:
+    from warehouse.lake import Lake
+    from warehouse.shared import SharedStorage
 
 PROJECT = "biasgrid"
 TOLD = ("prefect", "duckdb", "polars", "openai", "huggingface-hub", "replicate")
@@ -26,15 +32,14 @@ LITTLE_SPACE = 2**30
 
 def diagnose(data: str | Path | None = None) -> list[Check]:
     """Everything a run depends on, in the order in which to put it right."""
-    root = data_directory(data).expanduser().absolute()
+    lake, storage = check_storage(data)
     catalog, catalogs = check_catalogs()
     server = prefect_server()
     return [
         check_python(),
         check_packages(),
-        *check_data(root),
-        check_warehouse(root),
-        *check_runs(root),
+        *storage,
+        *(check_landed(lake) if lake else ()),
         *catalogs,
         *(keys(catalog, use_blocks=server.state == "ok") if catalog else ()),
         server,
@@ -78,6 +83,45 @@ def _misfit(required: str) -> str | None:
     return None if fits else f"{wanted.name} is {have}, not {wanted.specifier}"
 
 
+def check_storage(data: str | Path | None) -> tuple[Lake | None, list[Check]]:
+    """The lake, unless nothing can be read there, and what can be done with its storage."""
+    from warehouse.lake import Lake
+
+    try:
+        lake = Lake.at(data_place(data))
+        told = check_data(lake.root)
+        return lake, [*told, *(check_bucket(lake.shared) if lake.shared else ())]
+    except UserMistake as broken:
+        return None, [Check("data", "broken", wrong.what, wrong.remedy) for wrong in broken.mistakes]
+
+
+def check_bucket(shared: SharedStorage) -> list[Check]:
+    """Whether a bucket can be listed, written and read. Raises `UserMistake` where it cannot be listed; nothing
+    that is written stays."""
+    shared.bucket.refuse_unreachable()
+    try:
+        shared.bucket.refuse_unwritable()
+    except UserMistake as refused:
+        wrong = refused.mistakes[0]
+        return [
+            Check("storage", "broken", wrong.what, f"{wrong.remedy}; to look at what landed, reading is enough")
+        ]
+    return [
+        Check("storage", "ok", f"{shared.address} can be listed, read and written; its mirror is {shared.root}")
+    ]
+
+
+def check_landed(lake: Lake) -> list[Check]:
+    """The warehouse and the runs, as far as they can be read."""
+    from warehouse.trouble import StorageTrouble
+
+    try:
+        return [check_warehouse(lake), *check_runs(lake)]
+    except StorageTrouble as trouble:
+        wrong = trouble.mistakes[0]
+        return [Check("storage", "broken", wrong.what, wrong.remedy)]
+
+
 def check_data(root: Path) -> list[Check]:
     """Whether a lake can be written at `root`, and how much fits. Writes nothing that stays."""
     held = next(folder for folder in (root, *root.parents) if folder.exists())
@@ -95,12 +139,10 @@ def check_data(root: Path) -> list[Check]:
     return [Check("data", "ok", f"{told}; {space}")]
 
 
-def check_warehouse(root: Path) -> Check:
+def check_warehouse(lake: Lake) -> Check:
     from warehouse.build import query
-    from warehouse.lake import Lake
 
-    lake = Lake(root)
-    if not lake.database.exists():
+    if not lake.has_database():
         return Check("warehouse", "ok", "none yet: a run builds it")
     try:
         marts = query(lake, "select table_name from information_schema.tables where table_schema = 'marts'")
@@ -110,19 +152,18 @@ def check_warehouse(root: Path) -> Check:
     return Check("warehouse", "ok", f"{lake.database.name}, {marts.height} marts")
 
 
-def check_runs(root: Path) -> list[Check]:
+def check_runs(lake: Lake) -> list[Check]:
     """Runs that have not ended, and journals that have not become Parquet."""
     import polars as pl
 
-    from warehouse.lake import Lake
     from warehouse.runs import UNFINISHED, all_runs
 
     try:
-        unfinished = [run for run in all_runs(Lake(root)) if run.state in UNFINISHED]
+        unfinished = [run for run in all_runs(lake) if run.state in UNFINISHED]
     except (pl.exceptions.PolarsError, OSError) as error:
         what = f"the lake cannot be read: {str(error).splitlines()[0]}"
         return [Check("runs", "broken", what, "restore the file, or move it out of the lake")]
-    journals = len(list((root / "journal").glob("run_id=*/*.jsonl")))
+    journals = len(list((lake.root / "journal").glob("run_id=*/*.jsonl")))
     found = []
     if unfinished:
         newest = unfinished[-1]
@@ -146,7 +187,7 @@ def check_catalogs() -> tuple[Catalog | None, list[Check]]:
 
 def check_settings(environment: Mapping[str, str], catalog: Catalog | None) -> list[Check]:
     """`BIASGRID_*` variables in force; the value of one that is not known to be harmless is never shown."""
-    shown = (DATA, OVERLAY, JUDGE)
+    shown = (DATA, CACHE, OVERLAY, JUDGE)
     providers = catalog.models.providers.values() if catalog else ()
     keys = {name for provider in providers for name in provider.key_env if name.startswith("BIASGRID_")}
     found = []

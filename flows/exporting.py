@@ -38,7 +38,7 @@ def write_views(out: Path | None, data: str | Path | None = None, *, force: bool
     has landed, and for a file that exists, unless it is to be replaced."""
     lake = existing_lake(data)
     if not lake.runs():
-        what = f"nothing has landed in `{lake.root}`"
+        what = f"nothing has landed in `{lake.named}`"
         raise UserMistake(Mistake(what, "--data", "run a scenario first, or name where its data lies"))
     if out is None:
         return as_script(lake)

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from flows.terminal import console
 from warehouse.expectations.report import Report
+from warehouse.lake import Lake
 
 
 def patience(what: str) -> Status:
@@ -16,7 +17,7 @@ def patience(what: str) -> Status:
     return Console(stderr=True).status(Text(what))
 
 
-def show_report(report: Report) -> None:
+def show_report(report: Report, lake: Lake) -> None:
     """Every table with its rows, and how much of what is expected of it does not hold."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("table", no_wrap=True)
@@ -26,4 +27,4 @@ def show_report(report: Report) -> None:
         broken = Text(str(len(inspected.failures) or "–"), style="red" if inspected.failures else "")
         table.add_row(inspected.relation, f"{inspected.rows:,}", str(inspected.expectations), broken)
     console().print(table)
-    console().print(Text(f"pages  {report.pages}"), soft_wrap=True)
+    console().print(Text(f"pages  {lake.told(report.pages)}"), soft_wrap=True)

@@ -24,7 +24,8 @@ from flows.stages import Grid, generate_stage, planned_cells
 from flows.stand_ins import of_other_runs
 from flows.under_way import led
 from warehouse.expectations.inspector import Inspector
-from warehouse.journal import RunLock, recover
+from warehouse.journal import recover
+from warehouse.run_lock import RunLock
 from warehouse.runs import find
 
 

@@ -24,7 +24,7 @@ class Outcome:
     incomplete: bool
     failures: list[tuple[str, int]]
     """Why requests have no reply, with how many each, most first; those that got one since are left out."""
-    places: dict[str, Path]
+    places: dict[str, Path | str]
     """Where everything lies."""
     silent_judges: list[dict[str, Any]] = field(default_factory=list)
     """Judges without a verdict on some replies: assessor, asked, n that they gave; refused, unreadable, failed."""
@@ -70,9 +70,9 @@ def outcome(lake: Lake, run_id: str, is_checked: bool = False) -> Outcome:
     worst_first = found.to_dicts()
     incomplete = not worst_first or unheard.item() > 0 or not all(row["is_complete"] for row in worst_first)
     failures = [(row["reason"], row["requests"]) for row in failed.iter_rows(named=True)]
-    places = {"lake": lake.root / "lake", "warehouse": lake.database}
+    places = {"lake": lake.told(lake.root / "lake"), "warehouse": lake.told(lake.database)}
     if is_checked:
-        places["checked"] = lake.pages / "index.html"
+        places["checked"] = lake.told(lake.pages / "index.html")
     return Outcome(run_id, worst_first, incomplete, failures, places, silent.to_dicts())
 
 

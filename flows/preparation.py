@@ -20,9 +20,9 @@ from warehouse.schema_version import refuse_newer
 DATA = "BIASGRID_DATA"
 
 
-def data_directory(named: str | Path | None = None) -> Path:
-    """Where a lake lies: as named, else `BIASGRID_DATA`, else `data`."""
-    return Path(named or os.environ.get(DATA) or "data")
+def data_place(named: str | Path | None = None) -> str | Path:
+    """Where a lake lies, a directory or `s3://bucket/prefix`: as named, else `BIASGRID_DATA`, else `data`."""
+    return named or os.environ.get(DATA) or "data"
 
 
 @dataclass(frozen=True)
@@ -92,17 +92,22 @@ def template_mistakes(resolved: ResolvedScenario) -> list[Mistake]:
 
 def open_lake(data: str | Path | None) -> Lake:
     """A lake to write to. Raises UserMistake where it cannot be written, or a newer biasgrid wrote into it."""
-    lake = Lake.open(data_directory(data))
+    lake = Lake.open(data_place(data))
     refuse_newer(lake.files("runs"))
     return lake
 
 
 def existing_lake(data: str | Path | None) -> Lake:
     """A lake to read from. Raises as `open_lake`, and UserMistake where there is none; makes nothing."""
-    root = data_directory(data).expanduser().absolute()
-    if not root.is_dir():
-        what = f"there is no data directory `{root}`"
+    lake = Lake.at(data_place(data))
+    if not lake.exists:
+        what = f"there is no data {'at' if lake.shared else 'directory'} `{lake.named}`"
         raise UserMistake(Mistake(what, f"--data or {DATA}", "run a scenario first, or name where its data lies"))
-    lake = Lake(root)
     refuse_newer(lake.files("runs"))
     return lake
+
+
+def earlier_lake(data: str | Path | None) -> Lake | None:
+    """As `existing_lake`; None where there is none."""
+    lake = Lake.at(data_place(data))
+    return lake if lake.exists else None

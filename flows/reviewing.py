@@ -45,7 +45,7 @@ def refreshed(lake: Lake) -> None:
     from warehouse.build import build
 
     landed = [path.stat().st_mtime_ns for table in (TABLE, "verdicts") for path in lake.files(table)]
-    if not lake.database.exists() or max(landed, default=0) >= lake.database.stat().st_mtime_ns:
+    if not lake.has_database() or max(landed, default=0) >= lake.database.stat().st_mtime_ns:
         build(lake)
 
 

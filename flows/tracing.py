@@ -22,7 +22,7 @@ def show(
     examples: int,
     as_json: bool,
     with_sql: bool,
-    data: Path | None,
+    data: str | Path | None,
 ) -> None:
     """Raises UserMistake for an id that is unknown or may be several, and where no warehouse has been built."""
     lake = existing_lake(data)

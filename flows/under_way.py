@@ -18,8 +18,9 @@ from tasks.connectors.allowance import Allowance
 from tasks.connectors.switchboard import Switchboard
 from tasks.prompt.outstanding import outstanding
 from tasks.prompt.spent import spent
-from warehouse.journal import RunLock, recover, recover_part
+from warehouse.journal import recover
 from warehouse.lake import Lake
+from warehouse.run_lock import RunLock
 from warehouse.runs import Run, begin, find
 from warehouse.trouble import StorageTrouble
 
@@ -62,7 +63,7 @@ async def shared_out(
     async with _switchboard(prepared) as board:
         board.prepare(prepared.models)
         with RunLock(lake, run.run_id, part), _cancelled_by_sigterm():
-            recover_part(lake, run.run_id, part, own)
+            recover(lake, run.run_id, part=part, cells=own)
             grid = Grid(lake, run, prepared.resolved, board, part=part)
             await asyncio.to_thread(_count_before, grid, own)
             await tag(run.run_id, prepared.resolved, part)

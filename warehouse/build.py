@@ -13,6 +13,7 @@ import filelock
 import polars as pl
 
 from catalogs.mistakes import Mistake, UserMistake
+from warehouse.address import WHERE
 from warehouse.atomic import replacing, sweep
 from warehouse.blank import ROW_GROUP, blank
 from warehouse.checks import ModelTestFailed, check
@@ -28,6 +29,7 @@ from warehouse.sides import Side
 from warehouse.sql_models import SCHEMAS, Model, load_models
 from warehouse.sql_words import literal
 from warehouse.trouble import StorageTrouble, storing
+from warehouse.turns import Turn, taking_turns
 
 OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -61,7 +63,7 @@ def build(
     """
     target = target or lake.database
     ordered = load_models(models)
-    with storing(target), alone(lake):
+    with storing(target), alone(lake) as turn:
         sweep(target.parent)
         with replacing(target) as partial:
             with opened(partial) as warehouse:
@@ -69,6 +71,8 @@ def build(
             # closed by now: the write-ahead log is folded in and has gone
             if gate:
                 gate(partial)
+            if turn and target == lake.database:
+                turn.publish(lake, partial, target)
     return target
 
 
@@ -104,11 +108,11 @@ def _make_all(
 
 
 @contextmanager
-def alone(lake: Lake) -> Iterator[None]:
+def alone(lake: Lake) -> Iterator[Turn | None]:
     """Nobody else builds a warehouse meanwhile, or sweeps up after somebody who was killed while building one."""
     lake.locks.mkdir(parents=True, exist_ok=True)
-    with filelock.FileLock(lake.locks / "warehouse.lock"):
-        yield
+    with filelock.FileLock(lake.locks / "warehouse.lock"), taking_turns(lake, "warehouse") as turn:
+        yield turn
 
 
 def connect(lake: Lake) -> duckdb.DuckDBPyConnection:
@@ -116,7 +120,7 @@ def connect(lake: Lake) -> duckdb.DuckDBPyConnection:
 
     Raises `UserMistake` where there is no warehouse yet, or no readable one.
     """
-    if not lake.database.exists():
+    if not lake.has_database():
         raise UserMistake(_absent(lake))
     # attached, not opened: DuckDB would hand out an open database by its path, though the file was replaced
     warehouse = duckdb.connect(config=OFFLINE)
@@ -200,8 +204,8 @@ def _literally(path: Path) -> str:
 
 def _absent(lake: Lake) -> Mistake:
     return Mistake(
-        what=f"there is no warehouse at `{lake.database}` yet",
-        where="--data or BIASGRID_DATA",
+        what=f"there is no warehouse at `{lake.told(lake.database)}` yet",
+        where=WHERE,
         remedy="run a scenario first, go on with one that was interrupted (`biasgrid resume`), or build from "
         "what has landed (`biasgrid warehouse build`)",
     )

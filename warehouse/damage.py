@@ -68,7 +68,8 @@ def _unreadable(lake: Lake, table: str, path: Path, read: Callable[[Path], objec
     except (pa.ArrowException, OSError) as error:
         run_id = path.parent.name.removeprefix("run_id=")
         why = str(error).splitlines()[0]
-        return Mistake(f"a file of `{table}` is no whole Parquet file: {why}", str(path), _remedy(lake, run_id))
+        where = str(lake.told(path))
+        return Mistake(f"a file of `{table}` is no whole Parquet file: {why}", where, _remedy(lake, run_id))
     return None
 
 
@@ -79,7 +80,7 @@ def _told(lake: Lake, flaw: Flaw, rows: Sequence[Row]) -> Mistake:
     places = _files(lake, flaw, rows) or [lake.folder(flaw.table, run_id) for run_id in runs[:SHOWN]]
     return Mistake(
         what=f"`{flaw.table}` of run {_listed(runs)}: {flaw.what}: {flaw.id} {ids}{more}",
-        where=", ".join(map(str, places[:SHOWN])),
+        where=", ".join(str(lake.told(place)) for place in places[:SHOWN]),
         remedy=_remedy(lake, runs[0]),
     )
 
@@ -103,7 +104,7 @@ def _files(lake: Lake, flaw: Flaw, rows: Sequence[Row]) -> list[Path]:
 
 
 def _remedy(lake: Lake, run_id: str) -> str:
-    folders = lake.root / "lake" / "*" / f"run_id={run_id}"
+    folders = lake.told(lake.root / "lake" / "*" / f"run_id={run_id}")
     away = f"take the run out of the lake (move `{folders}` elsewhere)"
     return f"put back what belongs there, or {away}, then `biasgrid warehouse build`"
 

@@ -8,14 +8,16 @@
 <root>/biasgrid.duckdb
 <root>/expectations/index.html
 ```
+
+On S3-compatible storage the same lies below `s3://bucket/prefix`, and the root is this machine's mirror of it.
 """
 
 from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,11 +26,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from catalogs.mistakes import Mistake, UserMistake
+from warehouse.address import WHERE, Address
 from warehouse.atomic import replacing
 from warehouse.conform import SchemaMismatch, conform, declared, polars_schema
+from warehouse.courier import Courier
 from warehouse.reserve import Reserve
 from warehouse.schema_version import refuse_newer
 from warehouse.schemas import EVENTS
+from warehouse.shared import SharedStorage
 from warehouse.trouble import StorageTrouble, storing
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
@@ -50,20 +55,41 @@ class Lake:
     """Everything that landed below one root. Opening it creates nothing; writing creates what it needs."""
 
     root: Path
+    shared: SharedStorage | None = None
+    """Where it lies, if not on this machine alone: `root` is a mirror of it then."""
 
     @classmethod
-    def open(cls, root: Path | str) -> Lake:
-        """A lake that can be written to. Raises `UserMistake` where it cannot, and leaves nothing behind."""
-        root = Path(root).expanduser().absolute()
-        made = [folder for folder in (root, *root.parents) if not folder.exists()]
-        try:
-            root.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=root):
-                pass
-        except OSError as error:
-            _remove_empty(made)
-            raise UserMistake(_unwritable(root, error)) from error
-        return cls(root)
+    def at(cls, named: Path | str) -> Lake:
+        """The lake in a directory or at `s3://bucket/prefix`, whether there is one or not."""
+        address = Address.of(named)
+        if address is None:
+            return cls(Path(named).expanduser().absolute())
+        shared = SharedStorage.at(address)
+        return cls(shared.root, shared)
+
+    @classmethod
+    def open(cls, named: Path | str) -> Lake:
+        """As `at`, one that can be written to. Raises `UserMistake` where it cannot, and leaves nothing behind."""
+        lake = cls.at(named)
+        _refuse_unwritable(lake.root)
+        if lake.shared:
+            lake.shared.bucket.refuse_unreachable()
+            lake.shared.bucket.refuse_unwritable()
+        return lake
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything lies there. Raises `UserMistake` where nobody can tell."""
+        return self.shared.bucket.refuse_unreachable() if self.shared else self.root.is_dir()
+
+    @property
+    def named(self) -> str:
+        """As `at` takes it."""
+        return str(self.shared.address) if self.shared else str(self.root)
+
+    def told(self, path: Path) -> Path | str:
+        """Where people find what lies at a path below the root."""
+        return self.shared.address.told(self.shared.name(path)) if self.shared else path
 
     @property
     def database(self) -> Path:
@@ -91,9 +117,36 @@ class Lake:
         """The Parquet files of `table`, sorted; `name` may be a glob such as `cell-*`."""
         pattern = f"{name or '*'}.parquet"
         if run_id is not None:
+            self._bring_of_run(self.folder(table, run_id), run_id)
             return _visible(self.folder(table, run_id), pattern)
         declared(table)
+        self.bring(self.root / "lake" / table)
         return _visible(self.root / "lake" / table, f"run_id=*/{pattern}")
+
+    def bring(self, path: Path) -> None:
+        """Makes what lies below `path` as it is on the storage that the lake shares, if it shares any. Raises
+        `StorageTrouble`."""
+        if self.shared:
+            self.shared.bring(path)
+
+    def has_database(self) -> bool:
+        """Whether a DuckDB file has been published; it then lies at `database` as it was published last."""
+        return self.shared.bring_file(self.database) if self.shared else self.database.exists()
+
+    @contextmanager
+    def landing(self, path: Path) -> Iterator[Path]:
+        """Yields a path to write to; what is written has landed at `path`, as a whole, or not at all. Raises
+        `StorageTrouble` where it cannot be written."""
+        with storing(path), replacing(path) as partial:
+            yield partial
+            if self.shared:
+                self.shared.publish(partial, path)
+
+    def _bring_of_run(self, folder: Path, run_id: str) -> None:
+        if self.shared and (courier := Courier.of(self.journal_folder(run_id))):
+            courier.bring(folder)
+        else:
+            self.bring(folder)
 
     def runs(self) -> list[str]:
         """Ids of all runs that have landed an event, oldest first."""
@@ -112,12 +165,16 @@ class Lake:
         if table not in EVENTS:
             reserve.refuse_more()
         try:
-            _write(path, table_rows)
+            self._write(path, table_rows)
         except StorageTrouble as trouble:
             if not reserve.spend(trouble) or table not in EVENTS:
                 raise
-            _write(path, table_rows)
+            self._write(path, table_rows)
         return path
+
+    def _write(self, path: Path, rows: pa.Table) -> None:
+        with self.landing(path) as partial:
+            pq.write_table(rows, partial, compression="zstd")
 
     def scan(self, table: str, run_id: str | None = None, name: str | None = None) -> pl.LazyFrame:
         """`table` with its declared schema, empty where nothing has landed; columns younger than a file are
@@ -148,28 +205,26 @@ class Lake:
         return self.root / "lake" / "plans" / f"{checked_name(plan_hash)}.parquet"
 
     def has_plan(self, plan_hash: str) -> bool:
-        return self.plan_path(plan_hash).exists()
+        path = self.plan_path(plan_hash)
+        return path.exists() or bool(self.shared and self.shared.bring_file(path))
 
     def write_plan(self, plan_hash: str, frame: pl.DataFrame) -> Path:
         """Keeps a generated plan, of any columns, under the hash of what it was generated from."""
         path = self.plan_path(plan_hash)
-        with storing(path), replacing(path) as partial:
+        with self.landing(path) as partial:
             frame.write_parquet(partial, compression="zstd")
         return path
 
     def read_plan(self, plan_hash: str) -> pl.DataFrame:
         """The plan kept under `plan_hash`; raises FileNotFoundError where there is none."""
-        return pl.read_parquet(self.plan_path(plan_hash), glob=False, hive_partitioning=False)
+        path = self.plan_path(plan_hash)
+        self.has_plan(plan_hash)
+        return pl.read_parquet(path, glob=False, hive_partitioning=False)
 
 
 def newest(events: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """The row of each key with the greatest `event_id`; ids are ULIDs, which sort by time."""
     return events.sort("event_id").unique(list(keys), keep="last", maintain_order=True)
-
-
-def _write(path: Path, rows: pa.Table) -> None:
-    with storing(path), replacing(path) as partial:
-        pq.write_table(rows, partial, compression="zstd")
 
 
 def _visible(folder: Path, pattern: str) -> list[Path]:
@@ -182,6 +237,18 @@ def _refuse_other_runs(table: str, run_id: str, rows: pa.Table) -> None:
         raise SchemaMismatch(f"`{table}.run_id` holds `{strangers[0]}` in rows written for run `{run_id}`")
 
 
+def _refuse_unwritable(root: Path) -> None:
+    """Makes the directory where it is missing."""
+    made = [folder for folder in (root, *root.parents) if not folder.exists()]
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=root):
+            pass
+    except OSError as error:
+        _remove_empty(made)
+        raise UserMistake(_unwritable(root, error)) from error
+
+
 def _remove_empty(folders: list[Path]) -> None:
     for folder in folders:
         with suppress(OSError):
@@ -191,6 +258,6 @@ def _remove_empty(folders: list[Path]) -> None:
 def _unwritable(root: Path, error: OSError) -> Mistake:
     return Mistake(
         what=f"the data directory `{root}` cannot be written: {error.strerror or error}",
-        where="--data or BIASGRID_DATA",
+        where=WHERE,
         remedy="name a directory that you may write to, or change the permissions of this one",
     )

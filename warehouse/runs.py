@@ -94,11 +94,11 @@ def find(lake: Lake, run_id: str | None, states: tuple[str, ...] | None = None) 
         if fitting:
             return fitting[-1]
         what = "there is no unfinished run" if states else "there is no run yet"
-        raise UserMistake(Mistake(f"{what} in `{lake.root}`", remedy="start one with `biasgrid run SCENARIO`"))
+        raise UserMistake(Mistake(f"{what} in `{lake.named}`", remedy="start one with `biasgrid run SCENARIO`"))
     wanted = run_id.upper()
     found = [run for run in runs if run.run_id.startswith(wanted) or run.run_id.endswith(wanted)]
     if len(found) == 1:
         return found[0]
     what = f"run `{run_id}` is unknown" if not found else f"run `{run_id}` may be any of {len(found)} runs"
     remedy = nearest(run_id, [run.run_id for run in runs]) or "see `biasgrid runs`"
-    raise UserMistake(Mistake(what, str(lake.root), remedy))
+    raise UserMistake(Mistake(what, lake.named, remedy))

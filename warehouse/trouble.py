@@ -26,11 +26,14 @@ class StorageTrouble(UserMistake):
     """What failed, at which path, and what to do: one message. Exit code 3: what landed before stays readable,
     and `biasgrid resume` goes on from there."""
 
-    def __init__(self, path: Path, code: int, run_id: str | None = None, lost: int = 0) -> None:
-        """`lost` counts the replies that arrived and could not be kept."""
-        super().__init__(_told(path, code, run_id, lost))
-        self.args = (path, code, run_id, lost)
-        self.path, self.code, self.run_id, self.lost = path, code, run_id, lost
+    def __init__(
+        self, path: Path | str, code: int, run_id: str | None = None, lost: int = 0, why: str = ""
+    ) -> None:
+        """`lost` counts the replies that arrived and could not be kept; `why` tells of storage that has no
+        numbers for what is wrong with it: `cannot be …: …`."""
+        super().__init__(_told(path, code, run_id, lost, why))
+        self.args = (path, code, run_id, lost, why)
+        self.path, self.code, self.run_id, self.lost, self.why = path, code, run_id, lost, why
 
     @classmethod
     def behind(cls, error: BaseException, path: Path) -> StorageTrouble | None:
@@ -47,7 +50,7 @@ class StorageTrouble(UserMistake):
 
     def of_run(self, run_id: str, lost: int) -> StorageTrouble:
         """The same trouble, told to whoever started the run."""
-        return StorageTrouble(self.path, self.code, run_id, lost)
+        return StorageTrouble(self.path, self.code, run_id, lost, self.why)
 
 
 class OldWarehouseStays(UserMistake):
@@ -88,12 +91,12 @@ def _code(error: BaseException) -> int | None:
     return next((code for code in sorted(known) if os.strerror(code).lower() in said), None)
 
 
-def _told(path: Path, code: int, run_id: str | None, lost: int) -> Mistake:
+def _told(path: Path | str, code: int, run_id: str | None, lost: int, why: str) -> Mistake:
     remedy = next(remedy for codes, remedy in REMEDIES.items() if code in codes)
+    remedy = "see what is wrong with it (`biasgrid doctor`)" if why else remedy
     then = f"go on with `biasgrid resume {run_id}`" if run_id else "try again"
-    return Mistake(
-        f"`{path}` cannot be written: {os.strerror(code)}{_loss(lost)}", remedy=f"{remedy}, then {then}"
-    )
+    why = why or f"cannot be written: {os.strerror(code)}"
+    return Mistake(f"`{path}` {why}{_loss(lost)}", remedy=f"{remedy}, then {then}")
 
 
 def _loss(lost: int) -> str:

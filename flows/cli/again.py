@@ -54,4 +54,4 @@ def evaluate(
         prepared = prepared_again(lake, found, scenario, Overrides(**changes))
         changes |= {"run_id": found.run_id, "scenario": str(scenario) if scenario else None}
         changes |= {"expectations": expectations}
-        finish(prepared, gate.value, "flows.rejudging:evaluate_again", data=str(lake.root), **changes)
+        finish(prepared, gate.value, "flows.rejudging:evaluate_again", data=lake.named, **changes)

@@ -28,7 +28,6 @@ from flows.cli.running import INTERRUPTED, at_once, finish, left_as_it_was
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from catalogs.scenario import Overrides, ResolvedScenario, Source
     from flows.preparation import Prepared
@@ -71,7 +70,7 @@ def run(
     4 undecided (with `--gate decided`), 130 interrupted (go on with `biasgrid resume`).
     """
     from catalogs.scenario import Overrides
-    from flows.preparation import data_directory, open_lake
+    from flows.preparation import earlier_lake, open_lake
 
     overrides: dict[str, Any] = {
         "library": str(library) if library else None,
@@ -85,12 +84,12 @@ def run(
     }
     with at_once():
         prepared = _prepared(scenario, Overrides(models=model or (), **overrides))
-        earlier = _earlier(data)
-        with left_as_it_was(data_directory(data)):
-            root = open_lake(data).root
+        earlier = earlier_lake(data)
+        with left_as_it_was(data):
+            lake = open_lake(data)
             _agreed(prepared.resolved, earlier, yes=yes)
         overrides |= {"models": model or None, "expectations": expectations}
-        finish(prepared, gate.value, scenario=str(scenario), data=str(root), **overrides)
+        finish(prepared, gate.value, scenario=str(scenario), data=lake.named, **overrides)
 
 
 def resume(
@@ -114,7 +113,7 @@ def resume(
         prepared = _prepared(found.scenario_resolved, Overrides(**caps))
         _agreed(prepared.resolved, lake, run_id=found.run_id, yes=yes)
         caps |= {"expectations": expectations}
-        finish(prepared, gate.value, run_id=found.run_id, data=str(lake.root), **caps)
+        finish(prepared, gate.value, run_id=found.run_id, data=lake.named, **caps)
 
 
 def plan(
@@ -135,14 +134,14 @@ def plan(
     from flows.encoding import write_data
     from flows.forecast import forecast
     from flows.forecast_table import show_forecast
-    from flows.preparation import checked, resolved
+    from flows.preparation import checked, earlier_lake, resolved
 
     overrides = Overrides(
         library=str(library) if library else None, models=model or (), samples=samples, seed=seed, batch=batch
     )
     found = resolved(scenario, overrides, checked)
     _say(found.notices)
-    expected = forecast(found, _earlier(data))
+    expected = forecast(found, earlier_lake(data))
     if format is PlanFormat.json:
         write_data(f"{expected.as_json()}\n")
     else:
@@ -175,13 +174,6 @@ def _agreed(resolved: ResolvedScenario, lake: Lake | None, *, run_id: str | None
     except Declined:
         typer.echo("biasgrid: not started; nothing was sent", err=True)
         raise typer.Exit(INTERRUPTED) from None
-
-
-def _earlier(data: Path | None) -> Lake | None:
-    """The lake of earlier runs, where there is one."""
-    from flows.preparation import data_directory, existing_lake
-
-    return existing_lake(data) if data_directory(data).is_dir() else None
 
 
 def _say(notices: Iterable[str]) -> None:

@@ -14,7 +14,12 @@ class Gate(StrEnum):
 
 
 Data = Annotated[
-    Path | None, typer.Option("--data", help="Where lake and warehouse lie; else `BIASGRID_DATA`, else `data`.")
+    str | None,
+    typer.Option(
+        "--data",
+        metavar="DIR|s3://…",
+        help="Where lake and warehouse lie; else `BIASGRID_DATA`, else `data`.",
+    ),
 ]
 Library = Annotated[
     Path | None,

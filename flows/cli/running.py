@@ -9,7 +9,6 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -58,9 +57,12 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
-def left_as_it_was(root: Path) -> Iterator[None]:
+def left_as_it_was(data: str | None) -> Iterator[None]:
     """Takes away the empty directories that were made for a run which is then not begun."""
-    root = root.expanduser().absolute()
+    from flows.preparation import data_place
+    from warehouse.lake import Lake
+
+    root = Lake.at(data_place(data)).root
     missing = [folder for folder in (root, *root.parents) if not folder.exists()]
     try:
         yield
@@ -97,7 +99,7 @@ def _tell_batches(data: str, run_id: str | None) -> None:
     from flows.batching import how_batches_go_on
     from warehouse.lake import Lake
 
-    told = how_batches_go_on(Lake(Path(data)), run_id) if run_id else None
+    told = how_batches_go_on(Lake.at(data), run_id) if run_id else None
     if told:
         typer.echo(f"biasgrid: {told}", err=True)
 

@@ -28,7 +28,7 @@ def build(data: Data = None) -> None:
     rescued = recover(lake)
     if rescued:
         typer.echo(f"landed {rescued} responses that a crash had left in journals")
-    typer.echo(built(lake))
+    typer.echo(lake.told(built(lake)))
 
 
 @app.command()
@@ -49,9 +49,9 @@ def check(data: Data = None) -> None:
             report = check_warehouse(lake)
     except ExpectationsFailed as failed:
         if failed.report:
-            show_report(failed.report)
+            show_report(failed.report, lake)
         raise
-    show_report(report)
+    show_report(report, lake)
 
 
 @app.command()

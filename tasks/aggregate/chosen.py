@@ -62,7 +62,7 @@ def chosen(lake: Lake, named: str) -> Chosen:
     known = sorted(set(criteria["evaluation_id"]))
     if not known:
         remedy = f"go on with `biasgrid resume {run.run_id}`, or judge it with `biasgrid evaluate {run.run_id}`"
-        raise UserMistake(Mistake(f"run `{run.run_id}` was never judged", str(lake.root), remedy))
+        raise UserMistake(Mistake(f"run `{run.run_id}` was never judged", lake.named, remedy))
     found = _evaluation(run, evaluation, known) if "@" in named else known[-1]
     return Chosen(run, found, tuple(known), criteria.filter(pl.col("evaluation_id") == found))
 

@@ -62,4 +62,4 @@ def run_row(lake: Lake, run_id: str) -> dict[str, object]:
         return rows[0]
     known = query(lake, "select run_id from staging.stg_runs order by run_id")["run_id"].to_list()
     remedy = nearest(run_id, known) or "`biasgrid runs` lists them; `biasgrid warehouse build` brings in new ones"
-    raise UserMistake(Mistake(f"the warehouse holds no run `{run_id}`", str(lake.database), remedy))
+    raise UserMistake(Mistake(f"the warehouse holds no run `{run_id}`", str(lake.told(lake.database)), remedy))

@@ -18,8 +18,9 @@ from tasks.connectors.rows import Case, response, to_request
 from tasks.connectors.switchboard import Switchboard
 from tasks.connectors.workers import answer_all
 from warehouse.identity import content_hash
-from warehouse.journal import Journal, RunLock, recover
+from warehouse.journal import Journal, recover
 from warehouse.lake import Lake
+from warehouse.run_lock import RunLock
 
 CELL = "generator"
 """What the files of these replies are called, so that they are found among those of all runs."""

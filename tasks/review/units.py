@@ -34,7 +34,7 @@ def newest_evaluation(lake: Lake, run_id: str) -> str:
     recorded = [str(evaluation_id) for evaluation_id in lake.read("criteria", run_id)["evaluation_id"]]
     if not recorded or not lake.files("verdicts", run_id, f"{max(recorded)}-*"):
         what = f"nothing has been judged yet in run `{run_id}`"
-        raise UserMistake(Mistake(what, str(lake.root), f"go on with it: `biasgrid resume {run_id}`"))
+        raise UserMistake(Mistake(what, lake.named, f"go on with it: `biasgrid resume {run_id}`"))
     return max(recorded)
 
 

@@ -80,16 +80,16 @@ def test_a_data_directory_that_cannot_be_written_is_broken(tmp_path: Path) -> No
 
 def test_looking_at_a_data_directory_leaves_nothing_behind(lake: Lake) -> None:
     assert check_data(lake.root)[0].state == "ok"
-    assert check_warehouse(lake.root).state == "ok"
-    assert [check.state for check in check_runs(lake.root)] == ["ok"]
+    assert check_warehouse(lake).state == "ok"
+    assert [check.state for check in check_runs(lake)] == ["ok"]
     assert list(lake.root.iterdir()) == []
 
 
 def test_a_warehouse_is_read_and_a_spoilt_one_is_broken_with_a_remedy(lake: Lake) -> None:
     build(lake)
-    assert "marts" in check_warehouse(lake.root).what
+    assert "marts" in check_warehouse(lake).what
     lake.database.write_bytes(b"not a database at all" * 1000)
-    found = check_warehouse(lake.root)
+    found = check_warehouse(lake)
     assert found.state == "broken"
     assert "delete it" in found.remedy
 
@@ -99,7 +99,7 @@ def test_unfinished_runs_and_left_over_journals_are_noted_with_how_to_go_on(lake
     journal = lake.journal_folder(run.run_id) / "cell.jsonl"
     journal.parent.mkdir(parents=True)
     journal.write_text("{}\n")
-    unfinished, journals = check_runs(lake.root)
+    unfinished, journals = check_runs(lake)
     assert unfinished.state == journals.state == "note"
     assert f"biasgrid resume {run.run_id}" in unfinished.remedy
     assert journals.what.startswith("1 left over")
@@ -107,13 +107,13 @@ def test_unfinished_runs_and_left_over_journals_are_noted_with_how_to_go_on(lake
 
 def test_a_finished_run_is_no_finding(lake: Lake) -> None:
     begin(lake, "{}", "{}", {}, 0).record(lake, "completed")
-    assert [check.state for check in check_runs(lake.root)] == ["ok"]
+    assert [check.state for check in check_runs(lake)] == ["ok"]
 
 
 def test_a_lake_that_cannot_be_read_is_broken_not_a_crash(lake: Lake) -> None:
     run = begin(lake, "{}", "{}", {}, 0)
     (lake.folder("runs", run.run_id) / "spoilt.parquet").write_bytes(b"no parquet")
-    (found,) = check_runs(lake.root)
+    (found,) = check_runs(lake)
     assert found.state == "broken"
 
 

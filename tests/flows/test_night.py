@@ -82,9 +82,7 @@ def test_a_night_that_did_not_ask_everything_says_why(
         ("decided", "met", "not met", "NotMet"),
     ],
 )
-def test_the_gate_says_what_else_fails_a_night(
-    gate: NightGate, finding: str, decision: str, name: str
-) -> None:
+def test_the_gate_says_what_else_fails_a_night(gate: NightGate, finding: str, decision: str, name: str) -> None:
     state = ended(found(finding=finding, decision=decision), [], [], gate, over_cost=False)
     assert state.name == name
     if name != "Completed":

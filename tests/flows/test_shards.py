@@ -73,10 +73,11 @@ def test_money_goes_to_models_by_what_they_are_expected_to_cost(
     prices = {"cheap": 1.0, "dear": 3.0, "free": 0.0}
     overlay(
         {
-            "providers": {"gateway": {"connector": "openai", "base_url": "http://127.0.0.1:9/v1", "models": "any"}},
+            "providers": {
+                "gateway": {"connector": "openai", "base_url": "http://127.0.0.1:9/v1", "models": "any"}
+            },
             "models": {
-                f"gateway/{name}": {"prices": {"input": price, "output": price}}
-                for name, price in prices.items()
+                f"gateway/{name}": {"prices": {"input": price, "output": price}} for name, price in prices.items()
             },
         }
     )

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from warehouse.conform import SchemaMismatch
-from warehouse.journal import Journal, RunBusy, RunLock, recover, recover_part
+from warehouse.journal import Journal, recover
 from warehouse.lake import Lake
+from warehouse.run_lock import RunBusy, RunLock
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 
@@ -152,7 +153,8 @@ def test_recovering_a_lake_without_journals_does_nothing(lake: Lake) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from warehouse.journal import Journal, RunLock
+from warehouse.journal import Journal
+from warehouse.run_lock import RunLock
 from warehouse.lake import Lake
 
 lake = Lake(Path(sys.argv[1]))
@@ -233,7 +235,7 @@ def test_parts_of_a_run_are_written_side_by_side_and_nobody_writes_the_whole_mea
 def test_no_part_begins_while_another_process_writes_the_whole_run(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("warehouse.journal.BEGINNING_S", 0.1)
+    monkeypatch.setattr("warehouse.run_lock.BEGINNING_S", 0.1)
     with writer(lake) as process:
         try:
             with pytest.raises(RunBusy), RunLock(lake, "R1", "one"):
@@ -250,7 +252,7 @@ def test_going_on_with_a_part_lands_its_own_cells_alone(lake: Lake) -> None:
     partial = lake.folder("responses", "R1") / ".of-another-process.partial"
     partial.parent.mkdir(parents=True)
     partial.touch()
-    assert recover_part(lake, "R1", "one", ["own"]) == 1
+    assert recover(lake, "R1", part="one", cells=["own"]) == 1
     assert ids(lake) == ["r1"]
     assert lake.journal_folder("R1").joinpath("other.jsonl").exists()
     assert partial.exists()

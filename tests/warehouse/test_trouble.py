@@ -17,9 +17,10 @@ import pytest
 
 from catalogs.mistakes import UserMistake
 from warehouse.build import build
-from warehouse.journal import Journal, RunLock, recover
+from warehouse.journal import Journal, recover
 from warehouse.lake import Lake
 from warehouse.reserve import HELD_BYTES
+from warehouse.run_lock import RunLock
 from warehouse.trouble import StorageTrouble, storing
 
 IN_FLIGHT = 300

@@ -70,6 +70,8 @@ class Inspector:
         read: dict[str, Any] = orjson.loads(answer)
         if "error" in read:
             raise NotInspected(_mistake(read["error"]))
+        if lake.shared:
+            lake.shared.publish_folder(lake.pages)
         return Report.from_json(answer)
 
     def _asked(self, request: bytes) -> bytes:

@@ -74,12 +74,12 @@ class ExpectationsFailed(OldWarehouseStays):
 def as_mistakes(report: Report, lake: Lake) -> Iterator[Mistake]:
     """A message for each failure."""
     for failure in report.failures:
-        where = str(lake.root / "lake" / failure.relation.removeprefix("lake."))
+        where = str(lake.told(lake.root / "lake" / failure.relation.removeprefix("lake.")))
         is_landed = failure.relation.startswith("lake.")
         yield Mistake(
             f"`{failure.relation}`: {failure.sentence}: {_rows(failure)}",
             where if is_landed else "",
-            f"see {report.pages}; {LANDED if is_landed else MADE}",
+            f"see {lake.told(report.pages)}; {LANDED if is_landed else MADE}",
         )
 
 

@@ -1,0 +1,203 @@
+"""Objects on S3-compatible storage, through pyarrow. What goes wrong is told in our words: no message of the
+library is handed on, which may hold what a request was signed with."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from catalogs.mistakes import Mistake, UserMistake
+from warehouse.address import WHERE, Address
+from warehouse.s3_settings import ENDPOINTS, PAIR, REGIONS, endpoint, filesystem, has_keys
+from warehouse.trouble import StorageTrouble
+
+if TYPE_CHECKING:
+    from pyarrow.fs import S3FileSystem
+
+AT_FIRST, PATIENT = 2, 7
+"""Attempts: half a second until a missing server is told before anything is sent, half a minute's patience with
+one that has answered before."""
+
+CHUNK_BYTES = 64 * 1024 * 1024
+"""A download asks for so much at once."""
+
+_CODE = re.compile(r"AWS Error (\w+)(?: \(HTTP status (\d+)\))?")
+_STATUS = {
+    "401": "ACCESS_DENIED",
+    "403": "ACCESS_DENIED",
+    "404": "RESOURCE_NOT_FOUND",
+    "503": "SLOW_DOWN",
+}
+_KEYS = f"see to {PAIR[0]}, {PAIR[1]} and, for temporary ones, AWS_SESSION_TOKEN"
+_ALLOWED = "its keys must be allowed to list, read, write and delete there"
+_SERVER = f"see to {ENDPOINTS[1]}, and whether that server is up"
+_REASONS: dict[str, tuple[str, str]] = {
+    "NO_SUCH_BUCKET": ("there is no such bucket", "create it, or correct its name"),
+    "NETWORK_CONNECTION": ("the server does not answer", _SERVER),
+    "REQUEST_TIMEOUT": ("the server takes too long to answer", _SERVER),
+    "INTERNAL_FAILURE": ("the server failed", _SERVER),
+    "SERVICE_UNAVAILABLE": ("the server has too much to do", _SERVER),
+    "SLOW_DOWN": ("the server has too much to do", _SERVER),
+    "ACCESS_DENIED": ("access is denied", f"{_KEYS}; {_ALLOWED}"),
+    "INVALID_ACCESS_KEY_ID": ("the server does not know this access key", _KEYS),
+    "INVALID_CLIENT_TOKEN_ID": ("the server does not know this access key", _KEYS),
+    "SIGNATURE_DOES_NOT_MATCH": ("the secret key is not that of the access key", _KEYS),
+    "EXPIRED_TOKEN": ("the temporary keys have expired", _KEYS),
+    "RESOURCE_NOT_FOUND": ("no S3 server answers there", _SERVER),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An object: its size in bytes, and when it was last written by the server's clock."""
+
+    size: int
+    written: datetime
+
+
+class Bucket:
+    """What lies below one address; names are relative to it."""
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Bucket, (self.address,)  # whoever unpickles it has, or has not, keys of its own
+
+    @cached_property
+    def _storage(self) -> S3FileSystem:
+        return filesystem(self.address.bucket, PATIENT)
+
+    def refuse_unreachable(self) -> bool:
+        """Whether anything lies there; in seconds. Raises `UserMistake` where the bucket cannot be listed."""
+        from pyarrow import fs
+
+        storage = filesystem(self.address.bucket, AT_FIRST)
+        try:
+            return bool(storage.get_file_info(fs.FileSelector(self.address.path(""))))
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise UserMistake(self._mistake("cannot be listed", error)) from None
+
+    def refuse_unwritable(self) -> None:
+        """Raises `UserMistake` where nothing can be written or removed there."""
+        storage, path = filesystem(self.address.bucket, AT_FIRST), self.address.path("locks/probe")
+        try:
+            with storage.open_output_stream(path, compression=None) as probe:
+                probe.write(b"whether this can be written\n")
+            storage.delete_file(path)
+        except FileNotFoundError:  # somebody else's probe at the same moment, who has removed it
+            return
+        except OSError as error:
+            raise UserMistake(self._mistake("cannot be written", error)) from None
+
+    def listed(self, folder: str) -> dict[str, Entry]:
+        """Every object below `folder`, by name. Raises `StorageTrouble`."""
+        from pyarrow import fs
+
+        with self._asked(folder, "cannot be listed"):
+            try:
+                found = self._storage.get_file_info(fs.FileSelector(self.address.path(folder), recursive=True))
+            except FileNotFoundError:
+                return {}
+        start = len(self.address.path("")) + 1
+        return {info.path[start:]: _entry(info) for info in found if info.is_file}
+
+    def seen(self, name: str) -> Entry | None:
+        """The object of that name, if there is one. Raises `StorageTrouble`."""
+        with self._asked(name, "cannot be read"):
+            info = self._storage.get_file_info(self.address.path(name))
+        return _entry(info) if info.is_file else None
+
+    def put(self, file: Path, name: str) -> Entry:
+        """Sends a file. It appears under `name` as a whole or not at all. Raises `StorageTrouble`."""
+        import pyarrow as pa
+
+        if not file.stat().st_size:
+            return self.put_bytes(b"", name)
+        # mapped: where this machine's disk fails in the midst, nothing is left that would end the upload in order
+        with pa.memory_map(str(file)) as mapped:
+            return self.put_bytes(mapped.read_buffer(), name)
+
+    def put_bytes(self, content: Any, name: str) -> Entry:
+        """As `put`, of bytes or a buffer."""
+        with self._asked(name, "cannot be written"):
+            with self._storage.open_output_stream(self.address.path(name), compression=None) as upload:
+                upload.write(content)
+            landed = self.seen(name)
+        if landed is None or landed.size != len(content):
+            raise self._trouble(name, "cannot be written: what arrived is not what was sent")
+        return landed
+
+    def get(self, name: str, file: Path) -> None:
+        """Receives an object into a file. Raises `StorageTrouble`; FileNotFoundError where it has gone."""
+        with self._asked(name, "cannot be read"), self._opened(name) as sent, file.open("wb") as received:
+            while chunk := sent.read(CHUNK_BYTES):
+                received.write(chunk)
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a small object; empty where it has gone. Raises `StorageTrouble`."""
+        try:
+            with self._asked(name, "cannot be read"), self._opened(name) as sent:
+                return bytes(sent.read())
+        except FileNotFoundError:
+            return b""
+
+    def remove(self, name: str) -> None:
+        """Raises `StorageTrouble`; it is none where the object has gone already."""
+        with self._asked(name, "cannot be removed"):
+            try:
+                self._storage.delete_file(self.address.path(name))
+            except FileNotFoundError:
+                return
+
+    def remove_all(self, folder: str) -> None:
+        """Removes what lies below `folder`, a thousand at a time. Raises `StorageTrouble`."""
+        with self._asked(folder, "cannot be removed"):
+            self._storage.delete_dir_contents(self.address.path(folder), missing_dir_ok=True)
+
+    def _opened(self, name: str) -> Any:
+        return self._storage.open_input_file(self.address.path(name))
+
+    @contextmanager
+    def _asked(self, name: str, lack: str) -> Iterator[None]:
+        try:
+            yield
+        except (FileNotFoundError, StorageTrouble):
+            raise
+        except OSError as error:
+            if error.errno is not None:
+                raise  # of this machine's own disk
+            raise self._trouble(name, f"{lack}: {_reason(error)[0]}") from None
+
+    def _trouble(self, name: str, why: str) -> StorageTrouble:
+        return StorageTrouble(self.address.told(name), errno.EIO, why=why)
+
+    def _mistake(self, lack: str, error: OSError) -> Mistake:
+        why, remedy = _reason(error)
+        at = f" at `{endpoint()}`" if endpoint() else ""
+        return Mistake(f"`{self.address}`{at} {lack}: {why}", WHERE, remedy)
+
+
+def _entry(info: Any) -> Entry:
+    return Entry(info.size, info.mtime.astimezone(UTC))
+
+
+def _reason(error: OSError) -> tuple[str, str]:
+    """Why storage refused, and what to do about it."""
+    found = _CODE.search(str(error))
+    code = found[1] if found else ""
+    if found and code not in _REASONS:
+        code = _STATUS.get(found[2] or "", code)
+    if code == "ACCESS_DENIED" and not has_keys():
+        return "access is denied, and there are no keys", f"set {PAIR[0]} and {PAIR[1]}"
+    region = f"see to {REGIONS[0]} and {ENDPOINTS[1]}"
+    return _REASONS.get(code, (f"the server refuses ({code or 'without a reason'})", region))
