@@ -96,9 +96,9 @@ def check_storage(data: str | Path | None) -> tuple[Lake | None, list[Check]]:
 
 
 def check_bucket(shared: SharedStorage) -> list[Check]:
-    """Whether a bucket can be listed, written and read. Raises `UserMistake` where it cannot be listed; nothing
-    that is written stays."""
-    shared.bucket.refuse_unreachable()
+    """Whether a bucket can be listed, written and read. Raises `UserMistake` where it cannot be listed; what is
+    written is removed."""
+    shared.bucket.names()
     try:
         shared.bucket.refuse_unwritable()
     except UserMistake as refused:

@@ -7,6 +7,7 @@ import threading
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,9 +67,8 @@ class S3Server:
     def __call__(self, environ: dict[str, Any], start: Any) -> Iterable[bytes]:
         method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
         self.requests.append((method, f"{path}?{environ.get('QUERY_STRING', '')}".removesuffix("?")))
-        stranger = self.knows is not None and f"Credential={self.knows}/" not in environ.get(
-            "HTTP_AUTHORIZATION", ""
-        )
+        signed = environ.get("HTTP_AUTHORIZATION", "")
+        stranger = self.knows is not None and f"Credential={self.knows}/" not in signed
         refused = "403 Forbidden" if stranger else self.refuses(method, path)
         if refused is None:
             answer: Iterable[bytes] = self._answers(environ, start)
@@ -90,6 +90,22 @@ class S3Server:
             "AWS_EC2_METADATA_DISABLED": "true",
             "BIASGRID_CACHE": str(cache),
         }
+
+    def names(self, folder: str = "") -> list[str]:
+        """The objects of the bucket below `folder`, the empty ones that stand for folders left out."""
+        return sorted(name for name, _ in self._objects() if name.startswith(folder) and not name.endswith("/"))
+
+    def age(self, folder: str, seconds: float) -> None:
+        """Makes the objects below `folder` so much older."""
+        for name, one in self._objects():
+            if name.startswith(folder):
+                one.last_modified -= timedelta(seconds=seconds)
+
+    def _objects(self) -> list[tuple[str, Any]]:
+        from moto.backends import get_backend
+
+        (account,) = get_backend("s3").values()
+        return list(account["aws"].buckets["lakes"].keys.items())
 
     @contextmanager
     def listening(self, port: int = 0) -> Iterator[S3Server]:

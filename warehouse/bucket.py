@@ -75,15 +75,15 @@ class Bucket:
     def _storage(self) -> S3FileSystem:
         return filesystem(self.address.bucket, PATIENT)
 
-    def refuse_unreachable(self) -> bool:
-        """Whether anything lies there; in seconds. Raises `UserMistake` where the bucket cannot be listed."""
+    def names(self) -> set[str]:
+        """What lies right below the address; told in seconds. Raises `UserMistake` where it cannot be listed."""
         from pyarrow import fs
 
         storage = filesystem(self.address.bucket, AT_FIRST)
         try:
-            return bool(storage.get_file_info(fs.FileSelector(self.address.path(""))))
+            return {info.base_name for info in storage.get_file_info(fs.FileSelector(self.address.path("")))}
         except FileNotFoundError:
-            return False
+            return set()
         except OSError as error:
             raise UserMistake(self._mistake("cannot be listed", error)) from None
 
@@ -160,9 +160,12 @@ class Bucket:
                 return
 
     def remove_all(self, folder: str) -> None:
-        """Removes what lies below `folder`, a thousand at a time. Raises `StorageTrouble`."""
+        """Removes a folder with what lies below it, a thousand at a time. Raises `StorageTrouble`."""
         with self._asked(folder, "cannot be removed"):
-            self._storage.delete_dir_contents(self.address.path(folder), missing_dir_ok=True)
+            try:
+                self._storage.delete_dir(self.address.path(folder))
+            except FileNotFoundError:
+                return
 
     def _opened(self, name: str) -> Any:
         return self._storage.open_input_file(self.address.path(name))

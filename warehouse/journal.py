@@ -12,6 +12,7 @@ as a segment, an object of its own, and a start on any machine lands what segmen
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,6 +32,9 @@ from warehouse.trouble import StorageTrouble, storing
 SEGMENT_ROWS = 20_000
 SEGMENT_BYTES = 64 * 1024 * 1024
 """A long cell has a journal for each so many rows or bytes, so that memory stays small when it lands."""
+
+JUDGED = "judge-"
+"""Begins the name of the journal in which a judge's replies about a cell land."""
 
 UNIT = list(UNITS["responses"])
 
@@ -126,13 +130,16 @@ class Journal:
         self._bytes += len(response)
 
 
-def recover(lake: Lake, run_id: str | None = None) -> int:
+def recover(
+    lake: Lake, run_id: str | None = None, *, part: str | None = None, cells: Collection[str] | None = None
+) -> int:
     """Turns left-over journals into Parquet and returns the number of responses rescued.
 
-    Runs that another process writes are left alone; asking for such a run by name raises `RunBusy`.
+    Runs that another process writes are left alone; asking for such a run by name raises `RunBusy`. Who writes a
+    `part` of a run names its `cells`: those of others stay as they are.
     """
     if run_id is not None:
-        return _recover_run(lake, run_id)
+        return _recover_run(lake, run_id, part, cells)
     here = (folder.name.removeprefix("run_id=") for folder in (lake.root / "journal").glob("run_id=*"))
     rescued = 0
     for left in sorted({*here, *left_over(lake)}):
@@ -141,37 +148,51 @@ def recover(lake: Lake, run_id: str | None = None) -> int:
     return rescued
 
 
-def _recover_run(lake: Lake, run_id: str) -> int:
-    with RunLock(lake, run_id), storing(lake.root):
-        for table in TABLES:
+def _recover_run(lake: Lake, run_id: str, part: str | None = None, cells: Collection[str] | None = None) -> int:
+    with RunLock(lake, run_id, part), storing(lake.root):
+        for table in TABLES if part is None else ():  # others may be writing theirs
             sweep(lake.folder(table, run_id))
-        _collect_segments(lake, run_id)
+        collected = _collect_segments(lake, run_id, cells)
         journals = sorted(lake.journal_folder(run_id).glob("*.jsonl"))
-        landed = [_land(lake, run_id, journal, left_over=True) for journal in journals]
-        _remove_segments(lake, run_id)
+        own = [journal for journal in journals if _is_of(_cell_of(journal), cells)]
+        landed = [_land(lake, run_id, journal, left_over=True) for journal in own]
+        _remove_segments(lake, run_id, collected)
         return sum(pq.read_metadata(path).num_rows for path in landed if path is not None)
 
 
-def _collect_segments(lake: Lake, run_id: str) -> None:
-    """Journals of other machines, each as far as it had been sent, beside those of this one."""
+def _is_of(name: str, cells: Collection[str] | None) -> bool:
+    """Whether a journal, of a cell or of its judge, is of one of `cells`."""
+    return cells is None or name.removeprefix(JUDGED) in cells
+
+
+def _cell_of(journal: Path) -> str:
+    return journal.stem.partition(SEGMENT)[0]
+
+
+def _collect_segments(lake: Lake, run_id: str, cells: Collection[str] | None) -> list[str]:
+    """Fetches what was sent of journals, by this machine or others; returns whose. It lies beside what this one
+    has."""
     if lake.shared is None:
-        return
+        return []
     folder = lake.journal_folder(run_id)
-    for cell_id, names in segments(lake.shared, folder).items():
+    own = {cell_id: names for cell_id, names in segments(lake.shared, folder).items() if _is_of(cell_id, cells)}
+    for cell_id, names in own.items():
         for start in range(0, len(names), SEGMENTS):
             journal = folder / f"{checked_name(cell_id)}{SEGMENT}{ULID()}.jsonl"
             collect(lake.shared, names[start : start + SEGMENTS], journal)
+    return list(own)
 
 
-def _remove_segments(lake: Lake, run_id: str) -> None:
-    if lake.shared:
-        lake.shared.bucket.remove_all(lake.shared.name(lake.journal_folder(run_id)))
+def _remove_segments(lake: Lake, run_id: str, cells: Iterable[str]) -> None:
+    for cell_id in cells:
+        if lake.shared:
+            lake.shared.bucket.remove_all(f"{lake.shared.name(lake.journal_folder(run_id))}/{cell_id}")
 
 
 def _land(lake: Lake, run_id: str, journal: Path, *, left_over: bool = False) -> Path | None:
     if not journal.exists():
         return None
-    cell_id = journal.stem.partition(SEGMENT)[0]
+    cell_id = _cell_of(journal)
     # a kill between landing and unlinking leaves a journal whose rows have landed already
     landed = lake.scan("responses", run_id, f"{cell_id}-*")
     ids = landed.select("response_id").collect()

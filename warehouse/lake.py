@@ -36,6 +36,9 @@ from warehouse.schemas import EVENTS
 from warehouse.shared import SharedStorage
 from warehouse.trouble import StorageTrouble, storing
 
+PARTS = frozenset({"lake", "journal"})
+"""Of which one is there where anything has landed."""
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
@@ -71,16 +74,15 @@ class Lake:
     def open(cls, named: Path | str) -> Lake:
         """As `at`, one that can be written to. Raises `UserMistake` where it cannot, and leaves nothing behind."""
         lake = cls.at(named)
-        _refuse_unwritable(lake.root)
         if lake.shared:
-            lake.shared.bucket.refuse_unreachable()
-            lake.shared.bucket.refuse_unwritable()
+            lake.shared.refuse_unwritable()
+        _refuse_unwritable(lake.root)
         return lake
 
     @property
     def exists(self) -> bool:
         """Whether anything lies there. Raises `UserMistake` where nobody can tell."""
-        return self.shared.bucket.refuse_unreachable() if self.shared else self.root.is_dir()
+        return bool(self.shared.bucket.names() & PARTS) if self.shared else self.root.is_dir()
 
     @property
     def named(self) -> str:

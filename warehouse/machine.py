@@ -22,7 +22,7 @@ class Machine:
         """The machine whose mirror lies at `root`."""
         path = root / "machine"
         try:
-            root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            root.mkdir(parents=True, exist_ok=True)
             written = path.with_name(f".{ULID()}.partial")
             written.write_text(str(ULID()), encoding="ascii")
             os.link(written, path)  # the first one stays

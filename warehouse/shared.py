@@ -26,6 +26,9 @@ from warehouse.trouble import storing
 CACHE = "BIASGRID_CACHE"
 """The environment variable that names the folder of mirrors."""
 
+OWN = 0o700
+"""What models said is for nobody else on this machine to read, unless its owner wants it so."""
+
 AT_ONCE = 8
 """Files sent or received side by side."""
 
@@ -42,6 +45,12 @@ class SharedStorage:
     def at(cls, address: Address) -> SharedStorage:
         """The same one for an address, a server and a folder of mirrors, in this process."""
         return _shared(address, endpoint(), _mirrors())
+
+    def refuse_unwritable(self) -> None:
+        """Makes the mirror. Raises `UserMistake` where the bucket cannot be listed, written or read."""
+        self.bucket.names()
+        self.bucket.refuse_unwritable()
+        self.root.mkdir(parents=True, exist_ok=True, mode=OWN)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SharedStorage.at, (self.address,)
@@ -91,7 +100,8 @@ class SharedStorage:
         # in a folder of its own: nobody who sweeps up after writers removes it
         partial = self.root / "arriving" / str(ULID())
         with storing(path):
-            partial.parent.mkdir(parents=True, exist_ok=True)
+            self.root.mkdir(parents=True, exist_ok=True, mode=OWN)
+            partial.parent.mkdir(exist_ok=True)
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 self.bucket.get(self.name(path), partial)

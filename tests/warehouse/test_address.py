@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import pytest
+
+from catalogs.mistakes import UserMistake
+from warehouse.address import Address
+
+
+@pytest.mark.parametrize("named", ["data", "/tmp/data", "./s3/x", "C:/data", "a:b"])
+def test_a_path_is_no_address(named: str) -> None:
+    assert Address.of(named) is None
+
+
+@pytest.mark.parametrize(
+    ("named", "address"),
+    [
+        ("s3://lakes", Address("lakes")),
+        ("s3://lakes/", Address("lakes")),
+        ("s3://lakes/team/nightly/", Address("lakes", "team/nightly")),
+        ("S3://lakes/team", Address("lakes", "team")),
+    ],
+)
+def test_an_address_is_a_bucket_and_a_prefix(named: str, address: Address) -> None:
+    assert Address.of(named) == address
+
+
+def test_what_lies_below_an_address_is_told_by_a_whole_one() -> None:
+    assert Address("lakes", "team").told("lake/runs") == "s3://lakes/team/lake/runs"
+    assert Address("lakes").told("lake/runs") == "s3://lakes/lake/runs"
+    assert str(Address("lakes")) == "s3://lakes"
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "s3:/lakes/team",
+        "gs://lakes",
+        "https://host/lakes",
+        "s3://",
+        "s3://L",
+        "s3://lakes/a//b",
+        "s3://lakes/../x",
+    ],
+)
+def test_what_is_meant_as_an_address_and_is_none_is_a_mistake(named: str) -> None:
+    with pytest.raises(UserMistake, match="s3://bucket/prefix"):
+        Address.of(named)
+
+
+@pytest.mark.parametrize(
+    "named", ["s3://anna:swordfish@lakes/x", "s3://lakes/x?secret_key=swordfish", "gs://anna:swordfish@lakes"]
+)
+def test_a_key_in_an_address_is_refused_and_not_repeated(named: str) -> None:
+    with pytest.raises(UserMistake) as refused:
+        Address.of(named)
+    assert "swordfish" not in str(refused.value)

@@ -1,0 +1,390 @@
+"""A lake on S3-compatible storage, of which machines keep mirrors: here, lakes with caches of their own."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from catalogs.mistakes import UserMistake
+from warehouse import bucket, courier
+from warehouse.build import build, connect, query
+from warehouse.journal import Journal, recover
+from warehouse.lake import Lake
+from warehouse.run_lock import RunBusy, RunLock
+from warehouse.trouble import StorageTrouble
+
+WHERE = "s3://lakes/team"
+Machine = Callable[[str], Lake]
+
+
+@pytest.fixture
+def machine(s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """The lake as a machine of that name sees it."""
+
+    def lake(name: str) -> Lake:
+        monkeypatch.setenv("BIASGRID_CACHE", str(tmp_path / name))
+        return Lake.open(WHERE)
+
+    return lake
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that does not answer is given up at once."""
+    monkeypatch.setattr(bucket, "PATIENT", 1)
+
+
+def row(number: int, **more: object) -> dict[str, object]:
+    told = {"run_id": "R1", "response_id": f"r{number}", "request_key": f"k{number}", "case_id": f"c{number}"}
+    return {**told, "cell_id": "cell", "purpose": "subject", **more}
+
+
+def event(number: int) -> pl.DataFrame:
+    return pl.DataFrame([{"run_id": "R1", "event_id": str(number), "state": "running"}])
+
+
+def ids(lake: Lake) -> list[str]:
+    return sorted(lake.read("responses")["response_id"])
+
+
+def test_what_one_machine_writes_another_reads(machine: Machine, s3: Any) -> None:
+    here, there = machine("here"), machine("there")
+    here.write("runs", "R1", "1", event(1))
+    assert there.runs() == ["R1"]
+    assert s3.names("team/lake") == ["team/lake/runs/run_id=R1/1.parquet"]
+    assert here.root != there.root
+
+
+def test_what_another_machine_replaces_is_read_anew(machine: Machine) -> None:
+    here, there = machine("here"), machine("there")
+    here.write("runs", "R1", "1", event(1))
+    assert there.read("runs")["event_id"].to_list() == ["1"]
+    here.write("runs", "R1", "1", pl.concat([event(1), event(2)]))
+    assert there.read("runs")["event_id"].to_list() == ["1", "2"]
+
+
+def test_what_has_been_fetched_or_written_here_is_not_fetched_again(machine: Machine, s3: Any) -> None:
+    here, there = machine("here"), machine("there")
+    here.write("runs", "R1", "1", event(1))
+    there.read("runs")
+    s3.requests.clear()
+    here.read("runs")
+    there.read("runs")
+    assert [method for method, path in s3.requests if path.endswith(".parquet")] == []
+
+
+def test_what_was_deleted_from_the_bucket_goes_from_the_mirror(machine: Machine) -> None:
+    here, there = machine("here"), machine("there")
+    path = here.write("runs", "R1", "1", event(1))
+    assert there.runs() == ["R1"]
+    assert here.shared
+    here.shared.bucket.remove(here.shared.name(path))
+    assert there.runs() == []
+    assert list(there.root.rglob("*.parquet")) == []
+
+
+def test_two_addresses_or_servers_never_share_a_mirror(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    roots = {Lake.at(named).root for named in ("s3://lakes/a", "s3://lakes/b", "s3://lakes")}
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    assert len(roots | {Lake.at("s3://lakes/a").root}) == 4
+
+
+def test_plans_and_the_warehouse_are_shared_too(machine: Machine) -> None:
+    here, there = machine("here"), machine("there")
+    here.write_plan("p1", pl.DataFrame({"a": [1]}))
+    here.write("runs", "R1", "1", event(1))
+    build(here)
+    assert there.has_plan("p1")
+    assert there.read_plan("p1")["a"].to_list() == [1]
+    assert query(there, "select run_id from staging.stg_runs")["run_id"].to_list() == ["R1"]
+
+
+def test_an_open_warehouse_stays_while_a_new_one_is_published(machine: Machine) -> None:
+    here, there = machine("here"), machine("there")
+    here.write("runs", "R1", "1", event(1))
+    build(here)
+    runs = "select count(*) from staging.stg_runs"
+    with connect(there) as session:
+        here.write("runs", "R2", "1", event(1).with_columns(run_id=pl.lit("R2")))
+        build(here)
+        assert query(there, runs).item() == 2
+        assert session.sql(runs).fetchall() == [(1,)]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_file_that_cannot_be_sent_has_not_landed_anywhere(machine: Machine, s3: Any) -> None:
+    here = machine("here")
+    s3.refuses = lambda method, path: "500 Failed" if method == "PUT" and path.endswith(".parquet") else None
+    with pytest.raises(StorageTrouble, match=r"s3://lakes/team/lake/runs/run_id=R1/1\.parquet"):
+        here.write("runs", "R1", "1", event(1))
+    s3.refuses = lambda *_: None
+    assert here.runs() == []
+    assert [path for path in here.root.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.usefixtures("impatient")
+def test_an_upload_that_breaks_off_in_the_midst_never_shows(machine: Machine, s3: Any, tmp_path: Path) -> None:
+    here = machine("here")
+    assert here.shared
+    (tmp_path / "large").write_bytes(os.urandom(12 * 2**20))
+    here.shared.bucket.put_bytes(b"old", "biasgrid.duckdb")
+    parts: list[str] = []
+
+    def after_one(method: str, path: str) -> str | None:
+        parts.extend([path] if method == "PUT" else [])
+        return "500 Failed" if method == "PUT" and len(parts) > 1 else None
+
+    s3.refuses = after_one
+    with pytest.raises(StorageTrouble):
+        here.shared.bucket.put(tmp_path / "large", "biasgrid.duckdb")
+    assert len(parts) > 1
+    s3.refuses = lambda *_: None
+    assert here.shared.bucket.read("biasgrid.duckdb") == b"old"
+
+
+def test_a_journal_is_sent_in_segments_which_go_when_it_lands(
+    machine: Machine, s3: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(courier, "EVERY_S", 0.05)
+    here = machine("here")
+    with RunLock(here, "R1"):
+        journal = Journal(here, "R1", "cell")
+        journal.append(row(1))
+        eventually(lambda: len(s3.names("team/journal/run_id=R1/cell/")) == 1)
+        journal.append(row(2))
+        eventually(lambda: len(s3.names("team/journal/run_id=R1/cell/")) == 2)
+        journal.land()
+        assert s3.names("team/journal") == []
+    assert s3.names("team/locks") == []
+    assert ids(machine("there")) == ["r1", "r2"]
+
+
+def test_a_cell_that_lands_within_two_seconds_sends_no_segment(machine: Machine, s3: Any) -> None:
+    here = machine("here")
+    with RunLock(here, "R1"):
+        journal = Journal(here, "R1", "cell")
+        journal.append(row(1))
+        journal.land()
+    assert [path for _, path in s3.requests if "/journal/" in path] == []
+
+
+LOST = """
+import os, sys, time
+from warehouse import courier
+from warehouse.journal import Journal
+from warehouse.lake import Lake
+from warehouse.run_lock import RunLock
+courier.EVERY_S = 0.1
+lake = Lake.open(sys.argv[1])
+RunLock(lake, "R1").__enter__()
+journal = Journal(lake, "R1", "cell")
+for number in (1, 2):
+    journal.append(ROW | {"response_id": f"r{number}", "request_key": f"k{number}", "case_id": f"c{number}"})
+while not lake.shared.bucket.listed("journal"):
+    time.sleep(0.02)
+courier.EVERY_S = 60
+time.sleep(0.3)
+journal.append(ROW | {"response_id": "r3", "request_key": "k3", "case_id": "c3"})
+os._exit(9)
+"""
+
+
+@pytest.fixture
+def lost(machine: Machine, s3: Any) -> Lake:
+    """The lake of a machine that went while it wrote run R1: r1 and r2 had been sent, r3 had not."""
+    here = machine("lost")
+    program = LOST.replace("ROW", repr({"run_id": "R1", "cell_id": "cell", "purpose": "subject"}))
+    subprocess.run([sys.executable, "-c", program, WHERE], env=dict(os.environ), check=False)
+    return here
+
+
+def test_what_a_lost_machine_had_sent_lands_from_another(lost: Lake, machine: Machine, s3: Any) -> None:
+    s3.age("team/locks/", 61)
+    there = machine("there")
+    assert recover(there) == 2
+    assert ids(there) == ["r1", "r2"]
+    assert (s3.names("team/journal"), s3.names("team/locks")) == ([], [])
+
+
+def test_what_it_had_not_sent_lands_when_it_is_back(lost: Lake, s3: Any) -> None:
+    assert recover(lost, "R1") == 3
+    assert ids(lost) == ["r1", "r2", "r3"]
+    assert s3.names("team/journal") == []
+
+
+def test_what_was_asked_again_meanwhile_is_not_doubled(lost: Lake, machine: Machine, s3: Any) -> None:
+    s3.age("team/locks/", 61)
+    there = machine("there")
+    with RunLock(there, "R1"):
+        recover(there, "R1")
+        journal = Journal(there, "R1", "cell")
+        journal.append(row(3, response_id="again"))
+        journal.land()
+    assert recover(lost) == 0
+    assert ids(lost) == ["again", "r1", "r2"]
+
+
+def test_a_run_is_written_by_one_machine_at_a_time(machine: Machine) -> None:
+    here, there = machine("here"), machine("there")
+    with RunLock(here, "R1"), RunLock(there, "R2"):
+        with pytest.raises(RunBusy, match="ends after 60 s"):
+            RunLock(there, "R1").__enter__()
+        assert recover(there) == 0
+    with RunLock(there, "R1"):
+        pass
+
+
+def test_a_lost_machine_keeps_a_run_for_a_minute(lost: Lake, machine: Machine, s3: Any) -> None:
+    there = machine("there")
+    with pytest.raises(RunBusy):
+        RunLock(there, "R1").__enter__()
+    s3.age("team/locks/", 61)
+    with RunLock(there, "R1"):
+        pass
+
+
+def test_a_machine_goes_on_at_once_where_its_own_process_was_killed(lost: Lake) -> None:
+    with RunLock(lost, "R1"):
+        pass
+
+
+def test_parts_of_a_run_are_written_side_by_side_and_nobody_gets_the_whole(machine: Machine) -> None:
+    parent, one, other = machine("parent"), machine("one"), machine("other")
+    with RunLock(parent, "R1"), RunLock(one, "R1", "a/model"), RunLock(other, "R1", "another/model"):
+        refused = pytest.raises(RunBusy, RunLock(other, "R1", "a/model").__enter__)
+        assert "ends after 60 s" in str(refused.value)
+    with RunLock(one, "R1", "a/model"), pytest.raises(RunBusy):
+        RunLock(other, "R1").__enter__()
+
+
+def test_who_recovers_a_part_leaves_the_cells_of_others_alone(
+    machine: Machine, s3: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = machine("here"), machine("there")
+    assert here.shared
+    here.shared.bucket.put_bytes(b'{"run_id":"R1","response_id":"r1","request_key":"k1"}\n', segment("mine"))
+    here.shared.bucket.put_bytes(b'{"run_id":"R1","response_id":"r2","request_key":"k2"}\n', segment("judge-mine"))
+    here.shared.bucket.put_bytes(b'{"run_id":"R1","response_id":"r3","request_key":"k3"}\n', segment("another"))
+    assert recover(there, "R1", part="a/model", cells=["mine"]) == 2
+    assert s3.names("team/journal") == [f"team/{segment('another')}"]
+
+
+def segment(cell_id: str) -> str:
+    return f"journal/run_id=R1/{cell_id}/01.jsonl"
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_server_that_goes_stops_the_run_and_keeps_its_replies_here(
+    machine: Machine, s3: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(courier, "EVERY_S", 0.05)
+    here = machine("here")
+    with pytest.raises(StorageTrouble, match="biasgrid resume R1"), RunLock(here, "R1"):
+        s3.refuses = lambda *_: "500 Failed"
+        ask_for_long(here)
+    s3.refuses = lambda *_: None
+    kept = recover(here, "R1")
+    assert 0 < kept < 200
+    assert len(ids(here)) == kept
+
+
+def test_a_machine_that_was_not_heard_of_notices_that_its_run_is_anothers(
+    machine: Machine, s3: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = machine("here"), machine("there")
+    monkeypatch.setattr(courier, "EVERY_S", 0.05)
+    monkeypatch.setattr(courier, "RENEWED_S", 3600.0)
+    with pytest.raises(StorageTrouble, match="somebody else"), RunLock(here, "R1"):
+        s3.age("team/locks/", 61)
+        with RunLock(there, "R1"):
+            monkeypatch.setattr(courier, "RENEWED_S", 0.0)
+            ask_for_long(here)
+
+
+def test_no_key_is_kept_with_a_lake(machine: Machine) -> None:
+    here = machine("here")
+    here.write("runs", "R1", "1", event(1))
+    pickled = pickle.dumps(here)
+    assert b"swordfish" not in pickled
+    assert b"anna" not in pickled
+    assert pickle.loads(pickled).runs() == ["R1"]
+    files = [path for path in here.root.rglob("*") if path.is_file()]
+    assert all(b"swordfish" not in path.read_bytes() for path in files)
+
+
+def test_a_mirror_is_for_its_owner_alone(machine: Machine) -> None:
+    assert machine("here").root.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "told"),
+    [
+        ("AWS_ENDPOINT_URL", "http://127.0.0.1:9", "does not answer"),
+        ("AWS_ENDPOINT_URL", "127.0.0.1:9000", "no address of a server"),
+        ("AWS_ENDPOINT_URL", "http://anna:swordfish@127.0.0.1", "no address of a server"),
+        ("AWS_SECRET_ACCESS_KEY", "", "AWS_SECRET_ACCESS_KEY"),
+        ("AWS_ACCESS_KEY_ID", "mallory", "access is denied"),
+    ],
+)
+def test_storage_that_cannot_be_used_is_one_mistake(
+    s3: Any, monkeypatch: pytest.MonkeyPatch, setting: str, value: str, told: str
+) -> None:
+    s3.knows = "anna"
+    monkeypatch.setenv(setting, value)
+    with pytest.raises(UserMistake, match=told) as refused:
+        Lake.open(WHERE)
+    assert not isinstance(refused.value, StorageTrouble)
+    assert "swordfish" not in str(refused.value)
+
+
+def test_a_bucket_that_is_not_there_is_a_mistake(s3: Any) -> None:
+    with pytest.raises(UserMistake, match="no such bucket"):
+        Lake.open("s3://another/team")
+
+
+def test_a_bucket_that_cannot_be_written_can_be_read(machine: Machine, s3: Any) -> None:
+    machine("here").write("runs", "R1", "1", event(1))
+    s3.refuses = lambda method, _: "403 Forbidden" if method == "PUT" else None
+    with pytest.raises(UserMistake, match="cannot be written: access is denied"):
+        machine("there")
+    assert Lake.at(WHERE).runs() == ["R1"]
+
+
+def test_a_moment_without_the_server_is_waited_out(machine: Machine, s3: Any) -> None:
+    here = machine("here")
+    failures = iter(["503 Slow Down", "503 Slow Down"])
+    s3.refuses = lambda method, _: next(failures, None) if method == "PUT" else None
+    here.write("runs", "R1", "1", event(1))
+    assert here.runs() == ["R1"]
+
+
+def ask_for_long(lake: Lake) -> None:
+    """A reply each hundredth of a second, for two seconds."""
+    journal = Journal(lake, "R1", "cell")
+    try:
+        for number in range(200):
+            journal.append(row(number))
+            time.sleep(0.01)
+    finally:
+        journal.close()
+
+
+def eventually(happens: Callable[[], bool]) -> None:
+    for _ in range(500):
+        if happens():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it never happened")
+
+
+def test_the_same_address_is_one_storage_in_a_process(s3: Any) -> None:
+    assert Lake.at(WHERE).shared is Lake.at(f"{WHERE}/").shared
