@@ -106,9 +106,7 @@ def check_bucket(shared: SharedStorage) -> list[Check]:
         return [
             Check("storage", "broken", wrong.what, f"{wrong.remedy}; to look at what landed, reading is enough")
         ]
-    return [
-        Check("storage", "ok", f"{shared.address} can be listed, read and written; its mirror is {shared.root}")
-    ]
+    return [Check("storage", "ok", f"{shared.address} can be listed, read and written")]
 
 
 def check_landed(lake: Lake) -> list[Check]:
@@ -192,9 +190,9 @@ def check_settings(environment: Mapping[str, str], catalog: Catalog | None) -> l
     keys = {name for provider in providers for name in provider.key_env if name.startswith("BIASGRID_")}
     found = []
     for name in sorted(name for name in environment if name.startswith("BIASGRID_")):
-        if name in shown:
+        if name in shown and "@" not in environment[name]:
             found.append(Check("setting", "ok", f"{name}={environment[name]}"))
-        elif name in keys:
+        elif name in {*shown, *keys}:
             found.append(Check("setting", "ok", f"{name} is set"))
         else:
             remedy = nearest(name, {*shown, *keys})

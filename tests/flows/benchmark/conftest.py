@@ -30,15 +30,15 @@ class Shell:
 
     folder: Path
     environment: dict[str, str] = field(default_factory=dict)
-    place: Path | None = None
+    place: Path | str | None = None
 
     @property
-    def data(self) -> Path:
+    def data(self) -> Path | str:
         return self.place or self.folder / "data"
 
     @property
     def lake(self) -> Lake:
-        return Lake(self.data)
+        return Lake.at(self.data)
 
     def start(self, *words: object) -> subprocess.Popen[str]:
         return self._process("from flows.cli.process import run; run()", *words, "--data", self.data)
@@ -109,7 +109,7 @@ def _whole(line: bytes) -> dict[str, Any] | None:
 def shell(tmp_path: Path) -> Callable[..., Shell]:
     """`shell(name, **environment)`; `place` is where its data lies, a folder of its own by default."""
 
-    def make(name: str, place: Path | None = None, **environment: str) -> Shell:
+    def make(name: str, place: Path | str | None = None, **environment: str) -> Shell:
         (tmp_path / name).mkdir()
         return Shell(tmp_path / name, environment, place)
 

@@ -1,0 +1,115 @@
+"""Drills: runs whose lake lies on S3-compatible storage, by processes that are machines of their own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import yaml
+
+from warehouse.lake import Lake
+
+pytestmark = pytest.mark.drill
+
+WHERE = "s3://lakes/team"
+PATIENCE_S = 120.0
+
+
+@pytest.fixture
+def machine(shell: Any, s3: Any, prefect_server: str) -> Any:
+    """A shell with a mirror of its own: `machine(name)`."""
+
+    def make(name: str) -> Any:
+        mine = shell(name, place=WHERE, PREFECT_API_URL=prefect_server)
+        mine.environment["BIASGRID_CACHE"] = str(mine.folder / "mirrors")
+        return mine
+
+    return make
+
+
+def sent(s3: Any) -> set[str]:
+    """The request keys of the replies that lie in the bucket, as Parquet or as segments of journals."""
+    lake = Lake.at(WHERE)
+    assert lake.shared
+    rows = lake.read("responses").filter(text=None).height
+    assert rows == 0
+    segments = (lake.shared.bucket.read(name) for name in lake.shared.bucket.listed("journal"))
+    lines = [orjson.loads(line) for segment in segments for line in segment.splitlines()]
+    return {*lake.read("responses")["request_key"], *(row["request_key"] for row in lines)}
+
+
+def test_a_run_finds_the_same_there_as_on_a_disk(
+    machine: Any, shell: Any, scenario: Any, requirement: Any, prefect_server: str, tmp_path: Path
+) -> None:
+    models = ["simulated/fair", "simulated/biased", "simulated/refuser"]
+    path = tmp_path / "small.yaml"
+    path.write_text(yaml.safe_dump(scenario(models, [requirement()], templates=4)), encoding="utf-8")
+    local, shared = shell("local", PREFECT_API_URL=prefect_server), machine("shared")
+    codes = {mine.finish("run", path)[0] for mine in (local, shared)}
+    assert len(codes) == 1
+    assert shared.findings() == local.findings()
+
+    code, out, err = machine("another").finish("sql", "select count(*) n from marts.pass_rates", "--format", "csv")
+    assert (code, out.split()) == (0, ["n", str(len(models) * 2)]), err
+
+
+def test_a_run_goes_on_at_another_machine_after_the_first_is_lost(
+    machine: Any, s3: Any, slow: Any, asked: Path, heard: Any
+) -> None:
+    lost, there = machine("lost"), machine("there")
+    process = lost.start("run", asked)
+    heard(slow, 120, process)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    before, arrived = Counter(slow.prompts()), sent(s3)
+    assert arrived
+    code, _, err = there.finish("resume")
+    assert (code, "is being written by another process" in err) == (2, True), err
+
+    s3.age("team/locks/", 61)
+    code, _, err = there.finish("resume")
+    assert code in (0, 1), err
+    assert there.run().state == "completed"
+    assert s3.names("team/journal") == s3.names("team/locks") == []
+    prompts = there.prompts()
+    again = Counter(slow.prompts()) - before
+    assert not {prompts[key] for key in arrived} & set(again)
+    replies = there.lake.read("responses")
+    assert replies.height == replies["request_key"].n_unique() == len(prompts)
+
+
+def test_a_server_that_goes_ends_the_run_and_no_reply_is_asked_for_twice(
+    machine: Any, s3: Any, slow: Any, asked: Path, heard: Any
+) -> None:
+    here = machine("here")
+    process = here.start("run", asked)
+    heard(slow, 60, process)
+    s3.refuses = lambda *_: "500 Failed"
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, "Traceback" in out + err) == (3, False), err
+    assert "s3://lakes/team/" in err
+    assert "biasgrid resume" in err
+    s3.refuses = lambda *_: None
+
+    code, _, err = here.finish("resume")
+    assert code in (0, 1), err
+    assert Counter(slow.prompts()).most_common(1)[0][1] == 1
+    assert here.run().state == "completed"
+
+
+def test_two_machines_do_not_write_one_run(machine: Any, slow: Any, asked: Path, heard: Any) -> None:
+    here, there = machine("here"), machine("there")
+    process = here.start("run", asked)
+    heard(slow, 10, process)
+    time.sleep(0.1)
+    code, _, err = there.finish("resume")
+    assert (code, "is being written by another process" in err) == (2, True), err
+    process.communicate(timeout=PATIENCE_S)
+    assert process.returncode in (0, 1)
+    assert Counter(slow.prompts()).most_common(1)[0][1] == 1
