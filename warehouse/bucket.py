@@ -67,21 +67,31 @@ class Bucket:
 
     def __init__(self, address: Address) -> None:
         self.address = address
+        self._is_away = False
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Bucket, (self.address,)  # whoever unpickles it has, or has not, keys of its own
 
-    @cached_property
+    @property
     def _storage(self) -> S3FileSystem:
+        """With patience, unless it has just been spent in vain: what is told last shall not wait for it again."""
+        return self._at_once if self._is_away else self._patiently
+
+    @cached_property
+    def _at_once(self) -> S3FileSystem:
+        return filesystem(self.address.bucket, AT_FIRST)
+
+    @cached_property
+    def _patiently(self) -> S3FileSystem:
         return filesystem(self.address.bucket, PATIENT)
 
     def names(self) -> set[str]:
         """What lies right below the address; told in seconds. Raises `UserMistake` where it cannot be listed."""
         from pyarrow import fs
 
-        storage = filesystem(self.address.bucket, AT_FIRST)
+        everything = fs.FileSelector(self.address.path(""))
         try:
-            return {info.base_name for info in storage.get_file_info(fs.FileSelector(self.address.path("")))}
+            return {info.base_name for info in self._at_once.get_file_info(everything)}
         except FileNotFoundError:
             return set()
         except OSError as error:
@@ -89,11 +99,11 @@ class Bucket:
 
     def refuse_unwritable(self) -> None:
         """Raises `UserMistake` where nothing can be written or removed there."""
-        storage, path = filesystem(self.address.bucket, AT_FIRST), self.address.path("locks/probe")
+        path = self.address.path("locks/probe")
         try:
-            with storage.open_output_stream(path, compression=None) as probe:
+            with self._at_once.open_output_stream(path, compression=None) as probe:
                 probe.write(b"whether this can be written\n")
-            storage.delete_file(path)
+            self._at_once.delete_file(path)
         except FileNotFoundError:  # somebody else's probe at the same moment, who has removed it
             return
         except OSError as error:
@@ -179,7 +189,9 @@ class Bucket:
         except OSError as error:
             if error.errno is not None:
                 raise  # of this machine's own disk
+            self._is_away = True
             raise self._trouble(name, f"{lack}: {_reason(error)[0]}") from None
+        self._is_away = False
 
     def _trouble(self, name: str, why: str) -> StorageTrouble:
         return StorageTrouble(self.address.told(name), errno.EIO, why=why)
