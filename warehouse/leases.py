@@ -34,7 +34,7 @@ class Taken(Exception):
 
 @dataclass(slots=True)
 class Lease:
-    """Of one `subject`, a name in the lake. One that ends in `+` and a part is of that part alone; whoever holds the
+    """Of one `subject`, a name in the lake. One that ends in `+` and a part is of that part alone; who holds the
     whole shares it with nobody who holds a part."""
 
     bucket: Bucket
