@@ -258,10 +258,11 @@ def test_a_machine_goes_on_at_once_where_its_own_process_was_killed(lost: Lake) 
 
 def test_parts_of_a_run_are_written_side_by_side_and_nobody_gets_the_whole(machine: Machine) -> None:
     parent, one, other = machine("parent"), machine("one"), machine("other")
-    with RunLock(parent, "R1"), RunLock(one, "R1", "a/model"), RunLock(other, "R1", "another/model"):
+    with RunLock(parent, "R1"):
+        assert is_busy(RunLock(one, "R1", "a/model"))
+    with RunLock(one, "R1", "a/model"), RunLock(other, "R1", "another/model"):
         assert is_busy(RunLock(other, "R1", "a/model"))
-    with RunLock(one, "R1", "a/model"):
-        assert is_busy(RunLock(other, "R1"))
+        assert is_busy(RunLock(parent, "R1"))
 
 
 def test_who_recovers_a_part_leaves_the_cells_of_others_alone(
