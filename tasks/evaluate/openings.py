@@ -8,6 +8,7 @@ and apostrophes up to a mark count: nothing that normalisation would join with w
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -15,7 +16,8 @@ import polars as pl
 
 from catalogs.oracle import Oracle
 from catalogs.schema import LanguageCatalog
-from tasks.evaluate.normalise import compare_forms, quoted
+from tasks.evaluate.normalise import compare_forms
+from tasks.evaluate.oracles import none_found
 from tasks.evaluate.refusals import answers, offered
 
 MARKS: Final = ",.;!?"
@@ -25,13 +27,27 @@ _LONG: Final = 40
 COMPARED: Final = ("equal", "allEqualExpected", "different", "notIncludesAny")
 
 
-def openings(replies: pl.DataFrame) -> pl.Series:
-    """The first clause of each long reply that is compared with expected values, null for all others. Takes the
-    columns `text` and `operation`."""
-    is_long = (replies["text"].str.len_bytes() > _LONG) & replies["operation"].is_in(COMPARED)
-    places = is_long.arg_true()
-    clauses = replies["text"].gather(places).str.extract(_CLAUSE, 1)
-    return pl.Series("opening", [None], dtype=pl.String).new_from_index(0, replies.height).scatter(places, clauses)
+@dataclass(frozen=True, slots=True)
+class Openings:
+    """The first clause of each long reply that has one: `clause` of the reply in `row`."""
+
+    row: pl.Series
+    clause: pl.Series
+
+    def in_place(self, texts: pl.Series) -> pl.Series:
+        """The replies' texts, each opening in the place of its reply."""
+        both = pl.concat([texts, self.clause.alias(texts.name)], rechunk=True)
+        places = pl.int_range(len(both), dtype=pl.UInt32, eager=True)
+        return both.gather(places[: len(texts)].scatter(self.row, places[len(texts) :]))
+
+
+def openings(replies: pl.DataFrame) -> Openings:
+    """Of long replies that are compared with expected values. Takes the columns `text` and `operation`."""
+    row = (replies["text"].str.len_bytes() > _LONG).arg_true()
+    row = row.filter(replies["operation"].gather(row).is_in(COMPARED))
+    clause = replies["text"].gather(row).str.extract(_CLAUSE, 1)
+    has_one = clause.is_not_null()
+    return Openings(row.filter(has_one), clause.filter(has_one))
 
 
 def settled(oracle: Oracle, language: LanguageCatalog | None) -> pl.Expr:
@@ -52,10 +68,10 @@ def unfinished(phrases: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
     return tuple(sorted({start for group in phrases for form in compare_forms(group) for start in _starts(form)}))
 
 
-def quoting() -> pl.Expr:
-    """What stands in the reason of a reading before it quotes the clause in `text`; null where it quotes none."""
+def quoting(oracle: Oracle) -> pl.Expr:
+    """What stands in the reason of a reading before it quotes the clause; null where it quotes none."""
     is_miss = pl.col("outcome").is_in(("passed", "failed")) & pl.col("parsed_text").is_null()
-    return pl.when(is_miss).then(pl.col("reason").str.strip_suffix(quoted(pl.col("text"))))
+    return pl.when(is_miss).then(pl.lit(none_found(oracle)))
 
 
 def _starts(form: str) -> Iterable[str]:

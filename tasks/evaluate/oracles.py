@@ -109,7 +109,7 @@ def _phrases(replies: pl.DataFrame, oracle: Oracle, language: LanguageCatalog | 
         found = pl.when(~only_sounds_like_an_answer(pl.col("compared"), found, language)).then(found)
     spelled = found.replace(dict(zip(compare_forms(oracle.expected), oracle.expected, strict=True)))
     matched = replies.with_columns(parsed_text=spelled, parsed_value=pl.lit(None, dtype=VALUE))
-    return matched.with_columns(outcome=_phrase_outcome(oracle), reason=_phrase_reason(oracle))
+    return matched.lazy().with_columns(outcome=_phrase_outcome(oracle), reason=_phrase_reason(oracle)).collect()
 
 
 def _phrase_outcome(oracle: Oracle) -> pl.Expr:
@@ -126,17 +126,24 @@ def _phrase_outcome(oracle: Oracle) -> pl.Expr:
 
 
 def _phrase_reason(oracle: Oracle) -> pl.Expr:
-    verb = "holds" if oracle.where == "anywhere" else "begins with"
-    wanted = pl.lit(f"{verb} none of {_listed(oracle.expected)}; read: ")
     return (
         pl.when(pl.col("parsed_text").is_not_null())
-        .then(pl.format("{} `{}`", pl.lit(verb), shown(pl.col("parsed_text"))))
+        .then(pl.format("{} `{}`", pl.lit(_verb(oracle)), shown(pl.col("parsed_text"))))
         .when(_refuses())
         .then(_refusal_reason())
         .when(~_readable())
         .then(_unreadable_reason())
-        .otherwise(pl.concat_str(wanted, quoted(pl.col("text"))))
+        .otherwise(pl.concat_str(pl.lit(none_found(oracle)), quoted(pl.col("text"))))
     )
+
+
+def none_found(oracle: Oracle) -> str:
+    """How a reason begins where no expected value was found; the reply follows as `quoted` has it."""
+    return f"{_verb(oracle)} none of {_listed(oracle.expected)}; read: "
+
+
+def _verb(oracle: Oracle) -> str:
+    return "holds" if oracle.where == "anywhere" else "begins with"
 
 
 def _numbers(replies: pl.DataFrame, oracle: Oracle, language: LanguageCatalog | None) -> pl.DataFrame:

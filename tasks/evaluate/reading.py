@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, cast
+from dataclasses import dataclass
+from typing import Final
 
 import polars as pl
 
@@ -12,14 +13,32 @@ from catalogs.schema import LanguageCatalog
 from tasks.evaluate.normalise import quoted
 from tasks.evaluate.openings import openings, quoting, settled
 from tasks.evaluate.oracles import READING, prepared, read, read_choices
+from tasks.evaluate.repeats import CODE, SAID, coded
 
-ASKED = ["language", "operation", "oracle", "finish_reason"]
-"""What mostly stays from one reply to the next."""
-SAID = [*ASKED, "text"]
-"""All that an oracle reads a reply by."""
-CODE = "code"
 NEVER: Final = pl.lit(value=False)
 NONE: Final = pl.lit(None, dtype=pl.String)
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """What was read, each thing once: how reply i was read stands in row `place[i]` of `parts`, whose columns are
+    `READING`, `settled` and `quoting`."""
+
+    place: pl.Series
+    parts: pl.DataFrame
+
+    def where(self, rows: pl.Series, holds: pl.Series) -> pl.Series:
+        """Those of `rows` for whose part it holds."""
+        return rows.filter(holds.gather(self.place.gather(rows)))
+
+    def but(self, rows: pl.Series, others: Readings) -> Readings:
+        """These, except in `rows`, which have others."""
+        place = self.place.clone().scatter(rows, others.place + self.parts.height)
+        parts = pl.concat([self.parts, others.parts.select(self.parts.columns)], rechunk=True)
+        return Readings(place, parts)
+
+    def by_row(self) -> pl.DataFrame:
+        return self.parts.select(*READING)[self.place]
 
 
 def read_replies(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> pl.DataFrame:
@@ -28,75 +47,61 @@ def read_replies(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalog]
     Models answer thousands of prompts in a few words, or begin with them: what was said is read once, however
     often, and a long reply by its first clause where that settles it.
     """
-    said = replies.select(SAID)
-    opening = openings(said)
-    begun = opening.is_not_null().arg_true()
-    coded, parts = _read(_shortened(said, opening, begun), languages)
-    open_still = begun.filter(coded.gather(begun).is_in(parts.filter(~pl.col("settled"))[CODE].implode()))
-    if len(open_still):
-        again, more = _read(said[open_still], languages)
-        above = cast(int, coded.max()) + 1
-        coded = coded.scatter(open_still, again + above)
-        parts = pl.concat([parts, more.with_columns(pl.col(CODE) + above, quoting=NONE)])
-    told = coded.to_frame().join(parts, on=CODE, how="left", maintain_order="left")
-    return _in_their_own_words(told, said, begun).select(*READING)
+    said = replies.select(SAID).rechunk()
+    begun = openings(said)
+    if not len(begun.row):
+        return _read(said, languages).by_row()
+    by_opening = _read(said.with_columns(begun.in_place(said["text"])), languages)
+    readings = _whole_where_open(by_opening, said, begun.row, languages)
+    return _in_their_own_words(readings, said, begun.row).by_row()
 
 
-def _shortened(said: pl.DataFrame, opening: pl.Series, begun: pl.Series) -> pl.DataFrame:
-    return said.with_columns(text=opening.zip_with(opening.is_not_null(), said["text"])) if len(begun) else said
+def _whole_where_open(
+    readings: Readings, said: pl.DataFrame, begun: pl.Series, languages: Mapping[str, LanguageCatalog]
+) -> Readings:
+    """Replies whose opening does not settle how they are read, read to their end."""
+    rows = readings.where(begun, ~readings.parts["settled"])
+    if not len(rows):
+        return readings
+    again = _read(said[rows], languages)
+    return readings.but(rows, Readings(again.place, again.parts.with_columns(quoting=NONE)))
 
 
-def _in_their_own_words(told: pl.DataFrame, said: pl.DataFrame, begun: pl.Series) -> pl.DataFrame:
+def _in_their_own_words(readings: Readings, said: pl.DataFrame, begun: pl.Series) -> Readings:
     """A reason that quotes an opening quotes the whole reply."""
-    places = begun.filter(told["quoting"].gather(begun).is_not_null())
-    if not len(places):
-        return told
-    words = pl.DataFrame([told["quoting"].gather(places), said["text"].gather(places)])
-    reasons = words.select(pl.concat_str("quoting", quoted(pl.col("text")))).to_series()
-    return told.with_columns(told["reason"].scatter(places, reasons))
+    rows = readings.where(begun, readings.parts["quoting"].is_not_null())
+    if not len(rows):
+        return readings
+    parts = readings.parts[readings.place.gather(rows)].with_columns(said["text"].gather(rows)).lazy()
+    own = parts.with_columns(reason=pl.concat_str("quoting", quoted(pl.col("text")))).collect()
+    return readings.but(rows, Readings(pl.int_range(own.height, dtype=pl.UInt32, eager=True), own))
 
 
-def _read(said: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> tuple[pl.Series, pl.DataFrame]:
-    """The code of each row, and by code `READING`, `settled` and `quoting`.
-
-    One partition per language and distinct oracle, each read with one compiled pattern; `choice`, where every item
-    has an oracle of its own, in one for all.
-    """
-    coded = _coded(said)
-    spoken = said.select(SAID).with_columns(coded).filter(coded.is_first_distinct())
+def _read(said: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> Readings:
+    """One partition per language and distinct oracle, each read with one compiled pattern; `choice`, where every
+    item has an oracle of its own, in one for all."""
+    code, spoken = coded(said)
     parts = [spoken.clear().select(CODE).with_columns(*nothing_read(), settled=NEVER, quoting=NONE)]
-    for (code,), of_language in spoken.partition_by("language", as_dict=True).items():
-        language = languages.get(str(code))
+    for (name,), of_language in spoken.partition_by("language", as_dict=True).items():
+        language = languages.get(str(name))
         ready = prepared(of_language, language)
         chooses = (pl.col("operation") == "choice").fill_null(value=False)
         if (chosen := ready.filter(chooses)).height:
             parts.append(_in_parts(read_choices(chosen, language)))
         for (rule,), part in ready.filter(~chooses).partition_by("oracle", as_dict=True).items():
             oracle = Oracle.model_validate_json(str(rule))
-            parts.append(_in_parts(read(part, oracle, language), settled(oracle, language)))
-    return coded, pl.concat(parts)
+            parts.append(_in_parts(read(part, oracle, language), settled(oracle, language), quoting(oracle)))
+    return _placed(code, pl.concat(parts, rechunk=True))
 
 
-def _in_parts(reading: pl.DataFrame, is_settled: pl.Expr = NEVER) -> pl.DataFrame:
-    return reading.select(CODE, *READING, settled=is_settled, quoting=quoting())
+def _placed(code: pl.Series, parts: pl.DataFrame) -> Readings:
+    places = parts.select(CODE).with_row_index("place")
+    found = code.to_frame().join(places, on=CODE, how="left", maintain_order="left")
+    return Readings(found["place"], parts.drop(CODE))
 
 
-def _coded(replies: pl.DataFrame) -> pl.Series:
-    """A number for each reply that is to be read, the same for the same: numbers are compared sooner than texts.
-
-    Replies of one template stand together, so that its oracle is looked up once for all of them.
-    """
-    runs = replies.select(pl.struct(ASKED).rle_id().alias("run"), *ASKED)
-    firsts = runs.filter(pl.col("run").is_first_distinct())
-    rule = firsts.select(pl.struct(ASKED).rank("dense").cast(pl.UInt64)).to_series().gather(runs["run"])
-    number = _numbered(replies["text"])
-    return (rule * (cast(int, number.max() or 0) + 1) + number).alias(CODE)
-
-
-def _numbered(texts: pl.Series) -> pl.Series:
-    """Equal texts have equal numbers, from 1; none has 0."""
-    categories = pl.Categorical(pl.Categories.random())  # of its own: the shared ones keep every text for ever
-    return (texts.cast(categories).to_physical().cast(pl.UInt64) + 1).fill_null(0)
+def _in_parts(reading: pl.DataFrame, is_settled: pl.Expr = NEVER, quoting: pl.Expr = NONE) -> pl.DataFrame:
+    return reading.select(CODE, *READING, settled=is_settled, quoting=quoting)
 
 
 def nothing_read() -> list[pl.Expr]:

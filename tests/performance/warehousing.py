@@ -30,7 +30,8 @@ from rig.timing import seconds, timed
 
 from catalogs.catalog import load_catalog
 from tasks.evaluate.cell import evaluate_cell
-from tasks.evaluate.reading import SAID, read_replies
+from tasks.evaluate.reading import read_replies
+from tasks.evaluate.repeats import SAID
 from warehouse.lake import Lake
 
 BUILD_S, BUILD_MB, GROWTH, AGAIN_S, ORACLES = 30.0, 6 * 1024.0, 1.0, 3.0, 15.0
