@@ -13,7 +13,7 @@ from catalogs.schema import LanguageCatalog
 from tasks.evaluate.normalise import quoted
 from tasks.evaluate.openings import openings, quoting, settled
 from tasks.evaluate.oracles import READING, prepared, read, read_choices
-from tasks.evaluate.repeats import CODE, SAID, coded
+from tasks.evaluate.repeats import CODE, SAID, coded, looked_up
 
 NEVER: Final = pl.lit(value=False)
 NONE: Final = pl.lit(None, dtype=pl.String)
@@ -91,13 +91,8 @@ def _read(said: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> Readi
         for (rule,), part in ready.filter(~chooses).partition_by("oracle", as_dict=True).items():
             oracle = Oracle.model_validate_json(str(rule))
             parts.append(_in_parts(read(part, oracle, language), settled(oracle, language), quoting(oracle)))
-    return _placed(code, pl.concat(parts, rechunk=True))
-
-
-def _placed(code: pl.Series, parts: pl.DataFrame) -> Readings:
-    places = parts.select(CODE).with_row_index("place")
-    found = code.to_frame().join(places, on=CODE, how="left", maintain_order="left")
-    return Readings(found["place"], parts.drop(CODE))
+    once = pl.concat(parts, rechunk=True)
+    return Readings(looked_up(code, once[CODE]), once.drop(CODE))
 
 
 def _in_parts(reading: pl.DataFrame, is_settled: pl.Expr = NEVER, quoting: pl.Expr = NONE) -> pl.DataFrame:

@@ -5,7 +5,7 @@ Numbers are compared and handed out sooner than texts are.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 import polars as pl
 
@@ -16,14 +16,29 @@ _TOLD_APART: Final = ["language", "oracle", "finish_reason"]
 SAID = [*ASKED, "text"]
 """All that an oracle reads a reply by."""
 CODE = "code"
-_TEXTS: Final = 2**32
+_SPARSE: Final = 4
+"""Codes for each reply: more of them, and looking one up in a list of all takes more than numbering them anew."""
 
 
 def coded(said: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
-    """A code for each reply that is to be read, and each distinct one: `code` and `SAID`."""
-    code = (_rules(said) * _TEXTS + _numbered(said["text"])).alias(CODE)
+    """A code for each reply that is to be read, and each distinct one: `code` and `SAID`. Codes are hardly greater
+    than there are replies."""
+    text = _numbered(said["text"])
+    code = (_rules(said) * (_greatest(text) + 1) + text).alias(CODE)
+    if _greatest(code) > _SPARSE * len(code):
+        code = code.rank("dense")
     first = code.arg_unique()
     return code, said.select(pl.col(*SAID).gather(first)).with_columns(code.gather(first))
+
+
+def looked_up(code: pl.Series, codes: pl.Series) -> pl.Series:
+    """Where each code stands in `codes`, which has all that occur, once."""
+    places = pl.int_range(len(codes), dtype=pl.UInt32, eager=True)
+    return pl.zeros(_greatest(code) + 1, pl.UInt32, eager=True).scatter(codes, places).gather(code)
+
+
+def _greatest(numbers: pl.Series) -> int:
+    return cast(int, numbers.max() or 0)
 
 
 def _rules(said: pl.DataFrame) -> pl.Series:
@@ -32,7 +47,9 @@ def _rules(said: pl.DataFrame) -> pl.Series:
     Replies of one template stand together, so that its oracle is looked up once for all of them.
     """
     run = said.select(pl.struct(_TOLD_APART).rle_id()).to_series()
-    firsts = said.select(pl.struct(pl.col(*_TOLD_APART).gather(run.arg_unique())).rank("dense").cast(pl.UInt64))
+    firsts = said.select(
+        pl.struct(pl.col(*_TOLD_APART).gather(run.arg_unique())).rank("dense").cast(pl.UInt64) - 1
+    )
     return firsts.to_series().gather(run)
 
 
