@@ -19,9 +19,13 @@ from catalogs.schema import LanguageCatalog
 from tasks.evaluate.normalise import compare_forms
 from tasks.evaluate.oracles import none_found
 from tasks.evaluate.refusals import answers, offered
+from tasks.evaluate.repeats import looked_up, numbered
 
 MARKS: Final = ",.;!?"
 _CLAUSE: Final = rf"^([A-Za-z][A-Za-z' ]{{0,39}}[{MARKS}])(?:\s|$)"
+_AT_ONCE: Final = rf"^([A-Za-z][A-Za-z' ]*[{MARKS}])\s"
+_FIRST: Final = 12
+"""Characters, in which most short answers end; so many need no memory beside the column."""
 _LONG: Final = 40
 """Bytes; shorter replies are soon read, and often the same."""
 COMPARED: Final = ("equal", "allEqualExpected", "different", "notIncludesAny")
@@ -45,9 +49,20 @@ def openings(replies: pl.DataFrame) -> Openings:
     """Of long replies that are compared with expected values. Takes the columns `text` and `operation`."""
     row = (replies["text"].str.len_bytes() > _LONG).arg_true()
     row = row.filter(replies["operation"].gather(row).is_in(COMPARED))
-    clause = replies["text"].gather(row).str.extract(_CLAUSE, 1)
+    clause = _clauses(replies["text"].gather(row))
     has_one = clause.is_not_null()
     return Openings(row.filter(has_one), clause.filter(has_one))
+
+
+def _clauses(texts: pl.Series) -> pl.Series:
+    """The first clause of each long text, null where it has none. Of the first letters, which many share, each is
+    looked at once."""
+    letters = texts.str.head(_FIRST)
+    number = numbered(letters)
+    once = number.arg_unique()
+    clause = letters.gather(once).str.extract(_AT_ONCE, 1).gather(looked_up(number, number.gather(once)))
+    later = clause.is_null().arg_true()
+    return clause.scatter(later, texts.gather(later).str.extract(_CLAUSE, 1)) if len(later) else clause
 
 
 def settled(oracle: Oracle, language: LanguageCatalog | None) -> pl.Expr:

@@ -23,12 +23,16 @@ _SPARSE: Final = 4
 def coded(said: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
     """A code for each reply that is to be read, and each distinct one: `code` and `SAID`. Codes are hardly greater
     than there are replies."""
-    text = _numbered(said["text"])
-    code = (_rules(said) * (_greatest(text) + 1) + text).alias(CODE)
-    if _greatest(code) > _SPARSE * len(code):
-        code = code.rank("dense")
+    code = _paired(_rules(said), numbered(said["text"])).alias(CODE)
     first = code.arg_unique()
     return code, said.select(pl.col(*SAID).gather(first)).with_columns(code.gather(first))
+
+
+def _paired(rule: pl.Series, text: pl.Series) -> pl.Series:
+    texts = _greatest(text) + 1
+    if (_greatest(rule) + 1) * texts > _SPARSE * len(text):
+        return (rule.cast(pl.UInt64) * texts + text).rank("dense")
+    return rule * texts + text
 
 
 def looked_up(code: pl.Series, codes: pl.Series) -> pl.Series:
@@ -47,13 +51,11 @@ def _rules(said: pl.DataFrame) -> pl.Series:
     Replies of one template stand together, so that its oracle is looked up once for all of them.
     """
     run = said.select(pl.struct(_TOLD_APART).rle_id()).to_series()
-    firsts = said.select(
-        pl.struct(pl.col(*_TOLD_APART).gather(run.arg_unique())).rank("dense").cast(pl.UInt64) - 1
-    )
+    firsts = said.select(pl.struct(pl.col(*_TOLD_APART).gather(run.arg_unique())).rank("dense") - 1)
     return firsts.to_series().gather(run)
 
 
-def _numbered(texts: pl.Series) -> pl.Series:
+def numbered(texts: pl.Series) -> pl.Series:
     """Equal numbers for equal texts; none is an empty one."""
     categories = pl.Categorical(pl.Categories.random())  # of its own: the shared ones keep every text for ever
     return texts.fill_null("").cast(categories).to_physical()

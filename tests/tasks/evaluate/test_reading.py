@@ -93,6 +93,19 @@ def test_replies_that_begin_alike_are_each_quoted_in_their_own_words() -> None:
     assert [reason.endswith(f"read: `Yes, {ending}`") for reason, ending in zip(reasons, endings, strict=True)]
 
 
+def test_each_of_many_replies_is_read_by_an_oracle_of_its_own() -> None:
+    words = [f"word{number}" for number in range(40)]
+    oracles = [Oracle(operation="equal", expected=(word,)) for word in words]
+    rows = [said(oracle, "en_us", f"{word}.", "stop") for oracle in oracles for word in words[:3]]
+    rows += [
+        said(oracle, "en_us", f"{word}, number {word}", "stop")
+        for oracle, word in zip(oracles, words, strict=True)
+    ]
+    found = pl.DataFrame(rows).hstack(read_replies(pl.DataFrame(rows), LANGUAGES))
+    passed = found.filter(outcome="passed").group_by("parsed_text").len()
+    assert dict(passed.iter_rows()) == {word: 2 if word in words[:3] else 1 for word in words}
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_bare_ascii_takes_no_steps_that_would_change_it(seed: int) -> None:
     chance = Random(seed)
