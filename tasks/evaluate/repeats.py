@@ -48,11 +48,19 @@ def _greatest(numbers: pl.Series) -> int:
 def _rules(said: pl.DataFrame) -> pl.Series:
     """Equal numbers for what was asked alike.
 
-    Replies of one template stand together, so that its oracle is looked up once for all of them.
+    Replies of one template stand together, so that its oracle is looked up once for all of them; a cell has one
+    language, and mostly one finish reason.
     """
-    run = said.select(pl.struct(_TOLD_APART).rle_id()).to_series()
-    firsts = said.select(pl.struct(pl.col(*_TOLD_APART).gather(run.arg_unique())).rank("dense") - 1)
-    return firsts.to_series().gather(run)
+    varying = [said[name] for name in _TOLD_APART if _varies(said[name])]
+    if not varying:
+        return pl.zeros(said.height, pl.UInt32, eager=True)
+    asked = pl.DataFrame(varying).to_struct()
+    run = asked.rle_id()
+    return (asked.gather(run.arg_unique()).rank("dense") - 1).gather(run)
+
+
+def _varies(column: pl.Series) -> bool:
+    return bool(len(column)) and column.ne_missing(column[0]).any()
 
 
 def numbered(texts: pl.Series) -> pl.Series:
