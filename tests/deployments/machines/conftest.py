@@ -74,6 +74,31 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("machines")
 
 
+@dataclass(frozen=True)
+class Storage:
+    """A bucket on an S3-compatible server, and where this process mirrors it."""
+
+    server: Any
+    address: str
+
+    def environment(self, folder: Path) -> dict[str, str]:
+        """Of a machine that keeps its mirror in `folder`."""
+        found: dict[str, str] = self.server.environment(folder / "mirrors")
+        return {**found, "BIASGRID_DATA": self.address}
+
+
+@pytest.fixture(scope="module")
+def storage(_s3: Any, place: Path) -> Iterator[Storage]:
+    """An empty bucket; this process may read it as the machines do."""
+    urllib.request.urlopen(urllib.request.Request(f"{_s3.url}/moto-api/reset", method="POST")).close()
+    urllib.request.urlopen(urllib.request.Request(f"{_s3.url}/lakes", method="PUT")).close()
+    made = Storage(_s3, "s3://lakes/drill")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in made.environment(place).items():
+            patch.setenv(name, value)
+        yield made
+
+
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[str | None]:
     """The address of a PostgreSQL server with an empty database; None where this machine has none."""
