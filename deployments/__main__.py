@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
+import httpx
 import typer
+from prefect.settings import get_current_settings
 
 from catalogs.mistakes import Mistake, UserMistake
 from deployments.setting_up import Settings, set_up
@@ -60,8 +64,25 @@ def set_up_server(
         late_s=late,
         provider_limits=dict(_limit(one) for one in limit or ()),
     )
-    changes = asyncio.run(set_up(settings))
+    with _told_clearly():
+        changes = asyncio.run(set_up(settings))
     typer.echo("\n".join(changes) or "nothing to change")
+
+
+@contextmanager
+def _told_clearly() -> Iterator[None]:
+    """A server that is not there, or takes nobody's word, is a mistake to put right."""
+    where = str(get_current_settings().api.url)
+    try:
+        yield
+    except httpx.HTTPStatusError as error:
+        if error.response.status_code != httpx.codes.UNAUTHORIZED:
+            raise
+        remedy = "export PREFECT_API_AUTH_STRING, `user:password` as the server has it"
+        raise UserMistake(Mistake("the Prefect server does not let us in", where, remedy)) from error
+    except httpx.TransportError as error:
+        remedy = "start it, or name another one in PREFECT_API_URL"
+        raise UserMistake(Mistake("no Prefect server answers", where, remedy)) from error
 
 
 def _address(variable: str) -> str:

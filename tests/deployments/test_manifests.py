@@ -81,7 +81,7 @@ def test_every_image_is_the_one_of_this_version() -> None:
 
 def test_the_image_ends_as_nobody_in_particular_and_takes_packages_by_hash() -> None:
     text = (FOLDER / "Dockerfile").read_text(encoding="utf-8")
-    build, end = text.split("\nFROM ")
+    _, build, end = text.split("\nFROM ")
     assert build.count("--require-hashes") == 2
     assert "USER 10001:10001" in end
     assert "pip install" not in end

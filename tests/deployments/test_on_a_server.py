@@ -197,3 +197,10 @@ def test_the_command_names_what_it_did_and_refuses_an_address_on_its_command_lin
         True,
     )
     assert "http://x/y" not in told.stdout + told.stderr
+
+
+def test_a_server_that_is_not_there_is_one_clear_message(run_in: Any, tmp_path: Path) -> None:
+    told = run_in(tmp_path, "-m", "deployments", PREFECT_API_URL="http://127.0.0.1:9/api")
+    assert told.returncode == 2
+    assert "http://127.0.0.1:9/api: no Prefect server answers" in told.stderr
+    assert "Traceback" not in told.stderr
