@@ -21,7 +21,7 @@ from prefect.states import Failed, Running, Scheduled
 
 from catalogs.mistakes import UserMistake
 from deployments.setting_up import Settings, set_up
-from deployments.work_pools import NIGHTS, SHARDS, job_template
+from deployments.work_pools import NIGHTS, SHARDS, PoolType, job_template, set_up_pool
 
 pytestmark = pytest.mark.drill
 PATIENCE_S = 90.0
@@ -91,6 +91,18 @@ async def test_setting_up_again_changes_nothing_and_puts_right_what_differs(clie
     pool = await client.read_work_pool(SHARDS)
     assert pool.base_job_template == job_template("process")
     assert pool.concurrency_limit == 3
+
+
+@pytest.mark.parametrize("pool_type", ["docker", "kubernetes"])
+async def test_pools_whose_workers_come_from_other_packages_are_made_all_the_same(
+    client: PrefectClient, pool_type: PoolType
+) -> None:
+    assert (
+        await set_up_pool(client, f"in-{pool_type}", pool_type)
+        == f"created work pool in-{pool_type} ({pool_type})"
+    )
+    assert await set_up_pool(client, f"in-{pool_type}", pool_type) is None
+    assert (await client.read_work_pool(f"in-{pool_type}")).base_job_template == job_template(pool_type)
 
 
 async def test_nobody_is_told_until_somebody_is_named(client: PrefectClient, listener: Any) -> None:
