@@ -25,6 +25,18 @@ def data_place(named: str | Path | None = None) -> str | Path:
     return named or os.environ.get(DATA) or "data"
 
 
+WORKERS_RUN = "PREFECT__FLOW_RUN_ID"
+"""Set where Prefect has started this process for a deployment."""
+
+
+def refuse_workers_directory(place: str | Path) -> None:
+    """Raises UserMistake where data would lie in a directory that a worker makes for a run and removes with it."""
+    if os.environ.get(WORKERS_RUN) and "://" not in str(place) and not Path(place).expanduser().is_absolute():
+        what = f"`{place}` would lie in a directory that goes when this run ends"
+        remedy = "name an absolute directory, or s3://bucket/prefix, in the worker's environment or the deployment"
+        raise UserMistake(Mistake(what, f"data or {DATA}", remedy))
+
+
 @dataclass(frozen=True)
 class Prepared:
     """A scenario that can run."""
@@ -92,7 +104,9 @@ def template_mistakes(resolved: ResolvedScenario) -> list[Mistake]:
 
 def open_lake(data: str | Path | None) -> Lake:
     """A lake to write to. Raises UserMistake where it cannot be written, or a newer biasgrid wrote into it."""
-    lake = Lake.open(data_place(data))
+    place = data_place(data)
+    refuse_workers_directory(place)
+    lake = Lake.open(place)
     refuse_newer(lake.files("runs"))
     return lake
 

@@ -1,0 +1,167 @@
+"""`biasgrid serve`: what it declares, what it refuses, and that it serves and ends as one."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catalogs.mistakes import UserMistake
+from deployments.serving import Service, declaration, mistakes, serve
+from flows.preparation import open_lake
+
+READY_S = 120.0
+GONE_S = 60.0
+
+
+@pytest.fixture(autouse=True)
+def _no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])
+
+
+def service(port: int, **changes: Any) -> Service:
+    given = {"scenario": "starter", "cron": "30 1 * * 1-5", "timezone": "Europe/Madrid", "data": "/data"}
+    return Service(**{**given, "port": port, **changes})
+
+
+def test_the_night_that_is_declared_is_the_one_that_was_asked_for(port: int) -> None:
+    asked = service(port, models=("simulated/fair",), gate="decided", max_cost=5.0)
+    by_name = {one["name"]: one for one in declaration(asked)["deployments"]}
+    assert by_name.keys() == {"nightly", "on-demand", "shard", "rebuild-warehouse"}
+    nightly = by_name["nightly"]
+    (schedule,) = nightly["schedules"]
+    assert (schedule["cron"], schedule["timezone"]) == ("30 1 * * 1-5", "Europe/Madrid")
+    wanted = {"scenario": "starter", "models": ["simulated/fair"], "gate": "decided", "max_cost": 5.0}
+    assert wanted.items() <= nightly["parameters"].items()
+
+
+def test_all_that_is_wrong_with_when_and_where_is_told_at_once(port: int) -> None:
+    with socket.create_server(("127.0.0.1", port)):
+        found = mistakes(service(port, cron="at two", timezone="Europe/Atlantis"))
+    assert [mistake.where for mistake in found] == ["--cron", "--timezone", "--port"]
+    assert "`at two`" in found[0].what
+    assert "`Europe/Atlantis`" in found[1].what
+    assert str(port) in found[2].what
+
+
+def test_a_server_that_is_named_and_does_not_answer_is_a_mistake(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PREFECT_API_URL", f"http://127.0.0.1:{port}/api")
+    with pytest.raises(UserMistake, match=f"{port}/api does not answer"):
+        serve(service(port), lambda _: None)
+
+
+def test_a_workers_run_does_not_land_in_a_directory_that_goes_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("BIASGRID_DATA", raising=False)
+    monkeypatch.setenv("PREFECT__FLOW_RUN_ID", "01a200a0-e930-7af1-9a95-1f455aedf70f")
+    with pytest.raises(UserMistake, match="`data` would lie in a directory that goes"):
+        open_lake(None)
+    assert not (tmp_path / "data").exists()
+    assert open_lake(tmp_path / "data").root == tmp_path / "data"
+
+
+@pytest.fixture
+def serving(tmp_path: Path, port: int) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "BIASGRID_"))
+    }
+    environment |= {"PREFECT_HOME": str(tmp_path / "home"), "DO_NOT_TRACK": "1"}
+    said = tmp_path / "said"
+    with said.open("w") as out:
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-c", "from flows.cli.process import run; run()", "serve"),
+                *("--port", str(port), "--data", str(tmp_path / "data")),
+                *("--model", "simulated/fair", "--cron", "30 1 * * *"),
+            ],
+            env=environment,
+            cwd=tmp_path,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+    yield process, said
+    if process.poll() is None:
+        process.terminate()
+        process.wait(GONE_S)
+
+
+def ask(port: int, path: str, body: Any = None) -> Any:
+    asked = urllib.request.Request(
+        f"http://127.0.0.1:{port}/api{path}", headers={"Content-Type": "application/json"}
+    )
+    asked.data = None if body is None else json.dumps(body).encode()
+    with urllib.request.urlopen(asked, timeout=10) as answer:
+        return json.loads(answer.read())
+
+
+def until(holds: Any, patience_s: float = READY_S) -> Any:
+    deadline = time.monotonic() + patience_s
+    while not (found := holds()):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    return found
+
+
+@pytest.mark.drill
+def test_one_command_serves_a_schedule_a_night_and_the_ui_and_ends_as_one(
+    serving: tuple[subprocess.Popen[str], Path], port: int, tmp_path: Path
+) -> None:
+    process, said = serving
+    until(lambda: "Ctrl-C stops it all" in said.read_text() or process.poll() is not None)
+    assert process.poll() is None, said.read_text()
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as page:
+        assert b"Prefect" in page.read()
+    scheduled = {"flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}}
+    due = until(lambda: ask(port, "/flow_runs/filter", scheduled))
+    assert due[0]["auto_scheduled"]
+    assert re.search(r"T01:30:00", due[0]["expected_start_time"])
+
+    deployment = ask(port, "/deployments/name/nightly/nightly")
+    begun = ask(port, f"/deployments/{deployment['id']}/create_flow_run", {})
+    ended = until(lambda: _ended(port, begun["id"]))
+    assert ended["state_type"] == "COMPLETED", ended["state"]["message"]
+    assert (tmp_path / "data" / "biasgrid.duckdb").exists()
+
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(GONE_S) == 0
+    assert "biasgrid: stopped" in said.read_text()
+    assert _ours(tmp_path) == []
+
+
+def _ended(port: int, flow_run_id: str) -> Any:
+    found = ask(port, f"/flow_runs/{flow_run_id}")
+    return found if found["state_type"] in {"COMPLETED", "FAILED", "CRASHED"} else None
+
+
+def _ours(folder: Path) -> list[str]:
+    """Processes whose home is in this folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if f"PREFECT_HOME={folder}".encode() in path.read_bytes():
+                found.append(path.parent.joinpath("cmdline").read_text())
+        except OSError:
+            continue
+    return found
