@@ -129,21 +129,29 @@ class Bucket:
 
     def put(self, file: Path, name: str) -> Entry:
         """Sends a file. It appears under `name` as a whole or not at all. Raises `StorageTrouble`."""
-        import pyarrow as pa
+        from pyarrow import fs
 
-        if not file.stat().st_size:
-            return self.put_bytes(b"", name)
-        # mapped: where this machine's disk fails in the midst, nothing is left that would end the upload in order
-        with pa.memory_map(str(file)) as mapped:
-            return self.put_bytes(mapped.read_buffer(), name)
-
-    def put_bytes(self, content: Any, name: str) -> Entry:
-        """As `put`, of bytes or a buffer."""
+        # in one call, and mapped: an upload that Ctrl-C or this machine's disk ends in the midst would be closed and
+        # appear
+        here = fs.LocalFileSystem(use_mmap=True)
         with self._asked(name, "cannot be written"):
-            with self._storage.open_output_stream(self.address.path(name), compression=None) as upload:
-                upload.write(content)
-            landed = self.seen(name)
-        if landed is None or landed.size != len(content):
+            there = {"source_filesystem": here, "destination_filesystem": self._storage}
+            fs.copy_files(str(file), self.address.path(name), **there, use_threads=False)
+        return self._arrived(name, file.stat().st_size)
+
+    def put_bytes(self, content: bytes, name: str) -> Entry:
+        """As `put`, of what may be cut short."""
+        self.send(content, name)
+        return self._arrived(name, len(content))
+
+    def send(self, content: bytes, name: str) -> None:
+        """As `put_bytes`, without a look at what has arrived: one request, where it is small."""
+        with self._asked(name, "cannot be written"), self._writing(name) as upload:
+            upload.write(content)
+
+    def _arrived(self, name: str, size: int) -> Entry:
+        landed = self.seen(name)
+        if landed is None or landed.size != size:
             raise self._trouble(name, "cannot be written: what arrived is not what was sent")
         return landed
 
@@ -176,6 +184,9 @@ class Bucket:
                 self._storage.delete_dir(self.address.path(folder))
             except FileNotFoundError:
                 return
+
+    def _writing(self, name: str) -> Any:
+        return self._storage.open_output_stream(self.address.path(name), compression=None)
 
     def _opened(self, name: str) -> Any:
         return self._storage.open_input_file(self.address.path(name))

@@ -101,7 +101,7 @@ class Courier:
             with self._kept(waiting):
                 for cell_id in list(waiting):
                     self._sent.add(cell_id)  # though it fail: something may have arrived
-                    self._shared.bucket.put_bytes(b"".join(waiting[cell_id]), self._segment(cell_id))
+                    self._shared.bucket.send(b"".join(waiting[cell_id]), self._segment(cell_id))
                     del waiting[cell_id]
 
     @contextmanager

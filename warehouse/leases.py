@@ -63,7 +63,7 @@ class Lease:
         """Whether it is still ours. Raises `StorageTrouble`."""
         if self._own not in self.bucket.listed(FOLDER):
             return False
-        self.bucket.put_bytes(self.machine.as_json(), self._own)
+        self.bucket.send(self.machine.as_json(), self._own)
         return True
 
     def give_back(self) -> None:

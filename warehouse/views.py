@@ -18,13 +18,16 @@ HEAD = """-- The lake's tables as views. In a DuckDB session: .read {name}
 -- They read the Parquet files where they lie and write nothing; what lands later in a table shows by itself.
 create schema if not exists lake;
 """
+MIRRORED = """-- The files are this machine's copies of those at {address}: biasgrid's next command renews them.
+"""
 NOTHING_LANDED = "-- nothing had landed here when this was written: write it again when something has\n"
 
 
 def as_script(lake: Lake, name: str = "views.sql") -> str:
     """One view per table of the lake, as SQL that any DuckDB session can run again and again. `name` is what the
     file will be called."""
-    return "\n".join([HEAD.format(name=name), *(_view(lake, table) for table in TABLES)])
+    mirrored = MIRRORED.format(address=lake.named) if lake.shared else ""
+    return "\n".join([mirrored + HEAD.format(name=name), *(_view(lake, table) for table in TABLES)])
 
 
 @cache
