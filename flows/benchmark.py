@@ -58,7 +58,7 @@ async def benchmark(
         scenario: path of a scenario file (YAML, or LangBiTe's JSON), its content as JSON, or a dict
         library: templates to use in place of the shipped ones: a file or directory, LangBiTe's format included
         models: `provider/model` names to test in place of the scenario's
-        data: directory of the lake and the warehouse; `BIASGRID_DATA`, else `data`, where absent
+        data: directory or `s3://bucket/prefix` of lake and warehouse; `BIASGRID_DATA`, else `data`, where absent
         samples: how often each prompt is asked
         seed: chooses the templates and seeds the samples
         reuse: which earlier replies stand in for asking: `run`, `all` or `none`

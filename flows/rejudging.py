@@ -46,7 +46,7 @@ async def evaluate_again(
         library: templates whose oracles count from now on; the scenario's where absent
         judge: `provider/model` that gives the second opinion in place of the scenario's
         judge_passed: share of the replies that passed which the judge hears, too; it overrules none of them
-        data: directory of the lake and the warehouse
+        data: directory or `s3://bucket/prefix` of the lake and the warehouse
         max_cost: US dollars that the run may have spent, its judge's included
         max_requests: requests that the run may have sent, its judge's included
         expectations: the new warehouse replaces the old one only if lake and marts are as expected

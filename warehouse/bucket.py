@@ -131,8 +131,7 @@ class Bucket:
         """Sends a file. It appears under `name` as a whole or not at all. Raises `StorageTrouble`."""
         from pyarrow import fs
 
-        # in one call, and mapped: an upload that Ctrl-C or this machine's disk ends in the midst would be closed and
-        # appear
+        # in one call, and mapped: an upload that Ctrl-C or this disk ends halfway would be closed, and show
         here = fs.LocalFileSystem(use_mmap=True)
         with self._asked(name, "cannot be written"):
             there = {"source_filesystem": here, "destination_filesystem": self._storage}

@@ -41,6 +41,8 @@ class Lease:
     subject: str
     machine: Machine
     _own: str = field(default="", init=False)
+    _expired: set[str] = field(default_factory=set, init=False)
+    """What was taken away when this one was taken."""
 
     def take(self) -> None:
         """Raises `Taken`, at once or within some seconds, and `StorageTrouble`. For who holds the lock of the same
@@ -61,8 +63,11 @@ class Lease:
 
     def renew(self) -> bool:
         """Whether it is still ours. Raises `StorageTrouble`."""
-        if self._own not in self.bucket.listed(FOLDER):
+        there = self.bucket.listed(FOLDER)
+        if self._own not in there:
             return False
+        for name in self._expired & there.keys():  # renewed as it was taken away, by who has yet to find out
+            self.bucket.remove(name)
         self.bucket.send(self.machine.as_json(), self._own)
         return True
 
@@ -77,6 +82,7 @@ class Lease:
         dead = {name for name, entry in found.items() if entry.written < oldest or self._is_of_this_machine(name)}
         for name in dead:
             self.bucket.remove(name)
+        self._expired |= dead
         return found.keys() - dead
 
     def _is_rival(self, name: str) -> bool:

@@ -6,8 +6,10 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,12 @@ import polars as pl
 import pytest
 
 from catalogs.mistakes import UserMistake
-from warehouse import bucket, courier
-from warehouse.build import build, connect, query
+from warehouse import bucket, courier, turns
+from warehouse.build import alone, build, connect, query
 from warehouse.journal import Journal, recover
 from warehouse.lake import Lake
+from warehouse.leases import Lease, Taken
+from warehouse.machine import Machine as MachineOf
 from warehouse.run_lock import RunBusy, RunLock
 from warehouse.trouble import StorageTrouble
 
@@ -182,6 +186,8 @@ import os, sys, time
 from warehouse import courier
 from warehouse.journal import Journal
 from warehouse.lake import Lake
+from warehouse.leases import Lease, Taken
+from warehouse.machine import Machine as MachineOf
 from warehouse.run_lock import RunLock
 courier.EVERY_S = 0.1
 lake = Lake.open(sys.argv[1])
@@ -307,6 +313,44 @@ def test_a_machine_that_was_not_heard_of_notices_that_its_run_is_anothers(
         with RunLock(there, "R1"):
             monkeypatch.setattr(courier, "RENEWED_S", 0.0)
             ask_for_long(here)
+
+
+def test_machines_build_one_after_the_other(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "PAUSE_S", 0.01)
+    here, there = machine("here"), machine("there")
+    waiting = threading.Thread(target=build, args=[there])
+    with alone(here):
+        waiting.start()
+        time.sleep(0.5)
+        assert not here.has_database()
+    waiting.join()
+    assert here.has_database()
+
+
+def test_a_machine_that_was_not_heard_of_publishes_no_warehouse(
+    machine: Machine, s3: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "RENEWED_S", 0.2)
+    here = machine("here")
+    here.database.write_bytes(b"older")
+    with alone(here) as turn:
+        assert turn
+        assert here.shared
+        lease = Lease(here.shared.bucket, "warehouse", MachineOf("there"))
+
+        def takes() -> bool:
+            s3.age("team/locks/", 61)
+            with suppress(Taken):
+                lease.take()
+                return True
+            return False
+
+        eventually(takes)
+        eventually(lambda: lease.renew() and not turn.is_ours)
+        with pytest.raises(StorageTrouble, match="another may have built a newer one"):
+            turn.publish(here, here.database, here.database)
+    assert s3.names("team/biasgrid.duckdb") == []
+    lease.give_back()
 
 
 def test_no_key_is_kept_with_a_lake(machine: Machine) -> None:
