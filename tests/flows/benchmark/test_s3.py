@@ -17,7 +17,7 @@ from warehouse.lake import Lake
 pytestmark = pytest.mark.drill
 
 WHERE = "s3://lakes/team"
-PATIENCE_S = 120.0
+PATIENCE_S = 240.0
 
 
 @pytest.fixture
