@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import polars as pl
 from prefect.client.schemas.objects import State
+from prefect.events import emit_event
 from prefect.states import Completed, Failed
 
 from flows.handing_out import Lost
@@ -19,7 +20,9 @@ their point rates or by their whole intervals."""
 
 REGRESSION, INCOMPLETE_NIGHT, OVER_COST = "Regression", "Incomplete", "OverCost"
 NOT_MET_STATE, UNDECIDED_STATE = "NotMet", "Undecided"
-"""Names of failed states: an automation hears each as `prefect.flow-run.<name>`."""
+"""Names of failed states."""
+EVENT, RUN = "biasgrid.night.", "biasgrid.run."
+"""Before a state's name, what automations hear of a night; before a run's id, what it is about."""
 NAMED = 3
 """Requirements that a state's message names."""
 
@@ -63,6 +66,20 @@ def ended(
     if gate != "regression" and code in {NOT_MET, UNDECIDED}:
         return _unmet(found, gate, code)
     return Completed(message=f"run {found.run_id}: {_counted(found)}, {_compared(changed)}", data=found)
+
+
+def announce(run_id: str, state: State[Any]) -> None:
+    """Tells Prefect's automations how a night ends, by an event of its own: `biasgrid.night.Regression` and so on.
+
+    What Prefect tells of a state is held back for a quarter of an hour where a run was scheduled less than five
+    minutes before it began, as after a change of its schedule: it waits for the event of being scheduled, and
+    the server's scheduler sends none.
+    """
+    emit_event(
+        event=f"{EVENT}{state.name}",
+        resource={"prefect.resource.id": f"{RUN}{run_id}", "prefect.resource.name": run_id},
+        payload={"run_id": run_id, "state": state.name, "message": state.message},
+    )
 
 
 def _unmet(found: Outcome, gate: NightGate, code: int) -> State[Any]:

@@ -16,7 +16,7 @@ from flows.artifacts import publish, publish_changes
 from flows.benchmark import concluded
 from flows.handing_out import DEPLOYMENT, Lost, Round, hand_out
 from flows.inspecting import inspecting
-from flows.night import NightGate, changes, ended, is_over_cost
+from flows.night import NightGate, announce, changes, ended, is_over_cost
 from flows.outcome import Outcome
 from flows.preparation import open_lake, prepare_unasked
 from flows.shards import By, shards
@@ -129,4 +129,6 @@ async def _concluded(grid: Grid, lost: list[Lost], gate: NightGate, inspector: I
     over_cost = await asyncio.to_thread(is_over_cost, lake, run_id)
     await publish(found, grid.resolved.name)
     await publish_changes(run_id, changed)
-    return ended(found, changed, lost, gate, over_cost=over_cost)
+    state = ended(found, changed, lost, gate, over_cost=over_cost)
+    announce(run_id, state)
+    return state

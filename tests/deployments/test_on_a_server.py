@@ -22,6 +22,7 @@ from prefect.states import Failed, Running, Scheduled
 from catalogs.mistakes import UserMistake
 from deployments.setting_up import Settings, set_up
 from deployments.work_pools import NIGHTS, SHARDS, PoolType, job_template, set_up_pool
+from flows.night import announce
 
 pytestmark = pytest.mark.drill
 PATIENCE_S = 90.0
@@ -42,8 +43,9 @@ asyncio.run(shard())
 
 
 @flow
-def nightly() -> None:
-    """Stands for the flow of that name: its runs are only told about here."""
+def nightly(name: str, message: str) -> None:
+    """Stands for the flow of that name, which ends by announcing how."""
+    announce("R1", Failed(name=name, message=message))
 
 
 @pytest.fixture
@@ -64,11 +66,16 @@ async def state_of(client: PrefectClient, run: FlowRun) -> str | None:
     return (await client.read_flow_run(run.id)).state_name
 
 
-async def ended(client: PrefectClient, name: str, message: str = "") -> FlowRun:
-    """A night that ended by that name."""
-    run = await client.create_flow_run(nightly, state=Running())
-    await client.set_flow_run_state(run.id, Failed(name=name, message=message), force=True)
-    return run
+async def ended(client: PrefectClient, name: str, message: str = "") -> str:
+    """A night that ended by that name; the flow run's id."""
+    state = await asyncio.to_thread(nightly, name, message, return_state=True)
+    return str(state.state_details.flow_run_id)
+
+
+async def broken_off(client: PrefectClient) -> None:
+    """A night that ended before it could say how."""
+    run = await client.create_flow_run(nightly, parameters={"name": "", "message": ""}, state=Running())
+    await client.set_flow_run_state(run.id, Failed(), force=True)
 
 
 def begun_and_killed(environment: dict[str, str]) -> None:
@@ -136,11 +143,11 @@ async def test_a_regression_is_told_with_its_message_and_the_address_stays_a_sec
     client: PrefectClient, ready: Settings, listener: Any, server: Any
 ) -> None:
     message = "`equal-treatment-of-genders` of `simulated/biased`: .91 → .62 {{ url }}"
-    run = await ended(client, "Regression", message)
+    run_id = await ended(client, "Regression", message)
     await until(lambda: "biasgrid: worse than the night before" in listener.subjects())
     (notice,) = [one for one in listener.heard if one["subject"] == "biasgrid: worse than the night before"]
     assert message in notice["body"]
-    assert str(run.id) in notice["body"]
+    assert run_id in notice["body"]
     kept = [path for path in server.home.rglob("*") if path.is_file()]
     assert server.home / "prefect.db" in kept
     assert [path.name for path in kept if b"known-to-nobody-else" in path.read_bytes()] == []
@@ -152,7 +159,6 @@ async def test_a_regression_is_told_with_its_message_and_the_address_stays_a_sec
         ("Incomplete", "biasgrid: incomplete"),
         ("OverCost", "biasgrid: over cost"),
         ("NotMet", "biasgrid: NotMet"),
-        ("Failed", "biasgrid: a night broke off (Failed)"),
     ],
 )
 async def test_each_way_to_fail_is_told_as_what_it_is(
@@ -160,6 +166,11 @@ async def test_each_way_to_fail_is_told_as_what_it_is(
 ) -> None:
     await ended(client, name)
     await until(lambda: subject in listener.subjects())
+
+
+async def test_a_night_that_broke_off_is_told(client: PrefectClient, ready: Settings, listener: Any) -> None:
+    await broken_off(client)
+    await until(lambda: "biasgrid: a night broke off (Failed)" in listener.subjects())
 
 
 async def test_a_run_whose_heartbeats_stop_counts_as_crashed(
@@ -179,7 +190,8 @@ async def test_a_run_whose_heartbeats_stop_counts_as_crashed(
 
 async def test_a_night_that_does_not_begin_is_told(client: PrefectClient, ready: Settings, listener: Any) -> None:
     due = datetime.now(UTC) - timedelta(minutes=1)
-    await client.create_flow_run(nightly, state=Scheduled(scheduled_time=due))
+    parameters = {"name": "", "message": ""}
+    await client.create_flow_run(nightly, parameters=parameters, state=Scheduled(scheduled_time=due))
     await until(lambda: "biasgrid: a night has not begun" in listener.subjects())
 
 

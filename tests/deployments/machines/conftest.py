@@ -191,6 +191,7 @@ def server(place: Path, postgres: str | None) -> Iterator[Server]:
         PREFECT_HOME=str(place / "server"),
         PREFECT_SERVER_API_AUTH_STRING=SECRET,
         PREFECT_SERVER_EVENTS_PROACTIVE_GRANULARITY="PT5S",
+        PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS="5",
         **({"PREFECT_API_DATABASE_CONNECTION_URL": postgres} if postgres else {}),
     )
     command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
