@@ -1,77 +1,42 @@
-"""What people see of a run in the Prefect UI: tags to find it by, a findings table and a summary."""
+"""What people see of a finished run in the Prefect UI: findings, a summary, what has changed, the last nights."""
 
 from __future__ import annotations
 
-from collections import Counter
+import asyncio
 from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
 
 from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
-from prefect.client.orchestration import get_client
-from prefect.runtime import flow_run
 
-from catalogs.scenario import ResolvedScenario
-from flows.markdown import plain
+from flows.changes import Before, before
+from flows.markdown import cell, plain
 from flows.outcome import Outcome, need, share
+from flows.summary import changed_page, summary
+from flows.trend_picture import trend_page
+from warehouse.lake import Lake
 
 
-async def tag(run_id: str, resolved: ResolvedScenario, part: str | None = None) -> None:
-    """Tag the flow run with its run, which part of it it has, its models, concerns and languages."""
-    concerns = {requirement.concern for requirement in resolved.requirements}
-    languages = {language for requirement in resolved.requirements for language in requirement.languages}
-    async with get_client() as client:
-        await client.update_flow_run(
-            UUID(flow_run.id),
-            tags=[*run_tags(run_id, part), *resolved.targets, *sorted(concerns), *sorted(languages)],
-        )
-
-
-def run_tags(run_id: str, part: str | None = None) -> list[str]:
-    """By which the flow runs of one run are found."""
-    return [f"run:{run_id}", *([f"part:{part}"] if part else [])]
-
-
-async def publish(found: Outcome, scenario: str) -> None:
-    """Create the artifacts of a finished run."""
-    await acreate_table_artifact(
-        table=[_row(finding) for finding in found.findings],
-        key="findings",
-        description=f"Findings of run {found.run_id}: {plain(scenario)}",
-    )
-    await acreate_markdown_artifact(
-        markdown=summary(found, scenario), key="summary", description=f"Summary of run {found.run_id}"
-    )
-
-
-async def publish_changes(run_id: str, changed: Sequence[dict[str, Any]]) -> None:
-    """Create the artifact that sets a night beside the one before it."""
-    await acreate_table_artifact(
-        table=[_changed(row) for row in changed],
-        key="regressions",
-        description=f"Run {run_id} beside the run before it",
-    )
-
-
-def _changed(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "model": row["model"],
-        "requirement": row["requirement"],
-        "change": row["finding"],
-        "passed": share(row["rate"]),
-        "before": share(row["earlier_rate"]),
-        "prompts": row["prompts"],
-        "test": row["test"],
-        "q": "–" if row["q_value"] is None else f"{row['q_value']:.3g}",
-        "run before": row["earlier_run_id"],
-    }
+async def publish(lake: Lake, found: Outcome, scenario: str, shards: Sequence[Sequence[str]] = ()) -> Before:
+    """Create the artifacts of a finished run; returns what it was set beside. `shards` as of `summary`."""
+    earlier = await asyncio.to_thread(before, lake, found.run_id)
+    told, run = plain(scenario), f"run {found.run_id}"
+    await acreate_table_artifact([*map(_row, found.findings)], "findings", f"{told}: findings of {run}")
+    if earlier.changes:
+        page = changed_page(earlier, found.run_id)
+        await acreate_markdown_artifact(page, "regressions", f"{told}: {run} beside the one before")
+    if earlier.trend:
+        page = trend_page(earlier.trend, "The last nights")
+        await acreate_markdown_artifact(page, "trend", f"{told}: pass rates up to {run}")
+    page = summary(found, scenario, str(lake.root), earlier, shards)
+    await acreate_markdown_artifact(page, "summary", f"{told}: summary of {run}")
+    return earlier
 
 
 def _row(finding: dict[str, Any]) -> dict[str, Any]:
     return {
-        "model": finding["model"],
-        "requirement": finding["requirement"],
-        "concern": finding["concern"],
+        "model": cell(finding["model"]),
+        "requirement": cell(finding["requirement"]),
+        "concern": cell(finding["concern"]),
         "finding": finding["point_finding"],
         "decision": finding["decision"],
         "needs": need(finding) or "",
@@ -83,31 +48,3 @@ def _row(finding: dict[str, Any]) -> dict[str, Any]:
         "tests": finding["tests"],
         "cells met": f"{finding['cells_met']}/{finding['cells']}",
     }
-
-
-def summary(found: Outcome, scenario: str) -> str:
-    """Markdown: one line a model, then where the data lies. Names from files are escaped."""
-    point, decided = _by_model(found, "point_finding"), _by_model(found, "decision")
-    lines = [
-        f"# {plain(scenario)}",
-        f"Run `{found.run_id}`"
-        + (", **incomplete**: coverage is below the scenario's floor" if found.incomplete else ""),
-        "",
-        "| model | met | not met | not evaluated | decided: met | decided: not met | undecided |",
-        "|---|---:|---:|---:|---:|---:|---:|",
-        *(
-            f"| {plain(model)} | {n['met']} | {n['not met']} | {n['not evaluated']} "
-            f"| {decided[model]['met']} | {decided[model]['not met']} | {decided[model]['undecided']} |"
-            for model, n in sorted(point.items())
-        ),
-        "",
-        f"Query it: `biasgrid sql \"from marts.requirement_findings where run_id = '{found.run_id}'\"`",
-    ]
-    return "\n".join(lines)
-
-
-def _by_model(found: Outcome, column: str) -> dict[str, Counter[str]]:
-    counts: dict[str, Counter[str]] = {}
-    for row in found.findings:
-        counts.setdefault(row["model"], Counter())[row[column]] += 1
-    return counts

@@ -8,7 +8,9 @@ from typing import Any
 from prefect.client.schemas.objects import State
 
 from catalogs.models import Target
+from flows.markdown import plain
 from flows.stages import teller, watching
+from flows.tags import run_tags
 from tasks.connectors.switchboard import Switchboard
 from tasks.connectors.task import Label
 from tasks.prompt.jobs import requests_waiting
@@ -29,9 +31,9 @@ async def batch_model(
 ) -> None:
     """Ask the cells of one model in batches. When it returns, every cell's replies and event have landed; a model
     that stopped has its cells marked so. Raises what else went wrong."""
-    label = Label(f"batch · {target.model.partition('/')[2]}", (target.model,))
+    label = Label(f"batch · {target.model.partition('/')[2]}", (target.model, *run_tags(run_id)))
     state: State[Any] = await batch(  # type: ignore[misc]
-        lake, run_id, list(cell_ids), target, board, retries, watch, teller(), label, return_state=True
+        lake, run_id, list(cell_ids), target, board, retries, watch, teller(), label, plain, return_state=True
     )
     if state.name == STOPPED:
         if watcher := watching.get():

@@ -3,76 +3,93 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from importlib import import_module
 from typing import Any
 
+import polars as pl
 from prefect import flow, get_run_logger
 from prefect.runtime import flow_run
 
+from catalogs.mistakes import Mistake, UserMistake
 from catalogs.scenario import Overrides
 from catalogs.schema import Reuse
 from flows.artifacts import publish
 from flows.cells import cells_stage
+from flows.in_words import in_words
 from flows.inspecting import inspecting
 from flows.outcome import Outcome, outcome
 from flows.preparation import open_lake, prepare, prepared_before
 from flows.secrets import secret_blocks
 from flows.stages import generate_stage, planned_cells
+from flows.summary import counted
+from flows.tags import run_tags
 from flows.under_way import under_way
 from tasks.aggregate.task import aggregate
+from tasks.connectors.task import Label
 from warehouse.expectations.inspector import Inspector
 from warehouse.lake import Lake
 from warehouse.runs import Run, find
 
+NOTHING_NAMED = Mistake("nothing is named to run", "scenario", "name a `scenario`, or the `run_id` to go on with")
+
 
 def _run_name() -> str:
     given = flow_run.parameters
-    return f"benchmark · {given.get('run_id') or _scenario_name(given.get('scenario'))}"
+    return f"benchmark · {given.get('run_id') or scenario_name(given.get('scenario'))}"
 
 
-def _scenario_name(scenario: Any) -> str:
+def scenario_name(scenario: Any) -> str:
+    """Of what was given: a file's name without folder and ending."""
     if isinstance(scenario, str) and not scenario.lstrip().startswith("{"):
         return scenario.replace("\\", "/").rpartition("/")[2].rpartition(".")[0] or scenario
     return "scenario"
 
 
 @flow(name="benchmark", flow_run_name=_run_name, validate_parameters=True, persist_result=False)
+@in_words
 async def benchmark(
     scenario: str | dict[str, Any] | None = None,
-    library: str | None = None,
     models: list[str] | None = None,
-    data: str | None = None,
+    max_cost: float | None = None,
+    max_requests: int | None = None,
     samples: int | None = None,
     seed: int | None = None,
     reuse: Reuse | None = None,
     max_age: str | None = None,
-    max_cost: float | None = None,
-    max_requests: int | None = None,
     batch: bool | None = None,
-    run_id: str | None = None,
+    library: str | None = None,
     expectations: bool = False,
+    data: str | None = None,
+    run_id: str | None = None,
 ) -> Outcome:
-    """Test models against ethical requirements.
+    """Test models against ethical requirements, now and in this one process.
+
+    Each cell of the grid model × requirement × language × input × reflection is **prompted**, its replies are
+    **evaluated**, and all verdicts are **aggregated** into the warehouse. Artifacts tell how it ended: `summary`,
+    `findings`, and beside earlier runs `regressions` and `trend`.
 
     Args:
-        scenario: path of a scenario file (YAML, or LangBiTe's JSON), its content as JSON, or a dict
-        library: templates to use in place of the shipped ones: a file or directory, LangBiTe's format included
-        models: `provider/model` names to test in place of the scenario's
-        data: directory or `s3://bucket/prefix` of lake and warehouse; `BIASGRID_DATA`, else `data`, where absent
-        samples: how often each prompt is asked
-        seed: chooses the templates and seeds the samples
-        reuse: which earlier replies stand in for asking: `run`, `all` or `none`
-        max_age: how old a reply of another run may be to stand in, such as `7d`; with `reuse: all`
-        max_cost: US dollars that the run may spend
-        max_requests: requests that the run may send
-        batch: ask through the providers' batch APIs, where they have one
-        run_id: goes on with this unfinished run; `scenario` is then not needed
+        scenario: the name of one that comes along (`starter`, `full`, …), the path of a scenario file that the
+            worker reads (YAML, or LangBiTe's JSON), or its content as JSON
+        models: `provider/model` names to test, such as `openai/gpt-4o-mini`; None: the scenario's
+        max_cost: US dollars that the run may spend; None: the scenario's cap, or none
+        max_requests: requests that the run may send; None: the scenario's cap, or none
+        samples: how often each prompt is asked; None: as the scenario has it
+        seed: chooses the templates and seeds the samples; None: the scenario's
+        reuse: earlier replies that stand in for asking: of this `run` alone, when it goes on; of `all` runs;
+            `none`. None: as the scenario has it, mostly `run`
+        max_age: with `reuse: all`, how old a reply of another run may be, such as `7d`; None: of any age
+        batch: ask through the providers' batch APIs, for less money and later; None: as the scenario has it
+        library: templates in place of the shipped ones: a file or directory, LangBiTe's format included
         expectations: the new warehouse replaces the old one only if lake and marts are as expected
+        data: directory or `s3://bucket/prefix` of lake and warehouse; None: `BIASGRID_DATA`, or `data`
+        run_id: goes on with this unfinished run, whatever `scenario` says
     """
     lake: Lake | None = open_lake(data) if run_id else None
     source = find(lake, run_id).scenario_resolved if lake else scenario
     if source is None:
-        raise ValueError("name a `scenario`, or the `run_id` to go on with")
+        raise UserMistake(NOTHING_NAMED)
     overrides = Overrides(
         library=library,
         models=models or (),
@@ -92,13 +109,13 @@ async def benchmark(
         if cells.is_empty():
             cells = await generate_stage(grid)
         run.record(lake, "running")
-        get_run_logger().info("run %s: %d cases in %d cells", run.run_id, cells["planned"].sum(), cells.height)
+        get_run_logger().info("%s", begun(run.run_id, cells))
         loading = asyncio.create_task(asyncio.to_thread(_load_warehouse))
         with inspecting(expectations) as inspector:
             await cells_stage(grid, cells)
             await loading
             found = await concluded(lake, run, inspector)
-        await publish(found, prepared.resolved.name)
+        await publish(lake, found, prepared.resolved.name)
     return found
 
 
@@ -112,14 +129,39 @@ def _load_warehouse() -> None:
     blank()
 
 
+def begun(run_id: str, cells: pl.DataFrame) -> str:
+    """What is before a run, for its log."""
+    cases, models = cells["planned"].sum(), cells["model"].n_unique()
+    return f"run {run_id}: {cases:,} cases in {cells.height:,} cells, of {models:,} model{'s'[: models > 1]}"
+
+
 async def concluded(lake: Lake, run: Run, inspector: Inspector | None = None) -> Outcome:
     """Aggregate, and read from the marts how the run ended. A kill in between leaves it to be resumed."""
     run.record(lake, "aggregating")
-    await aggregate(lake, inspector)
+    await aggregated(lake, run.run_id, inspector)
     found = outcome(lake, run.run_id, is_checked=inspector is not None)
     if found.incomplete:  # which only the marts know: recorded, and built once more with it
         run.record(lake, "incomplete")
-        await aggregate(lake, inspector)
+        await aggregated(lake, run.run_id, inspector, "aggregate · marked as incomplete")
     else:
         run.record(lake, "completed")
+    log_end(found)
     return found
+
+
+async def aggregated(lake: Lake, run_id: str, inspector: Inspector | None, name: str = "aggregate") -> None:
+    """The warehouse, built anew; told in the log, with its seconds."""
+    started = time.monotonic()
+    await aggregate(lake, inspector, Label(name, tuple(run_tags(run_id))))
+    checked = "built and checked" if inspector else "built"
+    get_run_logger().info("the warehouse is %s in %.1f s", checked, time.monotonic() - started)
+
+
+def log_end(found: Outcome) -> None:
+    """How it ended; that something lacks is a warning, and says what most of it failed on."""
+    told = f"run {found.run_id}: {counted(found)}"
+    if not found.incomplete:
+        get_run_logger().info("%s", told)
+        return
+    why = f"; {found.failures[0][1]:,} × {found.failures[0][0]}" if found.failures else ""
+    get_run_logger().warning("%s, incomplete%s", told, why)

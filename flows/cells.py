@@ -17,10 +17,12 @@ from flows.batched_models import is_batched
 from flows.batching import batch_model
 from flows.lease_ledger import LeaseLedger
 from flows.line import Line
+from flows.model_progress import told
 from flows.pools import pools
 from flows.slots import Slots
 from flows.stages import Grid, watching
 from flows.stand_ins import judgements, stand_ins
+from flows.tags import run_tags
 from flows.together import together
 from tasks.connectors.task import Label
 from tasks.evaluate.cell import Spare
@@ -58,11 +60,11 @@ async def cells_stage(grid: Grid, cells: pl.DataFrame, *, ask: bool = True, judg
     if ask:
         refuse_changed_models(grid, cells)
         await stand_ins(grid)
-        _tell_plan(grid, by_model)
     asked = await _one_by_one(grid) if ask else {}
     spare = await judgements(grid) if judge else None
     ledger = LeaseLedger.of(grid.lake, grid.run.run_id, grid.part)
-    async with Slots(grid.board, [*asked.values(), *_judges(grid, judge=judge)], ledger) as slots:
+    telling = told(grid.run.run_id, _planned(by_model)) if ask else nullcontext()
+    async with telling, Slots(grid.board, [*asked.values(), *_judges(grid, judge=judge)], ledger) as slots:
         own = Pass(grid, slots, judge, spare)
         await together(_works(own, by_model, asked) if ask else _evaluating(own, by_model))
 
@@ -96,11 +98,9 @@ def _judges(grid: Grid, *, judge: bool) -> list[Target]:
     return [grid.resolved.judge] if judge and grid.resolved.judge else []
 
 
-def _tell_plan(grid: Grid, by_model: Sequence[Sequence[Cell]]) -> None:
-    if watcher := watching.get():
-        watcher.planned(
-            grid.run.run_id, {own[0]["model"]: sum(cell["planned"] for cell in own) for own in by_model}
-        )
+def _planned(by_model: Sequence[Sequence[Cell]]) -> dict[str, int]:
+    """Cases, by model."""
+    return {own[0]["model"]: sum(cell["planned"] for cell in own) for own in by_model}
 
 
 def _tell_stopped(model: str, state: State[Any]) -> None:
@@ -171,7 +171,7 @@ async def _prompted(grid: Grid, cell: Cell, under_way: UnderWay) -> None:
         grid.resolved.scenario.scenario.retries,
         _watch(),
         under_way,
-        cell_label("prompt", cell),
+        cell_label("prompt", cell, grid),
         return_state=True,
     )
     if state.name == STOPPED:
@@ -202,12 +202,13 @@ async def _judged(own: Pass, cell: Cell) -> None:
         own.spare,
         grid.rules,
         Hearing.of(grid.resolved.scenario.scenario),
-        cell_label("evaluate", cell),
+        cell_label("evaluate", cell, grid),
     )
 
 
-def cell_label(verb: str, cell: Cell) -> Label:
+def cell_label(verb: str, cell: Cell, grid: Grid) -> Label:
     """As people read it in the Prefect UI: `prompt · gpt-4o · sexism · es_es · constrained · utopian`."""
     model = str(cell["model"]).partition("/")[2]
     name = " · ".join((verb, model, cell["concern"], cell["language"], cell["input"], cell["reflection"]))
-    return Label(name, (cell["model"], cell["concern"], cell["language"], f"requirement:{cell['requirement']}"))
+    asked = (cell["model"], cell["concern"], cell["language"], f"requirement:{cell['requirement']}")
+    return Label(name, (*asked, *run_tags(grid.run.run_id, grid.part)))

@@ -26,8 +26,8 @@ from prefect.runtime import flow_run
 from prefect.states import Cancelling
 
 from catalogs.mistakes import Mistake, UserMistake
-from flows.artifacts import run_tags
 from flows.shards import Shard
+from flows.tags import run_tags
 from tasks.connectors.task import NAME, Label
 
 DEPLOYMENT = "shard/shard"
@@ -91,7 +91,8 @@ async def watched(shard: Shard, night: Round, poll_s: float, label: Label) -> Lo
     state: State[Any] | None = None
     for attempt in range(night.takeovers + 1):
         if state is not None:
-            get_run_logger().warning("the shard is handed out again: %s", _why(state))
+            told = "shard %s is handed out again, %d of %d times: %s"
+            get_run_logger().warning(told, shard.title, attempt, night.takeovers, _why(state))
             await asyncio.sleep(PAUSES_S[min(attempt - 1, len(PAUSES_S) - 1)])
         async with _begun(shard, night, attempt) as (client, begun):
             state = await _ended(client, begun.id, poll_s)
@@ -100,7 +101,7 @@ async def watched(shard: Shard, night: Round, poll_s: float, label: Label) -> Lo
         if state.is_cancelled():
             break
     assert state is not None  # noqa: S101 - it was handed out at least once
-    get_run_logger().error("the shard did not end well: %s", _why(state))
+    get_run_logger().error("shard %s did not end well: %s", shard.title, _why(state))
     return Lost(shard, _why(state))
 
 

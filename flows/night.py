@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import polars as pl
 from prefect.client.schemas.objects import State
 from prefect.events import emit_event
 from prefect.states import Completed, Failed
 
 from flows.handing_out import Lost
 from flows.outcome import NOT_MET, UNDECIDED, Outcome, share
+from flows.summary import counted
 from warehouse.lake import Lake
 
 NightGate = Literal["regression", "point", "decided"]
@@ -26,29 +26,14 @@ EVENT, RUN = "biasgrid.night.", "biasgrid.run."
 NAMED = 3
 """Requirements that a state's message names."""
 
-CHANGES = """
-    select *
-    from marts.regressions
-    where run_id = ?
-    order by q_value nulls last, difference, model, requirement
-"""
 CAPPED = "select count(*) as requests from staging.stg_responses where run_id = ? and error_class = 'CapReached'"
-
-
-def changes(lake: Lake, run_id: str) -> list[dict[str, Any]]:
-    """Rows of marts.regressions: each requirement of each model beside the run before, most certain first."""
-    return _rows(lake, CHANGES, run_id).to_dicts()
 
 
 def is_over_cost(lake: Lake, run_id: str) -> bool:
     """Whether something was not asked because a cap of the run was reached."""
-    return bool(_rows(lake, CAPPED, run_id).item())
-
-
-def _rows(lake: Lake, sql: str, run_id: str) -> pl.DataFrame:
     from warehouse.build import query  # loads DuckDB: none of a night's start
 
-    return query(lake, sql, [run_id])
+    return bool(query(lake, CAPPED, [run_id]).item())
 
 
 def ended(
@@ -65,7 +50,7 @@ def ended(
     code = found.exit_code_by("decided" if gate == "decided" else "point")
     if gate != "regression" and code in {NOT_MET, UNDECIDED}:
         return _unmet(found, gate, code)
-    return Completed(message=f"run {found.run_id}: {_counted(found)}, {_compared(changed)}", data=found)
+    return Completed(message=f"run {found.run_id}: {counted(found)}, {_compared(changed)}", data=found)
 
 
 def announce(run_id: str, state: State[Any]) -> None:
@@ -112,11 +97,6 @@ def _named(told: Any) -> str:
     every = list(told)
     more = f"; and {len(every) - NAMED} more" if len(every) > NAMED else ""
     return "; ".join(every[:NAMED]) + more
-
-
-def _counted(found: Outcome) -> str:
-    met = sum(row["point_finding"] == "met" for row in found.findings)
-    return f"{met} of {len(found.findings)} requirements met"
 
 
 def _compared(changed: Sequence[dict[str, Any]]) -> str:

@@ -10,15 +10,18 @@ from prefect import flow, get_run_logger
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
+from catalogs.mistakes import UserMistake
 from catalogs.scenario import Overrides
 from catalogs.schema import Reuse
-from flows.artifacts import publish, publish_changes
-from flows.benchmark import concluded
+from flows.artifacts import publish
+from flows.benchmark import NOTHING_NAMED, begun, concluded
 from flows.handing_out import DEPLOYMENT, Lost, Round, hand_out
+from flows.in_words import in_words
 from flows.inspecting import inspecting
-from flows.night import NightGate, announce, changes, ended, is_over_cost
+from flows.night import NightGate, announce, ended, is_over_cost
 from flows.outcome import Outcome
 from flows.preparation import open_lake, prepare_unasked
+from flows.shard_runs import shard_runs
 from flows.shards import By, shards
 from flows.stages import Grid, generate_stage, planned_cells
 from flows.stand_ins import of_other_runs
@@ -31,26 +34,27 @@ from warehouse.runs import find
 
 def _name() -> str:
     began = flow_run.scheduled_start_time
-    return f"night of {began:%Y-%m-%d %H:%M}" if began else "night"
+    return f"night of {began:%Y-%m-%d %H:%M} UTC" if began else "night"
 
 
 @flow(name="nightly", flow_run_name=_name, validate_parameters=True, persist_result=False)
+@in_words
 async def nightly(
     scenario: str | dict[str, Any] | None = None,
-    library: str | None = None,
     models: list[str] | None = None,
-    data: str | None = None,
+    gate: NightGate = "regression",
+    max_cost: float | None = None,
+    max_requests: int | None = None,
     samples: int | None = None,
     seed: int | None = None,
     reuse: Reuse | None = None,
     max_age: str | None = None,
-    max_cost: float | None = None,
-    max_requests: int | None = None,
     batch: bool | None = None,
-    gate: NightGate = "regression",
+    library: str | None = None,
+    expectations: bool = True,
     shard_by: By = "model",
     takeovers: int = 2,
-    expectations: bool = True,
+    data: str | None = None,
     run_id: str | None = None,
     deployment: str = DEPLOYMENT,
 ) -> Outcome | State[Any]:
@@ -63,29 +67,32 @@ async def nightly(
     `Regression` (names the requirement), `Incomplete`, `OverCost`, `NotMet`, `Undecided`.
 
     Args:
-        scenario: path of a scenario file (YAML, or LangBiTe's JSON) on the workers, its content as JSON, or a dict
-        library: templates to use in place of the shipped ones: a path on the workers, LangBiTe's format included
-        models: `provider/model` names to test in place of the scenario's
-        data: where lake and warehouse lie, the same for every worker; `BIASGRID_DATA`, else `data`, where absent
-        samples: how often each prompt is asked
-        seed: chooses the templates and seeds the samples
-        reuse: which earlier replies stand in for asking: `run`, `all` or `none`
-        max_age: how old a reply of another run may be to stand in, such as `7d`; with `reuse: all`
-        max_cost: US dollars that the run may spend, shared out among the shards by what they are expected to cost
-        max_requests: requests that the run may send, shared out alike
-        batch: ask through the providers' batch APIs, where they have one
-        gate: what fails a complete night: `regression` alone, or also what is not met, by `point` rates or
+        scenario: the name of one that comes along (`starter`, `full`, …), the path of a scenario file that every
+            worker reads (YAML, or LangBiTe's JSON), or its content as JSON
+        models: `provider/model` names to test, such as `openai/gpt-4o-mini`; None: the scenario's
+        gate: what fails a complete night: a `regression` alone, or also what is not met, by `point` rates or
             `decided` by intervals
-        shard_by: one shard per `model`, or per `provider`
-        takeovers: how often a shard that was lost is handed out again
+        max_cost: US dollars that the night may spend, shared out by what its shards are expected to cost; None:
+            the scenario's cap, or none
+        max_requests: requests that the night may send, shared out alike; None: the scenario's cap, or none
+        samples: how often each prompt is asked; None: as the scenario has it
+        seed: chooses the templates and seeds the samples; None: the scenario's
+        reuse: earlier replies that stand in for asking: of this `run` alone, when it goes on; of `all` runs;
+            `none`. None: as the scenario has it, mostly `run`
+        max_age: with `reuse: all`, how old a reply of another run may be, such as `7d`; None: of any age
+        batch: ask through the providers' batch APIs, for less money and later; None: as the scenario has it
+        library: templates in place of the shipped ones: a path that every worker reads, LangBiTe's format included
         expectations: the new warehouse replaces the old one only if lake and marts are as expected
-        run_id: goes on with this unfinished run; `scenario` is then not needed
+        shard_by: one shard per `model`, or one per `provider`
+        takeovers: how often a shard that was lost is handed out again
+        data: where lake and warehouse lie, the same for every worker; None: `BIASGRID_DATA`, or `data`
+        run_id: goes on with this unfinished run, whatever `scenario` says
         deployment: takes the shards
     """
     lake = open_lake(data)
     source = find(lake, run_id).scenario_resolved if run_id else scenario
     if source is None:
-        raise ValueError("name a `scenario`, or the `run_id` to go on with")
+        raise UserMistake(NOTHING_NAMED)
     overrides = Overrides(
         library=library,
         models=models or (),
@@ -116,7 +123,7 @@ async def _planned(grid: Grid) -> pl.DataFrame:
             cells = await generate_stage(grid)
         await of_other_runs(grid)
     grid.run.record(lake, "running")
-    get_run_logger().info("run %s: %d cases in %d cells", run_id, cells["planned"].sum(), cells.height)
+    get_run_logger().info("%s", begun(run_id, cells))
     return cells
 
 
@@ -125,10 +132,8 @@ async def _concluded(grid: Grid, lost: list[Lost], gate: NightGate, inspector: I
     if lost:  # what they had been told before is there all the same
         await asyncio.to_thread(recover, lake)
     found = await concluded(lake, grid.run, inspector)
-    changed = await asyncio.to_thread(changes, lake, run_id)
     over_cost = await asyncio.to_thread(is_over_cost, lake, run_id)
-    await publish(found, grid.resolved.name)
-    await publish_changes(run_id, changed)
-    state = ended(found, changed, lost, gate, over_cost=over_cost)
+    before = await publish(lake, found, grid.resolved.name, await shard_runs(run_id))
+    state = ended(found, before.changes, lost, gate, over_cost=over_cost)
     announce(run_id, state)
     return state

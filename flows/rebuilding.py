@@ -9,6 +9,7 @@ from typing import Any
 from prefect import flow, get_run_logger
 from prefect.artifacts import acreate_table_artifact
 
+from flows.in_words import in_words
 from flows.inspecting import check_warehouse
 from flows.preparation import existing_lake
 from warehouse.journal import recover
@@ -16,11 +17,12 @@ from warehouse.lake import Lake
 
 
 @flow(name="rebuild-warehouse", flow_run_name="rebuild the warehouse", persist_result=False)
+@in_words
 async def rebuild_warehouse(data: str | None = None, expectations: bool = True) -> dict[str, int]:
     """Build the DuckDB file anew from everything that has landed; returns how many rows each mart has.
 
     Args:
-        data: directory of the lake and the warehouse; `BIASGRID_DATA`, else `data`, where absent
+        data: directory of the lake and the warehouse; None: `BIASGRID_DATA`, or `data`
         expectations: the new file replaces the old one only if lake and marts are as expected
     """
     lake = existing_lake(data)

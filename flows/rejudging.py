@@ -6,18 +6,20 @@ from dataclasses import replace
 from typing import Any
 
 from prefect import flow
+from prefect.runtime import flow_run
 from ulid import ULID
 
 from catalogs.scenario import Overrides
 from flows.artifacts import publish
+from flows.benchmark import aggregated, log_end
 from flows.cells import cells_stage
+from flows.in_words import in_words
 from flows.inspecting import inspecting
 from flows.outcome import Outcome, outcome
 from flows.preparation import existing_lake, prepared_before
 from flows.refitting import prepared_again
 from flows.stages import planned_cells, record_criteria
 from flows.under_way import under_way
-from tasks.aggregate.task import aggregate
 from tasks.evaluate.rules import rules
 from warehouse.expectations.inspector import Inspector
 from warehouse.lake import Lake
@@ -26,7 +28,12 @@ from warehouse.runs import Run, State, find
 ENDED = ("completed", "incomplete")
 
 
-@flow(name="evaluate again", persist_result=False)
+def _name() -> str:
+    return f"evaluate again · {flow_run.parameters['run_id']}"
+
+
+@flow(name="evaluate again", flow_run_name=_name, persist_result=False)
+@in_words
 async def evaluate_again(
     run_id: str,
     scenario: str | dict[str, Any] | None = None,
@@ -63,16 +70,17 @@ async def evaluate_again(
             await cells_stage(again, planned_cells(lake, run.run_id), ask=False)
             record_criteria(again)  # last: an evaluation that is broken off does not count
             found = await _concluded(lake, run, inspector)
-        await publish(found, prepared.resolved.name)
+        await publish(lake, found, prepared.resolved.name)
     return found
 
 
 async def _concluded(lake: Lake, run: Run, inspector: Inspector | None) -> Outcome:
     """A run stays as it ended, unless its verdicts now make it complete, or do not any more."""
-    await aggregate(lake, inspector)
+    await aggregated(lake, run.run_id, inspector)
     found = outcome(lake, run.run_id, is_checked=inspector is not None)
     state: State = "incomplete" if found.incomplete else "completed"
     if run.state in ENDED and run.state != state:
         run.record(lake, state)
-        await aggregate(lake, inspector)
+        await aggregated(lake, run.run_id, inspector, f"aggregate · marked as {state}")
+    log_end(found)
     return found

@@ -9,7 +9,9 @@ from prefect.runtime import flow_run
 
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.scenario import Overrides
+from flows.benchmark import begun
 from flows.cells import cells_stage
+from flows.in_words import in_words
 from flows.preparation import Prepared, open_lake, prepare
 from flows.secrets import secret_blocks
 from flows.shards import Shard, part_of
@@ -25,6 +27,7 @@ def _name() -> str:
 
 
 @flow(name="shard", flow_run_name=_name, validate_parameters=True, persist_result=False)
+@in_words
 async def shard(
     run_id: str,
     models: list[str],
@@ -50,7 +53,7 @@ async def shard(
     refuse_other_catalogs(run, prepared)
     cells = own_cells(lake, run, prepared)
     async with shared_out(lake, prepared, run, part_of(models), cells) as grid:
-        get_run_logger().info("%d cases in %d cells", cells["planned"].sum(), cells.height)
+        get_run_logger().info("%s", begun(run.run_id, cells))
         await cells_stage(grid, cells)
 
 

@@ -17,6 +17,7 @@ from prefect.utilities.annotations import quote
 from catalogs.catalog import Catalog
 from catalogs.scenario import ResolvedScenario
 from catalogs.schema import Requirement
+from flows.tags import run_tags
 from flows.together import together
 from tasks.connectors.switchboard import Switchboard
 from tasks.connectors.task import Label
@@ -108,7 +109,7 @@ async def _generated(grid: Grid, requirement: Requirement, language: str) -> str
     stored = grid.lake.has_plan(plan_hash(requirement, language, settings, catalog))
     label = Label(
         f"generate · {requirement.name} · {language}",
-        (requirement.concern, language, f"requirement:{requirement.name}"),
+        (requirement.concern, language, f"requirement:{requirement.name}", *run_tags(grid.run.run_id)),
     )
     task = generate if stored else regenerate
     return await task(requirement, language, settings, grid.catalog, grid.lake, label)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from prefect import flow
+from prefect.runtime import flow_run
 
 from catalogs.scenario import Overrides
 from catalogs.schema import Reuse
 from flows.artifacts import publish
-from flows.benchmark import concluded
+from flows.benchmark import concluded, scenario_name
 from flows.cells import cells_stage
+from flows.in_words import in_words
 from flows.outcome import Outcome
 from flows.preparation import open_lake, prepare
 from flows.secrets import secret_blocks
@@ -19,7 +21,13 @@ from flows.under_way import under_way
 from warehouse.runs import find
 
 
-@flow(name="generate", persist_result=False)
+def _name() -> str:
+    given = flow_run.parameters
+    return f"{flow_run.flow_name} · {given.get('run_id') or scenario_name(given.get('scenario'))}"
+
+
+@flow(name="generate", flow_run_name=_name, persist_result=False)
+@in_words
 async def generate_run(
     scenario: str | dict[str, Any],
     library: str | None = None,
@@ -53,13 +61,15 @@ async def generate_run(
     return grid.run.run_id
 
 
-@flow(name="prompt", persist_result=False)
+@flow(name="prompt", flow_run_name=_name, persist_result=False)
+@in_words
 async def prompt_run(run_id: str, data: str | None = None) -> None:
     """Ask every case of a run that has no reply yet."""
     await _cells(run_id, data, ask=True, judge=False)
 
 
-@flow(name="evaluate", persist_result=False)
+@flow(name="evaluate", flow_run_name=_name, persist_result=False)
+@in_words
 async def evaluate_run(run_id: str, data: str | None = None) -> None:
     """Judge every reply of a run."""
     await _cells(run_id, data, ask=False, judge=True)
@@ -73,10 +83,11 @@ async def _cells(run_id: str, data: str | None, *, ask: bool, judge: bool) -> No
         await cells_stage(grid, planned_cells(lake, run.run_id), ask=ask, judge=judge)
 
 
-@flow(name="aggregate", persist_result=False)
+@flow(name="aggregate", flow_run_name=_name, persist_result=False)
+@in_words
 async def aggregate_run(run_id: str, data: str | None = None) -> Outcome:
     """Rebuild the warehouse and publish what a run found."""
     lake = open_lake(data)
     found = await concluded(lake, find(lake, run_id))
-    await publish(found, run_id)
+    await publish(lake, found, run_id)
     return found

@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 
 import polars as pl
 
-from flows.artifacts import tag
 from flows.batched_models import is_batched
 from flows.preparation import Prepared
 from flows.stages import Grid, teller
+from flows.tags import tag
 from tasks.connectors.allowance import Allowance
 from tasks.connectors.switchboard import Switchboard
 from tasks.prompt.outstanding import outstanding

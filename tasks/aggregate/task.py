@@ -9,6 +9,7 @@ from typing import Any
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
+from tasks.connectors.task import NAME, Label
 from warehouse.expectations.inspector import Inspector
 from warehouse.lake import Lake
 from warehouse.trouble import OldWarehouseStays
@@ -27,15 +28,21 @@ async def _may_help(task: Any, task_run: Any, state: Any) -> bool:
 
 @task(
     name="aggregate",
+    task_run_name=NAME,
     cache_policy=NO_CACHE,
     persist_result=False,
     retries=1,
     retry_delay_seconds=2,
     retry_condition_fn=_may_help,
 )
-async def aggregate(lake: Lake, inspector: Inspector | None = None) -> Path:
+async def aggregate(
+    lake: Lake,
+    inspector: Inspector | None = None,
+    label: Label = Label("aggregate"),  # noqa: B008 - frozen
+) -> Path:
     """Rebuild the warehouse from the lake; returns the DuckDB file. With an `inspector`, the old one stays unless
     all is as expected."""
+    label.attach()
     from warehouse.build import build  # loads DuckDB and an SQL parser: none of a run's start
     from warehouse.expectations.gate import build_inspected
 

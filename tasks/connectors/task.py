@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from dataclasses import dataclass
+from hashlib import sha256
 
 from prefect.context import TaskRunContext
 
@@ -28,3 +31,19 @@ class Label:
         context = TaskRunContext.get()
         if context is not None:
             context.task_run.tags = [*self.tags]
+
+
+def artifact_key(kind: str, model: str) -> str:
+    """`progress-openai-gpt-4o`: Prefect's keys hold lower-case letters, digits and dashes. A name that they cannot
+    tell bears the beginning of its hash."""
+    told = re.sub(r"[^a-z0-9]+", "-", model.lower()).strip("-")
+    mark = "" if model.isascii() else f"-{sha256(model.encode()).hexdigest()[:6]}"
+    return f"{kind}-{told}{mark}" if told else f"{kind}{mark}"
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """That a task has completed its state says; a run of thousands of them has no other line to be seen in."""
+    return not str(record.msg).startswith("Finished in state Completed")
+
+
+logging.getLogger("prefect.task_runs").addFilter(_is_news)

@@ -18,7 +18,7 @@ from prefect.states import Failed
 
 from catalogs.models import Target
 from tasks.connectors.switchboard import Switchboard
-from tasks.connectors.task import NAME, Label
+from tasks.connectors.task import NAME, Label, artifact_key
 from tasks.prompt.batch import batch_cells
 from tasks.prompt.batch_progress import Progress
 from tasks.prompt.patience import Patience
@@ -81,9 +81,10 @@ async def batch(
     watch: Watch | None = None,
     waiting: Callable[[str], None] | None = None,
     label: Label = Label("batch"),  # noqa: B008 - frozen
+    escaped: Callable[[str], str] = str,
 ) -> dict[str, Tally] | State[dict[str, Tally]]:
     """Ask a model's cells through its provider's batch API. A retry goes on with the batches that are there.
-    `waiting` is told why, where the provider does not answer."""
+    `waiting` is told why, where the provider does not answer; `escaped` makes text fit for an artifact."""
     label.attach()
     patience = replace(Patience.from_environment(), tell=waiting or get_run_logger().warning)
     tallies = await batch_cells(
@@ -96,7 +97,7 @@ async def batch(
         shares=board.shares,
         allowance=board.allowance,
         watch=watch,
-        tell=_Telling(),
+        tell=_Telling(escaped),
         patience=patience,
     )
     stopped = next((tally.stopped for tally in tallies.values() if tally.stopped), None)
@@ -106,7 +107,8 @@ async def batch(
 class _Telling:
     """Shows in Prefect how far the batches of a model are: a log line and a progress artifact, when it changes."""
 
-    def __init__(self) -> None:
+    def __init__(self, escaped: Callable[[str], str]) -> None:
+        self._escaped = escaped
         self._shown: Progress | None = None
         self._artifact: UUID | None = None
 
@@ -116,10 +118,12 @@ class _Telling:
         self._shown = progress
         get_run_logger().info("%s", progress)
         with suppress(httpx.HTTPError):  # a server that is away for a moment ends no run
-            await self._show(100.0 * progress.share, str(progress))
+            await self._show(progress)
 
-    async def _show(self, percent: float, told: str) -> None:
+    async def _show(self, progress: Progress) -> None:
+        percent, told = 100.0 * progress.share, self._escaped(str(progress))
         if self._artifact is None:
-            self._artifact = await acreate_progress_artifact(percent, description=told)
+            key = artifact_key("batches", progress.model)
+            self._artifact = await acreate_progress_artifact(percent, key=key, description=told)
         else:
             await aupdate_progress_artifact(self._artifact, percent, told)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from flows.artifacts import summary
 from flows.outcome import INCOMPLETE, MET, NOT_MET, UNDECIDED, Outcome
+from flows.summary import summary
 from flows.terminal import show_outcome
 
 
@@ -90,5 +90,5 @@ def test_what_is_decided_needs_nothing_more(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_summary_counts_both() -> None:
-    told = summary(ended(finding("met", "met"), MET_UNDECIDED), "mine")
+    told = summary(ended(finding("met", "met"), MET_UNDECIDED), "mine", "data")
     assert "| simulated/m | 2 | 0 | 0 | 1 | 0 | 1 |" in told
