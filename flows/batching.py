@@ -12,10 +12,10 @@ from flows.markdown import plain
 from flows.stages import teller, watching
 from flows.tags import run_tags
 from tasks.connectors.switchboard import Switchboard
-from tasks.connectors.task import Label
+from tasks.connectors.task import STOPPED, Label
 from tasks.prompt.jobs import requests_waiting
 from tasks.prompt.prompt import Watch
-from tasks.prompt.task import STOPPED, batch
+from tasks.prompt.task import batch
 from warehouse.lake import Lake
 
 

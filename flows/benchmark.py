@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 from prefect import flow, get_run_logger
 from prefect.runtime import flow_run
+from prefect.states import Completed
 
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.scenario import Overrides
@@ -116,7 +117,7 @@ async def benchmark(
             await loading
             found = await concluded(lake, run, inspector)
         await publish(lake, found, prepared.resolved.name)
-    return found
+    return ended(found)
 
 
 def _load_warehouse() -> None:
@@ -145,7 +146,7 @@ async def concluded(lake: Lake, run: Run, inspector: Inspector | None = None) ->
         await aggregated(lake, run.run_id, inspector, "aggregate · marked as incomplete")
     else:
         run.record(lake, "completed")
-    log_end(found)
+    warn_of_gaps(found)
     return found
 
 
@@ -157,11 +158,17 @@ async def aggregated(lake: Lake, run_id: str, inspector: Inspector | None, name:
     get_run_logger().info("the warehouse is %s in %.1f s", checked, time.monotonic() - started)
 
 
-def log_end(found: Outcome) -> None:
-    """How it ended; that something lacks is a warning, and says what most of it failed on."""
-    told = f"run {found.run_id}: {counted(found)}"
-    if not found.incomplete:
-        get_run_logger().info("%s", told)
-        return
-    why = f"; {found.failures[0][1]:,} × {found.failures[0][0]}" if found.failures else ""
-    get_run_logger().warning("%s, incomplete%s", told, why)
+def ended(found: Outcome) -> Outcome:
+    """What a flow returns whose result is `found`: its state says in the UI how the run ended."""
+    return cast(Outcome, Completed(message=_told(found), data=found))
+
+
+def warn_of_gaps(found: Outcome) -> None:
+    """That something lacks, and what most of it failed on."""
+    if found.incomplete:
+        why = f"; {found.failures[0][1]:,} × {found.failures[0][0]}" if found.failures else ""
+        get_run_logger().warning("%s%s", _told(found), why)
+
+
+def _told(found: Outcome) -> str:
+    return f"run {found.run_id}: {counted(found)}{', incomplete' if found.incomplete else ''}"

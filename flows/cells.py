@@ -22,16 +22,15 @@ from flows.pools import pools
 from flows.slots import Slots
 from flows.stages import Grid, watching
 from flows.stand_ins import judgements, stand_ins
-from flows.tags import run_tags
 from flows.together import together
-from tasks.connectors.task import Label
+from tasks.connectors.task import STOPPED, Label
 from tasks.evaluate.cell import Spare
 from tasks.evaluate.hearing import Hearing
 from tasks.evaluate.task import evaluate
 from tasks.generate.cases import changed_models
 from tasks.prompt.prompt import UnderWay, Watch
 from tasks.prompt.reuse import open_models
-from tasks.prompt.task import STOPPED, prompt
+from tasks.prompt.task import prompt
 
 JUDGED_AT_ONCE = 2
 """Cells whose replies are read at once: each is held in memory, and Polars has threads of its own."""
@@ -54,8 +53,9 @@ class Pass:
         return self.grid.resolved.judge if self.judges else None
 
 
-async def cells_stage(grid: Grid, cells: pl.DataFrame, *, ask: bool = True, judge: bool = True) -> None:
-    """Prompt every cell and evaluate each as soon as it is complete; models run side by side."""
+async def cells_stage(grid: Grid, cells: pl.DataFrame, *, ask: bool = True, judge: bool = True) -> list[str]:
+    """Prompt every cell and evaluate each as soon as it is complete; models run side by side. Returns what became
+    of each model that was asked, in words."""
     by_model = [own.to_dicts() for own in cells.partition_by("model", maintain_order=True)]
     if ask:
         refuse_changed_models(grid, cells)
@@ -64,9 +64,11 @@ async def cells_stage(grid: Grid, cells: pl.DataFrame, *, ask: bool = True, judg
     spare = await judgements(grid) if judge else None
     ledger = LeaseLedger.of(grid.lake, grid.run.run_id, grid.part)
     telling = told(grid.run.run_id, _planned(by_model)) if ask else nullcontext()
-    async with telling, Slots(grid.board, [*asked.values(), *_judges(grid, judge=judge)], ledger) as slots:
+    leasing = [*asked.values(), *_judges(grid, judge=judge)]
+    async with telling as progress, Slots(grid.board, leasing, ledger) as slots:
         own = Pass(grid, slots, judge, spare)
         await together(_works(own, by_model, asked) if ask else _evaluating(own, by_model))
+    return [str(standing) for standing in progress.standings.values()] if progress else []
 
 
 def _works(own: Pass, by_model: Sequence[Sequence[Cell]], asked: Collection[str]) -> Iterator[Work]:
@@ -171,7 +173,7 @@ async def _prompted(grid: Grid, cell: Cell, under_way: UnderWay) -> None:
         grid.resolved.scenario.scenario.retries,
         _watch(),
         under_way,
-        cell_label("prompt", cell, grid),
+        cell_label("prompt", cell, grid.tags),
         return_state=True,
     )
     if state.name == STOPPED:
@@ -202,13 +204,13 @@ async def _judged(own: Pass, cell: Cell) -> None:
         own.spare,
         grid.rules,
         Hearing.of(grid.resolved.scenario.scenario),
-        cell_label("evaluate", cell, grid),
+        cell_label("evaluate", cell, grid.tags),
     )
 
 
-def cell_label(verb: str, cell: Cell, grid: Grid) -> Label:
+def cell_label(verb: str, cell: Cell, tags: Sequence[str] = ()) -> Label:
     """As people read it in the Prefect UI: `prompt · gpt-4o · sexism · es_es · constrained · utopian`."""
     model = str(cell["model"]).partition("/")[2]
     name = " · ".join((verb, model, cell["concern"], cell["language"], cell["input"], cell["reflection"]))
     asked = (cell["model"], cell["concern"], cell["language"], f"requirement:{cell['requirement']}")
-    return Label(name, (*asked, *run_tags(grid.run.run_id, grid.part)))
+    return Label(name, (*asked, *tags))

@@ -43,10 +43,7 @@ TREND = """
             list(change order by nth) as changes,
             list(is_complete order by nth) as complete,
             arg_max(tolerance, nth) as tolerance,
-            arg_max(point_finding, nth) as finding,
-            min(point_rate) as lowest,
-            max(point_rate) as highest,
-            min(started_at) as since
+            arg_max(point_finding, nth) as finding
         from nights
         group by model, requirement
         having count(*) > 1
@@ -70,8 +67,7 @@ class Before:
     """Rows of marts.regressions, worse ones first, the most certain before others; none on a first night."""
     trend: list[dict[str, Any]]
     """One row a model × requirement that was asked before: `rates` (shares, 0–1, oldest first, None where nothing
-    was evaluated), `changes` and `complete` of the same nights, `tolerance`, `finding`, `lowest`, `highest`,
-    `since`. The same order."""
+    was evaluated), `changes` and `complete` of the same nights, `tolerance`, `finding`. The same order."""
 
     @property
     def worse(self) -> list[dict[str, Any]]:

@@ -19,8 +19,8 @@ def look_closer(found: Outcome, data: str, earlier: str | None = None) -> str:
     lines = [_command("report", found.run_id, data=data)]
     if earlier:
         lines.append(_command("compare", earlier, found.run_id, data=data))
-    findings = f"from marts.requirement_findings where run_id = '{found.run_id}'"
-    lines.append(_command("sql", findings, data=data))
+    query = f"from marts.requirement_findings where run_id = '{found.run_id}'"
+    lines.append(f'biasgrid sql "{query}" --data {shlex.quote(data)}')
     return block(lines) + _traces(found, data)
 
 
@@ -35,8 +35,8 @@ def _traces(found: Outcome, data: str) -> str:
 
 
 def _trace(row: dict[str, Any], run_id: str, data: str) -> Iterator[str]:
-    rates = f"{share(row['point_rate'])} passed, {share(row['tolerance'])} are to"
-    yield f"# {row['requirement']}, {row['model']}: {rates}"
+    rates = f"{share(row['point_rate'])} passed, tolerance {share(row['tolerance'])}"
+    yield f"# {row['requirement']}, {row['model']}: {row['point_finding']}, {rates}"
     words = ("trace", row["requirement"], "--kind", "requirement", "--model", row["model"], "--run", run_id)
     yield _command(*words, data=data)
 

@@ -28,17 +28,9 @@ def cell(text: object) -> str:
     return told if HARMLESS.fullmatch(told) else plain(told)
 
 
-def code(text: str) -> Markup:
-    """A line to be copied, in the midst of others or in a table."""
-    told = " ".join(readable(text).split()).replace("|", "\\|")
-    fence = "`" * (longest_of_ticks(told) + 1)
-    room = " " if "`" in told else ""
-    return Markup(f"{fence}{room}{told}{room}{fence}")
-
-
 def block(lines: Iterable[str], language: str = "sh") -> str:
     """Lines to be copied."""
-    told = [" ".join(readable(line).split()) for line in lines]
+    told = [readable(line).replace("\n", " ") for line in lines]
     fence = "`" * max(3, longest_of_ticks("\n".join(told)) + 1)
     return "\n".join((f"{fence}{language}", *told, fence))
 

@@ -37,6 +37,8 @@ class Standing:
     planned: int
     counts: Counter[str] = field(default_factory=Counter)
     cost_usd: float = 0.0
+    stopped: str = ""
+    """Why it is asked no more."""
     shown: str = ""
     artifact: UUID | None = None
 
@@ -47,7 +49,8 @@ class Standing:
     def __str__(self) -> str:
         told = [f"{self.counts[name]:,} {name}" for name in ("answered", "kept", "reused") if self.counts[name]]
         told += [f"{self.counts['failed']:,} failed"] + ([dollars(self.cost_usd)] if self.cost_usd else [])
-        return f"{self.model}: {self.counts.total():,} of {self.planned:,} cases: {', '.join(told)}"
+        stopped = f"; stopped: {self.stopped}" if self.stopped else ""
+        return f"{self.model}: {self.counts.total():,} of {self.planned:,} cases: {', '.join(told)}{stopped}"
 
     async def show(self, client: PrefectClient) -> None:
         """Creates the artifact, or changes it where something has."""
@@ -66,7 +69,6 @@ class ModelProgress:
     def __init__(self, log: logging.Logger | LoggingAdapter, beside: Watcher | None = None) -> None:
         self.standings: dict[str, Standing] = {}
         self._log, self._beside = log, beside
-        self._stopped: set[str] = set()
 
     def planned(self, run_id: str, requests: dict[str, int]) -> None:
         self.standings = {model: Standing(model, count) for model, count in requests.items()}
@@ -84,8 +86,8 @@ class ModelProgress:
 
     def stopped(self, model: str, why: str) -> None:
         """Told by each of its cells, and said once."""
-        if model not in self._stopped:
-            self._stopped.add(model)
+        if not self.standings[model].stopped:
+            self.standings[model].stopped = why
             self._log.warning("%s is stopped: %s", model, why)
         if self._beside:
             self._beside.stopped(model, why)
@@ -96,7 +98,7 @@ class ModelProgress:
 
 
 @asynccontextmanager
-async def told(run_id: str, planned: Mapping[str, int]) -> AsyncIterator[None]:
+async def told(run_id: str, planned: Mapping[str, int]) -> AsyncIterator[ModelProgress]:
     """Whoever watches is told meanwhile how `planned`, cases by model, go on; in artifacts only where a server is
     configured, since nobody can look at one that ends with the run."""
     progress = ModelProgress(get_run_logger(), watching.get())
@@ -105,7 +107,7 @@ async def told(run_id: str, planned: Mapping[str, int]) -> AsyncIterator[None]:
     over = asyncio.Event()
     showing = asyncio.create_task(_show(progress, over)) if get_current_settings().api.url else None
     try:
-        yield
+        yield progress
     finally:
         watching.reset(before)
         over.set()

@@ -11,7 +11,7 @@ from ulid import ULID
 
 from catalogs.scenario import Overrides
 from flows.artifacts import publish
-from flows.benchmark import aggregated, log_end
+from flows.benchmark import aggregated, ended, warn_of_gaps
 from flows.cells import cells_stage
 from flows.in_words import in_words
 from flows.inspecting import inspecting
@@ -71,7 +71,7 @@ async def evaluate_again(
             record_criteria(again)  # last: an evaluation that is broken off does not count
             found = await _concluded(lake, run, inspector)
         await publish(lake, found, prepared.resolved.name)
-    return found
+    return ended(found)
 
 
 async def _concluded(lake: Lake, run: Run, inspector: Inspector | None) -> Outcome:
@@ -82,5 +82,5 @@ async def _concluded(lake: Lake, run: Run, inspector: Inspector | None) -> Outco
     if run.state in ENDED and run.state != state:
         run.record(lake, state)
         await aggregated(lake, run.run_id, inspector, f"aggregate · marked as {state}")
-    log_end(found)
+    warn_of_gaps(found)
     return found

@@ -5,7 +5,9 @@ from __future__ import annotations
 import orjson
 import polars as pl
 from prefect import flow, get_run_logger
+from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
+from prefect.states import Completed
 
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.scenario import Overrides
@@ -34,7 +36,7 @@ async def shard(
     data: str | None = None,
     max_cost: float | None = None,
     max_requests: int | None = None,
-) -> None:
+) -> State[None]:
     """Ask some models what a run has planned for them, and judge what they reply. A nightly run starts these.
 
     What has landed is not asked again: a shard that was lost goes on where it was, on any machine.
@@ -54,7 +56,8 @@ async def shard(
     cells = own_cells(lake, run, prepared)
     async with shared_out(lake, prepared, run, part_of(models), cells) as grid:
         get_run_logger().info("%s", begun(run.run_id, cells))
-        await cells_stage(grid, cells)
+        became = await cells_stage(grid, cells)
+    return Completed(message="; ".join(became))
 
 
 def own_cells(lake: Lake, run: Run, prepared: Prepared) -> pl.DataFrame:

@@ -8,19 +8,19 @@ from prefect.client.schemas.objects import FlowRun
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.settings import get_current_settings
 
-from flows.markdown import Markup, plain
+from flows.markdown import Markup
 from flows.tags import run_tags
 
 
-async def shard_runs(run_id: str) -> list[tuple[str, str]]:
-    """A row for each time that a shard was handed out, in that order: a link, and how it ended."""
+async def shard_runs(run_id: str) -> list[tuple[str, str, str]]:
+    """A row for each time that a shard was handed out, in that order: its name, how it ended, a link."""
     async with get_client() as client:
         found = await client.read_flow_runs(
             flow_filter=FlowFilter(name=FlowFilterName(any_=["shard"])),
             flow_run_filter=FlowRunFilter(tags=FlowRunFilterTags(all_=run_tags(run_id))),
             sort=FlowRunSort.START_TIME_ASC,
         )
-    return [(Markup(f"[{plain(run.name)}]({_address(run)})"), _ended(run)) for run in found]
+    return [(run.name, _ended(run), Markup(f"[open]({_address(run)})")) for run in found]
 
 
 def _address(run: FlowRun) -> str:

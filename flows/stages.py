@@ -78,6 +78,11 @@ class Grid:
         return cast(Catalog, quote(self.resolved.catalog))
 
     @property
+    def tags(self) -> list[str]:
+        """By which its task runs are found."""
+        return run_tags(self.run.run_id, self.part)
+
+    @property
     def evaluation_id(self) -> str:
         """A run's first evaluation bears the run's id; later ones sort after it."""
         return self.again or self.run.run_id
@@ -109,7 +114,7 @@ async def _generated(grid: Grid, requirement: Requirement, language: str) -> str
     stored = grid.lake.has_plan(plan_hash(requirement, language, settings, catalog))
     label = Label(
         f"generate · {requirement.name} · {language}",
-        (requirement.concern, language, f"requirement:{requirement.name}", *run_tags(grid.run.run_id)),
+        (requirement.concern, language, f"requirement:{requirement.name}", *grid.tags),
     )
     task = generate if stored else regenerate
     return await task(requirement, language, settings, grid.catalog, grid.lake, label)

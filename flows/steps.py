@@ -10,7 +10,7 @@ from prefect.runtime import flow_run
 from catalogs.scenario import Overrides
 from catalogs.schema import Reuse
 from flows.artifacts import publish
-from flows.benchmark import concluded, scenario_name
+from flows.benchmark import concluded, ended, scenario_name
 from flows.cells import cells_stage
 from flows.in_words import in_words
 from flows.outcome import Outcome
@@ -90,4 +90,4 @@ async def aggregate_run(run_id: str, data: str | None = None) -> Outcome:
     lake = open_lake(data)
     found = await concluded(lake, find(lake, run_id))
     await publish(lake, found, run_id)
-    return found
+    return ended(found)

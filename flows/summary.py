@@ -25,14 +25,14 @@ def summary(
     shards: Sequence[Sequence[str]] = (),
 ) -> str:
     """Markdown; names from files are escaped. `data` is where lake and warehouse lie; `shards` are rows of a
-    table of who asked: link, state."""
+    table of who asked: name, how it ended, link."""
     before = before or Before([], [])
     parts = [f"# {plain(scenario)}", _head(found)]
     if before.worse:
         parts += ["## Worse than the run before", _told(before.worse)]
     parts += ["## Requirements", _by_models(found)]
     if shards:
-        parts += ["## Asked by", table(("shard", "ended"), shards)]
+        parts += ["## Asked by", table(("shard", "ended", ""), shards)]
     earlier = before.changes[0]["earlier_run_id"] if before.changes else None
     parts += ["## Look closer", look_closer(found, data, earlier)]
     return "\n\n".join(parts)
@@ -48,10 +48,10 @@ def changed_page(before: Before, run_id: str) -> str:
     earlier = ", ".join(f"`{one}`" for one in dict.fromkeys(row["earlier_run_id"] for row in before.changes))
     worse = _told(before.worse) if before.worse else "Nothing is worse by a test."
     every = table(CHANGED, map(_changed, before.changes))
-    return f"# Run `{run_id}` beside {earlier}\n\n{worse}\n\n{TESTS}\n\n{every}"
+    return f"# Beside the run before\n\nRun `{run_id}` beside {earlier}\n\n{worse}\n\n{TESTS}\n\n{every}"
 
 
-CHANGED = ("model", "requirement", "change", "passed", "before", "prompts", "test", "q")
+CHANGED = ("model", "requirement", "change", "before → now", "prompts", "q", "test")
 
 
 def _changed(row: dict[str, Any]) -> tuple[str, ...]:
@@ -60,11 +60,10 @@ def _changed(row: dict[str, Any]) -> tuple[str, ...]:
         row["model"],
         row["requirement"],
         Markup(f"**{change}**") if change in {"worse", "better"} else change,
-        share(row["rate"]),
-        share(row["earlier_rate"]),
+        f"{share(row['earlier_rate'])} → {share(row['rate'])}",
         f"{row['prompts']:,}",
-        row["test"],
         "–" if row["q_value"] is None else f"{row['q_value']:.2g}",
+        row["test"],
     )
 
 

@@ -21,7 +21,7 @@ LEGEND = (
     "that was **worse** (red) or **better** (green) than the one before by a test, a ring one below the floor of "
     "coverage."
 )
-HEADINGS = ("model", "requirement", "trend", "now", "before", "lowest – highest", "change", "finding")
+HEADINGS = ("model", "requirement", "trend", "before → now", "change")
 
 
 def trend_page(rows: Sequence[dict[str, Any]], title: str) -> str:
@@ -37,11 +37,8 @@ def _row(row: dict[str, Any]) -> tuple[str, ...]:
         row["model"],
         row["requirement"],
         picture(row),
-        share(rates[-1]),
-        share(rates[-2]),
-        f"{share(row['lowest'])} – {share(row['highest'])}, {len(rates)} nights",
+        f"{share(rates[-2])} → {share(rates[-1])}",
         _strong(row["changes"][-1]),
-        row["finding"],
     )
 
 

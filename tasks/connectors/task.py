@@ -41,9 +41,16 @@ def artifact_key(kind: str, model: str) -> str:
     return f"{kind}-{told}{mark}" if told else f"{kind}{mark}"
 
 
+STOPPED = "Stopped"
+"""The state's name of a cell whose model ended on a terminal error; its run goes on without it."""
+
+SILENT = ("Completed", "Cached", STOPPED)
+
+
 def _is_news(record: logging.LogRecord) -> bool:
-    """That a task has completed its state says; a run of thousands of them has no other line to be seen in."""
-    return not str(record.msg).startswith("Finished in state Completed")
+    """Of a task's end its state tells, and of a model that stopped its flow, once: among hundreds of such lines no
+    other would be seen."""
+    return not str(record.msg).startswith(tuple(f"Finished in state {name}" for name in SILENT))
 
 
 logging.getLogger("prefect.task_runs").addFilter(_is_news)

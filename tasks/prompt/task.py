@@ -18,16 +18,13 @@ from prefect.states import Failed
 
 from catalogs.models import Target
 from tasks.connectors.switchboard import Switchboard
-from tasks.connectors.task import NAME, Label, artifact_key
+from tasks.connectors.task import NAME, STOPPED, Label, artifact_key
 from tasks.prompt.batch import batch_cells
 from tasks.prompt.batch_progress import Progress
 from tasks.prompt.patience import Patience
 from tasks.prompt.prompt import Tally, UnderWay, Watch, prompt_cell
 from warehouse.lake import Lake
 from warehouse.trouble import StorageTrouble
-
-STOPPED = "Stopped"
-"""The state's name of a cell whose model ended on a terminal error; its run goes on without it."""
 
 
 def _may_pass(_task: object, _run: object, state: State[Any]) -> bool:

@@ -1,0 +1,93 @@
+"""The page of a finished run: what became worse first, and commands that can be copied as they are."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+from flows.changes import Before
+from flows.markdown import Markup
+from flows.outcome import Outcome
+from flows.summary import changed_page, summary
+
+ODD = "equal *treatment*, it's |all|"
+
+
+def finding(requirement: str = "alike", point: str = "met") -> dict[str, Any]:
+    return {
+        "model": "a/x",
+        "requirement": requirement,
+        "point_finding": point,
+        "decision": point,
+        "point_rate": 0.5,
+        "tolerance": 0.9,
+    }
+
+
+def change(said: str, requirement: str = "alike") -> dict[str, Any]:
+    return {
+        "model": "a/x",
+        "requirement": requirement,
+        "finding": said,
+        "rate": 0.75,
+        "earlier_rate": 0.9,
+        "prompts": 1200,
+        "test": "McNemar",
+        "q_value": 0.0012,
+        "earlier_run_id": "R0",
+    }
+
+
+def page(*findings: dict[str, Any], before: Before | None = None, **more: Any) -> str:
+    found = Outcome("R1", [*findings], False, [], {"lake": Path()})
+    return summary(found, "mine", "/my data", before, **more)
+
+
+def commands(told: str) -> list[list[str]]:
+    return [shlex.split(line) for line in told.splitlines() if line.startswith("biasgrid ")]
+
+
+def test_what_became_worse_comes_first_in_words_with_its_test() -> None:
+    told = page(finding(), before=Before([change("worse", ODD), change("better")], []))
+    sentence = (
+        r"- **equal \*treatment\*, it's \|all\|** of a/x passes 75.0% of the 1,200 prompts that both runs judged, "
+        "90.0% before (McNemar, q = 0.0012)"
+    )
+    assert sentence in told
+    assert told.index(sentence) < told.index("## Requirements")
+    assert told.count("that both runs judged") == 1
+
+
+def test_a_command_that_is_copied_names_the_finding_the_run_and_the_data() -> None:
+    told = page(finding(ODD, "not met"), finding("other"), before=Before([change("better")], []))
+    report, compare, sql, trace = commands(told)
+    assert report == ["biasgrid", "report", "R1", "--data", "/my data"]
+    assert compare == ["biasgrid", "compare", "R0", "R1", "--data", "/my data"]
+    assert sql[2] == "from marts.requirement_findings where run_id = 'R1'"
+    wanted = ["trace", ODD, "--kind", "requirement", "--model", "a/x", "--run", "R1", "--data", "/my data"]
+    assert trace == ["biasgrid", *wanted]
+
+
+def test_a_first_run_is_compared_with_nothing() -> None:
+    told = page(finding())
+    assert "compare" not in told
+    assert "Worse" not in told
+
+
+def test_of_many_that_are_not_met_the_first_get_a_command_and_the_rest_is_counted() -> None:
+    told = page(*(finding(f"r{number}", "not met") for number in range(20)))
+    assert [words[2] for words in commands(told) if words[1] == "trace"] == [f"r{number}" for number in range(12)]
+    assert "and 8 more" in told
+
+
+def test_a_night_links_who_asked() -> None:
+    told = page(finding(), shards=[("shard · x_*y*", "Completed", Markup("[open](/runs/flow-run/1)"))])
+    assert r"| shard · x\_\*y\* | Completed | [open](/runs/flow-run/1) |" in told
+
+
+def test_the_page_beside_the_run_before_says_so_where_nothing_is_worse() -> None:
+    told = changed_page(Before([change("no difference shown")], []), "R1")
+    assert "Run `R1` beside `R0`" in told
+    assert "Nothing is worse by a test." in told
+    assert "| a/x | alike | no difference shown | 90.0% → 75.0% | 1,200 | 0.0012 | McNemar |" in told
