@@ -52,8 +52,8 @@ def picture(row: dict[str, Any]) -> Markup:
 
 
 def bars(rates: Sequence[float | None]) -> str:
-    """`▁▅█`: from 0% to 100%; a blank where nothing was evaluated."""
-    return "".join(" " if rate is None else BARS[min(int(rate * len(BARS)), len(BARS) - 1)] for rate in rates)
+    """`▁▅█`: from 0% to 100%; a dot where nothing was evaluated."""
+    return "".join("·" if rate is None else BARS[min(int(rate * len(BARS)), len(BARS) - 1)] for rate in rates)
 
 
 def chart(row: dict[str, Any]) -> str:

@@ -59,8 +59,8 @@ def test_a_night_below_the_floor_of_coverage_has_a_ring() -> None:
 
 
 def test_bars_tell_the_same_in_text() -> None:
-    assert bars([0.0, 0.5, None, 1.0]) == "▁▅ █"
-    assert picture(row(0.25, None)).startswith("![▃  25.0%, –](data:image/svg+xml;base64,")
+    assert bars([0.0, 0.5, None, 1.0]) == "▁▅·█"
+    assert picture(row(0.25, None)).startswith("![▃· 25.0%, –](data:image/svg+xml;base64,")
 
 
 def test_the_page_documents_its_scale_and_tells_rates_and_change_beside_each_chart() -> None:
