@@ -15,6 +15,7 @@ import httpx
 from prefect import get_run_logger
 from prefect.artifacts import ProgressArtifact, aupdate_progress_artifact
 from prefect.client.orchestration import PrefectClient, get_client
+from prefect.exceptions import PrefectException
 from prefect.logging.loggers import LoggingAdapter
 from prefect.settings import get_current_settings
 
@@ -122,5 +123,5 @@ async def _show(progress: ModelProgress, over: asyncio.Event) -> None:
             with suppress(TimeoutError):
                 await asyncio.wait_for(over.wait(), EVERY_S)
             for standing in progress.standings.values():
-                with suppress(httpx.HTTPError):  # a server that is away for a moment ends no run
+                with suppress(httpx.HTTPError, PrefectException):  # what cannot be shown ends no run
                     await standing.show(client)

@@ -20,10 +20,10 @@ async def shard_runs(run_id: str) -> list[tuple[str, str, str]]:
             flow_run_filter=FlowRunFilter(tags=FlowRunFilterTags(all_=run_tags(run_id))),
             sort=FlowRunSort.START_TIME_ASC,
         )
-    return [(run.name, _ended(run), Markup(f"[open]({_address(run)})")) for run in found]
+    return [(run.name, _ended(run), Markup(f"[open]({address(run)})")) for run in found]
 
 
-def _address(run: FlowRun) -> str:
+def address(run: FlowRun) -> str:
     """In the UI in which it is read, whatever its address; where one is set for people, there."""
     settings = get_current_settings()
     by_api = (settings.api.url or "").removesuffix("/api")

@@ -43,7 +43,7 @@ def _row(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _strong(change: str) -> str:
-    return Markup(f"**{change}**") if change in {"worse", "better"} else change
+    return Markup(f"**{change}**") if change in {"worse", "better"} else ""
 
 
 def picture(row: dict[str, Any]) -> Markup:
