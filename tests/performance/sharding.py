@@ -68,7 +68,7 @@ class Site:
     def ask(self, path: str, body: Any = None) -> Any:
         asked = urllib.request.Request(f"{self.server.api}{path}", headers={"Content-Type": "application/json"})
         asked.data = None if body is None else json.dumps(body).encode()
-        with urllib.request.urlopen(asked, timeout=30) as answer:
+        with urllib.request.urlopen(asked, timeout=PATIENCE_S) as answer:  # SQLite stalls when backlogged
             return json.loads(answer.read())
 
 
