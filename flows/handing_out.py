@@ -23,9 +23,10 @@ from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.deployments.flow_runs import arun_deployment
 from prefect.exceptions import ObjectNotFound
 from prefect.runtime import flow_run
-from prefect.states import Cancelling
+from prefect.states import Cancelled, Cancelling
 
 from catalogs.mistakes import Mistake, UserMistake
+from flows.absence import telling_of_absence
 from flows.shards import Shard
 from flows.tags import run_tags
 from tasks.connectors.task import NAME, Label
@@ -37,7 +38,9 @@ ROUND_S = 1.0
 AT_ONCE = 5
 PAUSES_S = (0.0, 10.0, 60.0)
 """Before a shard is handed out again: what ended it may pass."""
-ALIVE = [StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING, StateType.PAUSED, StateType.CANCELLING]
+ALIVE = [StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING, StateType.PAUSED]
+CANCELLED = {StateType.CANCELLING, StateType.CANCELLED}
+"""A process that is told to stop counts as crashed for some seconds, until its worker has seen its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +64,11 @@ class Lost:
 
 
 async def hand_out(shards: Sequence[Shard], night: Round) -> list[Lost]:
-    """Gives every shard to a worker and waits for all of them; those that did not end well. Raises UserMistake
-    where there is no such deployment. Where it is cancelled, so are they."""
-    await refuse_unknown(night.deployment)
+    """Gives every shard to a worker and waits for all of them; those that did not end well. Where it is
+    cancelled, so are they."""
     poll_s = max(night.poll_s, len(shards) / AT_ONCE)
-    ended = await asyncio.gather(*(_kept_going(shard, night, poll_s) for shard in shards))
+    async with telling_of_absence(night.deployment):
+        ended = await asyncio.gather(*(_kept_going(shard, night, poll_s) for shard in shards))
     return [lost for lost in ended if lost]
 
 
@@ -124,9 +127,13 @@ async def _under_way(client: PrefectClient, shard: Shard, night: Round) -> FlowR
             tags=FlowRunFilterTags(all_=run_tags(night.run_id, shard.part)),
             state=FlowRunFilterState(type=FlowRunFilterStateType(any_=ALIVE)),
         ),
-        limit=2,
     )
-    return next((run for run in found if str(run.id) != flow_run.id), None)
+    return next((run for run in found if _may_send(run) == (shard.max_cost, shard.max_requests)), None)
+
+
+def _may_send(run: FlowRun) -> tuple[float | None, int | None]:
+    """The caps with which a shard was handed out: one with others is not waited for but followed."""
+    return run.parameters.get("max_cost"), run.parameters.get("max_requests")
 
 
 async def _handed_in(shard: Shard, night: Round, attempt: int) -> FlowRun:
@@ -141,7 +148,7 @@ async def _handed_in(shard: Shard, night: Round, attempt: int) -> FlowRun:
         },
         flow_run_name=f"shard · {shard.title}",
         tags=[*run_tags(night.run_id, shard.part), *shard.models],
-        idempotency_key=f"{flow_run.id}-{shard.part}-{attempt}",
+        idempotency_key=f"{night.run_id}-{shard.part}-{flow_run.id}-{flow_run.run_count}-{attempt}",
         timeout=0,
     )
 
@@ -151,12 +158,22 @@ async def _ended(client: PrefectClient, flow_run_id: UUID, poll_s: float) -> Sta
     while True:
         try:
             found = await client.read_flow_run(flow_run_id)
+            if found.state and found.state.is_final():
+                return await _as_meant(client, found)
         except httpx.HTTPError as error:
             get_run_logger().warning("Prefect's server does not answer: %s", type(error).__name__)
-        else:
-            if found.state and found.state.is_final():
-                return found.state
+        except ObjectNotFound:
+            return Cancelled(message="somebody deleted it")
         await asyncio.sleep(poll_s)
+
+
+async def _as_meant(client: PrefectClient, ended: FlowRun) -> State[Any]:
+    """Cancelled, where somebody has cancelled it, however its process ended."""
+    assert ended.state is not None  # noqa: S101 - it has ended
+    if not ended.state.is_crashed():
+        return ended.state
+    before = await client.read_flow_run_states(ended.id)
+    return Cancelled() if CANCELLED & {state.type for state in before} else ended.state
 
 
 def _why(state: State[Any]) -> str:

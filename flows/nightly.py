@@ -11,11 +11,11 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
 from catalogs.mistakes import UserMistake
-from catalogs.scenario import Overrides
+from catalogs.scenario import Overrides, Source
 from catalogs.schema import Reuse
 from flows.artifacts import publish
 from flows.benchmark import NOTHING_NAMED, begun, concluded
-from flows.handing_out import DEPLOYMENT, Lost, Round, hand_out
+from flows.handing_out import DEPLOYMENT, Lost, Round, hand_out, refuse_unknown
 from flows.in_words import in_words
 from flows.inspecting import inspecting
 from flows.night import NightGate, announce, ended, is_over_cost
@@ -28,7 +28,7 @@ from flows.stand_ins import of_other_runs
 from flows.under_way import led
 from warehouse.expectations.inspector import Inspector
 from warehouse.journal import recover
-from warehouse.run_lock import RunLock
+from warehouse.run_lock import RunBusy, RunLock
 from warehouse.runs import find
 
 
@@ -86,25 +86,19 @@ async def nightly(
         shard_by: one shard per `model`, or one per `provider`
         takeovers: how often a shard that was lost is handed out again
         data: where lake and warehouse lie, the same for every worker; None: `BIASGRID_DATA`, or `data`
-        run_id: goes on with this unfinished run, whatever `scenario` says
+        run_id: goes on with this unfinished run, as it was planned: of all the others only caps, gate and what
+            shards go by count
         deployment: takes the shards
     """
-    lake = open_lake(data)
-    source = find(lake, run_id).scenario_resolved if run_id else scenario
-    if source is None:
-        raise UserMistake(NOTHING_NAMED)
-    overrides = Overrides(
-        library=library,
-        models=models or (),
-        samples=samples,
-        seed=seed,
-        reuse=reuse,
-        max_age=max_age,
-        max_cost=max_cost,
-        max_requests=max_requests,
-        batch=batch,
-    )
-    prepared = prepare_unasked(source, overrides)
+    lake, run_id = open_lake(data), run_id or _begun_before()
+    caps: dict[str, Any] = {"max_cost": max_cost, "max_requests": max_requests}
+    if run_id:
+        prepared = prepare_unasked(find(lake, run_id).scenario_resolved, Overrides(**caps))
+    else:
+        settings: dict[str, Any] = {"samples": samples, "seed": seed, "reuse": reuse, "max_age": max_age}
+        overrides = Overrides(library=library, models=models or (), batch=batch, **settings, **caps)
+        prepared = prepare_unasked(_named(scenario), overrides)
+    await refuse_unknown(deployment)
     async with led(lake, prepared, run_id) as grid:
         cells = await _planned(grid)
         with inspecting(expectations) as inspector:
@@ -113,15 +107,33 @@ async def nightly(
             return await _concluded(grid, lost, gate, inspector)
 
 
+def _named(scenario: Source | None) -> Source:
+    if scenario is None:
+        raise UserMistake(NOTHING_NAMED)
+    return scenario
+
+
+def _begun_before() -> str | None:
+    """The run of this flow run, where Prefect starts it again: it goes on."""
+    tags: list[str] = flow_run.tags or []
+    return next((tag.partition(":")[2] for tag in tags if tag.startswith("run:")), None)
+
+
 async def _planned(grid: Grid) -> pl.DataFrame:
-    """The cells of the run, landed, with what stands in for asking: shards find both."""
+    """The cells of the run, landed, with what stands in for asking: shards find both. Raises `RunBusy` where
+    somebody else plans it."""
     lake, run_id = grid.lake, grid.run.run_id
-    with RunLock(lake, run_id):
-        recover(lake, run_id)
+    try:
+        with RunLock(lake, run_id):
+            recover(lake, run_id)
+            cells = planned_cells(lake, run_id)
+            if cells.is_empty():
+                cells = await generate_stage(grid)
+            await of_other_runs(grid)
+    except RunBusy:  # shards that a night before this one handed out still ask
         cells = planned_cells(lake, run_id)
         if cells.is_empty():
-            cells = await generate_stage(grid)
-        await of_other_runs(grid)
+            raise
     grid.run.record(lake, "running")
     get_run_logger().info("%s", begun(run_id, cells))
     return cells

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import floor
 from typing import Literal
 
@@ -61,7 +62,7 @@ def shards(cells: pl.DataFrame, resolved: ResolvedScenario, by: By = "model") ->
 
 @dataclass(frozen=True, slots=True)
 class _Weight:
-    requests: float
+    requests: Fraction
     cost: float
 
 
@@ -77,7 +78,7 @@ def _weights(resolved: ResolvedScenario) -> Mapping[str, _Weight]:
     sent = sum(model.requests for model in expected.values())
     most = sum(model.cost_most_usd or 0.0 for model in expected.values())
     return {
-        name: _Weight(model.requests / max(sent, 1), (model.cost_most_usd or 0.0) / most if most else 1.0)
+        name: _Weight(Fraction(model.requests, max(sent, 1)), (model.cost_most_usd or 0.0) / most if most else 1.0)
         for name, model in expected.items()
     }
 
@@ -89,7 +90,7 @@ def _capped(
     if cost is not None:  # who costs nothing spends nothing of it
         cost *= min(1.0, sum(weights[model].cost for model in models)) or 1.0
     if requests is not None:
-        requests = floor(requests * sum(weights[model].requests for model in models))
+        requests = floor(requests * sum((weights[model].requests for model in models), Fraction()))
         if requests == 0:
             what = f"`max_requests: {settings.max_requests}` leaves no request for `{', '.join(models)}`"
             raise UserMistake(Mistake(what, "max_requests", "raise it, or ask fewer models"))

@@ -6,7 +6,7 @@ import asyncio
 import signal
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 
 import polars as pl
 
@@ -20,9 +20,12 @@ from tasks.prompt.outstanding import outstanding
 from tasks.prompt.spent import spent
 from warehouse.journal import recover
 from warehouse.lake import Lake
-from warehouse.run_lock import RunLock
+from warehouse.run_lock import RunBusy, RunLock
 from warehouse.runs import Run, begin, find
 from warehouse.trouble import StorageTrouble
+
+TURN_S = 5.0
+"""How often is looked whether a part of a run is free."""
 
 
 @asynccontextmanager
@@ -58,16 +61,35 @@ async def shared_out(
     lake: Lake, prepared: Prepared, run: Run, part: str, cells: pl.DataFrame
 ) -> AsyncIterator[Grid]:
     """The grid of the part of a run that this process asks: `cells`, of the prepared models. How the run ends is
-    recorded by who leads it. Raises as `under_way` does, and `RunBusy` where another process has this part."""
+    recorded by who leads it. Where another process has this part its end is waited for: it went on though it
+    counted as lost, or was told to stop and lands what is in flight. Raises as `under_way` does."""
     own = cells["cell_id"].to_list()
     async with _switchboard(prepared) as board:
         board.prepare(prepared.models)
-        with RunLock(lake, run.run_id, part), _cancelled_by_sigterm():
+        with _cancelled_by_sigterm(), ExitStack() as held:
+            await _in_turn(held, RunLock(lake, run.run_id, part))
             recover(lake, run.run_id, part=part, cells=own)
             grid = Grid(lake, run, prepared.resolved, board, part=part)
             await asyncio.to_thread(_count_before, grid, own)
             await tag(run.run_id, prepared.resolved, part)
             yield grid
+
+
+async def _in_turn(held: ExitStack, lock: RunLock) -> None:
+    tell = teller()
+    while True:
+        try:
+            held.enter_context(lock)
+        except RunBusy:
+            tell("another process still writes this part of the run: waiting until it ends")
+            tell = _silent
+            await asyncio.sleep(TURN_S)
+        else:
+            return
+
+
+def _silent(_: str) -> None:
+    """Once is enough."""
 
 
 def _switchboard(prepared: Prepared) -> Switchboard:
@@ -95,11 +117,11 @@ def _count_before(grid: Grid, cells: Sequence[str] | None = None, *, asks: bool 
 @contextmanager
 def _recorded(lake: Lake, run: Run) -> Iterator[None]:
     """Records how a run broke off. Where even that cannot be written it stays as last recorded: to be resumed. One
-    that was complete, and is judged again, stays so."""
+    that was complete, and is judged again, stays so, and so does one that somebody else writes."""
     try:
         yield
     except BaseException as error:  # cancelled, too, or a signal wherever it struck
-        if run.state == "completed":
+        if run.state == "completed" or isinstance(error, RunBusy):
             raise
         with suppress(StorageTrouble):
             run.record(lake, "failed" if isinstance(error, Exception) else "interrupted")

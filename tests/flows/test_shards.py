@@ -57,6 +57,13 @@ def test_what_shards_may_send_together_is_what_the_run_may(resolved: Any) -> Non
     assert [shard.max_cost for shard in made] == [None, None]
 
 
+def test_one_shard_of_all_may_send_all(resolved: Any) -> None:
+    ids = ("fair", "biased", "constant-no", "constant-yes", "noisy", "refuser")
+    names = [f"simulated/{respondent}" for respondent in ids]
+    (made,) = shards(planned(names), resolved(names, max_requests=100), "provider")
+    assert made.max_requests == 100
+
+
 def test_without_caps_a_shard_has_none(resolved: Any) -> None:
     (made,) = shards(planned(SIMULATED[:1]), resolved())
     assert (made.max_requests, made.max_cost) == (None, None)
