@@ -136,11 +136,15 @@ def begun(run_id: str, cells: pl.DataFrame) -> str:
     return f"run {run_id}: {cases:,} cases in {cells.height:,} cells, of {models:,} model{'s'[: models > 1]}"
 
 
-async def concluded(lake: Lake, run: Run, inspector: Inspector | None = None) -> Outcome:
-    """Aggregate, and read from the marts how the run ended. A kill in between leaves it to be resumed."""
-    run.record(lake, "aggregating")
+async def concluded(lake: Lake, run: Run, inspector: Inspector | None = None, *, is_whole: bool = True) -> Outcome:
+    """Aggregate, and read from the marts how the run ended. A kill in between leaves it to be resumed, and so does
+    what is not whole: some of it nobody came to ask."""
+    run.record(lake, "aggregating" if is_whole else "interrupted")
     await aggregated(lake, run.run_id, inspector)
     found = outcome(lake, run.run_id, is_checked=inspector is not None)
+    if not is_whole:
+        warn_of_gaps(found)
+        return found
     if found.incomplete:  # which only the marts know: recorded, and built once more with it
         run.record(lake, "incomplete")
         await aggregated(lake, run.run_id, inspector, "aggregate · marked as incomplete")

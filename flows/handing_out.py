@@ -77,7 +77,7 @@ async def refuse_unknown(deployment: str) -> None:
     async with get_client() as client:
         try:
             await client.read_deployment_by_name(deployment)
-        except ObjectNotFound:
+        except (ObjectNotFound, ValueError):  # no `flow/name` either
             remedy = "deploy it: `prefect --no-prompt deploy --all --prefect-file deployments/prefect.yaml`"
             raise UserMistake(Mistake(f"there is no deployment `{deployment}`", "deployment", remedy)) from None
 

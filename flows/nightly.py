@@ -143,7 +143,7 @@ async def _concluded(grid: Grid, lost: list[Lost], gate: NightGate, inspector: I
     lake, run_id = grid.lake, grid.run.run_id
     if lost:  # what they had been told before is there all the same
         await asyncio.to_thread(recover, lake)
-    found = await concluded(lake, grid.run, inspector)
+    found = await concluded(lake, grid.run, inspector, is_whole=not lost)
     over_cost = await asyncio.to_thread(is_over_cost, lake, run_id)
     before = await publish(lake, found, grid.resolved.name, await shard_runs(run_id))
     state = ended(found, before.changes, lost, gate, over_cost=over_cost)

@@ -1,0 +1,143 @@
+"""A night from its scenario to its state, with shards that end well or do not."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect.client.schemas.objects import State
+
+from flows import under_way
+from flows.nightly import nightly
+from flows.shard import shard
+from flows.shards import part_of
+from warehouse.lake import Lake
+from warehouse.runs import Run, all_runs
+
+pytestmark = [
+    pytest.mark.usefixtures("prefect_api"),
+    # Prefect asks the server for its result storage twice a flow run and never closes that client
+    pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings(
+        "ignore:Exception ignored in. <function _Sel:pytest.PytestUnraisableExceptionWarning"
+    ),
+]
+MODELS = ["simulated/fair", "simulated/noisy"]
+HOLDING = """
+import sys
+from pathlib import Path
+from warehouse.lake import Lake
+from warehouse.run_lock import RunLock
+
+with RunLock(Lake(Path(sys.argv[1])), sys.argv[2], *sys.argv[3:]):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def holding(tmp_path: Path) -> Any:
+    """Another process that writes a run, or a part of it, until its standard input ends."""
+
+    def hold(run_id: str, *part: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", HOLDING, str(tmp_path), run_id, *part],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        return process
+
+    return hold
+
+
+def run_in(folder: Path) -> Run:
+    (found,) = all_runs(Lake(folder))
+    return found
+
+
+async def planned(folder: Path) -> str:
+    """The id of the run as soon as its shards are due."""
+    async with asyncio.timeout(30):
+        while True:
+            if (runs := all_runs(Lake(folder))) and runs[0].state != "planning":
+                return runs[0].run_id
+            await asyncio.sleep(0.1)
+
+
+async def work(pool: Any, run_id: str, *, cancelled: str | None = None) -> None:
+    """Asks what the shards of a run are to ask, as a worker has it done, but for a model that is cancelled."""
+    waiting = await pool.until(run_id, lambda runs: sum(run.state.is_scheduled() for run in runs) == len(MODELS))
+    for run in waiting:
+        if not run.state.is_scheduled():
+            continue
+        if cancelled in run.parameters["models"]:
+            await pool.cancel(run)
+        else:
+            await shard(**run.parameters)
+            await pool.complete(run)
+
+
+@pytest.mark.drill
+async def test_a_night_whose_shard_was_cancelled_is_incomplete_and_goes_on_with_what_was_not_asked(
+    pool: Any, scenario: Any, tmp_path: Path
+) -> None:
+    asked = {"data": str(tmp_path), "deployment": pool.deployment, "return_state": True}
+    night = asyncio.create_task(nightly(scenario(MODELS), **asked))
+    run_id = await planned(tmp_path)
+    await work(pool, run_id, cancelled="simulated/noisy")
+    state: State[Any] = await night
+    assert (state.name, run_in(tmp_path).state) == ("Incomplete", "interrupted")
+    assert "not everything was asked: simulated/noisy (Cancelled)" in str(state.message)
+
+    # as its deployment starts it, with what goes for new nights
+    again = nightly(scenario(MODELS), models=["simulated/biased"], run_id=run_id, expectations=False, **asked)
+    night = asyncio.create_task(again)
+    await work(pool, run_id)
+    state = await night
+    assert (state.name, run_in(tmp_path).state) == ("Completed", "completed"), state.message
+    replies = Lake(tmp_path).read("responses", run_id)
+    assert replies["case_id"].is_unique().all()
+    assert sorted(replies["model"].unique()) == MODELS
+
+
+async def test_a_night_that_goes_on_while_an_earlier_ones_shards_ask_lets_them(
+    pool: Any, scenario: Any, tmp_path: Path, holding: Any
+) -> None:
+    asked = {"data": str(tmp_path), "deployment": pool.deployment, "expectations": False, "return_state": True}
+    killed = asyncio.create_task(nightly(scenario(MODELS), **asked))
+    run_id = await planned(tmp_path)
+    await pool.until(run_id, lambda runs: len(runs) == len(MODELS))
+    killed.cancel()
+    await asyncio.gather(killed, return_exceptions=True)
+
+    asking = holding(run_id, "of another process")
+    night = asyncio.create_task(nightly(run_id=run_id, **asked))
+    await work(pool, run_id)
+    state: State[Any] = await night
+    asking.communicate("")
+    assert state.name == "Completed", state.message
+
+
+async def test_a_shard_that_another_process_still_asks_is_waited_for(
+    pool: Any, scenario: Any, tmp_path: Path, holding: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(under_way, "TURN_S", 0.2)
+    asked = {"data": str(tmp_path), "deployment": pool.deployment, "expectations": False, "return_state": True}
+    night = asyncio.create_task(nightly(scenario(MODELS[:1]), **asked))
+    run_id = await planned(tmp_path)
+    (only,) = await pool.until(run_id, bool)
+    asking = holding(run_id, part_of(MODELS[:1]))
+    follower = asyncio.create_task(shard(**only.parameters))
+    await asyncio.sleep(1.5)
+    assert not follower.done()
+    asking.communicate("")
+    await follower
+    await pool.complete(only)
+    assert (await night).name == "Completed"
