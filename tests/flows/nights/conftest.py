@@ -15,7 +15,7 @@ from prefect.client.schemas.filters import FlowRunFilter
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.states import Cancelling, Completed, Crashed, Running
 
-from flows.artifacts import run_tags
+from flows.tags import run_tags
 from flows.shard import shard
 
 PATIENCE_S = 20.0

@@ -16,6 +16,7 @@ from flows.handing_out import Lost, Round, hand_out, refuse_unknown
 from flows.shards import Shard
 
 pytestmark = [
+    pytest.mark.drill,
     pytest.mark.usefixtures("prefect_api"),
     # Prefect asks the server for its result storage twice a flow run and never closes that client
     pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
