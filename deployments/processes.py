@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from typing import Any
 PATIENCE_S = 30.0
 """For a worker whose runs land what is in flight; what is there after it is killed."""
 LOOK_S = 0.5
+PROCESSES = ("ps", "-A", "-o", "ppid=,pid=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +27,29 @@ class Process:
     name: str
     log: Path
     handle: subprocess.Popen[Any]
+    runs: bool = False
+    """Whether it is a worker."""
 
     @property
     def is_gone(self) -> bool:
         return self.handle.poll() is not None
 
     def end(self, patience_s: float = PATIENCE_S) -> None:
-        """Asks it, waits, and then ends whatever it has started and not ended."""
+        """Asks it, waits, and then ends whatever it has started and not ended. What a worker runs is asked before:
+        a worker that is told to end kills it."""
+        if self.runs and not self.is_gone:
+            _ask_to_end(_children(self.handle.pid), patience_s)
         if not self.is_gone:
             self.handle.terminate()
         with suppress(subprocess.TimeoutExpired):
             self.handle.wait(patience_s)
         self._end_rest(patience_s)
+        self.handle.wait()
+
+    def kill(self) -> None:
+        """Ends it and whatever it has started, at once."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.handle.pid, signal.SIGKILL)
         self.handle.wait()
 
     def _end_rest(self, patience_s: float) -> None:
@@ -48,8 +61,52 @@ class Process:
             _wait_until_gone(self.handle, patience_s)
 
 
-def begin(name: str, arguments: Sequence[str], log: Path, environment: Mapping[str, str]) -> Process:
-    """Starts a Python module with its arguments; what it says goes to `log`."""
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """To be the only one who serves: a file whose lock the processes inherit, so that it lasts as long as any of
+    them, though whoever began them was killed."""
+
+    descriptor: int
+
+    def note(self, group: int) -> None:
+        """One more process, by the id of its group."""
+        os.write(self.descriptor, f"{group}\n".encode())
+
+
+class Claimed(Exception):
+    """Somebody else has the claim, or left processes behind that have it."""
+
+    def __init__(self, groups: Sequence[int]) -> None:
+        super().__init__(groups)
+        self.groups = groups
+
+
+@contextmanager
+def claimed(path: Path) -> Iterator[Claim]:
+    """The claim that a file stands for. Raises `Claimed`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Claimed([int(line) for line in path.read_text(encoding="ascii").split()]) from None
+        os.ftruncate(descriptor, 0)
+        yield Claim(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def begin(
+    name: str,
+    arguments: Sequence[str],
+    log: Path,
+    environment: Mapping[str, str],
+    claim: Claim,
+    *,
+    runs: bool = False,
+) -> Process:
+    """Starts a Python module with its arguments; what it says goes to `log`. It shares the claim."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as said:
         handle = subprocess.Popen(  # noqa: S603 - our own words
@@ -59,18 +116,26 @@ def begin(name: str, arguments: Sequence[str], log: Path, environment: Mapping[s
             stderr=subprocess.STDOUT,
             env={**os.environ, **environment},
             start_new_session=True,
+            pass_fds=[claim.descriptor],
         )
-    return Process(name, log, handle)
+    claim.note(handle.pid)
+    return Process(name, log, handle, runs)
 
 
 @contextmanager
 def ending(processes: list[Process]) -> Iterator[None]:
-    """The last that began is the first to end: workers before the server that they report to."""
+    """The last that began is the first to end: workers before the server that they report to. Who interrupts that
+    once more does not want to wait."""
     try:
         yield
     finally:
-        for process in reversed(processes):
-            process.end()
+        try:
+            for process in reversed(processes):
+                process.end()
+        except KeyboardInterrupt:
+            for process in reversed(processes):
+                process.kill()
+            raise
 
 
 def first_gone(processes: Sequence[Process]) -> Process:
@@ -80,6 +145,34 @@ def first_gone(processes: Sequence[Process]) -> Process:
             if process.is_gone:
                 return process
         time.sleep(LOOK_S)
+
+
+def _children(parent: int) -> list[int]:
+    """Processes that a process has started; none where the system cannot tell."""
+    try:
+        told = subprocess.run(PROCESSES, capture_output=True, text=True, check=True).stdout  # noqa: S603 - our own words
+    except (OSError, subprocess.CalledProcessError):
+        return []
+    pairs = [line.split() for line in told.splitlines()]
+    return [int(pid) for ppid, pid in pairs if int(ppid) == parent]
+
+
+def _ask_to_end(pids: Sequence[int], patience_s: float) -> None:
+    """And waits until they have, or for as long as there is patience."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + patience_s
+    while any(map(_exists, pids)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def _is_there(group: int) -> bool:

@@ -10,9 +10,9 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from prefect.client.schemas.schedules import CronSchedule
 from pydantic import ValidationError
 
 from catalogs.mistakes import Mistake, UserMistake
-from deployments.processes import Process, begin, ending, first_gone
+from deployments.processes import Claim, Claimed, Process, begin, claimed, ending, first_gone
 from deployments.work_pools import NIGHTS, SHARDS
 
 START_S = 120.0
@@ -39,9 +39,9 @@ class Service:
     cron: str
     timezone: str
     data: str
-    models: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What replaces the scenario's own, by the names of the flows' parameters."""
     gate: str = "regression"
-    max_cost: float | None = None
     host: str = "127.0.0.1"
     port: int = 4200
     at_once: int = 2
@@ -96,16 +96,34 @@ def serve(service: Service, tell: Tell) -> None:
     os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
     processes: list[Process] = []
     is_ours = service.has_own_server
-    with ending(processes), _pointed(service):
+    with _alone(service) as claim, ending(processes), _pointed(service):
         if is_ours:
             tell("starting Prefect's server …")
-            processes.append(_server(service))
+            processes.append(_server(service, claim))
         _wait_until_healthy(service, processes)
         _deploy(service)
-        processes += [_worker(service, NIGHTS), _worker(service, SHARDS, service.at_once)]
+        processes.append(_worker(service, claim, SHARDS, service.at_once))
+        processes.append(_worker(service, claim, NIGHTS))  # the first to end: nights then cancel their shards
         tell(_welcome(service))
-        gone = first_gone(processes)
-        raise Ended(gone)
+        try:
+            raise Ended(first_gone(processes))
+        except KeyboardInterrupt:
+            tell("stopping: what is in flight lands first; Ctrl-C once more ends everything at once")
+            raise
+
+
+@contextmanager
+def _alone(service: Service) -> Iterator[Claim]:
+    """Raises UserMistake where somebody else serves from the same `PREFECT_HOME`, or was killed while doing so."""
+    path = service.logs / "serving.lock"
+    try:
+        with claimed(path) as claim:
+            yield claim
+    except Claimed as other:
+        what = "another `biasgrid serve` uses this PREFECT_HOME, or was killed and left its processes behind"
+        groups = " ".join(f"-{group}" for group in other.groups)
+        remedy = f"stop it; what was left behind ends by `kill -- {groups}`" if groups else "stop it"
+        raise UserMistake(Mistake(what, str(path), remedy)) from None
 
 
 class Ended(UserMistake):
@@ -131,17 +149,17 @@ def _pointed(service: Service) -> Iterator[None]:
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
-def _server(service: Service) -> Process:
+def _server(service: Service, claim: Claim) -> Process:
     arguments = ["prefect", "server", "start", "--host", service.host, "--port", str(service.port)]
-    return begin("Prefect's server", arguments, service.logs / "server.log", {})
+    return begin("Prefect's server", arguments, service.logs / "server.log", {}, claim)
 
 
-def _worker(service: Service, pool: str, at_once: int | None = None) -> Process:
+def _worker(service: Service, claim: Claim, pool: str, at_once: int | None = None) -> Process:
     arguments = ["prefect", "worker", "start", "--pool", pool, "--type", "process", "--name", f"{pool}-here"]
     if at_once:
         arguments += ["--limit", str(at_once)]
     log = service.logs / f"worker-{pool}.log"
-    return begin(f"the worker of {pool}", arguments, log, {"BIASGRID_DATA": service.data})
+    return begin(f"the worker of {pool}", arguments, log, {"BIASGRID_DATA": service.data}, claim, runs=True)
 
 
 def _wait_until_healthy(service: Service, processes: list[Process]) -> None:
@@ -178,14 +196,9 @@ def declaration(service: Service) -> dict[str, Any]:
     told: dict[str, Any] = yaml.safe_load((files("deployments") / "prefect.yaml").read_text(encoding="utf-8"))
     nightly = next(one for one in told["deployments"] if one["name"] == "nightly")
     nightly["schedules"] = [{"cron": service.cron, "timezone": service.timezone, "slug": "every-night"}]
-    nightly["parameters"] |= {
-        "scenario": service.scenario,
-        "models": list(service.models) or None,
-        "gate": service.gate,
-        "max_cost": service.max_cost,
-    }
+    nightly["parameters"] |= {"scenario": service.scenario, "gate": service.gate, **service.settings}
     on_demand = next(one for one in told["deployments"] if one["name"] == "on-demand")
-    on_demand["parameters"] |= {"scenario": service.scenario, "models": list(service.models) or None}
+    on_demand["parameters"] |= {"scenario": service.scenario, **service.settings}
     return told
 
 
@@ -210,13 +223,17 @@ def _done(arguments: list[str]) -> None:
         raise UserMistake(Mistake("the deployments could not be made", remedy="\n".join(last)))
 
 
+def _told(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
 def _welcome(service: Service) -> str:
     ui = service.address.removesuffix("/api")
-    models = f", models {', '.join(service.models)}" if service.models else ""
+    told = "".join(f", {name} {_told(value)}" for name, value in service.settings.items())
     return "\n".join(
         (
             f"Prefect UI   {ui}",
-            f"every night  {service.cron} ({service.timezone}): {service.scenario}{models}",
+            f"every night  {service.cron} ({service.timezone}): {service.scenario}{told}",
             f"now          PREFECT_API_URL={service.address} prefect deployment run nightly/nightly",
             f"data         {service.data}",
             f"logs         {service.logs}",

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
-from flows.cli.options import Data, MaxCost, Models
+from flows.cli.assess import ReuseOption
+from flows.cli.options import Batch, Data, Library, MaxAge, MaxCost, MaxRequests, Models, Samples, Seed
 
 
 class NightGate(StrEnum):
@@ -29,7 +30,14 @@ def serve(
     gate: Annotated[
         NightGate, typer.Option("--gate", help="What fails a night: a regression alone, or what is not met, too.")
     ] = NightGate.regression,
+    library: Library = None,
+    reuse: ReuseOption = None,
+    samples: Samples = None,
+    seed: Seed = None,
+    max_age: MaxAge = None,
     max_cost: MaxCost = None,
+    max_requests: MaxRequests = None,
+    batch: Batch = None,
     host: Annotated[str, typer.Option("--host", help="Where Prefect's server listens.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="Its port.")] = 4200,
     at_once: Annotated[
@@ -50,16 +58,26 @@ def serve(
     from flows.preparation import open_lake, prepare
     from flows.secrets import secret_blocks
 
-    secrets = secret_blocks()
-    prepared = prepare(str(scenario), Overrides(models=model or (), max_cost=max_cost), secrets)
+    given: dict[str, Any] = {
+        "library": _path(library) if library else None,
+        "models": model,
+        "samples": samples,
+        "seed": seed,
+        "reuse": reuse.value if reuse else None,
+        "max_age": max_age,
+        "max_cost": max_cost,
+        "max_requests": max_requests,
+        "batch": batch,
+    }
+    settings = {name: value for name, value in given.items() if value is not None}
+    prepared = prepare(_path(scenario), Overrides(**settings), secret_blocks())
     service = Service(
-        scenario=str(scenario.absolute()) if scenario.exists() else str(scenario),
+        scenario=_path(scenario),
         cron=cron,
         timezone=timezone,
-        data=str(open_lake(data).root),
-        models=tuple(model or ()),
+        data=open_lake(data).named,
+        settings=settings,
         gate=gate.value,
-        max_cost=max_cost,
         host=host,
         port=port,
         at_once=at_once,
@@ -68,20 +86,29 @@ def serve(
     for notice in prepared.resolved.notices:
         typer.echo(f"note: {notice}", err=True)
     try:
-        with _stopped_by_sigterm():
+        with _stopped_as_by_ctrl_c():
             serving(service, typer.echo)
     except KeyboardInterrupt:
         typer.echo("biasgrid: stopped", err=True)
 
 
+def _path(named: Path) -> str:
+    """As workers find it, who run elsewhere; what comes along has a name alone."""
+    return str(named.absolute()) if named.exists() else str(named)
+
+
 @contextmanager
-def _stopped_by_sigterm() -> Iterator[None]:
-    """As a service manager ends it: in order, as by Ctrl-C."""
-    before = signal.signal(signal.SIGTERM, _as_ctrl_c)
+def _stopped_as_by_ctrl_c() -> Iterator[None]:
+    """As a service manager ends it, or a terminal that is closed, unless it was told not to mind: in order."""
+    before = {word: signal.getsignal(word) for word in (signal.SIGTERM, signal.SIGHUP)}
+    heard = [word for word, handler in before.items() if handler is not signal.SIG_IGN]
+    for word in heard:
+        signal.signal(word, _as_ctrl_c)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for word in heard:
+            signal.signal(word, before[word])
 
 
 def _as_ctrl_c(*_: object) -> NoReturn:

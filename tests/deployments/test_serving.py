@@ -42,14 +42,15 @@ def service(port: int, **changes: Any) -> Service:
 
 
 def test_the_night_that_is_declared_is_the_one_that_was_asked_for(port: int) -> None:
-    asked = service(port, models=("simulated/fair",), gate="decided", max_cost=5.0)
+    settings = {"models": ["simulated/fair"], "max_cost": 5.0, "samples": 2}
+    asked = service(port, settings=settings, gate="decided")
     by_name = {one["name"]: one for one in declaration(asked)["deployments"]}
     assert by_name.keys() == {"nightly", "on-demand", "shard", "rebuild-warehouse"}
     nightly = by_name["nightly"]
     (schedule,) = nightly["schedules"]
     assert (schedule["cron"], schedule["timezone"]) == ("30 1 * * 1-5", "Europe/Madrid")
-    wanted = {"scenario": "starter", "models": ["simulated/fair"], "gate": "decided", "max_cost": 5.0}
-    assert wanted.items() <= nightly["parameters"].items()
+    assert nightly["parameters"] == {"scenario": "starter", "gate": "decided", **settings}
+    assert by_name["on-demand"]["parameters"] == {"scenario": "starter", **settings}
 
 
 def test_all_that_is_wrong_with_when_and_where_is_told_at_once(port: int) -> None:

@@ -1,0 +1,79 @@
+"""Processes of a small team's machine: what a worker runs may land, and nobody is left behind unnoticed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deployments.processes import Claim, Claimed, Process, begin, claimed
+
+WORKER = """
+import signal, subprocess, sys, time
+from pathlib import Path
+
+landing = '''
+import signal, sys, time
+from pathlib import Path
+
+def land(*_):
+    time.sleep(0.3)
+    Path(sys.argv[1]).write_text("landed")
+    sys.exit()
+
+signal.signal(signal.SIGTERM, land)
+Path(sys.argv[1]).write_text("asking")
+time.sleep(60)
+'''
+run = subprocess.Popen([sys.executable, "-c", landing, sys.argv[1]])
+
+def stop(*_):
+    run.kill()
+    sys.exit()
+
+signal.signal(signal.SIGTERM, stop)
+run.wait()
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def claim(tmp_path: Path) -> Iterator[Claim]:
+    with claimed(tmp_path / "serving.lock") as made:
+        yield made
+
+
+def worker(folder: Path, claim: Claim) -> Process:
+    """One that kills what it runs when it is told to end, as Prefect's does; its run has begun."""
+    (folder / "a_worker.py").write_text(WORKER, encoding="utf-8")
+    reply = folder / "reply"
+    begun = begin(
+        "worker", ["a_worker", str(reply)], folder / "log", {"PYTHONPATH": str(folder)}, claim, runs=True
+    )
+    deadline = time.monotonic() + 20
+    while not reply.exists():
+        assert time.monotonic() < deadline, (folder / "log").read_text()
+        time.sleep(0.05)
+    return begun
+
+
+def test_what_a_worker_runs_lands_before_it_ends(tmp_path: Path, claim: Claim) -> None:
+    worker(tmp_path, claim).end()
+    assert (tmp_path / "reply").read_text() == "landed"
+
+
+def test_who_was_killed_leaves_processes_that_the_next_one_is_told_of(tmp_path: Path) -> None:
+    lock = tmp_path / "serving.lock"
+    with claimed(lock) as claim:
+        left = worker(tmp_path, claim)
+    with pytest.raises(Claimed) as refused, claimed(lock):
+        pass
+    assert refused.value.groups == [left.handle.pid]
+    os.killpg(left.handle.pid, signal.SIGKILL)
+    left.handle.wait()
+    with claimed(lock):
+        assert lock.read_text() == ""
