@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import cast
 
+from catalogs.mistakes import Mistake, UserMistake
 from tasks.connectors.keys import Secrets
 
 
@@ -15,10 +16,22 @@ def secret_blocks() -> Secrets | None:
 
 
 def _read(name: str) -> str | None:
+    """Raises UserMistake where the server does not answer us: a key may lie there."""
+    import httpx
     from prefect.blocks.system import Secret
 
     try:
         block = cast(Secret[str], Secret.load(name, _sync=True))  # type: ignore[call-arg]
     except ValueError:  # no such block
         return None
+    except httpx.HTTPStatusError as error:
+        if error.response.status_code != httpx.codes.UNAUTHORIZED:
+            raise
+        remedy = "export PREFECT_API_AUTH_STRING, `user:password` as the server has it"
+        what = f"the Prefect server does not let us look for the key `{name}`"
+        raise UserMistake(Mistake(what, "PREFECT_API_URL", remedy)) from error
+    except httpx.TransportError as error:
+        what = f"the Prefect server that may hold the key `{name}` does not answer"
+        remedy = "start it, or unset this: keys of the environment need none"
+        raise UserMistake(Mistake(what, "PREFECT_API_URL", remedy)) from error
     return block.get()
