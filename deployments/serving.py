@@ -25,6 +25,8 @@ from catalogs.mistakes import Mistake, UserMistake
 from deployments.processes import Claim, Claimed, Process, begin, claimed, ending, first_gone
 from deployments.work_pools import NIGHTS, SHARDS
 
+LEASES = {"PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem"}
+"""By default a server forgets with its process who holds slots of a limit, and never frees them."""
 START_S = 120.0
 """A server that makes its database takes a while on a slow machine."""
 Tell = Callable[[str], None]
@@ -151,7 +153,7 @@ def _pointed(service: Service) -> Iterator[None]:
 
 def _server(service: Service, claim: Claim) -> Process:
     arguments = ["prefect", "server", "start", "--host", service.host, "--port", str(service.port)]
-    return begin("Prefect's server", arguments, service.logs / "server.log", {}, claim)
+    return begin("Prefect's server", arguments, service.logs / "server.log", {**LEASES, **os.environ}, claim)
 
 
 def _worker(service: Service, claim: Claim, pool: str, at_once: int | None = None) -> Process:
