@@ -29,6 +29,7 @@ from catalogs.mistakes import Mistake, UserMistake
 from flows.absence import telling_of_absence
 from flows.shards import Shard
 from flows.tags import run_tags
+from flows.together import together
 from tasks.connectors.task import NAME, Label
 
 DEPLOYMENT = "shard/shard"
@@ -68,7 +69,7 @@ async def hand_out(shards: Sequence[Shard], night: Round) -> list[Lost]:
     cancelled, so are they."""
     poll_s = max(night.poll_s, len(shards) / AT_ONCE)
     async with telling_of_absence(night.deployment):
-        ended = await asyncio.gather(*(_kept_going(shard, night, poll_s) for shard in shards))
+        ended = await together(_kept_going(shard, night, poll_s) for shard in shards)
     return [lost for lost in ended if lost]
 
 

@@ -15,8 +15,8 @@ from prefect.client.schemas.filters import FlowRunFilter
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.states import Cancelling, Completed, Crashed, Running
 
-from flows.tags import run_tags
 from flows.shard import shard
+from flows.tags import run_tags
 
 PATIENCE_S = 20.0
 
