@@ -38,7 +38,7 @@ def automations() -> dict[str, dict[str, Any]]:
 
 
 def expected(automation: dict[str, Any]) -> set[str]:
-    return {event.removeprefix("prefect.flow-run.") for event in automation["trigger"]["expect"]}
+    return {event.rpartition(".")[2] for event in automation["trigger"]["expect"]}
 
 
 @pytest.mark.parametrize(
