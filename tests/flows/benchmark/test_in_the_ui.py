@@ -58,6 +58,7 @@ async def newest() -> Any:
     return found
 
 
+@pytest.mark.drill
 async def test_two_nights_are_told_in_names_tags_artifacts_and_a_few_lines(
     drift: Callable[[float], None], scenario: Any, requirement: Any, recorded: Any, said: Any, tmp_path: Path
 ) -> None:
