@@ -26,7 +26,12 @@ EVENT, RUN = "biasgrid.night.", "biasgrid.run."
 NAMED = 3
 """Requirements that a state's message names."""
 
-CAPPED = "select count(*) as requests from staging.stg_responses where run_id = ? and error_class = 'CapReached'"
+CAPPED = """
+    select count(*) as requests
+    from staging.stg_responses
+    where run_id = ? and is_answer and error_class = 'CapReached'
+"""
+"""What stands in place of an answer: what was asked later, under a higher cap, has one."""
 
 
 def is_over_cost(lake: Lake, run_id: str) -> bool:

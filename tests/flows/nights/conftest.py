@@ -18,7 +18,7 @@ from prefect.states import Cancelling, Completed, Crashed, Running
 from flows.shard import shard
 from flows.tags import run_tags
 
-PATIENCE_S = 20.0
+PATIENCE_S = 90.0
 
 
 @dataclass

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from prefect.client.schemas.objects import State
 
@@ -63,11 +65,12 @@ def run_in(folder: Path) -> Run:
     return found
 
 
-async def planned(folder: Path) -> str:
-    """The id of the run as soon as its shards are due."""
-    async with asyncio.timeout(30):
+async def planned(folder: Path, before: Collection[str] = ()) -> str:
+    """The id of the run, none of those `before`, as soon as its shards are due."""
+    async with asyncio.timeout(90):
         while True:
-            if (runs := all_runs(Lake(folder))) and runs[0].state != "planning":
+            runs = [run for run in all_runs(Lake(folder)) if run.run_id not in before]
+            if runs and runs[0].state != "planning":
                 return runs[0].run_id
             await asyncio.sleep(0.1)
 
@@ -106,6 +109,43 @@ async def test_a_night_whose_shard_was_cancelled_is_incomplete_and_goes_on_with_
     replies = Lake(tmp_path).read("responses", run_id)
     assert replies["case_id"].is_unique().all()
     assert sorted(replies["model"].unique()) == MODELS
+
+
+async def test_a_cap_holds_over_all_shards_and_a_higher_one_lets_the_night_go_on(
+    pool: Any, scenario: Any, tmp_path: Path
+) -> None:
+    asked = {"data": str(tmp_path), "deployment": pool.deployment, "expectations": False, "return_state": True}
+    night = asyncio.create_task(nightly(scenario(MODELS, samples=2), max_requests=20, **asked))
+    run_id = await planned(tmp_path)
+    await work(pool, run_id)
+    state: State[Any] = await night
+    assert state.name == "OverCost", state.message
+    answered = Lake(tmp_path).read("responses", run_id).filter(pl.col("text").is_not_null())
+    assert answered.height == 20
+    assert answered["model"].unique().sort().to_list() == MODELS
+
+    night = asyncio.create_task(nightly(run_id=run_id, max_requests=1000, **asked))
+    await work(pool, run_id)
+    state = await night
+    assert state.name == "Completed", state.message
+    answered = Lake(tmp_path).read("responses", run_id).filter(pl.col("text").is_not_null())
+    assert sorted(answered["case_id"]) == sorted(Lake(tmp_path).read("cases", run_id)["case_id"])
+
+
+async def test_a_night_that_may_reuse_replies_asks_nothing_that_has_been_answered(
+    pool: Any, scenario: Any, tmp_path: Path
+) -> None:
+    asked = {"data": str(tmp_path), "deployment": pool.deployment, "expectations": False, "return_state": True}
+    for reuse in ("run", "all"):
+        before = {run.run_id for run in all_runs(Lake(tmp_path))}
+        night = asyncio.create_task(nightly(scenario(MODELS), reuse=reuse, **asked))
+        run_id = await planned(tmp_path, before)
+        await work(pool, run_id)
+        state: State[Any] = await night
+        assert state.name == "Completed", state.message
+    replies = Lake(tmp_path).read("responses", run_id)
+    assert replies["reused_from"].null_count() == 0
+    assert replies["case_id"].is_unique().all()
 
 
 async def test_a_night_that_goes_on_while_an_earlier_ones_shards_ask_lets_them(
