@@ -34,7 +34,7 @@ from warehouse.lake import Lake
 HOME = tempfile.mkdtemp(prefix="prefect-home-")
 os.environ["PREFECT_HOME"] = HOME  # Prefect reads it when it is first imported: before any test module
 START_S = 60.0
-RECORDED_S = 60.0
+RECORDED_S = 300.0
 
 
 @pytest.fixture(scope="session", autouse=True)
