@@ -24,6 +24,8 @@ import pytest
 os.environ.setdefault("PREFECT_HOME", tempfile.mkdtemp(prefix="prefect-home-"))
 
 from prefect.client.orchestration import PrefectClient, get_client
+from prefect.events.worker import EventsWorker
+from prefect.logging.handlers import APILogWorker
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 START_S = 60.0
@@ -67,10 +69,19 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
         try:
             _wait_until_healthy(server, process)
+            _parted()
             yield server
+            _parted()
         finally:
             process.terminate()
             process.wait(timeout=30)
+
+
+def _parted() -> None:
+    """What this process has to tell goes to whom it was meant for: Prefect's threads keep to the server that they
+    began with, whichever is configured later."""
+    APILogWorker.drain_all(timeout=10)
+    EventsWorker.drain_all(timeout=10)
 
 
 def _free_port() -> int:
