@@ -27,7 +27,7 @@ async def publish(lake: Lake, found: Outcome, scenario: str, shards: Sequence[Se
     if earlier.trend:
         page = trend_page(earlier.trend, "The last nights")
         await acreate_markdown_artifact(page, "trend", f"{told}: pass rates up to {run}")
-    page = summary(found, scenario, str(lake.root), earlier, shards)
+    page = summary(found, scenario, lake.named, earlier, shards)
     await acreate_markdown_artifact(page, "summary", f"{told}: summary of {run}")
     return earlier
 

@@ -9,6 +9,7 @@ from prefect.client.schemas.objects import State
 from prefect.events import emit_event
 from prefect.states import Completed, Failed
 
+from flows.changes import Before
 from flows.handing_out import Lost
 from flows.outcome import NOT_MET, UNDECIDED, Outcome, share
 from flows.summary import counted
@@ -41,13 +42,10 @@ def is_over_cost(lake: Lake, run_id: str) -> bool:
     return bool(query(lake, CAPPED, [run_id]).item())
 
 
-def ended(
-    found: Outcome, changed: Sequence[dict[str, Any]], lost: Sequence[Lost], gate: NightGate, *, over_cost: bool
-) -> State[Any]:
+def ended(found: Outcome, beside: Before, lost: Sequence[Lost], gate: NightGate, *, over_cost: bool) -> State[Any]:
     """The state of a night: what is wrong with it first. A regression is told even where some replies lack."""
-    worse = [row for row in changed if row["finding"] == "worse"]
-    if worse:
-        return _failed(REGRESSION, found, f"worse than the night before: {_named(map(_change, worse))}")
+    if beside.worse:
+        return _failed(REGRESSION, found, f"worse than the night before: {_named(map(_change, beside.worse))}")
     if over_cost:
         return _failed(OVER_COST, found, "a cap was reached before everything was asked")
     if found.incomplete or lost:
@@ -55,7 +53,7 @@ def ended(
     code = found.exit_code_by("decided" if gate == "decided" else "point")
     if gate != "regression" and code in {NOT_MET, UNDECIDED}:
         return _unmet(found, gate, code)
-    return Completed(message=f"run {found.run_id}: {counted(found)}, {_compared(changed)}", data=found)
+    return Completed(message=f"run {found.run_id}: {counted(found)}, {_compared(beside.changes)}", data=found)
 
 
 def announce(run_id: str, state: State[Any]) -> None:

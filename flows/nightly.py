@@ -146,6 +146,6 @@ async def _concluded(grid: Grid, lost: list[Lost], gate: NightGate, inspector: I
     found = await concluded(lake, grid.run, inspector, is_whole=not lost)
     over_cost = await asyncio.to_thread(is_over_cost, lake, run_id)
     before = await publish(lake, found, grid.resolved.name, await shard_runs(run_id))
-    state = ended(found, before.changes, lost, gate, over_cost=over_cost)
+    state = ended(found, before, lost, gate, over_cost=over_cost)
     announce(run_id, state)
     return state

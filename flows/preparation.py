@@ -14,6 +14,7 @@ from flows.batched_models import batching_mistakes, batching_notices
 from flows.caps import cap_mistakes
 from tasks.connectors.keys import Secrets, missing_keys
 from tasks.generate.checks import check
+from warehouse.address import WHERE
 from warehouse.lake import Lake
 from warehouse.schema_version import refuse_newer
 
@@ -116,7 +117,7 @@ def existing_lake(data: str | Path | None) -> Lake:
     lake = Lake.at(data_place(data))
     if not lake.exists:
         what = f"there is no data {'at' if lake.shared else 'directory'} `{lake.named}`"
-        raise UserMistake(Mistake(what, f"--data or {DATA}", "run a scenario first, or name where its data lies"))
+        raise UserMistake(Mistake(what, WHERE, "run a scenario first, or name where its data lies"))
     refuse_newer(lake.files("runs"))
     return lake
 

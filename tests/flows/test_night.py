@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from flows.changes import Before
 from flows.handing_out import Lost
 from flows.night import NightGate, ended
 from flows.outcome import Outcome
@@ -23,11 +24,17 @@ def change(finding: str, requirement: str = "alike") -> dict[str, Any]:
     return {"model": "a/x", "requirement": requirement, "finding": finding, **rates}
 
 
+def beside(*changed: dict[str, Any]) -> Before:
+    return Before([*changed], [])
+
+
 LOST = [Lost(Shard(("a/x",), 10), "Crashed: no heartbeat")]
 
 
 def test_a_night_like_the_one_before_is_completed() -> None:
-    state = ended(found(), [change("no difference shown"), change("better")], [], "regression", over_cost=False)
+    state = ended(
+        found(), beside(change("no difference shown"), change("better")), [], "regression", over_cost=False
+    )
     assert (state.is_completed(), state.message) == (
         True,
         "run R1: 1 of 1 requirements met, none worse than the night before, 1 better",
@@ -35,13 +42,13 @@ def test_a_night_like_the_one_before_is_completed() -> None:
 
 
 def test_a_first_night_says_that_there_is_nothing_to_compare_with() -> None:
-    state = ended(found(), [], [], "regression", over_cost=False)
+    state = ended(found(), beside(), [], "regression", over_cost=False)
     assert state.is_completed()
     assert "no earlier night" in str(state.message)
 
 
 def test_a_regression_names_requirement_model_and_both_rates() -> None:
-    state = ended(found(), [change("worse"), change("better", "other")], [], "regression", over_cost=False)
+    state = ended(found(), beside(change("worse"), change("better", "other")), [], "regression", over_cost=False)
     assert (state.is_failed(), state.name) == (True, "Regression")
     assert state.message == (
         "run R1: worse than the night before: `alike` of a/x passes 75.0%, 90.0% before (q = 0.0012)"
@@ -49,7 +56,7 @@ def test_a_regression_names_requirement_model_and_both_rates() -> None:
 
 
 def test_of_many_regressions_the_first_are_named() -> None:
-    several = [change("worse", f"r{number}") for number in range(5)]
+    several = beside(*(change("worse", f"r{number}") for number in range(5)))
     message = ended(found(), several, [], "regression", over_cost=False).message
     assert "`r2` of a/x" in str(message)
     assert "`r3`" not in str(message)
@@ -67,7 +74,7 @@ def test_of_many_regressions_the_first_are_named() -> None:
 def test_a_night_that_did_not_ask_everything_says_why(
     incomplete: bool, lost: list[Lost], over_cost: bool, name: str, told: str
 ) -> None:
-    state = ended(found(incomplete=incomplete), [], lost, "regression", over_cost=over_cost)
+    state = ended(found(incomplete=incomplete), beside(), lost, "regression", over_cost=over_cost)
     assert (state.is_failed(), state.name) == (True, name)
     assert told in str(state.message)
 
@@ -83,7 +90,7 @@ def test_a_night_that_did_not_ask_everything_says_why(
     ],
 )
 def test_the_gate_says_what_else_fails_a_night(gate: NightGate, finding: str, decision: str, name: str) -> None:
-    state = ended(found(finding=finding, decision=decision), [], [], gate, over_cost=False)
+    state = ended(found(finding=finding, decision=decision), beside(), [], gate, over_cost=False)
     assert state.name == name
     if name != "Completed":
         assert "`alike` of a/x" in str(state.message)
