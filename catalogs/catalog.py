@@ -16,6 +16,7 @@ from catalogs.documents import Document
 from catalogs.libraries import read_library
 from catalogs.mistakes import Mistake, UserMistake, nearest
 from catalogs.models import Limits, ModelEntry, ModelsFile, Prices, Provider, Target
+from catalogs.probes import ProbeAxis, ProbeWording
 from catalogs.reader import Reader
 from catalogs.requirement_files import include_mistakes, included, unread_names
 from catalogs.respondents import Respondent
@@ -42,6 +43,10 @@ class Catalog:
     contexts: Mapping[str, Context] = field(default_factory=dict)
     augmentation: Mapping[str, Augmentation] = field(default_factory=dict)
     """By language: how a model is asked for templates."""
+    probes: Mapping[str, ProbeAxis] = field(default_factory=dict)
+    """By axis: the groups and stereotypes of bias probes."""
+    probing: Mapping[str, ProbeWording] = field(default_factory=dict)
+    """By language: the questions of a probe."""
     overlay: str = ""
     """The directory laid over the shipped files, if there is one."""
 
@@ -190,6 +195,8 @@ def read_catalog(
         library="shipped" if library == "shipped" else str(Path(library).resolve()),
         contexts=reader.entries("contexts", Context),
         augmentation=reader.entries("augmentation", Augmentation),
+        probes=reader.entries("probes", ProbeAxis),
+        probing=reader.entries("probing", ProbeWording),
         overlay=str(named or ""),
     )
     unread = unread_names(reader.mistakes)

@@ -19,6 +19,7 @@ from pydantic_core import core_schema
 from catalogs.augmentation import Augmentation
 from catalogs.contexts import Context
 from catalogs.models import ModelsFile
+from catalogs.probes import ProbeAxis, ProbeWording
 from catalogs.respondents import Respondent
 from catalogs.schema import (
     CommunitySet,
@@ -48,6 +49,8 @@ SCHEMAS: dict[str, type[BaseModel]] = {
     "respondent": Respondent,
     "context": Context,
     "augmentation": Augmentation,
+    "probe": ProbeAxis,
+    "probing": ProbeWording,
 }
 """By the name of the file that holds the schema."""
 

@@ -14,6 +14,7 @@ from catalogs.documents import Document, parse_document, read_text, validated
 from catalogs.frozen import Frozen
 from catalogs.mistakes import Mistake, UserMistake, nearest
 from catalogs.models import ModelsFile
+from catalogs.probes import ProbeAxis, ProbeWording
 from catalogs.respondents import Respondent
 from catalogs.schema import CommunitySet, Concern, LanguageCatalog, RequirementFile, Template
 from catalogs.template_files import read_templates
@@ -26,6 +27,8 @@ FOLDERS: dict[str, type[Frozen]] = {
     "respondents": Respondent,
     "contexts": Context,
     "augmentation": Augmentation,
+    "probes": ProbeAxis,
+    "probing": ProbeWording,
 }
 """The folders of a catalog that hold one entry a file."""
 Entry = TypeVar("Entry", bound=Frozen)

@@ -84,7 +84,7 @@ def _asked(targets: Iterable[Target], settings: ScenarioSettings, catalog: Catal
     return pl.DataFrame(rows, schema_overrides={"sample": pl.Int64})
 
 
-NOT_ASKED = ("respondents", "requirements", "scenarios", "contexts", "augmentation")
+NOT_ASKED = ("respondents", "requirements", "scenarios", "contexts", "augmentation", "probes", "probing")
 """Folders of a catalog that no instance depends on; nor does one on models.yaml."""
 
 
