@@ -24,7 +24,7 @@ from warehouse.lake import Lake
 from warehouse.making import STORAGE
 from warehouse.repeats import made_once, none_yet
 from warehouse.schema_version import refuse_newer
-from warehouse.schemas import TABLES
+from warehouse.schemas import KINDS, OF_KINDS, SHOWN, TABLES
 from warehouse.sides import Side
 from warehouse.sql_models import SCHEMAS, Model, load_models
 from warehouse.sql_words import literal
@@ -168,20 +168,43 @@ def attach_lake(warehouse: duckdb.DuckDBPyConnection, lake: Lake, sides: Sequenc
 
     Verdicts are listed before responses, and those before cases: what lands meanwhile is left out as a whole.
     """
+    files = {table: _files(lake, table, sides) for table in reversed(TABLES)}
     warehouse.execute("attach ':memory:' as lake")
-    for table in reversed(TABLES):
+    for table in TABLES:
         empty = declared(table).empty_table()
         warehouse.register("declared_rows", empty)
         warehouse.execute(f"create table lake.empty_{table} as from declared_rows")
         warehouse.unregister("declared_rows")
-        warehouse.execute(f"create view lake.{table} as {_rows(warehouse, lake, table, sides)}")
+    # every run's kind is looked up in it, and each of its events is a file
+    warehouse.execute(f"create table lake.runs as {_rows(warehouse, 'runs', files['runs'])}")
+    for table in TABLES.keys() - {"runs", *OF_KINDS}:
+        warehouse.execute(f"create view lake.{table} as {_rows(warehouse, table, files[table])}")
+    kinds = dict(warehouse.execute("select run_id, any_value(kind) from lake.runs group by run_id").fetchall())
+    for name, (table, kind) in SHOWN.items():
+        of_kind = [(side, _of_kind(own, side, kinds, kind)) for side, own in files[table]]
+        warehouse.execute(f"create view lake.{name} as {_rows(warehouse, table, of_kind)}")
 
 
-def _rows(warehouse: duckdb.DuckDBPyConnection, lake: Lake, table: str, sides: Sequence[Side]) -> str:
-    if not sides:
-        return _landed(warehouse, table, lake.files(table))
-    own = [(side, _landed(warehouse, table, lake.files(table, side.run_id))) for side in sides]
-    return " union all ".join(side.seen(table, f"({rows})") for side, rows in own)
+Files = Sequence[tuple[Side | None, Sequence[Path]]]
+"""Of a table: all of them, or those of each side."""
+
+
+def _files(lake: Lake, table: str, sides: Sequence[Side]) -> Files:
+    return [(side, lake.files(table, side.run_id)) for side in sides] or [(None, lake.files(table))]
+
+
+def _of_kind(files: Sequence[Path], side: Side | None, kinds: Mapping[str, str | None], kind: str) -> list[Path]:
+    """Those of runs of a kind; what no event tells of is a benchmark's."""
+    return [file for file in files if (kinds.get(side.name if side else _run_of(file)) or KINDS[0]) == kind]
+
+
+def _run_of(file: Path) -> str:
+    return file.parent.name.removeprefix("run_id=")
+
+
+def _rows(warehouse: duckdb.DuckDBPyConnection, table: str, files: Files) -> str:
+    own = [(side, _landed(warehouse, table, found)) for side, found in files]
+    return " union all ".join(side.seen(table, f"({rows})") if side else rows for side, rows in own)
 
 
 def _landed(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequence[Path]) -> str:

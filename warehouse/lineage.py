@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 import sqlglot
 
 from warehouse.formulas import TOPICS
-from warehouse.schemas import TABLES, UNITS
+from warehouse.schemas import SHOWN, TABLES, UNITS
 from warehouse.sql_models import SCHEMAS, Model, load_models, with_sources
 from warehouse.sql_words import literal
 
@@ -65,7 +65,8 @@ def _rows_of_run(table: str, run_id: str) -> str:
     of_run = f"where run_id = {literal(run_id)}"
     unit = UNITS.get(table.removeprefix("repeated_")) if table not in TABLES else None
     if unit is None:
-        return f"(from lake.{table} {of_run})"
+        landed, _ = SHOWN.get(table, (table, ""))
+        return f"(from lake.{landed} {of_run})"
     rows = f"select hash({', '.join(unit)}) as unit from lake.{table.removeprefix('repeated_')}"  # noqa: S608
     return f"({rows} {of_run} group by unit having count(*) > 1)"
 

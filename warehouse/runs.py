@@ -67,6 +67,13 @@ def begin(
     return run.record(lake, "planning")
 
 
+def refuse_other_kinds(run: Run, what: str, *kinds: str) -> None:
+    """Raises UserMistake where a run is of a kind that `what` cannot be done with."""
+    if run.kind not in kinds:
+        told = f"run `{run.run_id}` is a {run.kind}, of which there is no {what}"
+        raise UserMistake(Mistake(told, remedy=f"name a {' or '.join(kinds)}: `biasgrid runs` lists them"))
+
+
 def as_json(told: Mapping[str, str]) -> str:
     """As runs and evaluations record what they went by."""
     return orjson.dumps(dict(told), option=orjson.OPT_SORT_KEYS).decode()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Of the tables below, in the metadata of each file. It rises with every column or table that is added, and when
 one comes to mean something else: an older biasgrid then refuses the file."""
 
@@ -24,7 +24,7 @@ RUNS = pa.schema(
         ("event_id", TEXT),
         ("recorded_at", MOMENT),
         ("state", TEXT),  # planning, running, aggregating, completed, incomplete, failed, interrupted
-        ("kind", TEXT),  # benchmark; later probe, interaction, …
+        ("kind", TEXT),  # of KINDS
         ("scenario_given", TEXT),  # the file as the user wrote it
         ("scenario_resolved", TEXT),  # JSON: every default and alias filled in
         ("catalog_hashes", TEXT),  # JSON: {file: sha256}
@@ -42,8 +42,8 @@ CELL_KEYS = [
     ("provider", TEXT),
     ("model", TEXT),  # provider/model
     ("language", TEXT),
-    ("input", TEXT),  # constrained, verbose
-    ("reflection", TEXT),  # observational, utopian
+    ("input", TEXT),  # constrained, verbose; of a probe its test, of a red team its strategy
+    ("reflection", TEXT),  # observational, utopian; of a probe and a red team the attribute pair
 ]
 
 CELLS = pa.schema(
@@ -219,6 +219,19 @@ RULES = pa.schema(
         ("rule", TEXT),  # JSON of the one that this evaluation put in its place
     ]
 )
+
+KINDS = ("benchmark", "probe", "redteam")
+"""Of runs: what a run is an assessment of, and by which marts its verdicts are read."""
+
+OF_KINDS = ("cells", "cases", "verdicts", "assessments")
+"""Tables whose rows mean to each kind of run something of its own. They lie side by side; models read those of
+benchmarks as `lake.cases`, those of others as `lake.probe_cases`, and so on."""
+
+SHOWN: dict[str, tuple[str, str]] = {
+    **{table: (table, KINDS[0]) for table in OF_KINDS},
+    **{f"{kind}_{table}": (table, kind) for kind in KINDS[1:] for table in OF_KINDS},
+}
+"""What models read by another name than it lies: the table, and the kind of run whose rows it shows."""
 
 OUTCOMES = ("passed", "failed", "refused", "unreadable", "error")
 

@@ -15,7 +15,7 @@ from pydantic import Field
 from sqlglot import exp
 
 from catalogs.frozen import Frozen
-from warehouse.schemas import TABLES, UNITS
+from warehouse.schemas import SHOWN, TABLES, UNITS
 
 SCHEMAS = ("staging", "marts")
 COMPARISON = "comparison"
@@ -161,7 +161,8 @@ def _name(table: exp.Table) -> str:
 
 
 def _refuse_undeclared(model: Model, models: Iterable[str]) -> None:
-    known = {*models, *(f"lake.{table}" for table in TABLES), *(f"lake.repeated_{table}" for table in UNITS)}
+    landed = (*TABLES, *SHOWN, *(f"repeated_{table}" for table in UNITS))
+    known = {*models, *(f"lake.{table}" for table in landed)}
     for relation in sorted(model.reads - known):
         raise UndeclaredRelation(
             f"{model.file}: reads `{relation}`, which is neither a table of the lake nor a model; "
