@@ -7,17 +7,17 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from catalogs import langbite_scenario
 from catalogs.catalog import Catalog, Reading, read_catalog
 from catalogs.documents import Document, parse_document, read_document, validated
 from catalogs.explanations import Location
 from catalogs.mistakes import Mistake, UserMistake, nearest, position
-from catalogs.models import Target
 from catalogs.named_requirements import at_their_lines, put_in_place
+from catalogs.resolved import Resolved
 from catalogs.scenario_files import scenario_file
-from catalogs.schema import Requirement, Scenario
+from catalogs.schema import Requirement, Scenario, ScenarioSettings
 
 JUDGE = "BIASGRID_JUDGE"
 OPTIONS = {
@@ -57,17 +57,24 @@ class Overrides:
 
 
 @dataclass(frozen=True)
-class ResolvedScenario:
+class ResolvedScenario(Resolved):
     """A scenario ready to run: concerns by id, models by full name, requirements in place."""
 
-    name: str
-    given: str
+    kind: ClassVar[str] = "benchmark"
     scenario: Scenario
     requirements: tuple[Requirement, ...]
-    catalog: Catalog
-    targets: Mapping[str, Target]
-    judge: Target | None
-    notices: tuple[str, ...] = ()
+
+    @property
+    def settings(self) -> ScenarioSettings:
+        return self.scenario.scenario
+
+    @property
+    def concerns(self) -> set[str]:
+        return {requirement.concern for requirement in self.requirements}
+
+    @property
+    def languages(self) -> set[str]:
+        return {language for requirement in self.requirements for language in requirement.languages}
 
     def as_json(self) -> str:
         """The resolved scenario as JSON, in a scenario file's shape: reading it again gives the same."""
@@ -269,12 +276,12 @@ def _resolved(
     )
     name = scenario.name or Path(document.name).stem
     return ResolvedScenario(
-        name,
-        given,
-        scenario.model_copy(update={"scenario": told}),
-        requirements,
-        catalog,
-        targets,
-        judge,
-        notices,
+        name=name,
+        given=given,
+        scenario=scenario.model_copy(update={"scenario": told}),
+        requirements=requirements,
+        catalog=catalog,
+        targets=targets,
+        judge=judge,
+        notices=notices,
     )

@@ -91,7 +91,7 @@ async def _one_by_one(grid: Grid) -> dict[str, Target]:
     """The models that have something to answer yet, request by request, and share their slots with others."""
     unanswered = await asyncio.to_thread(open_models, grid.lake, grid.run.run_id)
     targets = {model: grid.resolved.targets[model] for model in sorted(unanswered & grid.resolved.targets.keys())}
-    settings = grid.resolved.scenario.scenario
+    settings = grid.resolved.settings
     leasing = (model for model, target in targets.items() if pools([target]) and not is_batched(target, settings))
     return {model: targets[model] for model in leasing}
 
@@ -134,7 +134,7 @@ def refuse_changed_models(grid: Grid, cells: pl.DataFrame) -> None:
 def _prompting(own: Pass, cells: Sequence[Cell]) -> Sequence[Work]:
     """What there is to do for the cells of one model: all of them in batches, or one by one."""
     target = own.grid.resolved.targets[cells[0]["model"]]
-    if is_batched(target, own.grid.resolved.scenario.scenario):
+    if is_batched(target, own.grid.resolved.settings):
         return [_batched(own, target, cells)]
     line = Line.of(target)
     return [_in_line(own, cell, line) for cell in cells]
@@ -151,7 +151,7 @@ async def _batched(own: Pass, target: Target, cells: Sequence[Cell]) -> None:
         target,
         own.grid.board,
         [cell["cell_id"] for cell in cells],
-        retries=own.grid.resolved.scenario.scenario.retries,
+        retries=own.grid.resolved.settings.retries,
         watch=_watch(),
     )
     await together(_evaluated(own, cell) for cell in cells)
@@ -170,7 +170,7 @@ async def _prompted(grid: Grid, cell: Cell, under_way: UnderWay) -> None:
         cell["cell_id"],
         grid.resolved.targets[cell["model"]],
         grid.board,
-        grid.resolved.scenario.scenario.retries,
+        grid.resolved.settings.retries,
         _watch(),
         under_way,
         cell_label("prompt", cell, grid.tags),
@@ -200,10 +200,10 @@ async def _judged(own: Pass, cell: Cell) -> None:
         grid.catalog,
         grid.board,
         own.judge,
-        grid.resolved.scenario.scenario.retries,
+        grid.resolved.settings.retries,
         own.spare,
         grid.rules,
-        Hearing.of(grid.resolved.scenario.scenario),
+        Hearing.of(grid.resolved.settings),
         cell_label("evaluate", cell, grid.tags),
     )
 

@@ -61,7 +61,7 @@ def forecast(resolved: ResolvedScenario, lake: Lake | None = None, *, brief: boo
     """Of a scenario whose templates have been checked; from a `lake` it learns how long replies have been. In a
     `brief` one, tokens on which neither money nor a limit depends are estimated: loading a tokenizer takes longer
     than all the rest."""
-    settings = resolved.scenario.scenario
+    settings = resolved.settings
     asked = pl.concat(
         instances(requirement, language, resolved.catalog, settings)
         for requirement in resolved.requirements

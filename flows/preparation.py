@@ -9,6 +9,7 @@ from pathlib import Path
 
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.models import Target
+from catalogs.resolved import Resolved
 from catalogs.scenario import Inspection, Overrides, ResolvedScenario, Source, resolve
 from flows.batched_models import batching_mistakes, batching_notices
 from flows.caps import cap_mistakes
@@ -39,17 +40,23 @@ def refuse_workers_directory(place: str | Path) -> None:
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A scenario that can run."""
+class Ready:
+    """What a run of any kind needs to begin."""
 
-    resolved: ResolvedScenario
+    resolved: Resolved
     secrets: Secrets | None
 
     @property
     def models(self) -> list[Target]:
         """Every model that is asked, the judge among them."""
-        judge = [self.resolved.judge] if self.resolved.judge else []
-        return [*self.resolved.targets.values(), *judge]
+        return self.resolved.asked
+
+
+@dataclass(frozen=True)
+class Prepared(Ready):
+    """A scenario that can run."""
+
+    resolved: ResolvedScenario
 
 
 at_hand: ContextVar[Prepared | None] = ContextVar("at_hand", default=None)
@@ -79,13 +86,13 @@ def prepare_unasked(source: Source, overrides: Overrides | None = None) -> Prepa
 def resolved(source: Source, overrides: Overrides | None, inspect: Inspection) -> ResolvedScenario:
     """As catalogs.scenario.resolve, with notices of models that are not asked as the scenario wants it."""
     found = resolve(source, overrides, inspect)
-    notices = batching_notices(found.targets.values(), found.scenario.scenario)
+    notices = batching_notices(found.targets.values(), found.settings)
     return replace(found, notices=(*found.notices, *notices))
 
 
 def checked(resolved: ResolvedScenario) -> list[Mistake]:
     """What is wrong with a scenario's templates and settings, keys aside."""
-    settings = resolved.scenario.scenario
+    settings = resolved.settings
     models = Prepared(resolved, None).models
     return [
         *template_mistakes(resolved),

@@ -55,7 +55,7 @@ def shards(cells: pl.DataFrame, resolved: ResolvedScenario, by: By = "model") ->
     ordered = groups.sort("planned", descending=True, maintain_order=True)
     weights = _weights(resolved)
     return [
-        _capped(tuple(own), cases, resolved.scenario.scenario, weights)
+        _capped(tuple(own), cases, resolved.settings, weights)
         for own, cases in ordered.select("models", "planned").iter_rows()
     ]
 
@@ -69,7 +69,7 @@ class _Weight:
 def _weights(resolved: ResolvedScenario) -> Mapping[str, _Weight]:
     """Each model's part of what the whole run is expected to send and spend; of no interest where nothing is
     capped."""
-    settings = resolved.scenario.scenario
+    settings = resolved.settings
     if settings.max_cost is None and settings.max_requests is None:
         return {}
     from flows.forecast import forecast

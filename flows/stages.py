@@ -15,6 +15,7 @@ from prefect.exceptions import MissingContextError
 from prefect.utilities.annotations import quote
 
 from catalogs.catalog import Catalog
+from catalogs.resolved import Resolved
 from catalogs.scenario import ResolvedScenario
 from catalogs.schema import Requirement
 from flows.tags import run_tags
@@ -62,7 +63,7 @@ class Grid:
 
     lake: Lake
     run: Run
-    resolved: ResolvedScenario
+    resolved: Resolved
     board: Switchboard
     again: str | None = None
     """The id of a later evaluation, which judges replies that have been judged before."""
@@ -70,6 +71,11 @@ class Grid:
     """The name of what this process has of a run that several share."""
     rules: pl.DataFrame | None = None
     """The oracles of a later evaluation, columns as tasks.evaluate.rules.RULES."""
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What must hold; nothing but a benchmark has any."""
+        return self.resolved.requirements if isinstance(self.resolved, ResolvedScenario) else ()
 
     @property
     def catalog(self) -> Catalog:
@@ -90,9 +96,9 @@ class Grid:
 
 async def generate_stage(grid: Grid) -> pl.DataFrame:
     """Generate every requirement × language, land the cases and the planned cells; returns the cells."""
-    asked = [(req, language) for req in grid.resolved.requirements for language in req.languages]
+    asked = [(req, language) for req in grid.requirements for language in req.languages]
     plans = await together(_generated(grid, req, language) for req, language in asked)
-    catalog, settings = grid.resolved.catalog, grid.resolved.scenario.scenario
+    catalog, settings = grid.resolved.catalog, grid.resolved.settings
     cells = pl.concat(
         land_cases(
             grid.lake,
@@ -110,7 +116,7 @@ async def generate_stage(grid: Grid) -> pl.DataFrame:
 
 
 async def _generated(grid: Grid, requirement: Requirement, language: str) -> str:
-    settings, catalog = grid.resolved.scenario.scenario, grid.resolved.catalog
+    settings, catalog = grid.resolved.settings, grid.resolved.catalog
     stored = grid.lake.has_plan(plan_hash(requirement, language, settings, catalog))
     label = Label(
         f"generate · {requirement.name} · {language}",
@@ -126,7 +132,7 @@ regenerate = generate.with_options(refresh_cache=True)
 
 def record_criteria(grid: Grid) -> None:
     """Lands the rules by which this evaluation's verdicts become findings."""
-    settings, now = grid.resolved.scenario.scenario, datetime.now(UTC)
+    settings, now = grid.resolved.settings, datetime.now(UTC)
     hashes, installed = as_json(grid.resolved.catalog.hashes), as_json(versions())
     rows = [
         {
@@ -145,7 +151,7 @@ def record_criteria(grid: Grid) -> None:
             "catalog_hashes": hashes,
             "versions": installed,
         }
-        for requirement in grid.resolved.requirements
+        for requirement in grid.requirements
     ]
     lake, frame = grid.lake, pl.DataFrame(rows, schema_overrides={"judge": pl.String})
     lake.write("criteria", grid.run.run_id, grid.evaluation_id, frame)

@@ -16,20 +16,20 @@ async def stand_ins(grid: Grid) -> None:
     is shared out."""
     if grid.part is None:
         await of_other_runs(grid)
-    if grid.resolved.scenario.scenario.reuse != "none":
+    if grid.resolved.settings.reuse != "none":
         grid.board.expect(await asyncio.to_thread(repeated, grid.lake, grid.run.run_id))
 
 
 async def of_other_runs(grid: Grid) -> None:
     """Lands the replies of other runs that stand in for asking."""
-    settings, run = grid.resolved.scenario.scenario, grid.run
+    settings, run = grid.resolved.settings, grid.run
     if settings.reuse == "all":
         await asyncio.to_thread(reuse_replies, grid.lake, run.run_id, run.started_at, settings.max_age)
 
 
 async def judgements(grid: Grid) -> Spare | None:
     """What other runs were told by this run's judge, where its policy lets that stand in."""
-    settings, run, judge = grid.resolved.scenario.scenario, grid.run, grid.resolved.judge
+    settings, run, judge = grid.resolved.settings, grid.run, grid.resolved.judge
     if judge is None or settings.reuse != "all":
         return None
     told = await asyncio.to_thread(

@@ -7,16 +7,17 @@ from uuid import UUID
 from prefect.client.orchestration import get_client
 from prefect.runtime import flow_run
 
+from catalogs.resolved import Resolved
 from catalogs.scenario import ResolvedScenario
 
 
-async def tag(run_id: str, resolved: ResolvedScenario, part: str | None = None) -> None:
+async def tag(run_id: str, resolved: Resolved, part: str | None = None) -> None:
     """Tag the flow run with its run, which part of it it has, its models, concerns, languages and requirements;
     those of its deployment stay."""
-    concerns = {requirement.concern for requirement in resolved.requirements}
-    languages = {language for requirement in resolved.requirements for language in requirement.languages}
-    requirements = [f"requirement:{requirement.name}" for requirement in resolved.requirements]
-    own = [*run_tags(run_id, part), *resolved.targets, *sorted(concerns), *sorted(languages), *requirements]
+    asked = resolved.requirements if isinstance(resolved, ResolvedScenario) else ()
+    requirements = [f"requirement:{requirement.name}" for requirement in asked]
+    about = [*sorted(resolved.concerns), *sorted(resolved.languages)]
+    own = [*run_tags(run_id, part), *resolved.targets, *about, *requirements]
     async with get_client() as client:
         await client.update_flow_run(UUID(flow_run.id), tags=list(dict.fromkeys([*flow_run.tags, *own])))
 

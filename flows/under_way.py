@@ -11,7 +11,7 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 import polars as pl
 
 from flows.batched_models import is_batched
-from flows.preparation import Prepared
+from flows.preparation import Ready
 from flows.stages import Grid, teller
 from flows.tags import tag
 from tasks.connectors.allowance import Allowance
@@ -30,7 +30,7 @@ TURN_S = 5.0
 
 @asynccontextmanager
 async def under_way(
-    lake: Lake, prepared: Prepared, run_id: str | None = None, *, asks: bool = True
+    lake: Lake, prepared: Ready, run_id: str | None = None, *, asks: bool = True
 ) -> AsyncIterator[Grid]:
     """The grid of a run, a new one by default. `asks`: whether its models are asked, and its batches collected.
     Raises UserMistake before the run exists where a model cannot be reached as described, StorageTrouble where
@@ -47,7 +47,7 @@ async def under_way(
 
 
 @asynccontextmanager
-async def led(lake: Lake, prepared: Prepared, run_id: str | None = None) -> AsyncIterator[Grid]:
+async def led(lake: Lake, prepared: Ready, run_id: str | None = None) -> AsyncIterator[Grid]:
     """The grid of a run whose models others ask: without connectors, which need their keys."""
     async with _switchboard(prepared) as board:
         run = find(lake, run_id) if run_id else _begun(lake, prepared)
@@ -57,9 +57,7 @@ async def led(lake: Lake, prepared: Prepared, run_id: str | None = None) -> Asyn
 
 
 @asynccontextmanager
-async def shared_out(
-    lake: Lake, prepared: Prepared, run: Run, part: str, cells: pl.DataFrame
-) -> AsyncIterator[Grid]:
+async def shared_out(lake: Lake, prepared: Ready, run: Run, part: str, cells: pl.DataFrame) -> AsyncIterator[Grid]:
     """The grid of the part of a run that this process asks: `cells`, of the prepared models. How the run ends is
     recorded by who leads it. Where another process has this part its end is waited for: it went on though it
     counted as lost, or was told to stop and lands what is in flight. Raises as `under_way` does."""
@@ -92,8 +90,8 @@ def _silent(_: str) -> None:
     """Once is enough."""
 
 
-def _switchboard(prepared: Prepared) -> Switchboard:
-    settings = prepared.resolved.scenario.scenario
+def _switchboard(prepared: Ready) -> Switchboard:
+    settings = prepared.resolved.settings
     allowance = Allowance(settings.max_requests, settings.max_cost)
     allowance.tell = teller()
     shares = settings.reuse != "none"
@@ -105,8 +103,8 @@ def _count_before(grid: Grid, cells: Sequence[str] | None = None, *, asks: bool 
     before anybody sends."""
     lake, run_id, resolved, allowance = grid.lake, grid.run.run_id, grid.resolved, grid.board.allowance
     assert allowance is not None  # noqa: S101 - every run's board has one
-    settings = resolved.scenario.scenario
-    targets = {target.model: target for target in Prepared(resolved, None).models}
+    settings = resolved.settings
+    targets = {target.model: target for target in resolved.asked}
     before = spent(lake, run_id, targets, cells)
     allowance.sent, allowance.cost, allowance.longest = before.requests, before.cost_usd, before.longest
     for job in outstanding(lake, run_id, resolved.targets, shares=settings.reuse != "none"):
@@ -146,7 +144,7 @@ def _cancelled_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _begun(lake: Lake, prepared: Prepared) -> Run:
+def _begun(lake: Lake, prepared: Ready) -> Run:
     resolved = prepared.resolved
-    seed = resolved.scenario.scenario.seed
-    return begin(lake, resolved.given, resolved.as_json(), resolved.catalog.hashes, seed)
+    seed = resolved.settings.seed
+    return begin(lake, resolved.given, resolved.as_json(), resolved.catalog.hashes, seed, resolved.kind)

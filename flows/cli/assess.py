@@ -164,7 +164,7 @@ def _agreed(resolved: ResolvedScenario, lake: Lake | None, *, run_id: str | None
     from flows.forecast import forecast
     from flows.remaining import remaining
 
-    settings, expected = resolved.scenario.scenario, forecast(resolved, lake, brief=True)
+    settings, expected = resolved.settings, forecast(resolved, lake, brief=True)
     if run_id and lake:
         expected = remaining(expected, lake, run_id)
     at_most = settings.reuse == "all" and lake is not None and run_id is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
 import polars as pl
@@ -52,9 +52,16 @@ def changed_models(planned: pl.DataFrame, targets: Mapping[str, Target], catalog
             fingerprint(targets[case["model"]], catalog),
             case["parameters"],
             case["sample"],
-            case["messages"][0]["content"],
+            sent_text(case["messages"]),
         )
     ]
+
+
+def sent_text(messages: Sequence[Mapping[str, str]]) -> str:
+    """What a request's key takes for its text: a lone message's, else every role and text."""
+    if len(messages) == 1:
+        return messages[0]["content"]
+    return "\x1f".join(part for message in messages for part in (message["role"], message["content"]))
 
 
 def _cell_ids(asked: pl.DataFrame, cell: pl.Expr) -> pl.Expr:

@@ -88,7 +88,7 @@ def scenario(concerns: Iterable[str], languages: Iterable[str], templates: int) 
 
 async def run(lake: Lake, resolved: ResolvedScenario) -> None:
     """Plan, prompt and evaluate, as a run does, without its orchestration."""
-    catalog, settings = resolved.catalog, resolved.scenario.scenario
+    catalog, settings = resolved.catalog, resolved.settings
     begun = begin(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
     async with Switchboard(catalog) as board:
         for requirement in resolved.requirements:

@@ -168,7 +168,7 @@ def test_both_names_of_the_models_are_read(key: str) -> None:
 
 def test_settings_and_requirements_mean_the_same_as_in_langbite() -> None:
     found = resolve(scenario())
-    settings = found.scenario.scenario
+    settings = found.settings
     assert (settings.templates, settings.retries, settings.temperature, settings.max_tokens) == (12, 2, 0.5, 40)
     assert settings.sampling == "cell"
     assert found.requirements[0].concern == "sexism"

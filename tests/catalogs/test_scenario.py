@@ -89,7 +89,7 @@ def test_a_library_in_a_file_is_relative_to_that_file(
     text = f"scenario: {{models: [simulated/fair], library: ../{library.name}}}\nrequirements:\n{REQUIREMENT}"
     found = resolve(written("scenarios/mine.yaml", text))
     assert len(found.catalog.templates) == 2
-    assert found.scenario.scenario.library == str(library.resolve())
+    assert found.settings.library == str(library.resolve())
 
 
 def test_a_table_takes_its_language_from_the_only_one_that_is_asked(written: WrittenFile, table: Table) -> None:
@@ -121,7 +121,7 @@ def test_overrides_win_and_their_mistakes_name_the_option(written: WrittenFile) 
     path = written("mine.yaml", f"scenario: {{models: [simulated/fair]}}\nrequirements:\n{REQUIREMENT}")
     found = resolve(path, Overrides(models=["simulated/biased"], samples=3, seed=9, reuse="none"))
     assert list(found.targets) == ["simulated/biased"]
-    settings = found.scenario.scenario
+    settings = found.settings
     assert (settings.samples, settings.seed, settings.reuse) == (3, 9, "none")
     wrong = told(path, Overrides(models=["nobody/x"], samples=0))
     assert {line.split(": ")[0] for line in wrong} == {"--model", "--samples"}

@@ -55,7 +55,7 @@ def analysed(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 
 async def _run(lake: Lake, resolved: ResolvedScenario) -> None:
-    catalog, settings = resolved.catalog, resolved.scenario.scenario
+    catalog, settings = resolved.catalog, resolved.settings
     run = begin(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
     async with Switchboard(catalog) as board:
         for requirement in resolved.requirements:

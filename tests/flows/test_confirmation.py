@@ -24,7 +24,7 @@ def planned(scenario: Any) -> Planned:
 
 
 def wrong(resolved: ResolvedScenario) -> list[str]:
-    return [str(mistake) for mistake in cap_mistakes(resolved.targets.values(), resolved.scenario.scenario)]
+    return [str(mistake) for mistake in cap_mistakes(resolved.targets.values(), resolved.settings)]
 
 
 def test_a_cap_on_money_needs_every_price(planned: Planned) -> None:
@@ -43,7 +43,7 @@ def test_an_age_needs_the_replies_of_other_runs(planned: Planned) -> None:
 
 def test_caps_below_the_forecast_are_told(planned: Planned, capsys: pytest.CaptureFixture[str]) -> None:
     resolved, expected = planned("openai/gpt-4o", max_cost=1e-4, max_requests=3)
-    announce(expected, resolved.scenario.scenario)
+    announce(expected, resolved.settings)
     said = capsys.readouterr()
     lines = said.err.splitlines()
     assert said.out == ""
@@ -54,12 +54,12 @@ def test_caps_below_the_forecast_are_told(planned: Planned, capsys: pytest.Captu
 
 def test_caps_above_the_forecast_are_not(planned: Planned) -> None:
     resolved, expected = planned("openai/gpt-4o", max_cost=100, max_requests=10_000)
-    assert list(binding_caps(expected, resolved.scenario.scenario)) == []
+    assert list(binding_caps(expected, resolved.settings)) == []
 
 
 def test_money_above_the_threshold_is_a_question(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
     resolved, expected = planned("openai/gpt-4o")
-    settings = resolved.scenario.scenario
+    settings = resolved.settings
     assert doubt(expected, settings) is None
     monkeypatch.setenv("BIASGRID_CONFIRM_USD", "0")
     assert "expected to cost" in (doubt(expected, settings) or "")
@@ -71,14 +71,14 @@ def test_money_above_the_threshold_is_a_question(planned: Planned, monkeypatch: 
 def test_a_cap_below_the_threshold_answers_the_question(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BIASGRID_CONFIRM_USD", "0.0002")
     resolved, expected = planned("openai/gpt-4o")
-    assert doubt(expected, resolved.scenario.scenario)
+    assert doubt(expected, resolved.settings)
     capped, same = planned("openai/gpt-4o", max_cost=1e-4)
     assert doubt(same, capped.scenario.scenario) is None
 
 
 def test_many_requests_of_unknown_price_are_a_question(planned: Planned) -> None:
     resolved, expected = planned("vllm/mine", samples=1000)
-    assert "price is unknown" in (doubt(expected, resolved.scenario.scenario) or "")
+    assert "price is unknown" in (doubt(expected, resolved.settings) or "")
     few, same = planned("vllm/mine", samples=1000, max_requests=10)
     assert doubt(same, few.scenario.scenario) is None
     free, local = planned("simulated/fair", samples=1000)
@@ -90,7 +90,7 @@ def test_what_earlier_runs_may_answer_makes_it_a_most(
 ) -> None:
     monkeypatch.setenv("BIASGRID_CONFIRM_USD", "0")
     resolved, expected = planned("openai/gpt-4o", max_cost=1e-4, max_requests=3, reuse="all")
-    settings = resolved.scenario.scenario
+    settings = resolved.settings
     announce(expected, settings, at_most=True)
     said = capsys.readouterr().err
     assert "stop short" not in said

@@ -55,7 +55,7 @@ def asked(scenario: Any, requirement: Any, monkeypatch: pytest.MonkeyPatch) -> A
 
 
 def texts(resolved: ResolvedScenario) -> list[str]:
-    settings = resolved.scenario.scenario
+    settings = resolved.settings
     frames = [instances(requirement, "en_us", resolved.catalog, settings) for requirement in resolved.requirements]
     return pl.concat(frames)["text"].to_list()
 
@@ -207,7 +207,7 @@ def ran(tmp_path: Path) -> Callable[[ResolvedScenario], tuple[Lake, str]]:
 
 
 async def _asked_all(lake: Lake, resolved: ResolvedScenario, some: int | None) -> str:
-    catalog, settings = resolved.catalog, resolved.scenario.scenario
+    catalog, settings = resolved.catalog, resolved.settings
     run = begin(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
     frame = instances(resolved.requirements[0], "en_us", catalog, settings)
     cells = land_cases(lake, run.run_id, frame, resolved.targets.values(), settings, catalog)

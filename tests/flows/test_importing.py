@@ -93,7 +93,7 @@ def scores(tmp_path: Path, overlay: Callable[..., Path]) -> Scores:
 
 async def _run(lake: Lake, scenario: Path, model: str) -> None:
     resolved = resolve(scenario, Overrides(models=[model]))
-    catalog, settings = resolved.catalog, resolved.scenario.scenario
+    catalog, settings = resolved.catalog, resolved.settings
     run = begin(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
     rows = []
     async with Switchboard(catalog) as board:

@@ -34,7 +34,7 @@ def define(overlay: Path, failures: float) -> None:
 
 def planned(lake: Lake, resolved: ResolvedScenario) -> Grid:
     run = begin(lake, resolved.given, resolved.as_json(), resolved.catalog.hashes, 0)
-    settings, catalog = resolved.scenario.scenario, resolved.catalog
+    settings, catalog = resolved.settings, resolved.catalog
     asked = instances(resolved.requirements[0], "en_us", catalog, settings)
     cells = land_cases(lake, run.run_id, asked, resolved.targets.values(), settings, catalog)
     record_planned(lake, run.run_id, cells)

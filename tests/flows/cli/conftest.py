@@ -80,7 +80,7 @@ def finished(scenario: Callable[..., dict[str, Any]], tmp_path_factory: pytest.T
 
 async def _run(lake: Lake, asked: dict[str, Any]) -> tuple[str, int]:
     resolved = resolve(asked)
-    catalog, settings = resolved.catalog, resolved.scenario.scenario
+    catalog, settings = resolved.catalog, resolved.settings
     run = begin(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
     frame = instances(resolved.requirements[0], "en_us", catalog, settings)
     cells = land_cases(lake, run.run_id, frame, resolved.targets.values(), settings, catalog)

@@ -212,7 +212,7 @@ def test_ids_are_the_same_in_every_process() -> None:
         "from warehouse.identity import content_hash\n"
         "found = resolve({'scenario': {'models': ['simulated/fair', 'OpenAIGPT4o'], 'templates': 2},\n"
         "                 'requirements': 'starter'})\n"
-        "settings, catalog = found.scenario.scenario, found.catalog\n"
+        "settings, catalog = found.settings, found.catalog\n"
         "frames = [cases(instances(r, 'en_us', catalog, settings), found.targets.values(), settings, catalog)\n"
         "          for r in found.requirements]\n"
         "ids = [frame[name].to_list() for frame in frames for name in ('case_id', 'request_key', 'cell_id')]\n"
@@ -238,7 +238,7 @@ def test_langbites_own_input_gives_its_own_number_of_instances() -> None:
     folder = Path(REFERENCE)
     library = str(folder / "prompts_en_us.csv")
     found = resolve(folder / "input_example.json", Overrides(library=library))
-    settings = found.scenario.scenario.model_copy(update={"templates": 1000})
+    settings = found.settings.model_copy(update={"templates": 1000})
     counts = {
         requirement.concern: instances(requirement, "en_us", found.catalog, settings).height
         for requirement in found.requirements

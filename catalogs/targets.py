@@ -1,0 +1,186 @@
+"""A target file from disk, a dict or a JSON string, with every name resolved and every mistake found at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from catalogs.catalog import Catalog, read_catalog
+from catalogs.documents import Document, parse_document, read_document, validated
+from catalogs.explanations import Location
+from catalogs.mistakes import Mistake, UserMistake, nearest, position
+from catalogs.models import Target
+from catalogs.resolved import Resolved
+from catalogs.schema import ScenarioSettings
+from catalogs.target_file import TargetFile
+
+Source = Path | str | Mapping[str, Any]
+Given = Mapping[tuple[str, str], tuple[str, Any]]
+"""What the command line puts in place of the file's own: by section and key, the option's name and the value."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedTarget(Resolved):
+    """A target file ready to run."""
+
+    file: TargetFile
+
+    @property
+    def settings(self) -> ScenarioSettings:
+        judge = self.judge.model if self.judge else None
+        return ScenarioSettings(models=tuple(self.targets), judge=judge, **self.file.asking.model_dump())
+
+    @property
+    def languages(self) -> set[str]:
+        return set(self.file.target.languages)
+
+    def as_json(self) -> str:
+        told = self.file.model_copy(update={"name": self.name})
+        return told.model_dump_json()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedProbe(ResolvedTarget):
+    """A target to be probed."""
+
+    kind: ClassVar[str] = "probe"
+    generator: Target | None = None
+
+    @property
+    def concerns(self) -> set[str]:
+        wanted = self.file.probe.axes or tuple(self.catalog.probes)
+        return {self.catalog.probes[axis].concern for axis in wanted if axis in self.catalog.probes}
+
+    @property
+    def asked(self) -> list[Target]:
+        return [*super().asked, *([self.generator] if self.generator else [])]
+
+
+Inspection = Callable[[ResolvedProbe], Iterable[Mistake]]
+
+
+def resolve_probe(source: Source, given: Given | None = None, inspect: Inspection = lambda _: ()) -> ResolvedProbe:
+    """Read and check a target file that is to be probed. Raises UserMistake with every mistake of the file and its
+    names, and those that `inspect` finds in what could be resolved."""
+    text, document = read_target(source, given or {})
+    catalog, mistakes = _catalog()
+    file = checked_file(document, catalog, mistakes)
+    mistakes += _unknown_of_probe(document, file, catalog)
+    _raise(mistakes)
+    generator = catalog.target(file.probe.generator) if file.probe.generator else None
+    resolved = ResolvedProbe(**common(text, document, file, catalog), judge=None, generator=generator)
+    _raise([*inspect(resolved)])
+    return resolved
+
+
+def read_target(source: Source, given: Given) -> tuple[str, Document]:
+    """The text as given, and the document with what the command line puts in place."""
+    if isinstance(source, Mapping):
+        text = json.dumps(source, ensure_ascii=False, indent=2, default=str)
+        document = parse_document(text, "target", is_json=True)
+    elif isinstance(source, str) and source.lstrip().startswith("{"):
+        text, document = source, parse_document(source, "target", is_json=True)
+    else:
+        document = read_document(Path(source))
+        text = document.text
+    if not isinstance(document.value, dict):
+        what = "is empty" if document.value is None else "describes no target"
+        raise UserMistake(Mistake(what, document.name, "write `target:` with `models:`"))
+    return text, _overridden(document, given)
+
+
+def _overridden(document: Document, given: Given) -> Document:
+    value, options = dict(document.value), dict[Location, str]()
+    for (section, key), (option, wanted) in given.items():
+        own = value.get(section)
+        if own is None or isinstance(own, dict):
+            value[section] = (own or {}) | {key: wanted}
+            options[section, key] = option
+    return replace(document, value=value, given={**document.given, **options})
+
+
+def _catalog() -> tuple[Catalog, list[Mistake]]:
+    reading = read_catalog()
+    return reading.catalog, list(reading.mistakes)
+
+
+def checked_file(document: Document, catalog: Catalog, mistakes: list[Mistake]) -> TargetFile:
+    """The file, its models known. Raises UserMistake with its mistakes and those found before."""
+    unknown = _unknown_models(document, catalog)
+    try:
+        return validated(TargetFile, document)
+    except UserMistake as wrong:
+        raise UserMistake(_once([*wrong.mistakes, *unknown, *mistakes])) from wrong
+    finally:
+        mistakes += unknown
+
+
+def common(text: str, document: Document, file: TargetFile, catalog: Catalog) -> dict[str, Any]:
+    """What resolved targets of every kind are made of."""
+    targets = {target.model: target for target in map(catalog.target, file.target.models)}
+    described = file.target.model_copy(update={"models": tuple(targets)})
+    return {
+        "name": file.name or Path(document.name).stem,
+        "given": text,
+        "catalog": catalog,
+        "targets": targets,
+        "file": file.model_copy(update={"target": described}),
+    }
+
+
+def _unknown_models(document: Document, catalog: Catalog) -> list[Mistake]:
+    described = document.value.get("target")
+    models = described.get("models") if isinstance(described, dict) else None
+    where = document.place("target", "models")
+    if not models:
+        return [Mistake("no model is named", where, "list one in `target.models`, or give `--model`")]
+    named = models if isinstance(models, list) else []
+    return [
+        mistake
+        for index, model in enumerate(named)
+        if isinstance(model, str)
+        for mistake in unknown_model(model, document.place("target", "models", index), catalog)
+    ]
+
+
+def unknown_model(model: str, where: str, catalog: Catalog) -> list[Mistake]:
+    """What is wrong with a model's name, if anything."""
+    try:
+        catalog.target(model)
+    except UserMistake as wrong:
+        return [Mistake(mistake.what, where, mistake.remedy) for mistake in wrong.mistakes]
+    return []
+
+
+def _unknown_of_probe(document: Document, file: TargetFile, catalog: Catalog) -> list[Mistake]:
+    """Pairs, axes, sectors, languages and a generator that nobody knows."""
+    probe, pairs = file.probe, {pair.id: pair for axis in catalog.probes.values() for pair in axis.pairs}
+    sectors = {sector for pair in pairs.values() for sector in pair.sectors}
+    named = probe.pairs if isinstance(probe.pairs, tuple) else ()
+    listed: list[tuple[str, Location, Iterable[str], Iterable[str]]] = [
+        ("axis", ("probe", "axes"), probe.axes, catalog.probes),
+        ("attribute pair", ("probe", "pairs"), named, pairs),
+        ("sector", ("target", "sectors"), file.target.sectors, sectors),
+        ("language", ("target", "languages"), file.target.languages, catalog.probing),
+    ]
+    found = [
+        Mistake(f"{what} `{name}` is unknown to the probe", document.place(*where, index), nearest(name, known))
+        for what, where, names, known in listed
+        for index, name in enumerate(names)
+        if name not in known
+    ]
+    if probe.generator:
+        found += unknown_model(probe.generator, document.place("probe", "generator"), catalog)
+    return found
+
+
+def _raise(mistakes: list[Mistake]) -> None:
+    if mistakes:
+        raise UserMistake(_once(mistakes))
+
+
+def _once(mistakes: list[Mistake]) -> list[Mistake]:
+    return sorted(dict.fromkeys(mistakes), key=position)
