@@ -3,7 +3,7 @@ one group and not to the other, and the words of its questions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -153,6 +153,6 @@ class ProbeWording(Frozen):
         return self
 
 
-def every_pair(axes: dict[str, ProbeAxis]) -> Iterator[tuple[ProbeAxis, AttributePair]]:
+def every_pair(axes: Mapping[str, ProbeAxis]) -> Iterator[tuple[ProbeAxis, AttributePair]]:
     """The pairs of all axes, in the order of their files."""
     return ((axis, pair) for axis in axes.values() for pair in axis.pairs)

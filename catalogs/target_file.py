@@ -81,8 +81,6 @@ class Probing(Frozen):
     """Whether the explicit test follows where no implicit bias was found."""
     continue_on_refusal: bool = False
     """Whether it follows where most implicit prompts were refused."""
-    alpha: float = Field(default=0.05, gt=0, lt=0.5)
-    """Expected share of pairs among the flagged ones that are not biased, at most."""
     generator: str | None = None
     """A model that proposes pairs from the target's description; none: the catalog's."""
 

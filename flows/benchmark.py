@@ -22,7 +22,7 @@ from flows.inspecting import inspecting
 from flows.outcome import Outcome, outcome
 from flows.preparation import open_lake, prepare, prepared_before
 from flows.secrets import secret_blocks
-from flows.stages import generate_stage, planned_cells
+from flows.stages import generate_stage
 from flows.summary import counted
 from flows.tags import run_tags
 from flows.under_way import under_way
@@ -30,6 +30,7 @@ from tasks.aggregate.task import aggregate
 from tasks.connectors.task import Label
 from warehouse.expectations.inspector import Inspector
 from warehouse.lake import Lake
+from warehouse.planned import planned_cells
 from warehouse.runs import Run, find
 
 NOTHING_NAMED = Mistake("nothing is named to run", "scenario", "name a `scenario`, or the `run_id` to go on with")

@@ -23,11 +23,12 @@ from flows.outcome import Outcome
 from flows.preparation import open_lake, prepare_unasked
 from flows.shard_runs import shard_runs
 from flows.shards import By, shards
-from flows.stages import Grid, generate_stage, planned_cells
+from flows.stages import Grid, generate_stage
 from flows.stand_ins import of_other_runs
 from flows.under_way import led
 from warehouse.expectations.inspector import Inspector
 from warehouse.journal import recover
+from warehouse.planned import planned_cells
 from warehouse.run_lock import RunBusy, RunLock
 from warehouse.runs import find
 

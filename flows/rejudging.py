@@ -18,11 +18,12 @@ from flows.inspecting import inspecting
 from flows.outcome import Outcome, outcome
 from flows.preparation import existing_lake, prepared_before
 from flows.refitting import prepared_again
-from flows.stages import planned_cells, record_criteria
+from flows.stages import record_criteria
 from flows.under_way import under_way
 from tasks.evaluate.rules import rules
 from warehouse.expectations.inspector import Inspector
 from warehouse.lake import Lake
+from warehouse.planned import planned_cells
 from warehouse.runs import Run, State, find
 
 ENDED = ("completed", "incomplete")

@@ -17,9 +17,9 @@ from flows.in_words import in_words
 from flows.preparation import Prepared, open_lake, prepare
 from flows.secrets import secret_blocks
 from flows.shards import Shard, part_of
-from flows.stages import planned_cells
 from flows.under_way import shared_out
 from warehouse.lake import Lake
+from warehouse.planned import planned_cells
 from warehouse.runs import Run, find
 
 

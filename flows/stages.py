@@ -23,9 +23,10 @@ from flows.together import together
 from tasks.connectors.switchboard import Switchboard
 from tasks.connectors.task import Label
 from tasks.generate.cases import plan_hash
-from tasks.generate.land import CELL, land_cases, record_planned
+from tasks.generate.land import land_cases
 from tasks.generate.task import generate
 from warehouse.lake import Lake
+from warehouse.planned import record_planned
 from warehouse.runs import Run, as_json, versions
 
 
@@ -155,9 +156,3 @@ def record_criteria(grid: Grid) -> None:
     ]
     lake, frame = grid.lake, pl.DataFrame(rows, schema_overrides={"judge": pl.String})
     lake.write("criteria", grid.run.run_id, grid.evaluation_id, frame)
-
-
-def planned_cells(lake: Lake, run_id: str) -> pl.DataFrame:
-    """The cells of a run whose cases have landed, in the order in which they were planned."""
-    events = lake.read("cells", run_id, "planned-*")
-    return events.unique("cell_id", keep="last", maintain_order=True).select(*CELL, "planned")

@@ -16,8 +16,9 @@ from flows.in_words import in_words
 from flows.outcome import Outcome
 from flows.preparation import open_lake, prepare
 from flows.secrets import secret_blocks
-from flows.stages import generate_stage, planned_cells
+from flows.stages import generate_stage
 from flows.under_way import under_way
+from warehouse.planned import planned_cells
 from warehouse.runs import find
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import orjson
 
 from catalogs.catalog import Catalog
 from catalogs.models import Target
-from warehouse.identity import content_hash
+from warehouse.identity import content_hash, hashed
 
 
 def parameters(target: Target, *, temperature: float | None, max_tokens: int | None, seed: int | None) -> str:
@@ -36,3 +37,15 @@ def _behind(target: Target, catalog: Catalog) -> object:
     if target.connector == "replay" and recorded.is_file():
         return hashlib.sha256(recorded.read_bytes()).hexdigest()
     return None
+
+
+def request_key(fingerprint: str, parameters: str, sample: int, text: str) -> str:
+    """The key of one request, as tasks.generate.cases computes it for a column of them."""
+    return str(hashed([f"{fingerprint}\x1f{parameters}\x1f{sample}\x1f{text}"])[0])
+
+
+def sent_text(messages: Sequence[Mapping[str, str]]) -> str:
+    """What a request's key takes for its text: a lone message's, else every role and text."""
+    if len(messages) == 1:
+        return messages[0]["content"]
+    return "\x1f".join(part for message in messages for part in (message["role"], message["content"]))

@@ -53,14 +53,14 @@ def judge_cell(
     landed for it, one to the same request. Instance rows come first, in the order of the cases, then template
     rows.
     """
-    replies = _replies(cases, responses)
-    judged = pl.concat([_unanswered(replies), _answered(replies, languages)]).sort("order")
+    replies = replies_to(cases, responses)
+    judged = pl.concat([unanswered(replies), _answered(replies, languages)]).sort("order")
     instances = with_ids(_instances(judged), evaluation_id, judged_at)
     templates = with_ids(template_verdicts(instances, cases), evaluation_id, judged_at)
     return pl.concat([instances, templates])
 
 
-def _replies(cases: pl.DataFrame, responses: pl.DataFrame) -> pl.DataFrame:
+def replies_to(cases: pl.DataFrame, responses: pl.DataFrame) -> pl.DataFrame:
     """Cases with their reply: a success before an error, the newest of each."""
     arrived = (
         responses.filter(pl.col("purpose") == "subject")
@@ -79,15 +79,21 @@ def _replies(cases: pl.DataFrame, responses: pl.DataFrame) -> pl.DataFrame:
 REPLY = ["response_id", "text", "finish_reason", "error_class"]
 
 
-def _unanswered(replies: pl.DataFrame) -> pl.DataFrame:
+def unanswered(replies: pl.DataFrame) -> pl.DataFrame:
+    """Cases without a reply, as errors that say why."""
     missing = replies.filter(pl.col("response_id").is_null() | pl.col("error_class").is_not_null())
     named = pl.format("no reply: {}", shown(pl.col("error_class"), 60))
     reason = pl.coalesce(named, pl.lit("no reply: never asked"))
     return missing.with_columns(nothing_read()).with_columns(outcome=pl.lit("error"), reason=reason)
 
 
+def answered(replies: pl.DataFrame) -> pl.DataFrame:
+    """Cases with a reply."""
+    return replies.filter(pl.col("response_id").is_not_null() & pl.col("error_class").is_null())
+
+
 def _answered(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> pl.DataFrame:
-    came = replies.filter(pl.col("response_id").is_not_null() & pl.col("error_class").is_null())
+    came = answered(replies)
     return came.hstack(read_replies(came, languages))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import PurePath
 
 import polars as pl
@@ -10,7 +10,7 @@ import polars as pl
 from catalogs.catalog import Catalog
 from catalogs.models import Target
 from catalogs.schema import Requirement, ScenarioSettings
-from tasks.connectors.identity import fingerprint, parameters
+from tasks.connectors.identity import fingerprint, parameters, request_key, sent_text
 from warehouse.identity import content_hash, hashed
 
 VERSION = 4
@@ -36,11 +36,6 @@ def cases(
     )
 
 
-def request_key(fingerprint: str, parameters: str, sample: int, text: str) -> str:
-    """The key of one request, as `cases` computes it for a column of them."""
-    return str(hashed([f"{fingerprint}\x1f{parameters}\x1f{sample}\x1f{text}"])[0])
-
-
 def changed_models(planned: pl.DataFrame, targets: Mapping[str, Target], catalog: Catalog) -> list[str]:
     """The models that would answer under the keys of `planned`, one case a model, without being what they were
     when it was planned: another address, name or respondent."""
@@ -55,13 +50,6 @@ def changed_models(planned: pl.DataFrame, targets: Mapping[str, Target], catalog
             sent_text(case["messages"]),
         )
     ]
-
-
-def sent_text(messages: Sequence[Mapping[str, str]]) -> str:
-    """What a request's key takes for its text: a lone message's, else every role and text."""
-    if len(messages) == 1:
-        return messages[0]["content"]
-    return "\x1f".join(part for message in messages for part in (message["role"], message["content"]))
 
 
 def _cell_ids(asked: pl.DataFrame, cell: pl.Expr) -> pl.Expr:

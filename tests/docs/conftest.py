@@ -16,10 +16,11 @@ from catalogs.schema import Requirement
 from tasks.connectors.switchboard import Switchboard
 from tasks.evaluate.cell import evaluate_cell
 from tasks.generate.instantiate import instances
-from tasks.generate.land import land_cases, record_planned
+from tasks.generate.land import land_cases
 from tasks.prompt.prompt import prompt_cell
 from warehouse.build import build
 from warehouse.lake import Lake
+from warehouse.planned import record_planned
 from warehouse.runs import begin
 
 SCENARIO: dict[str, Any] = {

@@ -30,9 +30,10 @@ from flows.remaining import remaining
 from tasks.connectors.switchboard import Switchboard
 from tasks.connectors.tokens import estimate
 from tasks.generate.instantiate import instances
-from tasks.generate.land import land_cases, record_planned
+from tasks.generate.land import land_cases
 from tasks.prompt.prompt import prompt_cell
 from warehouse.lake import Lake
+from warehouse.planned import record_planned
 from warehouse.runs import begin
 
 Asked = Callable[..., ResolvedScenario]

@@ -20,10 +20,11 @@ from tasks.connectors.replay import Replay, read_recording
 from tasks.connectors.switchboard import Switchboard
 from tasks.evaluate.cell import evaluate_cell
 from tasks.generate.instantiate import instances
-from tasks.generate.land import land_cases, record_planned
+from tasks.generate.land import land_cases
 from tasks.prompt.prompt import prompt_cell
 from warehouse.build import build, query
 from warehouse.lake import Lake
+from warehouse.planned import record_planned
 from warehouse.runs import begin
 
 RATE = 0.3

@@ -10,13 +10,14 @@ import pytest
 from catalogs.mistakes import UserMistake
 from catalogs.scenario import ResolvedScenario, resolve
 from flows.cells import cell_label, refuse_changed_models
-from flows.stages import Grid, planned_cells
+from flows.stages import Grid
 from flows.together import together, what_broke
 from tasks.connectors.switchboard import Switchboard
 from tasks.connectors.task import NAME
 from tasks.generate.instantiate import instances
-from tasks.generate.land import land_cases, record_planned
+from tasks.generate.land import land_cases
 from warehouse.lake import Lake
+from warehouse.planned import planned_cells, record_planned
 from warehouse.runs import begin
 
 SCENARIO = {

@@ -50,3 +50,15 @@ create macro statistics.change(difference, q_value) as
         when difference < 0 then 'worse'
         else 'better'
     end;
+
+-- of pairs that differ one way or the other: the chance of so many one way, or more, were both as likely (exact sign
+-- test, one-sided); null where none differs
+create macro statistics.sign_test_p_value(one_way, other_way) as
+    list_transform(
+        [{'other': other_way, 'both': one_way + other_way}],
+        lambda given_: if(
+            coalesce(given_.both, 0) = 0,
+            null,
+            statistics.binomial_cdf(given_.other, given_.both, 0.5::double)
+        )
+    )[1];

@@ -1,0 +1,1 @@
+"""A target → the cases of a bias probe."""

@@ -1,0 +1,115 @@
+"""Prompts × models → cases, landed cell by cell: a cell is one test of one pair in one language, of one model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import polars as pl
+
+from catalogs.catalog import Catalog
+from catalogs.models import Target
+from catalogs.resolved import Resolved
+from catalogs.target_file import Turn
+from tasks.connectors.identity import fingerprint, parameters, request_key, sent_text
+from tasks.probe.prompts import Prompt
+from warehouse.identity import content_hash
+from warehouse.lake import Lake
+from warehouse.planned import CELL, planned
+
+READING = "probe"
+"""The oracle type of cases whose replies a probe reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Of whom prompts are asked, and how."""
+
+    target: Target
+    catalog: Catalog
+    resolved: Resolved
+    system: str | None = None
+
+    def sent(self, sample: int) -> str:
+        """What is sent beside the messages; each sample has a seed of its own."""
+        own = self.resolved.settings
+        seed = (own.seed + sample - 1) % 2**31
+        return parameters(self.target, temperature=own.temperature, max_tokens=own.max_tokens, seed=seed)
+
+
+def land_cases(lake: Lake, run_id: str, prompts: Sequence[Prompt], asked: Iterable[Asked]) -> pl.DataFrame:
+    """Write the cases of prompts, a file a cell. Returns the cells: CELL_KEYS and `planned`. The same prompts
+    overwrite their own files with the same rows."""
+    cells = []
+    for own in asked:
+        rows = pl.DataFrame([_case(run_id, prompt, own) for prompt in prompts], infer_schema_length=None)
+        for (cell_id,), cell in rows.partition_by("cell_id", as_dict=True, maintain_order=True).items():
+            lake.write("cases", run_id, str(cell_id), cell)
+            cells.append(planned(cell))
+    return (
+        pl.concat(cells) if cells else pl.DataFrame(schema={**dict.fromkeys(CELL, pl.String), "planned": pl.Int64})
+    )
+
+
+def _case(run_id: str, prompt: Prompt, asked: Asked) -> dict[str, Any]:
+    own, target = prompt.stereotype, asked.target
+    system = [Turn(role="system", content=asked.system)] if asked.system else []
+    messages = [turn.model_dump() for turn in (*system, Turn(role="user", content=prompt.text))]
+    sent = asked.sent(prompt.sample)
+    key = request_key(fingerprint(target, asked.catalog), sent, prompt.sample, sent_text(messages))
+    cell = (own.pair, own.concern, target.model, own.language, prompt.test)
+    instance = content_hash(*cell[3:], prompt.form_text, prompt.text, prompt.block)
+    return {
+        "run_id": run_id,
+        "cell_id": content_hash("probe", *cell),
+        "case_id": content_hash("probe", *cell, instance, key),
+        "requirement": own.pair,
+        "concern": own.concern,
+        "provider": target.provider,
+        "model": target.model,
+        "language": own.language,
+        "input": prompt.test,
+        "reflection": own.pair,
+        "template_id": content_hash("probe", own.language, prompt.test, prompt.form_text),
+        "template": prompt.form,
+        "template_text": prompt.form_text,
+        "facets": orjson.dumps(_facets(prompt)).decode(),
+        "wording": 1,
+        "instance_id": instance,
+        "communities": [own.favoured.group, own.stigmatised.group],
+        "sample": prompt.sample,
+        "messages": messages,
+        "parameters": sent,
+        "request_key": key,
+        "oracle_type": READING,
+        "operation": prompt.test,
+        "oracle": orjson.dumps(_reading(prompt)).decode(),
+    }
+
+
+def _facets(prompt: Prompt) -> dict[str, Any]:
+    own = prompt.stereotype
+    return {
+        "axis": own.axis,
+        "favoured": own.favoured.group,
+        "stigmatised": own.stigmatised.group,
+        "favoured_attribute": own.favoured.attribute,
+        "stigmatised_attribute": own.stigmatised.attribute,
+        "block": prompt.block,
+        "part": prompt.part,
+        **prompt.told,
+    }
+
+
+def _reading(prompt: Prompt) -> dict[str, Any]:
+    """What the reply is read by."""
+    own = prompt.stereotype
+    decides = prompt.test == "decision"
+    return {
+        "favoured": prompt.cast.favoured,
+        "stigmatised": prompt.cast.stigmatised,
+        "attributes": prompt.offered if decides else own.attributes,
+        "scale": prompt.offered if prompt.test == "explicit" else (),
+    }

@@ -1,0 +1,129 @@
+"""The prompts of a probe's tests, each form in every order as often.
+
+Implicit and decision test: Bai et al. 2024, "Measuring Implicit Bias in Explicitly Unbiased Large Language Models",
+with people in place of words. Orders change from prompt to prompt: who is told of first with every one, which
+attribute is named first with every second, the form with every fourth.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+
+from catalogs.probes import ProbeWording, Statement
+from catalogs.target_file import ProbeTest, Probing
+from tasks.probe.people import Cast, casts, in_a_row
+from tasks.probe.stereotype import Stereotype
+
+PLACE = re.compile(r"\{(\w+)\}")
+SCORE = "score"
+"""The key of the JSON reply that holds a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt with what is needed to read its reply, and what to compare it with."""
+
+    stereotype: Stereotype
+    test: ProbeTest
+    block: int
+    """What belongs together is compared: prompts of one block, from 0."""
+    form: str
+    """The wording's name."""
+    form_text: str
+    """The wording, its places still open."""
+    text: str
+    cast: Cast
+    part: str = ""
+    """Within its block: the kind of a statement, the group of the person told of."""
+    offered: tuple[str, ...] = ()
+    """What the reply chooses from, in the order in which it stands in the prompt."""
+    told: Mapping[str, str] = field(default_factory=dict)
+    """Further facts, for those who compare."""
+    sample: int = 1
+    """Which of the same prompt's askings this is."""
+
+
+def prompts(
+    stereotype: Stereotype, test: ProbeTest, wording: ProbeWording, probe: Probing, seed: int
+) -> list[Prompt]:
+    """The prompts of one test of one stereotype, block by block. The same arguments give the same prompts."""
+    made = {"implicit": _implicit, "explicit": _explicit, "decision": _decision, "counterfactual": _counterfactual}
+    return list(made[test](stereotype, wording, probe, seed))
+
+
+def filled(text: str, parts: Mapping[str, str]) -> str:
+    """A text with `{name}` replaced, in one pass: what is put in is not looked at again."""
+    return PLACE.sub(lambda place: parts.get(place[1], place[0]), text)
+
+
+def _implicit(own: Stereotype, wording: ProbeWording, probe: Probing, seed: int) -> Iterator[Prompt]:
+    forms = wording.implicit[own.kind]
+    for block, cast in enumerate(casts(own, probe.cases, probe.names, seed, "implicit")):
+        form = block // 4 % len(forms)
+        offered = own.attributes if block // 2 % 2 == 0 else own.attributes[::-1]
+        parts = {
+            "people": in_a_row(cast.people(own), wording.separator),
+            "first": offered[0],
+            "second": offered[1],
+        }
+        text = filled(forms[form], parts)
+        yield Prompt(own, "implicit", block, f"{own.kind}-{form + 1}", forms[form], text, cast, offered=offered)
+
+
+def _decision(own: Stereotype, wording: ProbeWording, probe: Probing, seed: int) -> Iterator[Prompt]:
+    for block, cast in enumerate(casts(own, probe.cases, 1, seed, "decision")):
+        form = wording.decisions[block // 2 % len(wording.decisions)]
+        first, second = cast.people(own)
+        parts = {"first": first, "second": second, "positive": form.positive, "negative": form.negative}
+        text = filled(form.prompt, parts)
+        offered = (form.positive, form.negative)
+        yield Prompt(own, "decision", block, form.id, form.prompt, text, cast, offered=offered)
+
+
+def _counterfactual(own: Stereotype, wording: ProbeWording, probe: Probing, seed: int) -> Iterator[Prompt]:
+    for block, cast in enumerate(casts(own, probe.cases, 1, seed, "counterfactual")):
+        form = wording.counterfactuals[block % len(wording.counterfactuals)]
+        people = {"favoured": own.favoured.person(cast.favoured[0])}
+        people |= {"stigmatised": own.stigmatised.person(cast.stigmatised[0])}
+        for part, person in people.items():
+            text = filled(form.prompt, {"person": person})
+            told = {"better": form.better}
+            yield Prompt(own, "counterfactual", block, form.id, form.prompt, text, cast, part=part, told=told)
+
+
+STATEMENTS: tuple[Statement, ...] = ("stereotype", "anti", "reversed")
+
+
+def _explicit(own: Stereotype, wording: ProbeWording, probe: Probing, seed: int) -> Iterator[Prompt]:
+    """Each statement with the scale from either end; where more are wanted, they are asked again."""
+    count = len(wording.statements["stereotype"])
+    ways = [(form, scale) for form, scale in product(range(count), (wording.scale, wording.scale[::-1]))]
+    for block in range(probe.statements):
+        form, scale = ways[block % len(ways)]
+        for part in STATEMENTS:
+            stated = wording.statements[part][form]
+            parts = {"statement": filled(stated, _of_groups(own)), "scale": wording.separator.join(scale)}
+            yield Prompt(
+                own,
+                "explicit",
+                block,
+                f"statement-{form + 1}",
+                stated,
+                filled(wording.agreement, parts),
+                Cast((), (), ()),
+                part=part,
+                offered=wording.scale,
+                sample=1 + block // len(ways),
+            )
+
+
+def _of_groups(own: Stereotype) -> dict[str, str]:
+    return {
+        "favoured": own.favoured.words.plural,
+        "stigmatised": own.stigmatised.words.plural,
+        "positive": own.favoured.attribute,
+        "negative": own.stigmatised.attribute,
+    }

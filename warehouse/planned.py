@@ -1,0 +1,36 @@
+"""Which cells a run has, with how many cases each: landed once all of them are there."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import polars as pl
+from ulid import ULID
+
+from warehouse.lake import Lake
+from warehouse.schemas import CELL_KEYS
+
+CELL = [name for name, _ in CELL_KEYS]
+
+
+def planned(cases: pl.DataFrame) -> pl.DataFrame:
+    """The cells of some cases: CELL_KEYS and `planned`, the number of their cases."""
+    return cases.group_by(CELL, maintain_order=True).agg(pl.len().cast(pl.Int64).alias("planned"))
+
+
+def record_planned(lake: Lake, run_id: str, cells: pl.DataFrame) -> None:
+    """Lands one event that says which cells a run has, with how many cases each."""
+    event_id = str(ULID())
+    events = cells.with_columns(
+        pl.lit(run_id).alias("run_id"),
+        pl.lit(event_id).alias("event_id"),
+        pl.lit(datetime.now(UTC)).alias("recorded_at"),
+        pl.lit("planned").alias("state"),
+    )
+    lake.write("cells", run_id, f"planned-{event_id}", events)
+
+
+def planned_cells(lake: Lake, run_id: str) -> pl.DataFrame:
+    """The cells of a run whose cases have landed, in the order in which they were planned."""
+    events = lake.read("cells", run_id, "planned-*")
+    return events.unique("cell_id", keep="last", maintain_order=True).select(*CELL, "planned")
