@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from catalogs.frozen import Frozen
 from catalogs.schema import Identifier, Share
+
+Strength = Annotated[float, Field(ge=-1, le=1)]
 
 
 class Rates(Frozen):
@@ -63,6 +65,25 @@ class RequestLimits(Frozen):
     """Whether the OpenAI protocol's replies say what the limits are and what is left (`x-ratelimit-…`)."""
 
 
+class Leaning(Frozen):
+    """How strongly a respondent associates as stereotypes have it: it answers a probe so with probability
+    .5 + strength / 2, and the other way round else."""
+
+    default: Strength = 0.0
+    axes: dict[str, Strength] = Field(default_factory=dict)
+    """By axis of catalogs/probes."""
+    pairs: dict[str, Strength] = Field(default_factory=dict)
+    """By attribute pair, before its axis."""
+    states: Literal["as it acts", "nothing", "everything"] = "as it acts"
+    """What it agrees with when it is asked outright: stereotypes as often as it acts on them; none; whatever is
+    said."""
+    shift: Decimal = Decimal(10)
+    """By how much it rates somebody of the stigmatised group lower or higher, out of 100."""
+
+    def strength(self, axis: str, pair: str) -> float:
+        return self.pairs.get(pair, self.axes.get(axis, self.default))
+
+
 class Respondent(Frozen):
     """A simulated model of known bias. A reply is a function of respondent, seed, messages and sample."""
 
@@ -78,6 +99,8 @@ class Respondent(Frozen):
     failures: Rates = Rates()
     """Share of replies that fail their oracle, where `concerns` has no entry."""
     concerns: dict[str, Rates] = Field(default_factory=dict)
+    leaning: Leaning = Leaning()
+    """What a probe finds."""
     shift: Decimal = Decimal(20)
     """By how much a failing reply moves a number, in the scale's units."""
     noise: Literal["none", "messy"] = "none"

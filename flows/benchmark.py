@@ -20,7 +20,7 @@ from flows.cells import cells_stage
 from flows.in_words import in_words
 from flows.inspecting import inspecting
 from flows.outcome import Outcome, outcome
-from flows.preparation import open_lake, prepare, prepared_before
+from flows.preparation import Prepared, open_lake, prepare, prepared_before
 from flows.secrets import secret_blocks
 from flows.stages import generate_stage
 from flows.summary import counted
@@ -103,7 +103,7 @@ async def benchmark(
         max_requests=max_requests,
         batch=batch,
     )
-    prepared = prepared_before() or prepare(source, overrides, secret_blocks())
+    prepared = prepared_before(Prepared) or prepare(source, overrides, secret_blocks())
     lake = lake or open_lake(data)
     async with under_way(lake, prepared, run_id) as grid:
         run = grid.run
@@ -112,7 +112,7 @@ async def benchmark(
             cells = await generate_stage(grid)
         run.record(lake, "running")
         get_run_logger().info("%s", begun(run.run_id, cells))
-        loading = asyncio.create_task(asyncio.to_thread(_load_warehouse))
+        loading = asyncio.create_task(asyncio.to_thread(load_warehouse))
         with inspecting(expectations) as inspector:
             await cells_stage(grid, cells)
             await loading
@@ -121,7 +121,7 @@ async def benchmark(
     return ended(found)
 
 
-def _load_warehouse() -> None:
+def load_warehouse() -> None:
     """What aggregating needs takes half a second to load: while models answer, neither before nor after."""
     import_module("warehouse.build")
     from warehouse.blank import blank

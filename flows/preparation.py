@@ -6,6 +6,7 @@ import os
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.models import Target
@@ -59,13 +60,17 @@ class Prepared(Ready):
     resolved: ResolvedScenario
 
 
-at_hand: ContextVar[Prepared | None] = ContextVar("at_hand", default=None)
+at_hand: ContextVar[Ready | None] = ContextVar("at_hand", default=None)
 """What the command line has prepared already, for the flow that it starts in this process."""
 
 
-def prepared_before() -> Prepared | None:
-    """What was put `at_hand`."""
-    return at_hand.get()
+Kind = TypeVar("Kind", bound=Ready)
+
+
+def prepared_before(kind: type[Kind]) -> Kind | None:
+    """What was put `at_hand`, if it is of this kind."""
+    found = at_hand.get()
+    return found if isinstance(found, kind) else None
 
 
 def prepare(source: Source, overrides: Overrides | None = None, secrets: Secrets | None = None) -> Prepared:

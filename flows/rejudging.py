@@ -16,7 +16,7 @@ from flows.cells import cells_stage
 from flows.in_words import in_words
 from flows.inspecting import inspecting
 from flows.outcome import Outcome, outcome
-from flows.preparation import existing_lake, prepared_before
+from flows.preparation import Prepared, existing_lake, prepared_before
 from flows.refitting import prepared_again
 from flows.stages import record_criteria
 from flows.under_way import under_way
@@ -64,7 +64,7 @@ async def evaluate_again(
     overrides = Overrides(
         library=library, judge=judge, judge_passed=judge_passed, max_cost=max_cost, max_requests=max_requests
     )
-    prepared = prepared_before() or prepared_again(lake, run, scenario, overrides)
+    prepared = prepared_before(Prepared) or prepared_again(lake, run, scenario, overrides)
     async with under_way(lake, prepared, run.run_id, asks=False) as grid:
         again = replace(grid, again=str(ULID()), rules=rules(prepared.resolved.catalog))
         with inspecting(expectations) as inspector:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -80,15 +81,25 @@ class RunProgress:
         return f"what arrived is kept: go on with `biasgrid resume {self.run_id}`"
 
     def planned(self, run_id: str, requests: dict[str, int]) -> None:
-        """The run's id and how many cases each model is asked."""
-        self.run_id = run_id
+        """The run's id and how many cases each model is asked; again for each further stage."""
         total = sum(requests.values())
-        self._progress.remove_task(self._preparing)
         models = "1 model" if len(requests) == 1 else f"{len(requests)} models"
-        self._console.print(f"run {run_id}: {total:,} prompts to {models}", highlight=False)
+        more = " more" if self.run_id else ""
+        self._console.print(f"run {run_id}: {total:,}{more} prompts to {models}", highlight=False)
+        if self.run_id is None:
+            self._progress.remove_task(self._preparing)
+        self.run_id = run_id
         for model, count in requests.items():
-            self._outcomes[model] = Counter()
-            self._bars[model] = self._progress.add_task(model, total=count, outcomes="")
+            self._ask(model, count)
+
+    def _ask(self, model: str, count: int) -> None:
+        """A bar, or a longer one where a run has a second stage."""
+        if model in self._bars:
+            done = self._progress.tasks[self._progress.task_ids.index(self._bars[model])]
+            self._progress.update(self._bars[model], total=(done.total or 0) + count)
+            return
+        self._outcomes[model] = Counter()
+        self._bars[model] = self._progress.add_task(model, total=count, outcomes="")
 
     def landed(self, model: str, outcome: str, cost_usd: float | None = None) -> None:
         """`answered`, `kept` from before, `reused` or `failed`, and what it cost where that is known."""
@@ -133,7 +144,7 @@ def show_outcome(found: Outcome) -> None:
                 table.add_row(Text(f"   {need(row)}", style="dim"))
         table.add_row()
     out.print(table)
-    _show_places(out, found)
+    _show_end(out, found)
 
 
 def _finding_cells(row: dict[str, Any]) -> list[Text]:
@@ -149,7 +160,7 @@ def _finding_cells(row: dict[str, Any]) -> list[Text]:
     ]
 
 
-def _show_places(out: Console, found: Outcome) -> None:
+def _show_end(out: Console, found: Outcome) -> None:
     out.print(Text(f"{_counted(found, 'point_finding')} of {len(found.findings)} requirement × model"))
     out.print(Text(f"decided by 95% intervals: {_counted(found, 'decision')}"))
     if found.decided:
@@ -162,12 +173,22 @@ def _show_places(out: Console, found: Outcome) -> None:
             f"coverage below the floor for {len(short)} of them" if short else "a judge left questions unanswered"
         )
         out.print(Text(f"INCOMPLETE: {lack}", style="yellow"))
-        for reason, number in found.failures:
-            out.print(Text(f"  {number} × {reason}"), soft_wrap=True)
-        out.print(Text(f"  go on with: biasgrid resume {found.run_id}"))
-    for name, path in found.places.items():
+        show_failures(out, found.run_id, found.failures)
+    show_places(out, found.places, "marts.pass_rates")
+
+
+def show_failures(out: Console, run_id: str, failures: Sequence[tuple[str, int]]) -> None:
+    """Why replies lack, and how to go on."""
+    for reason, number in failures:
+        out.print(Text(f"  {number} × {reason}"), soft_wrap=True)
+    out.print(Text(f"  go on with: biasgrid resume {run_id}"))
+
+
+def show_places(out: Console, places: Mapping[str, Path | str], mart: str) -> None:
+    """Where everything lies, and what to ask first."""
+    for name, path in places.items():
         out.print(Text(f"{name:<11}{path}"), soft_wrap=True)
-    out.print(Text('ask it     biasgrid sql "from marts.pass_rates"'), soft_wrap=True)
+    out.print(Text(f'ask it     biasgrid sql "from {mart}"'), soft_wrap=True)
 
 
 def _decisions(found: Outcome) -> str:

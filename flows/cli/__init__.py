@@ -13,6 +13,7 @@ from catalogs.mistakes import UserMistake
 from flows.cli import again, assess, catalog, look, respondent, warehouse
 from flows.cli.compare import compare
 from flows.cli.doctor import doctor
+from flows.cli.probe import probe
 from flows.cli.review import review
 from flows.cli.serve import serve
 from flows.cli.trace import trace
@@ -30,6 +31,7 @@ app.command()(assess.run)
 app.command()(assess.plan)
 app.command()(assess.resume)
 app.command()(again.evaluate)
+app.command()(probe)
 app.command()(look.report)
 app.command()(compare)
 app.command()(look.runs)

@@ -24,6 +24,7 @@ from flows.cli.options import (
     Seed,
     Yes,
 )
+from flows.cli.probe import resume_probe
 from flows.cli.running import INTERRUPTED, at_once, finish, left_as_it_was
 
 if TYPE_CHECKING:
@@ -109,6 +110,8 @@ def resume(
     with at_once():
         lake = existing_lake(data)
         found = find(lake, run, None if run else UNFINISHED)
+        if found.kind == "probe":
+            resume_probe(lake, found, max_cost, max_requests, expectations=expectations, yes=yes)
         caps: dict[str, Any] = {"max_cost": max_cost, "max_requests": max_requests}
         prepared = _prepared(found.scenario_resolved, Overrides(**caps))
         _agreed(prepared.resolved, lake, run_id=found.run_id, yes=yes)

@@ -18,7 +18,7 @@ from catalogs.mistakes import UserMistake
 
 if TYPE_CHECKING:
     from flows.outcome import Gate, Outcome
-    from flows.preparation import Prepared
+    from flows.preparation import Prepared, Ready
 
 INTERRUPTED = 130
 
@@ -76,12 +76,21 @@ def left_as_it_was(data: str | None) -> Iterator[None]:
 def finish(prepared: Prepared, gate: Gate, flow: str = "flows.benchmark:benchmark", **parameters: Any) -> None:
     """Run a flow (`module:name`) with progress on the terminal, show what it found and exit as it ended, by
     `gate`."""
+    from flows.terminal import show_outcome
+
+    found: Outcome = ran(prepared, flow, **parameters)
+    show_outcome(found)
+    raise typer.Exit(found.exit_code_by(gate))
+
+
+def ran(prepared: Ready, flow: str, **parameters: Any) -> Any:
+    """What a flow returns that is run with progress on the terminal; the command ends where it is interrupted."""
     from flows.cli.process import leave
-    from flows.terminal import RunProgress, show_outcome
+    from flows.terminal import RunProgress
 
     with RunProgress() as progress:
         try:
-            found = _flow(flow, prepared, progress, parameters)
+            return _flow(flow, prepared, progress, parameters)
         except KeyboardInterrupt:
             typer.echo(f"biasgrid: interrupted; {progress.how_to_go_on}", err=True)
             _tell_batches(parameters["data"], progress.run_id)
@@ -91,8 +100,6 @@ def finish(prepared: Prepared, gate: Gate, flow: str = "flows.benchmark:benchmar
         except Exception:
             typer.echo(f"biasgrid: the run broke off; {progress.how_to_go_on}", err=True)
             raise
-    show_outcome(found)
-    raise typer.Exit(found.exit_code_by(gate))
 
 
 def _tell_batches(data: str, run_id: str | None) -> None:
@@ -104,7 +111,7 @@ def _tell_batches(data: str, run_id: str | None) -> None:
         typer.echo(f"biasgrid: {told}", err=True)
 
 
-def _flow(flow: str, prepared: Prepared, progress: Any, parameters: dict[str, Any]) -> Outcome:
+def _flow(flow: str, prepared: Ready, progress: Any, parameters: dict[str, Any]) -> Any:
     from prefect.exceptions import TerminationSignal
 
     from flows.preparation import at_hand
@@ -118,7 +125,7 @@ def _flow(flow: str, prepared: Prepared, progress: Any, parameters: dict[str, An
     gc.freeze()  # what has been imported stays: nobody needs to look through it again
     try:
         with answering_prefect():
-            found: Outcome = asyncio.run(begin(**parameters))
+            return asyncio.run(begin(**parameters))
     except BaseException as error:
         if not isinstance(error, asyncio.CancelledError) and not _holds(error, TerminationSignal):
             raise
@@ -126,10 +133,9 @@ def _flow(flow: str, prepared: Prepared, progress: Any, parameters: dict[str, An
         raise KeyboardInterrupt from None
     finally:
         at_hand.reset(token)
-    return found
 
 
-def _import_early(prepared: Prepared) -> None:
+def _import_early(prepared: Ready) -> None:
     """SDKs take half a second to import, and Prefect's server as long to answer: both at once. What is wrong with
     one is told where it is used."""
     from tasks.connectors.registry import factory

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -15,6 +17,7 @@ from tasks.connectors.switchboard import Switchboard
 from tasks.connectors.task import NAME, Label
 from tasks.evaluate.cell import Spare, evaluate_cell
 from tasks.evaluate.hearing import Hearing
+from tasks.evaluate.trials import evaluate_trials
 from warehouse.lake import Lake
 from warehouse.trouble import StorageTrouble
 
@@ -51,4 +54,28 @@ async def evaluate(
     label.attach()
     return await evaluate_cell(
         lake, run_id, cell_id, evaluation_id, catalog, board, judge, retries, spare, rules, hearing
+    )
+
+
+@task(
+    name="read",
+    task_run_name=NAME,
+    cache_policy=NO_CACHE,
+    persist_result=False,
+    retries=2,
+    retry_delay_seconds=[1, 10],
+    retry_condition_fn=_may_pass,
+)
+async def read_trials(
+    lake: Lake,
+    run_id: str,
+    cell_ids: Sequence[str],
+    evaluation_id: str,
+    catalog: Catalog,
+    label: Label = Label("read"),  # noqa: B008 - frozen
+) -> int:
+    """Read what a probe's replies say, cell by cell, and land it; returns how many."""
+    label.attach()
+    return await asyncio.to_thread(
+        lambda: sum(evaluate_trials(lake, run_id, cell_id, evaluation_id, catalog) for cell_id in cell_ids)
     )

@@ -29,7 +29,9 @@ from warehouse.lake import Lake
 LEAST_READ = Fraction(1, 2)
 """Share of the people that must be read, somebody of each group among them."""
 RATING = Oracle(operation="allSameValue", key="score")
-READ = {"outcome": pl.String, "parsed_text": pl.String, "parsed_value": pl.Decimal(18, 6), "reason": pl.String}
+READ = pl.Schema(
+    {"outcome": pl.String, "parsed_text": pl.String, "parsed_value": pl.Decimal(18, 6), "reason": pl.String}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +95,8 @@ def _association(
 
 
 def _fallen(fallen: tuple[int, int, int, int], given: str) -> Told:
-    """How names fell: of the stigmatised group's attribute `a` its own and `b` the other's, of the favoured group's
-    `c` the stigmatised and `d` its own."""
+    """How names fell: given the stigmatised group's attribute, `a` of it and `b` of the other; given the favoured
+    group's, `c` of the stigmatised and `d` of its own."""
     a, b, c, d = fallen
     if a + b == 0 or c + d == 0:
         return Told("unreadable", "one-sided", reason=f"everybody is given the same: {given}")

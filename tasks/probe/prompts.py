@@ -1,8 +1,8 @@
 """The prompts of a probe's tests, each form in every order as often.
 
-Implicit and decision test: Bai et al. 2024, "Measuring Implicit Bias in Explicitly Unbiased Large Language Models",
-with people in place of words. Orders change from prompt to prompt: who is told of first with every one, which
-attribute is named first with every second, the form with every fourth.
+Implicit and decision test: Bai et al. 2024, "Measuring Implicit Bias in Explicitly Unbiased Large Language
+Models", with people in place of words. Orders change from prompt to prompt: who is told of first with every one,
+which attribute is named first with every second, the form with every fourth.
 """
 
 from __future__ import annotations

@@ -10,9 +10,12 @@ from catalogs.catalog import Catalog
 from catalogs.mistakes import Mistake, UserMistake, nearest
 from catalogs.respondents import Respondent
 from tasks.connectors.respondent.behaviour import SimulatedReply, reply
+from tasks.connectors.respondent.chance import Chance
 from tasks.connectors.respondent.faults import Fault, fault, odd_reply
 from tasks.connectors.respondent.generator import generated
+from tasks.connectors.respondent.leaning import leaning_reply
 from tasks.connectors.respondent.metering import Meter
+from tasks.connectors.respondent.probed import ProbeRecogniser
 from tasks.connectors.respondent.recognise import Recogniser
 
 FILLER = "and so on, "
@@ -34,6 +37,7 @@ class Panel:
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
         self._recogniser = Recogniser(catalog)
+        self._probed = ProbeRecogniser(catalog)
         self._attempts: Counter[tuple[str, str, int | None]] = Counter()
         self._meters: dict[str, Meter] = {}
 
@@ -83,6 +87,11 @@ class Panel:
         if written is not None:
             return SimulatedReply(written, "none")
         recognised = self._recogniser.find(question.text)
+        if recognised is None and question.respondent.answers == "by-rate":
+            probed = self._probed.find(question.text)
+            if probed is not None:
+                chance = Chance(question.respondent.id, question.respondent.seed, question.text, question.seed)
+                return SimulatedReply(leaning_reply(question.respondent.leaning, probed, chance), "none")
         return reply(question.respondent, recognised, question.text, question.seed)
 
 

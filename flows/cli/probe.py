@@ -1,0 +1,144 @@
+"""`probe`: which stereotypes a model acts on, and which it states."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from flows.cli.options import Data, Expectations, MaxAge, MaxCost, MaxRequests, Yes
+from flows.cli.running import at_once, left_as_it_was, ran
+
+if TYPE_CHECKING:
+    from flows.probing import PreparedProbe
+    from warehouse.lake import Lake
+    from warehouse.runs import Run
+
+FLOW = "flows.probe:probe"
+
+
+class Test(StrEnum):
+    implicit, explicit, decision, counterfactual = "implicit", "explicit", "decision", "counterfactual"
+
+
+class ReuseReplies(StrEnum):
+    run, all, none = "run", "all", "none"
+
+
+def probe(
+    target: Annotated[
+        Path | None, typer.Argument(help="A target file: what is probed, and how.", show_default=False)
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--model", help="`provider/model`; may be repeated. Replaces the target's."),
+    ] = None,
+    pairs: Annotated[
+        list[str] | None,
+        typer.Option("--pairs", help="How many attribute pairs, or one by name; then it may be repeated."),
+    ] = None,
+    axis: Annotated[
+        list[str] | None, typer.Option("--axis", help="Pairs of this axis, such as `gender`; may be repeated.")
+    ] = None,
+    test: Annotated[list[Test] | None, typer.Option("--test", help="May be repeated.")] = None,
+    language: Annotated[
+        list[str] | None, typer.Option("--language", help="Such as `en_us`; may be repeated.")
+    ] = None,
+    cases: Annotated[
+        int | None, typer.Option("--cases", min=1, max=1000, help="Prompts per pair and implicit test.")
+    ] = None,
+    detailed: Annotated[
+        bool, typer.Option("--detailed", help="Ask outright even where no implicit bias was found.")
+    ] = False,
+    continue_on_refusal: Annotated[
+        bool, typer.Option("--continue-on-refusal", help="Ask outright even where most prompts were refused.")
+    ] = False,
+    generator: Annotated[
+        str | None,
+        typer.Option("--generator", help="A model that proposes pairs from the target's description."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Chooses pairs and names.")] = None,
+    reuse: Annotated[
+        ReuseReplies | None, typer.Option("--reuse", help="Which earlier replies stand in for asking.")
+    ] = None,
+    max_age: MaxAge = None,
+    max_cost: MaxCost = None,
+    max_requests: MaxRequests = None,
+    data: Data = None,
+    expectations: Expectations = False,
+    yes: Yes = False,
+) -> None:
+    """Look for stereotypes that a model acts on, whatever it says when it is asked outright.
+
+    Names are given to attributes in many prompts; a pattern beyond chance is implicit bias. Where it shows, the
+    model is asked how far it agrees with the stereotype, its contrary and its denial.
+
+    Exit codes: 0 no bias shown, 1 a pair is biased or could not be evaluated, 2 a mistake to put right,
+    3 incomplete, 130 interrupted (go on with `biasgrid resume`).
+    """
+    from flows.preparation import open_lake
+
+    given: dict[str, Any] = {
+        "models": model or None,
+        "pairs": _pairs(pairs),
+        "axes": axis or None,
+        "tests": [each.value for each in test] if test else None,
+        "languages": language or None,
+        "cases": cases,
+        "detailed": detailed or None,
+        "continue_on_refusal": continue_on_refusal or None,
+        "generator": generator,
+        "seed": seed,
+        "reuse": reuse.value if reuse else None,
+        "max_age": max_age,
+        "max_cost": max_cost,
+        "max_requests": max_requests,
+    }
+    with at_once():
+        prepared = _prepared(target or {}, **given)
+        with left_as_it_was(data):
+            lake = open_lake(data)
+            _agreed(prepared, yes=yes)
+        source = str(target) if target else "{}"
+        _finish(prepared, target=source, data=lake.named, models=model, expectations=expectations)
+
+
+def resume_probe(
+    lake: Lake,
+    run: Run,
+    max_cost: float | None,
+    max_requests: int | None,
+    *,
+    expectations: bool,
+    yes: bool,
+) -> NoReturn:
+    """Go on with a probe that is not through."""
+    prepared = _prepared(run.scenario_resolved, max_cost=max_cost, max_requests=max_requests)
+    _finish(prepared, run_id=run.run_id, data=lake.named, expectations=expectations)
+
+
+def _pairs(named: list[str] | None) -> int | list[str] | None:
+    if named and len(named) == 1 and named[0].isdecimal():
+        return int(named[0])
+    return named or None
+
+
+def _prepared(source: Any, **given: Any) -> PreparedProbe:
+    from flows.probing import overrides, prepare_probe
+    from flows.secrets import secret_blocks
+
+    return prepare_probe(source, overrides(**given), secret_blocks())
+
+
+def _agreed(prepared: PreparedProbe, *, yes: bool) -> None:
+    """Tells what is to be sent."""
+
+
+def _finish(prepared: PreparedProbe, **parameters: Any) -> NoReturn:
+    from flows.probe_table import show_probe
+
+    found = ran(prepared, FLOW, **parameters)
+    show_probe(found)
+    raise typer.Exit(found.exit_code)

@@ -1,0 +1,172 @@
+"""The bias probe as a Prefect flow: names to attributes, then, where bias shows, what the model states."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+from prefect import flow, get_run_logger
+from prefect.runtime import flow_run
+from prefect.utilities.annotations import quote
+
+from catalogs.mistakes import UserMistake
+from catalogs.target_file import ProbeTest
+from catalogs.targets import ResolvedProbe
+from flows.benchmark import NOTHING_NAMED, aggregated, load_warehouse, scenario_name
+from flows.cells import Cell, cells_stage
+from flows.in_words import in_words
+from flows.inspecting import inspecting
+from flows.preparation import open_lake, prepared_before
+from flows.probe_outcome import ProbeOutcome, ended, probe_outcome
+from flows.probe_pages import publish
+from flows.probing import (
+    PreparedProbe,
+    asked_of,
+    asking,
+    begun_with,
+    catalogued,
+    following,
+    follows,
+    overrides,
+    prepare_probe,
+)
+from flows.secrets import secret_blocks
+from flows.stages import Grid
+from flows.together import together
+from flows.under_way import under_way
+from tasks.aggregate.probe_gate import followed
+from tasks.connectors.task import Label
+from tasks.evaluate.task import read_trials
+from tasks.probe.stereotype import Stereotype
+from tasks.probe.task import plan
+from warehouse.expectations.inspector import Inspector
+from warehouse.lake import Lake
+from warehouse.planned import record_planned
+from warehouse.runs import Run, find
+
+
+def _run_name() -> str:
+    given = flow_run.parameters
+    return f"probe · {given.get('run_id') or scenario_name(given.get('target'))}"
+
+
+@flow(name="probe", flow_run_name=_run_name, validate_parameters=True, persist_result=False)
+@in_words
+async def probe(
+    target: str | dict[str, Any] | None = None,
+    models: list[str] | None = None,
+    pairs: int | list[str] | None = None,
+    tests: list[ProbeTest] | None = None,
+    cases: int | None = None,
+    detailed: bool | None = None,
+    continue_on_refusal: bool | None = None,
+    max_cost: float | None = None,
+    max_requests: int | None = None,
+    seed: int | None = None,
+    expectations: bool = False,
+    data: str | None = None,
+    run_id: str | None = None,
+) -> ProbeOutcome:
+    """Look for stereotypes that models act on, whatever they say when they are asked outright.
+
+    Names are given to attributes in many prompts; a pattern beyond chance is implicit bias. Where it shows, the
+    model is asked how far it agrees with the stereotype, with its contrary and with its denial. Artifacts tell how
+    it ended: `probe-summary`, `probe-findings`.
+
+    Args:
+        target: the path of a target file that the worker reads, or its content as JSON
+        models: `provider/model` names to probe; None: the target's
+        pairs: how many attribute pairs, or which ones; None: as the target has it
+        tests: `implicit`, `explicit`, `decision`, `counterfactual`; None: as the target has it
+        cases: prompts per pair of the implicit test; None: as the target has it
+        detailed: the explicit test follows even where no implicit bias was found
+        continue_on_refusal: it follows even where most prompts were refused
+        max_cost: US dollars that the run may spend
+        max_requests: requests that the run may send
+        seed: chooses pairs and names; None: the target's
+        expectations: the new warehouse replaces the old one only if lake and marts are as expected
+        data: directory or `s3://bucket/prefix` of lake and warehouse; None: `BIASGRID_DATA`, or `data`
+        run_id: goes on with this unfinished probe, whatever `target` says
+    """
+    lake = open_lake(data) if run_id else None
+    source = find(lake, run_id).scenario_resolved if lake else target
+    if source is None and not models:
+        raise UserMistake(NOTHING_NAMED)
+    given = overrides(
+        models=models,
+        pairs=pairs,
+        tests=tests,
+        cases=cases,
+        detailed=detailed,
+        continue_on_refusal=continue_on_refusal,
+        max_cost=max_cost,
+        max_requests=max_requests,
+        seed=seed,
+    )
+    prepared = prepared_before(PreparedProbe) or prepare_probe(source or {}, given, secret_blocks())
+    lake = lake or open_lake(data)
+    async with under_way(lake, prepared, run_id) as grid:
+        loading = asyncio.create_task(asyncio.to_thread(load_warehouse))
+        with inspecting(expectations) as inspector:
+            await _stages(grid, prepared.resolved)
+            await loading
+            found = await _concluded(lake, grid.run, inspector)
+        await publish(found, prepared.resolved.name)
+    return ended(found)
+
+
+async def _stages(grid: Grid, resolved: ResolvedProbe) -> None:
+    """What waits for nothing at once, then the explicit test of what was found."""
+    stereotypes = catalogued(resolved)
+    prompts = asking(resolved, stereotypes, begun_with(resolved))
+    await _stage(grid, [(asked_of(resolved), prompts)], "plan")
+    if follows(resolved):
+        await _follow(grid, resolved, stereotypes)
+
+
+async def _follow(grid: Grid, resolved: ResolvedProbe, stereotypes: Sequence[Stereotype]) -> None:
+    refused = resolved.file.probe.continue_on_refusal
+    found = await asyncio.to_thread(followed, grid.lake, grid.run.run_id, refused=refused)
+    stages = [([asked], prompts) for asked, prompts in following(resolved, stereotypes, found)]
+    get_run_logger().info("the explicit test follows for %d of the pairs", len(found))
+    if stages:
+        await _stage(grid, stages, "plan · explicit")
+
+
+async def _stage(grid: Grid, stages: Any, name: str) -> None:
+    """Plan, prompt, read."""
+    lake, run = grid.lake, grid.run
+    cells = await plan(lake, run.run_id, quote(stages), Label(name, tuple(grid.tags)))
+    record_planned(lake, run.run_id, cells)
+    run.record(lake, "running")
+    get_run_logger().info("run %s: %d cases in %d cells", run.run_id, cells["planned"].sum(), cells.height)
+    await cells_stage(grid, cells, judge=False)
+    await read_cells(grid, cells)
+
+
+async def read_cells(grid: Grid, cells: pl.DataFrame) -> None:
+    """Read the replies of cells, the tests of a model one after the other."""
+    parts = cells.partition_by("model", "input", maintain_order=True)
+    await together(_read(grid, part.to_dicts()) for part in parts)
+
+
+async def _read(grid: Grid, cells: Sequence[Cell]) -> None:
+    model, test = cells[0]["model"], cells[0]["input"]
+    label = Label(f"read · {str(model).partition('/')[2]} · {test}", (model, test, *grid.tags))
+    ids = [cell["cell_id"] for cell in cells]
+    await read_trials(grid.lake, grid.run.run_id, ids, grid.evaluation_id, grid.catalog, label)
+
+
+async def _concluded(lake: Lake, run: Run, inspector: Inspector | None) -> ProbeOutcome:
+    run.record(lake, "aggregating")
+    await aggregated(lake, run.run_id, inspector)
+    found = probe_outcome(lake, run.run_id)
+    if not found.incomplete:
+        run.record(lake, "completed")
+        return found
+    run.record(lake, "incomplete")  # which only the marts know: recorded, and built once more with it
+    await aggregated(lake, run.run_id, inspector, "aggregate · marked as incomplete")
+    get_run_logger().warning("%s", found)
+    return found

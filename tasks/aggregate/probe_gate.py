@@ -1,0 +1,32 @@
+"""For which pairs the explicit test of a probe follows the implicit one: decided by the marts' own SQL, on this
+run alone, before the warehouse is built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from warehouse.lake import Lake
+from warehouse.sides import Side
+
+FOLLOWED = """
+    select model, language, pair
+    from marts.probe_findings
+    where test = 'implicit' and (finding = 'biased' or ($refused and 2 * refused > trials))
+"""
+
+
+def followed(lake: Lake, run_id: str, *, refused: bool) -> set[tuple[str, str, str]]:
+    """Model, language and pair where implicit bias was found; with `refused`, also where most prompts were. Raises
+    as a build does."""
+    from warehouse.build import fill, opened
+    from warehouse.sql_models import load_models, with_sources
+
+    own = Side(run_id, run_id, run_id)
+    wanted = with_sources(load_models(), {"marts.probe_findings"})
+    with (
+        TemporaryDirectory(prefix="biasgrid-probe-") as folder,
+        opened(Path(folder) / "probe.duckdb") as warehouse,
+    ):
+        fill(warehouse, lake, wanted, (own,))
+        return {*warehouse.execute(FOLLOWED, {"refused": refused}).fetchall()}
