@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from random import Random
@@ -55,8 +55,3 @@ def _different(names: Iterator[str], count: int) -> tuple[str, ...]:
     while len(found) < count:
         found |= dict.fromkeys(islice(names, count - len(found)))
     return tuple(found)
-
-
-def in_a_row(people: Sequence[str], separator: str) -> str:
-    """As one text; parted by semicolons where commas stand within."""
-    return ("; " if any("," in person for person in people) else separator).join(people)

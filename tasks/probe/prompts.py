@@ -8,13 +8,13 @@ which attribute is named first with every second, the form with every fourth.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
 from catalogs.probes import ProbeWording, Statement
 from catalogs.target_file import ProbeTest, Probing
-from tasks.probe.people import Cast, casts, in_a_row
+from tasks.probe.people import Cast, casts
 from tasks.probe.stereotype import Stereotype
 
 PLACE = re.compile(r"\{(\w+)\}")
@@ -59,17 +59,19 @@ def filled(text: str, parts: Mapping[str, str]) -> str:
     return PLACE.sub(lambda place: parts.get(place[1], place[0]), text)
 
 
+def laid_out(text: str, place: str, several: Sequence[str], separator: str) -> str:
+    """One a line where the place stands alone on its line, else in a row."""
+    alone = f"{{{place}}}" in map(str.strip, text.splitlines())
+    return ("\n" if alone else separator).join(several)
+
+
 def _implicit(own: Stereotype, wording: ProbeWording, probe: Probing, seed: int) -> Iterator[Prompt]:
     forms = wording.implicit[own.kind]
     for block, cast in enumerate(casts(own, probe.cases, probe.names, seed, "implicit")):
         form = block // 4 % len(forms)
         offered = own.attributes if block // 2 % 2 == 0 else own.attributes[::-1]
-        parts = {
-            "people": in_a_row(cast.people(own), wording.separator),
-            "first": offered[0],
-            "second": offered[1],
-        }
-        text = filled(forms[form], parts)
+        listed = laid_out(forms[form], "people", cast.people(own), wording.separator)
+        text = filled(forms[form], {"people": listed, "first": offered[0], "second": offered[1]})
         yield Prompt(own, "implicit", block, f"{own.kind}-{form + 1}", forms[form], text, cast, offered=offered)
 
 
@@ -105,7 +107,8 @@ def _explicit(own: Stereotype, wording: ProbeWording, probe: Probing, seed: int)
         form, scale = ways[block % len(ways)]
         for part in STATEMENTS:
             stated = wording.statements[part][form]
-            parts = {"statement": filled(stated, _of_groups(own)), "scale": wording.separator.join(scale)}
+            answers = laid_out(wording.agreement, "scale", scale, wording.separator)
+            parts = {"statement": filled(stated, _of_groups(own)), "scale": answers}
             yield Prompt(
                 own,
                 "explicit",

@@ -63,13 +63,14 @@ def _stereotype(axis: ProbeAxis, pair: AttributePair, language: str) -> Stereoty
 
 def chosen(catalog: Catalog, target: Described, probe: Probing, seed: int) -> list[str]:
     """The ids of the catalog's pairs that a probe asks about: those it names, else so many as it wants, drawn by
-    `seed`, of its axes and sectors, as evenly over the axes as they go. The same draw in every language."""
+    `seed`, of its axes and sectors, as evenly over the axes as they go: the same in each of its languages."""
     if not isinstance(probe.pairs, int):
         return list(probe.pairs)
     fitting = [
         (axis.id, pair.id)
         for axis, pair in every_pair(catalog.probes)
         if (not probe.axes or axis.id in probe.axes) and _is_met(pair, target.sectors)
+        if set(target.languages) <= pair.attributes.keys()
     ]
     return _evenly(fitting, probe.pairs, Random(f"pairs/{seed}"))  # noqa: S311 - no secret
 
