@@ -13,9 +13,10 @@ from catalogs.community_sets import completed
 from catalogs.concern_names import unknown_concerns
 from catalogs.contexts import Context
 from catalogs.documents import Document
+from catalogs.endpoints import NamedEndpoint
 from catalogs.libraries import read_library
 from catalogs.mistakes import Mistake, UserMistake, nearest
-from catalogs.models import Limits, ModelEntry, ModelsFile, Prices, Provider, Target
+from catalogs.models import HTTP, Limits, ModelEntry, ModelsFile, Prices, Provider, Target, endpoint_target
 from catalogs.probes import ProbeAxis, ProbeWording
 from catalogs.reader import Reader
 from catalogs.requirement_files import include_mistakes, included, unread_names
@@ -47,6 +48,8 @@ class Catalog:
     """By axis: the groups and stereotypes of bias probes."""
     probing: Mapping[str, ProbeWording] = field(default_factory=dict)
     """By language: the questions of a probe."""
+    endpoints: Mapping[str, NamedEndpoint] = field(default_factory=dict)
+    """Chatbots behind HTTP."""
     overlay: str = ""
     """The directory laid over the shipped files, if there is one."""
 
@@ -91,6 +94,8 @@ class Catalog:
         if provider is None or not rest:
             known = [*self.aliases.values(), *(f"{name}/…" for name in self.models.providers)]
             raise _unknown_model(model, nearest(model, known) or _how_to_add(model))
+        if provider.connector == HTTP:
+            return self._endpoint(model, rest)
         entry = self._entry(model, full, provider)
         name = entry.name or rest
         if provider.connector == "simulated" and name not in self.respondents:
@@ -111,6 +116,13 @@ class Catalog:
             batch=provider.batch,
             parameters=entry.parameters,
         )
+
+    def _endpoint(self, model: str, name: str) -> Target:
+        if name not in self.endpoints:
+            how = f"describe it in `endpoints/{name}.yaml` of a directory that {OVERLAY} names"
+            near = nearest(name, self.endpoints)
+            raise _unknown_model(model, f"{near} Or {how}" if near else how)
+        return endpoint_target(name, self.endpoints[name].bare())
 
     def _entry(self, given: str, model: str, provider: Provider) -> ModelEntry:
         entry = self.models.models.get(model)
@@ -197,6 +209,7 @@ def read_catalog(
         augmentation=reader.entries("augmentation", Augmentation),
         probes=reader.entries("probes", ProbeAxis),
         probing=reader.entries("probing", ProbeWording),
+        endpoints=reader.entries("endpoints", NamedEndpoint),
         overlay=str(named or ""),
     )
     unread = unread_names(reader.mistakes)

@@ -18,6 +18,7 @@ from pydantic_core import core_schema
 
 from catalogs.augmentation import Augmentation
 from catalogs.contexts import Context
+from catalogs.endpoints import NamedEndpoint
 from catalogs.models import ModelsFile
 from catalogs.probes import ProbeAxis, ProbeWording
 from catalogs.respondents import Respondent
@@ -51,6 +52,7 @@ SCHEMAS: dict[str, type[BaseModel]] = {
     "augmentation": Augmentation,
     "probe": ProbeAxis,
     "probing": ProbeWording,
+    "endpoint": NamedEndpoint,
 }
 """By the name of the file that holds the schema."""
 

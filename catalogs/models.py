@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from catalogs.endpoints import Endpoint
 from catalogs.frozen import Frozen
 
 
@@ -14,6 +15,8 @@ class Prices(Frozen):
 
     input: float = Field(ge=0)
     output: float = Field(ge=0)
+    request: float = Field(default=0, ge=0)
+    """US dollars for a request, beside its tokens."""
 
 
 class Limits(Frozen):
@@ -39,7 +42,7 @@ class Batching(Frozen):
 
 class Provider(Frozen):
     connector: str
-    """openai, azure, huggingface, replicate, simulated, replay, or an entry point `biasgrid.connectors`."""
+    """openai, azure, huggingface, replicate, http, simulated, replay, or an entry point `biasgrid.connectors`."""
     base_url: str | None = None
     base_url_env: str | None = None
     """The provider's own environment variable for its address; it wins over `base_url`."""
@@ -101,3 +104,32 @@ class Target(Frozen):
     """The limits that hold for this model alone; its provider's other models share the rest."""
     batch: Batching | None = None
     parameters: tuple[str, ...] = ("temperature", "max_tokens", "seed")
+    endpoint: Endpoint | None = None
+    """Of a chatbot behind HTTP: how it is asked."""
+
+
+ENDPOINT = "endpoint"
+"""The provider of chatbots behind HTTP."""
+HTTP = "http"
+"""Their connector."""
+
+
+def endpoint_target(name: str, endpoint: Endpoint) -> Target:
+    """A chatbot as a model, `endpoint/<name>`. All its limits are its own."""
+    price = endpoint.usd_per_request
+    return Target(
+        model=f"{ENDPOINT}/{name}",
+        provider=ENDPOINT,
+        name=name,
+        connector=HTTP,
+        base_url=endpoint.url,
+        prices=None if price is None else Prices(input=0, output=0, request=price),
+        limits=Limits(
+            concurrency=endpoint.concurrency,
+            requests_per_minute=endpoint.requests_per_minute,
+            timeout_s=endpoint.timeout_s,
+        ),
+        own_limits=("concurrency", "requests_per_minute", "tokens_per_minute"),
+        parameters=endpoint.parameters,
+        endpoint=endpoint,
+    )

@@ -11,6 +11,7 @@ from typing import TypeVar
 from catalogs.augmentation import Augmentation
 from catalogs.contexts import Context
 from catalogs.documents import Document, parse_document, read_text, validated
+from catalogs.endpoints import NamedEndpoint
 from catalogs.frozen import Frozen
 from catalogs.mistakes import Mistake, UserMistake, nearest
 from catalogs.models import ModelsFile
@@ -29,6 +30,7 @@ FOLDERS: dict[str, type[Frozen]] = {
     "augmentation": Augmentation,
     "probes": ProbeAxis,
     "probing": ProbeWording,
+    "endpoints": NamedEndpoint,
 }
 """The folders of a catalog that hold one entry a file."""
 Entry = TypeVar("Entry", bound=Frozen)

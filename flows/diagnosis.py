@@ -187,7 +187,10 @@ def check_settings(environment: Mapping[str, str], catalog: Catalog | None) -> l
     """`BIASGRID_*` variables in force; the value of one that is not known to be harmless is never shown."""
     shown = (DATA, CACHE, OVERLAY, JUDGE)
     providers = catalog.models.providers.values() if catalog else ()
-    keys = {name for provider in providers for name in provider.key_env if name.startswith("BIASGRID_")}
+    endpoints = catalog.endpoints.values() if catalog else ()
+    sent = [name for endpoint in endpoints for name, _ in endpoint.variables()]
+    named = [*sent, *(name for provider in providers for name in provider.key_env)]
+    keys = {name for name in named if name.startswith("BIASGRID_")}
     found = []
     for name in sorted(name for name in environment if name.startswith("BIASGRID_")):
         if name in shown and "@" not in environment[name]:

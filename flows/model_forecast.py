@@ -73,8 +73,8 @@ def model_forecast(
         output_tokens=written,
         most_output_tokens=most,
         output_seen=sum(reply.seen for reply in replies.values()),
-        cost_usd=cost_usd(target, tokens, written, batch=batch),
-        cost_most_usd=cost_usd(target, tokens, most, batch=batch),
+        cost_usd=cost_usd(target, tokens, written, asked, batch=batch),
+        cost_most_usd=cost_usd(target, tokens, most, asked, batch=batch),
         batch=batch,
         seconds=seconds([load]),
     )
@@ -96,7 +96,8 @@ def judge_forecast(
     most = most_drawn(every, max(sample.passed, sample.failed))
     sent, received = ceil(sent * most / max(every, 1)), most * JUDGEMENT_TOKENS
     if_all_pass = round(every * sample.passed)
-    return JudgeForecast(judge.model, most, if_all_pass, sent, received, cost_usd(judge, sent, received))
+    cost = cost_usd(judge, sent, received, most)
+    return JudgeForecast(judge.model, most, if_all_pass, sent, received, cost)
 
 
 def most_drawn(replies: int, share: float) -> int:
@@ -111,13 +112,13 @@ def _around(judge: Target, oracle: str) -> int:
     return sum(count_text(judge.name, message.content) for message in messages)
 
 
-def cost_usd(target: Target, sent: int, received: int, *, batch: bool = False) -> float | None:
+def cost_usd(target: Target, sent: int, received: int, requests: int, *, batch: bool = False) -> float | None:
     """At the target's prices; None where it has none."""
     prices = target.prices
     if prices is None:
         return None
     share = 1 - target.batch.discount if batch and target.batch else 1.0
-    return share * list_price(prices, sent, received)
+    return share * list_price(prices, sent, received, requests)
 
 
 def is_tokenized(target: Target, *, brief: bool = False) -> bool:

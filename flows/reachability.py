@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from catalogs.catalog import Catalog
 from catalogs.mistakes import Mistake, UserMistake
-from catalogs.models import Provider, Target
+from catalogs.models import Provider, Target, endpoint_target
 from flows.check import Check
 from flows.secrets import secret_blocks
 from flows.temporary_server import EarlyServer, early
@@ -23,9 +23,26 @@ PATIENCE_S = 3.0
 
 
 def keys(catalog: Catalog, use_blocks: bool) -> list[Check]:
-    """One check per provider that needs a key: where it was found, or every place that was searched."""
+    """One check per provider, and per chatbot, that needs a key: where it was found, or every place that was
+    searched."""
     providers = catalog.models.providers.items()
-    return [_key(name, provider, use_blocks) for name, provider in providers if provider.key_env]
+    return [
+        *(_key(name, provider, use_blocks) for name, provider in providers if provider.key_env),
+        *(_of_endpoint(name, catalog, use_blocks) for name in catalog.endpoints),
+    ]
+
+
+def _of_endpoint(name: str, catalog: Catalog, use_blocks: bool) -> Check:
+    endpoint = catalog.endpoints[name]
+    target = endpoint_target(name, endpoint.bare())
+    part = f"endpoint {name}"
+    missing = missing_keys([target], secret_blocks() if use_blocks else None)
+    if missing:
+        what, remedy = ("; ".join(words) for words in zip(*((m.what, m.remedy) for m in missing), strict=True))
+        return Check(part, "note", what, f"{remedy}, if you test this chatbot")
+    held = ", ".join(dict.fromkeys(f"`{variable}`" for variable, _ in endpoint.variables()))
+    address = without_credentials(endpoint.url)
+    return Check(part, "ok", f"{address}, with {held}" if held else f"{address}, which needs no key")
 
 
 def _key(name: str, provider: Provider, use_blocks: bool) -> Check:

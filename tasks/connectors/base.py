@@ -8,6 +8,7 @@ ConnectorError
 │   └── Disconnected     the connection broke
 └── Terminal             trying again cannot help
     ├── RequestRejected  this one request: too long, invalid; a content filter's is a reply
+    │   └── ReplyMisplaced   well-formed, but nothing stands where the endpoint's file says that the text is
     └── ModelStopped     every request to this model: its cells end, nothing else does
         ├── KeyRejected  401, 403
         ├── ModelUnknown 404
@@ -52,6 +53,9 @@ class Request:
     request_key: str
     sample: int = 1
     """Which of its prompt's samples this is, from 1; recorded replies are told apart by it."""
+    session: str | None = None
+    """The conversation that it belongs to, for chatbots that remember; None: one of its own, begun and ended with
+    it. No part of the request's key: who asks within sessions makes keys that tell them apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,29 @@ class Overheard(Protocol):
     def overhear(self, hear: Hear) -> None: ...
 
 
+class SessionStore(Protocol):
+    """Keeps what a conversation needs to go on in another process: cookies, an id that the chatbot gave it."""
+
+    def load(self, session: str) -> bytes | None: ...
+
+    def save(self, session: str, state: bytes) -> None: ...
+
+    def forget(self, session: str) -> None: ...
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """What a connector to a chatbot that remembers has beside `ask`."""
+
+    def keep(self, store: SessionStore) -> None:
+        """Have conversations outlive this process."""
+        ...
+
+    async def forget(self, session: str) -> None:
+        """End a conversation here: nothing of it is kept. The chatbot is not told."""
+        ...
+
+
 class ConnectorFactory(Protocol):
     """Imports its SDK when called, so that a missing one fails only where it is used.
 
@@ -145,6 +172,10 @@ class Terminal(ConnectorError):
 
 
 class RequestRejected(Terminal):
+    pass
+
+
+class ReplyMisplaced(RequestRejected):
     pass
 
 

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 from catalogs.models import Target
 from tasks.connectors.base import (
@@ -20,6 +21,7 @@ from tasks.connectors.base import (
     ModelUnknown,
     QuotaSpent,
     RateLimited,
+    ReplyMisplaced,
     RequestRejected,
     ServerFault,
     TimedOut,
@@ -67,14 +69,21 @@ KEY_SHAPE = re.compile(r"(?:sk|rk|pk|hf|r8)[-_][\w-]{6,}")
 
 
 class Faults:
-    """Words the errors of one model. Knows the key only to keep it out of them."""
+    """Words the errors of one model. Knows its keys only to keep them out of those."""
 
-    __slots__ = ("_key", "_key_env", "_model")
+    __slots__ = ("_address", "_keys", "_model", "_remedies", "_where")
 
-    def __init__(self, target: Target, key: str | None) -> None:
+    def __init__(self, target: Target, *keys: str | None) -> None:
         self._model = target.model
-        self._key_env = " or ".join(f"`{name}`" for name in target.key_env)
-        self._key = key or ""
+        self._keys = tuple(key for key in keys if key)
+        held = " or ".join(f"`{name}`" for name in target.key_env)
+        self._where = f"check {held}" if held else "name its `key_env` in models.yaml"
+        self._address, self._remedies = "", REMEDY
+        if target.endpoint is not None:
+            sent = ", ".join(dict.fromkeys(f"`{name}`" for name, _ in target.endpoint.variables()))
+            self._where = f"check {sent}" if sent else "send one in its `headers`, as `${MY_BOT_KEY}`"
+            self._address = f" to {without_query(target.endpoint.url)}"
+            self._remedies = {**REMEDY, ModelUnknown: "; check the `url` of the endpoint's file"}
 
     def status(self, status: int, headers: Mapping[str, str], body: bytes) -> ConnectorError:
         """The error that an HTTP answer of 300 or more stands for."""
@@ -82,25 +91,33 @@ class Faults:
         wait_s = retry_after_s(headers)
         kind = _kind(status, codes, asks_to_wait=wait_s is not None)
         if kind is KeyRejected:
-            where = f"check {self._key_env}" if self._key_env else "name its `key_env` in models.yaml"
-            return KeyRejected(f"`{self._model}`: the key was rejected (HTTP {status}); {where}")
-        said = f": {scrub(words, self._key)}" if words else ""
+            return KeyRejected(f"`{self._model}`: the key was rejected (HTTP {status}); {self._where}")
+        said = f": {scrub(words, *self._keys)}" if words else ""
         message = f"`{self._model}`: {OPENING.get(kind, 'the request failed')} (HTTP {status}){said}"
         if kind is RateLimited:
             return RateLimited(message, wait_s)
-        return kind(message + REMEDY.get(kind, ""))
+        return kind(message + self._remedies.get(kind, ""))
 
     def server(self, what: str) -> ServerFault:
-        return ServerFault(f"`{self._model}`: {scrub(what, self._key)}")
+        return ServerFault(f"`{self._model}`: {scrub(what, *self._keys)}")
 
     def rejected(self, what: str) -> RequestRejected:
-        return RequestRejected(f"`{self._model}`: {scrub(what, self._key)}")
+        return RequestRejected(f"`{self._model}`: {scrub(what, *self._keys)}")
+
+    def misplaced(self, what: str, body: str) -> ReplyMisplaced:
+        """`body`: what came, of which the beginning is quoted."""
+        quoted = scrub(body, *self._keys)
+        return ReplyMisplaced(f"`{self._model}`: {what}; it answered: {quoted}")
+
+    def unknown(self, what: str) -> ModelUnknown:
+        return ModelUnknown(f"`{self._model}`: {scrub(what, *self._keys)}")
 
     def timed_out(self, seconds: float) -> TimedOut:
         return TimedOut(f"`{self._model}`: no answer within {seconds:g} s; `timeout_s` sets the limit")
 
     def disconnected(self, error: Exception) -> Disconnected:
-        return Disconnected(f"`{self._model}`: the connection broke ({type(error).__name__}); is it reachable?")
+        kind = type(error).__name__
+        return Disconnected(f"`{self._model}`: the connection{self._address} broke ({kind}); is it reachable?")
 
     def unforeseen(self, error: Exception) -> ConnectorError:
         """What an SDK raises past the transport: its text is not quoted, it may hold anything."""
@@ -151,10 +168,16 @@ def _said(body: bytes, content_type: str) -> tuple[tuple[str, ...], str]:
     return codes, str(words or inner.get("message") or inner.get("detail") or inner.get("title") or "")
 
 
-def scrub(words: str, key: str) -> str:
-    """At most `QUOTE` characters on one line, without the key or any part of one, masked or not."""
+def without_query(address: str) -> str:
+    """An address as it may be shown: what it asks for may hold what is secret."""
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def scrub(words: str, *keys: str) -> str:
+    """At most `QUOTE` characters on one line, without any key or any part of one, masked or not."""
     flat = " ".join("".join(filter(_visible, words)).split())
-    clean = TOKEN.sub(lambda found: "[key]" if _tells(found[0], key) else found[0], flat)
+    clean = TOKEN.sub(lambda found: "[key]" if _tells(found[0], keys) else found[0], flat)
     return clean if len(clean) <= QUOTE else clean[: QUOTE - 1] + "…"
 
 
@@ -163,11 +186,11 @@ def _visible(character: str) -> bool:
     return character.isspace() or unicodedata.category(character) not in ("Cc", "Cf", "Cs")
 
 
-def _tells(token: str, key: str) -> bool:
+def _tells(token: str, keys: tuple[str, ...]) -> bool:
     if MASK.search(token.rstrip(".…")) or KEY_SHAPE.search(token):
         return True
     bare = token.strip(".:!?")
-    return bool(key) and (key in token or (len(bare) >= 6 and bare in key))
+    return any(key and (key in token or (len(bare) >= 6 and bare in key)) for key in keys)
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> float | None:

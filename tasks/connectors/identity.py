@@ -20,7 +20,7 @@ def parameters(target: Target, *, temperature: float | None, max_tokens: int | N
     return orjson.dumps(sent, option=orjson.OPT_SORT_KEYS).decode()
 
 
-NOT_SENT = {"prices", "limits", "own_limits", "batch", "key_env"}
+NOT_SENT = {"prices", "limits", "own_limits", "batch", "key_env", "endpoint"}
 
 
 def fingerprint(target: Target, catalog: Catalog) -> str:
@@ -30,7 +30,10 @@ def fingerprint(target: Target, catalog: Catalog) -> str:
 
 
 def _behind(target: Target, catalog: Catalog) -> object:
-    """What answers in place of a service: a respondent's definition, the content of a file of replies."""
+    """How a chatbot is asked, its environment variables by their names; or what answers in place of a service: a
+    respondent's definition, the content of a file of replies."""
+    if target.endpoint is not None:
+        return target.endpoint.reaching()
     if target.connector == "simulated" and target.name in catalog.respondents:
         return catalog.respondents[target.name].model_dump(mode="json")
     recorded = Path(target.name.partition("#")[0])

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
+
+import orjson
 
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.models import Target
@@ -14,25 +17,40 @@ Secrets = Callable[[str], str | None]
 Place = tuple[str, Callable[[], str | None]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Need:
+    """One secret of a model."""
+
+    names: tuple[str, ...]
+    """Environment variables, any of which may hold it."""
+    header: str = ""
+    """Of an endpoint, where it is sent; it may then hold blanks."""
+
+
 def find_key(target: Target, secrets: Secrets | None = None) -> str | None:
-    """The target's key; None where it needs none. Raises UserMistake naming every place searched."""
-    key = _search(target, secrets)
-    if key is None and target.key_env:
-        raise UserMistake(_missing([target], secrets))
-    return key
+    """The target's key; the values of an endpoint's environment variables as one JSON object. None where it needs
+    none. Raises UserMistake naming every place searched."""
+    needs = list(_needs(target))
+    found = {need.names[0]: _search(need, target, secrets) for need in needs}
+    missing = [_missing(need, [target], secrets) for need in needs if found[need.names[0]] is None]
+    if missing:
+        raise UserMistake(missing)
+    if target.endpoint is not None:
+        return orjson.dumps(found).decode() if found else None
+    return next(iter(found.values()), None)
 
 
 def missing_keys(targets: Iterable[Target], secrets: Secrets | None = None) -> list[Mistake]:
     """One mistake per key that cannot be found or used, naming the models that need it."""
-    sharing: dict[tuple[str, ...], list[Target]] = {}
+    sharing: dict[_Need, list[Target]] = {}
     for target in targets:
-        if target.key_env:
-            sharing.setdefault(target.key_env, []).append(target)
+        for need in _needs(target):
+            sharing.setdefault(need, []).append(target)
     mistakes: list[Mistake] = []
-    for group in sharing.values():
+    for need, group in sharing.items():
         try:
-            if _search(group[0], secrets) is None:
-                mistakes.append(_missing(group, secrets))
+            if _search(need, group[0], secrets) is None:
+                mistakes.append(_missing(need, group, secrets))
         except UserMistake as unusable:
             mistakes.extend(unusable.mistakes)
     return mistakes
@@ -43,17 +61,25 @@ def secret_name(variable: str) -> str:
     return variable.lower().replace("_", "-")
 
 
-def _search(target: Target, secrets: Secrets | None) -> str | None:
-    for place, look in _places(target, secrets):
+def _needs(target: Target) -> Iterator[_Need]:
+    if target.key_env:
+        yield _Need(target.key_env)
+    if target.endpoint is not None:
+        for name, header in dict(target.endpoint.variables()).items():
+            yield _Need((name,), header)
+
+
+def _search(need: _Need, target: Target, secrets: Secrets | None) -> str | None:
+    for place, look in _places(need, secrets):
         key = (look() or "").strip()
         if key:
-            return _sendable(key, place, target)
+            return _sendable(key, place, target, need)
     return None
 
 
-def _places(target: Target, secrets: Secrets | None) -> list[Place]:
+def _places(need: _Need, secrets: Secrets | None) -> list[Place]:
     """Where a key may lie, in the order in which it is looked for, with a way to look there."""
-    names = target.key_env
+    names = need.names
     variables: list[Place] = [(f"environment variable `{name}`", partial(os.environ.get, name)) for name in names]
     if secrets is None:
         return variables
@@ -63,15 +89,16 @@ def _places(target: Target, secrets: Secrets | None) -> list[Place]:
     return [*variables, *blocks]
 
 
-def _sendable(key: str, place: str, target: Target) -> str:
+def _sendable(key: str, place: str, target: Target, need: _Need) -> str:
     # an HTTP library quotes a header that it cannot send, and with it the key
-    if key.isascii() and key.isprintable() and " " not in key:
+    if key.isascii() and key.isprintable() and (need.header or " " not in key):
         return key
     what = f"the key for `{target.model}` holds a space, a line break or a letter that no key has"
     raise UserMistake(Mistake(what, place, "copy it again"))
 
 
-def _missing(targets: list[Target], secrets: Secrets | None) -> Mistake:
+def _missing(need: _Need, targets: list[Target], secrets: Secrets | None) -> Mistake:
     models = ", ".join(dict.fromkeys(f"`{target.model}`" for target in targets))
-    searched = ", ".join(place for place, _ in _places(targets[0], secrets))
-    return Mistake(f"no key for {models}; searched: {searched}", remedy=f"set {targets[0].key_env[-1]}")
+    searched = ", ".join(place for place, _ in _places(need, secrets))
+    wanted = f"no value of `${{{need.names[0]}}}` for header `{need.header}` of" if need.header else "no key for"
+    return Mistake(f"{wanted} {models}; searched: {searched}", remedy=f"set {need.names[-1]}")

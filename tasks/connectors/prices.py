@@ -17,9 +17,9 @@ def cost_usd(reply: Reply, prices: Prices | None) -> float | None:
     return list_price(prices, reply.input_tokens or 0, reply.output_tokens or 0)
 
 
-def list_price(prices: Prices, sent: float, received: float) -> float:
-    """US dollars for so many tokens; prices are per million."""
-    return (sent * prices.input + received * prices.output) / 1e6
+def list_price(prices: Prices, sent: float, received: float, requests: float = 1) -> float:
+    """US dollars for so many tokens, whose prices are per million, in so many requests."""
+    return (sent * prices.input + received * prices.output) / 1e6 + requests * prices.request
 
 
 def dollars(usd: float) -> str:

@@ -19,6 +19,7 @@ SHIPPED = {
     "azure": "tasks.connectors.azure",
     "huggingface": "tasks.connectors.huggingface",
     "replicate": "tasks.connectors.replicate",
+    "http": "tasks.connectors.http",
     "simulated": "tasks.connectors.respondent.connector",
     "replay": "tasks.connectors.replay",
 }

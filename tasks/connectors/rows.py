@@ -16,9 +16,10 @@ Case = dict[str, Any]
 
 
 def to_request(case: Case) -> Request:
+    """The request of a case; one that has a `session` belongs to that conversation."""
     messages = tuple(Message(message["role"], message["content"]) for message in case["messages"])
     parameters = Parameters(**orjson.loads(case["parameters"]))
-    return Request(messages, parameters, case["request_key"], case["sample"])
+    return Request(messages, parameters, case["request_key"], case["sample"], case.get("session"))
 
 
 def response(case: Case, target: Target, answer: Answer, *, purpose: str = "subject") -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -14,12 +15,13 @@ from catalogs.mistakes import Mistake, UserMistake
 from catalogs.models import Target
 from tasks.connectors import registry
 from tasks.connectors.allowance import Allowance
-from tasks.connectors.base import Answer, ConnectorFactory, Overheard, Request
+from tasks.connectors.base import Answer, ConnectorFactory, Overheard, Remembering, Request
 from tasks.connectors.budget import RetryBudget
 from tasks.connectors.flights import Flights
 from tasks.connectors.keys import Secrets, find_key
 from tasks.connectors.retries import Backoff, InFlight, Sender
 from tasks.connectors.scopes import Scopes
+from tasks.connectors.session_folder import SessionFolder
 
 if TYPE_CHECKING:
     from catalogs.catalog import Catalog
@@ -31,7 +33,9 @@ __all__ = ["Answer", "Switchboard"]
 class Switchboard:
     """An async context manager, one per process and event loop; shared by everything that asks models.
 
-    `shares`: whether the same request, asked twice, is sent once.
+    `shares`: whether the same request, asked twice, is sent once. One that belongs to a session is always
+    sent: what its chatbot remembers makes it another. `sessions`: a folder where conversations are kept, so that
+    they go on after a kill; None: with chatbots that remember by cookies, or by ids of their own, they do not.
     """
 
     def __init__(
@@ -42,6 +46,7 @@ class Switchboard:
         backoff: Backoff | None = None,
         allowance: Allowance | None = None,
         shares: bool = True,
+        sessions: Path | None = None,
         connect: ConnectorFactory = registry.connect,
     ) -> None:
         self._catalog = catalog
@@ -50,8 +55,10 @@ class Switchboard:
         self.allowance = allowance
         """What the whole run may send and spend; None: as much as it takes."""
         self.shares = shares
+        self._sessions = sessions
         self._connect = connect
         self._senders: dict[str, Sender] = {}
+        self._remembering: dict[str, Remembering] = {}
         self._scopes = Scopes()
         self._flights: Flights[Answer] = Flights()
         self._repeated: dict[str, Answer | None] = {}
@@ -95,19 +102,26 @@ class Switchboard:
         """The model's answer, or the error after the last attempt; the error of a model that has stopped, at
         once. `budget` bounds what is sent again for all the requests that share it. Raises UserMistake where the
         target was not prepared and cannot be reached as described."""
-        known = self._repeated.get(request.request_key) if self.shares else None
+        shares = self.shares and request.session is None
+        known = self._repeated.get(request.request_key) if shares else None
         if known is not None:
             return replace(known, shared=True)
         sender = self._sender(target)
         if sender.stopped is not None:
             await asyncio.sleep(0)  # thousands of these in a row must not hold up the loop
         send = partial(sender.answer, request, retries, budget)
-        if not self.shares:
+        if not shares:
             return await send()
         answer, shared = await self._flights.once(request.request_key, send)
         if request.request_key in self._repeated and answer.reply is not None:
             self._repeated[request.request_key] = answer
         return replace(answer, shared=True) if shared else answer
+
+    async def forget(self, target: Target, session: str) -> None:
+        """A conversation is over: nothing of it is kept any more."""
+        connector = self._remembering.get(target.model)
+        if connector is not None:
+            await connector.forget(session)
 
     def batches(self, target: Target) -> Batches:
         """The batch API of a target's provider. Raises UserMistake where it has none that can be used."""
@@ -126,5 +140,9 @@ class Switchboard:
             sender = Sender(connector, target, limiter, self._backoff, self.in_flight, self.allowance)
             if isinstance(connector, Overheard):
                 connector.overhear(sender.hear)
+            if isinstance(connector, Remembering):
+                self._remembering[target.model] = connector
+                if self._sessions is not None:
+                    connector.keep(SessionFolder(self._sessions, target.model))
             self._senders[target.model] = sender
         return sender

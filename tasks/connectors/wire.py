@@ -145,7 +145,7 @@ class Wire:
                 connector=aiohttp.TCPConnector(limit=0, ssl=verify),  # the limiter bounds it
                 timeout=aiohttp.ClientTimeout(total=self._timeout_s),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                proxy=_proxy(request.url.scheme, request.url.host),
+                proxy=proxy_of(request.url.scheme, request.url.host),
             )
         return self._open
 
@@ -189,7 +189,7 @@ def _plain_object(raw_headers: Iterable[tuple[bytes, bytes]], body: bytes) -> di
     return document if isinstance(document, dict) else None
 
 
-def _proxy(scheme: str, host: str) -> str | None:
+def proxy_of(scheme: str, host: str) -> str | None:
     """The environment's proxy, looked up once. aiohttp's own look-up reads ~/.netrc in a thread for each
     request, and fails where that holds the host."""
     return None if proxy_bypass(host) else getproxies().get(scheme)

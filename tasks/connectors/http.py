@@ -1,0 +1,99 @@
+"""Chatbots behind HTTP: asked and read as an endpoint's file says, with what they remember or without."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import orjson
+
+from catalogs.calls import Call
+from catalogs.endpoints import Endpoint
+from catalogs.mistakes import Mistake, UserMistake
+from catalogs.models import Target
+from tasks.connectors.base import Connector, ConnectorError, Hear, Reply, Request, SessionStore
+from tasks.connectors.conversations import Conversation, Conversations
+from tasks.connectors.endpoint_calls import Outgoing, outgoing, values_of
+from tasks.connectors.endpoint_replies import given_session, read_reply
+from tasks.connectors.exchanges import Answered, Exchanges
+from tasks.connectors.faults import Faults
+
+if TYPE_CHECKING:
+    from catalogs.catalog import Catalog
+
+
+def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
+    """`key`: the values of the endpoint's environment variables, as a JSON object, as `keys.find_key` gives them.
+
+    Raises UserMistake where the target has no endpoint.
+    """
+    if target.endpoint is None:
+        what = f"`{target.model}` has connector `http`, and no endpoint says how it is asked"
+        raise UserMistake(
+            Mistake(what, "models.yaml", "name a model `endpoint/…` that a file of endpoints/ describes")
+        )
+    return Chatbot(target, target.endpoint, orjson.loads(key) if key else {})
+
+
+class Chatbot:
+    """A message that fails is sent again in the same conversation: a chatbot that heard it all the same hears it
+    twice."""
+
+    def __init__(self, target: Target, endpoint: Endpoint, variables: dict[str, str]) -> None:
+        self._endpoint = endpoint
+        self._name = target.name
+        self._accepted = frozenset(target.parameters)
+        self._variables = variables
+        self._faults = Faults(target, *variables.values())
+        self._exchanges = Exchanges(self._faults, target.limits.timeout_s)
+        self._conversations = Conversations()
+
+    async def ask(self, request: Request) -> Reply:
+        remembers = self._endpoint.remembers != "none"
+        conversation = self._conversations.of(request.session if remembers else None)
+        async with conversation.turn:
+            before = conversation.state()
+            try:
+                await self._begin(conversation)
+                answered = await self._send(self._endpoint, conversation, request)
+                self._take_id(answered, conversation)
+                return read_reply(self._endpoint, answered, self._faults)
+            finally:
+                await self._conversations.keep(conversation, before)
+
+    def overhear(self, hear: Hear) -> None:
+        self._exchanges.overhear(hear)
+
+    def keep(self, store: SessionStore) -> None:
+        self._conversations.store = store
+
+    async def forget(self, session: str) -> None:
+        await self._conversations.forget(session)
+
+    async def close(self) -> None:
+        await self._exchanges.close()
+
+    async def _begin(self, conversation: Conversation) -> None:
+        opening = self._endpoint.opening
+        if opening is None or conversation.is_open:
+            return
+        answered = await self._send(opening, conversation, None)
+        self._take_id(answered, conversation)
+        conversation.is_open = True
+
+    def _take_id(self, answered: Answered, conversation: Conversation) -> None:
+        path = self._endpoint.session_from
+        if path is not None and conversation.given is None:
+            conversation.given = given_session(path, answered, self._faults)
+
+    async def _send(self, call: Call, conversation: Conversation, request: Request | None) -> Answered:
+        return await self._exchanges.send(self._written(call, conversation, request), conversation)
+
+    def _written(self, call: Call, conversation: Conversation, request: Request | None) -> Outgoing:
+        ours = None if self._endpoint.session_from else conversation.session
+        values = values_of(request, conversation.given or ours, self._name, self._accepted)
+        fault: ConnectorError
+        try:
+            return outgoing(call, values, self._variables)
+        except (ValueError, TypeError):
+            fault = self._faults.rejected("the prompt holds characters that cannot be sent as UTF-8")
+        raise fault
