@@ -10,7 +10,7 @@ import urllib.parse
 import urllib.request
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from http.cookies import SimpleCookie
@@ -177,9 +177,9 @@ class Heard:
 
 @dataclass
 class Chatbot:
-    """A chatbot on loopback. It remembers a conversation by the `session` of a JSON or form body, else by its cookie
-    `chat`, or takes the `history` that it is sent. `POST /start` begins one and gives it an id. The reply stands at
-    `data[0].text`, the session at `session`; `/plain` answers with bare text."""
+    """A chatbot on loopback. It remembers a conversation by the `session` of a JSON or form body, else by its
+    cookie `chat`, or takes the `history` that it is sent. `POST /start` begins one and gives it an id. The reply
+    stands at `data[0].text`, the session at `session`; `/plain` answers with bare text."""
 
     reply: Callable[[History], str] = lambda history: f"You said: {history[-1]['content']}"
     """What it says after a history that ends with the user's message."""
@@ -195,8 +195,8 @@ class Chatbot:
     _server: ThreadingHTTPServer | None = field(default=None, repr=False)
 
     def fails(self, *kinds: str) -> None:
-        """What happens to the next requests: `html`, `500`, `429`, `shape` (JSON with nothing where the text should
-        be), `empty`, a status, or `drop`, which breaks the connection."""
+        """What happens to the next requests: `html`, `429`, `shape` (JSON with nothing where the text should be),
+        `empty`, any status such as `500`, or `drop`, which breaks the connection."""
         self._script.extend(FAILURES[kind] if kind in FAILURES else _status(int(kind)) for kind in kinds)
 
     def endpoint(self, remembers: str = "cookie") -> dict[str, Any]:
@@ -280,7 +280,7 @@ class Chatbot:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def do_POST(self) -> None:  # noqa: N802
+            def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 status, told, said = chatbot.answer(Heard(self.command, self.path, headers, body))
@@ -297,10 +297,8 @@ class Chatbot:
             do_GET = do_PUT = do_PATCH = do_POST  # noqa: N815
 
             def handle(self) -> None:
-                try:
+                with suppress(OSError):  # who asked has gone
                     super().handle()
-                except OSError:  # who asked has gone
-                    pass
 
             def log_message(self, *_: Any) -> None:
                 pass

@@ -13,6 +13,7 @@ import pytest
 from aiohttp import web
 
 from catalogs.catalog import Catalog
+from catalogs.endpoints import Endpoint
 from catalogs.models import Limits, ModelsFile, Target
 from tasks.connectors import registry
 from tasks.connectors.base import Connector, ConnectorError, Message, Parameters, Reply, Request
@@ -190,7 +191,7 @@ async def server() -> AsyncIterator[Loopback]:
 
 def _target(connector: str, url: str, **changes: Any) -> Target:
     """A model of each provider at the loopback server."""
-    suffix = {"openai": "/v1", "azure": "", "huggingface": "", "replicate": ""}.get(connector, "")
+    suffix = {"openai": "/v1"}.get(connector, "")
     name = "owner/some-model" if connector == "replicate" else "some-model"
     described: dict[str, Any] = {
         "model": f"{connector}/{name}",
@@ -203,7 +204,23 @@ def _target(connector: str, url: str, **changes: Any) -> Target:
     }
     if connector == "azure":
         described |= {"api_version": "2024-10-21", "deployment": "some-model"}
+    if connector == "http":
+        described |= {"key_env": (), "endpoint": _endpoint(changes.get("base_url", url))}
     return Target(**(described | changes))
+
+
+def _endpoint(url: str) -> Endpoint:
+    """The loopback server's completions, as a user would describe them."""
+    sampling = {name: f"{{{name}}}" for name in ("temperature", "max_tokens", "seed")}
+    return Endpoint(
+        url=f"{url}/v1/chat/completions",
+        headers={"Authorization": "Bearer ${SOME_API_KEY}"},
+        body={"model": "{model}", "messages": "{history}", **sampling},
+        reply="choices[0].message.content",
+        input_tokens="usage.prompt_tokens",
+        output_tokens="usage.completion_tokens",
+        model_reported="model",
+    )
 
 
 @pytest.fixture
@@ -223,7 +240,8 @@ async def reach(server: Loopback, catalog: Catalog) -> AsyncIterator[Callable[..
     made: list[Connector] = []
 
     def make(connector: str, **changes: Any) -> Connector:
-        made.append(registry.connect(_target(connector, server.url, **changes), KEY, catalog))
+        key = json.dumps({"SOME_API_KEY": KEY}) if connector == "http" else KEY
+        made.append(registry.connect(_target(connector, server.url, **changes), key, catalog))
         return made[-1]
 
     yield make

@@ -17,12 +17,13 @@ from tasks.connectors.base import (
     ModelUnknown,
     QuotaSpent,
     RateLimited,
+    ReplyMisplaced,
     RequestRejected,
     ServerFault,
     TimedOut,
 )
 
-pytestmark = pytest.mark.parametrize("provider", ["openai", "azure", "huggingface", "replicate"])
+pytestmark = pytest.mark.parametrize("provider", ["openai", "azure", "huggingface", "replicate", "http"])
 
 
 @pytest.mark.parametrize(
@@ -145,24 +146,33 @@ async def test_connectors_do_not_show_their_key(provider, reach, key):
         (b"", "application/json"),
         (b"  ", "application/json"),
         (b'{"choices": [{"message": {"con', "application/json"),
-        (b"null", "application/json"),
-        (b"[]", "application/json"),
-        (b"{}", "application/json"),
-        (b'{"choices": [], "output": {"a": 1}}', "application/json"),
-        (b'{"choices": [null]}', "application/json"),
-        (b'{"choices": [{"message": {"content": 5}}]}', "application/json"),
-        (b'{"choices": [{"message": {"content": null}}]}', "application/json"),
         (b"\xff\xfe{}", "application/json"),
         (b'{"a":' * 100_000, "application/json"),
         (b"<html><body>Sign in</body></html>", "text/html"),
         (b"Yes", "text/plain"),
     ],
 )
-async def test_a_body_that_is_no_completion_is_the_servers_fault(
-    provider, server, reach, body, content_type, refusal
-):
+async def test_a_body_that_is_no_json_is_the_servers_fault(provider, server, reach, body, content_type, refusal):
     server.then(server.sends(body, content_type))
     assert type(await refusal(reach(provider))) is ServerFault
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"null",
+        b"[]",
+        b"{}",
+        b'{"choices": [], "output": {"a": 1}}',
+        b'{"choices": [null]}',
+        b'{"choices": [{"message": {"content": {"a": 5}}}]}',
+        b'{"choices": [{"message": {"content": null}}]}',
+    ],
+)
+async def test_json_that_is_no_completion_is_an_error_of_its_kind(provider, server, reach, body, refusal):
+    server.then(server.sends(body))
+    expected = ReplyMisplaced if provider == "http" else ServerFault  # there a file said what to expect
+    assert type(await refusal(reach(provider))) is expected
 
 
 @pytest.mark.parametrize("body", [b"", b"[1]", b'"no"', b'{"errors": [1]}', b"\xff", b"<html>bad gateway</html>"])

@@ -1,0 +1,181 @@
+"""Chatbots behind HTTP: what their files may say, and what is refused before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from catalogs.catalog import load_catalog
+from catalogs.documents import parse_document, validated
+from catalogs.endpoints import Endpoint
+from catalogs.literal_secrets import is_secret
+from catalogs.mistakes import UserMistake
+from catalogs.models import Prices, endpoint_target
+from catalogs.reply_paths import found_at, steps
+
+HELPDESK = """\
+    id: helpdesk
+    description: Answers customers of a shop.
+    url: https://bot.example.com/api/chat
+    headers: {Authorization: "Bearer ${HELPDESK_KEY}"}
+    body: {message: "{message}", conversation: "{session}"}
+    reply: data.0.text
+    remembers: session
+    usd_per_request: 0.002
+    concurrency: 2
+"""
+
+
+def described(text: str) -> Endpoint:
+    return validated(Endpoint, parse_document(dedent(text), "bot.yaml"))
+
+
+def mistakes(text: str) -> str:
+    with pytest.raises(UserMistake) as caught:
+        described(text)
+    return str(caught.value)
+
+
+def test_a_chatbot_of_the_users_catalog_is_a_model(written: Callable[[str, str], Path], tmp_path: Path) -> None:
+    written("endpoints/helpdesk.yaml", HELPDESK)
+    target = load_catalog(overlay=tmp_path).target("endpoint/helpdesk")
+    assert (target.model, target.provider, target.connector) == ("endpoint/helpdesk", "endpoint", "http")
+    assert target.prices == Prices(input=0, output=0, request=0.002)
+    assert (target.limits.concurrency, "concurrency" in target.own_limits) == (2, True)
+    assert target.endpoint is not None
+    assert dict(target.endpoint.variables()) == {"HELPDESK_KEY": "Authorization"}
+
+
+def test_a_misspelt_chatbot_is_answered_with_the_nearest(
+    written: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    written("endpoints/helpdesk.yaml", HELPDESK)
+    with pytest.raises(UserMistake, match="did you mean `helpdesk`") as caught:
+        load_catalog(overlay=tmp_path).target("endpoint/helpdesc")
+    assert "endpoints/helpdesc.yaml" in str(caught.value)
+
+
+def test_a_file_of_endpoints_is_checked_with_its_line(written: Callable[[str, str], Path], tmp_path: Path) -> None:
+    written("endpoints/bot.yaml", "id: bot\nurl: http://b.example\nbody: {text: '{mesage}'}\n")
+    with pytest.raises(UserMistake) as caught:
+        load_catalog(overlay=tmp_path)
+    (wrong,) = caught.value.mistakes
+    assert wrong.where.endswith("endpoints/bot.yaml:3")
+    assert "did you mean `message`" in wrong.what
+
+
+def test_an_endpoint_written_elsewhere_is_a_model_too() -> None:
+    inline = described("url: http://127.0.0.1:9/chat\nbody: {q: '{message}', t: '{temperature}'}")
+    target = endpoint_target("my-bot", inline)
+    assert target.model == "endpoint/my-bot"
+    assert target.parameters == ("temperature",)
+    assert target.prices is None
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("url: bot.example.com\nbody: '{message}'", "must be an address that begins with http"),
+        ("url: ftp://b.example\nbody: '{message}'", "must be an address that begins with http"),
+        ("url: http://b.example:x1/\nbody: '{message}'", "must be an address that begins with http"),
+        ("url: 'http://{session}.example'\nbody: '{message}'", "host written out"),
+        ("url: 'http://b.example/?h={history}'", "`{history}` stands in bodies only"),
+        ("url: http://b.example\nbody: hello", "sends no message"),
+        ("url: http://b.example\nbody: 'a {{message}}'", "sends no message"),
+        ("url: http://b.example\nbody: ['{history} and more']", "`{history}` is no text"),
+        ("url: http://b.example\nbody: '{history}'", "write a mapping that holds it"),
+        ("url: http://b.example\nbody: {e: '{earlier}'}", "sends no message"),
+        ("url: http://b.example\nbody: {e: '{earlier}', h: '{history}'}", "send `{message}`, too"),
+        ("url: http://b.example\nbody: 5", "must be a mapping, a list or a text"),
+        ("url: http://b.example\nmethod: GET\nbody: '{message}'", "a GET has none"),
+        ("url: http://b.example\nmethod: DELETE\nbody: '{message}'", "`method` is `DELETE`"),
+        ('url: http://b.example\ncontent_type: application/json\nbody: \'{"q": "{message}"}\'', "write JSON as"),
+        ("url: http://b.example\ncontent_type: text/plain\nbody: {q: '{message}'}", "`body` is no text"),
+        (
+            "url: http://b.example\ncontent_type: application/x-www-form-urlencoded\nbody: {q: {m: '{message}'}}",
+            "a form holds texts",
+        ),
+        ("url: http://b.example\nbody: '{message}'\nheaders: {X: '{message}'}", "cannot be sent in a header"),
+        ("url: http://b.example\nbody: '{message}'\nheaders: {'X Y': a}", "no header can be called"),
+        ("url: http://b.example\nbody: '{message}'\nheaders: {Content-Type: a/b}", "write `content_type`"),
+        ("url: http://b.example\nbody: '{message}'\nreply: a..b", "is no path"),
+        ("url: http://b.example\nbody: '{message}'\nreply: 'a[x]'", "is no path"),
+        ("url: http://b.example\nbody: '{message}'\nremembers: session", "write `{session}` into"),
+        ("url: http://b.example\nbody: '{message}'\nsession_from: id", "write `remembers: session`"),
+        (
+            "url: 'http://b.example/{session}'\nbody: '{message}'\nremembers: session\nsession_from: id",
+            "describe an `opening`",
+        ),
+        (
+            "url: http://b.example\nbody: '{message}'\nopening: {url: 'http://b.example/{message}'}",
+            "not known yet when a conversation is opened",
+        ),
+        ("url: http://b.example\nbody: '{message}'\nremember: cookie", "did you mean `remembers`"),
+    ],
+)
+def test_what_cannot_be_asked_is_a_mistake_that_says_so(text: str, told: str) -> None:
+    assert told in mistakes(text)
+
+
+SECRETS = [
+    "url: http://b.example\nbody: '{message}'\nheaders: {Authorization: Bearer s3cr3t-of-ours}",
+    "url: http://b.example\nbody: '{message}'\nheaders: {X-API-Key: s3cr3t-of-ours}",
+    "url: http://b.example\nbody: '{message}'\nheaders: {X-Any: Basic s3cr3t-of-ours}",
+    "url: http://b.example\nbody: '{message}'\nheaders: {X-Any: sk-s3cr3t-of-ours}",
+    "url: http://b.example\nbody: '{message}'\nheaders: {Cookie: sid=s3cr3t-of-ours}",
+    "url: http://b.example/?api_key=s3cr3t-of-ours\nbody: '{message}'",
+    "url: http://u:s3cr3t-of-ours@b.example/\nbody: '{message}'",
+    "url: http://u:s3cr3t-of-ours@b.example:x/ y\nbody: '{message}'",
+    "url: http://b.example\nbody: {q: '{message}', access_token: s3cr3t-of-ours}",
+    "url: http://b.example\nbody: {q: '{message}', k: '${MY_KEY} s3cr3t-of-ours'}",
+    "url: http://b.example\nbody: '{message}'\nopening: {url: 'http://b.example?token=s3cr3t-of-ours'}",
+]
+
+
+@pytest.mark.parametrize("text", SECRETS)
+def test_a_key_that_stands_in_a_file_is_refused_and_not_shown(text: str) -> None:
+    told = mistakes(text)
+    assert "${MY_BOT_KEY}" in told
+    assert "s3cr3t" not in told
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("Authorization", "Bearer ${KEY}"),
+        ("X-Session-Token", "{session}"),
+        ("Accept", "application/json"),
+        ("X-Mode", "task-oriented-dialogue"),
+        ("max_tokens", "a hundred"),
+        ("X-Request", "5f0c2a52-2a4e-4c57-9f5a-0c9b0f5d2b11"),
+    ],
+)
+def test_what_is_no_key_is_not_taken_for_one(name: str, value: str) -> None:
+    assert not is_secret(name, value)
+
+
+DOCUMENT = {"choices": [{"message": {"content": "a"}}, {"message": {"content": "b"}}], "x.y": {"0": "c"}}
+
+
+@pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        ("choices[0].message.content", ["a"]),
+        ("$.choices.0.message.content", ["a"]),
+        ("choices[-1].message.content", ["b"]),
+        ("choices[*].message.content", ["a", "b"]),
+        ('["x.y"].0', ["c"]),
+        ("['x.y']['0']", ["c"]),
+    ],
+)
+def test_a_path_leads_to_values(path: str, values: list[str]) -> None:
+    assert list(found_at(DOCUMENT, steps(path))) == values
+
+
+@pytest.mark.parametrize("path", ["choices[2]", "choices.message", "nowhere", "choices[0][*]", "choices[-3]"])
+def test_a_path_that_leads_nowhere_says_so(path: str) -> None:
+    with pytest.raises(LookupError):
+        list(found_at(DOCUMENT, steps(path)))
