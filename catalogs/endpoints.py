@@ -8,6 +8,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from catalogs.calls import Call
+from catalogs.frozen import Frozen
 from catalogs.placeholders import EARLIER, HISTORY, MESSAGE, MODEL, PARAMETERS, SESSION, placeholders
 from catalogs.reply_paths import ReplyPath
 from catalogs.schema import Identifier
@@ -30,6 +31,19 @@ class Opening(Call):
         return self
 
 
+class Turns(Frozen):
+    """How a chatbot calls what stands in `{history}` and `{earlier}`, a mapping for each turn."""
+
+    role: str = Field(default="role", min_length=1)
+    content: str = Field(default="content", min_length=1)
+    user: str = "user"
+    assistant: str = "assistant"
+
+    @property
+    def speakers(self) -> dict[str, str]:
+        return {"user": self.user, "assistant": self.assistant}
+
+
 class Endpoint(Call):
     """A chatbot: what is sent with each message, and what is read from its reply."""
 
@@ -44,6 +58,8 @@ class Endpoint(Call):
     gives it. Until then an entry of a body that is `{session}`, or a header that holds it, is left out."""
     opening: Opening | None = None
     """What is sent first to begin a conversation, where the chatbot asks for that."""
+    turns: Turns = Turns()
+    """Such as `{role: author, content: text, assistant: bot}`; by default OpenAI's names."""
     input_tokens: ReplyPath | None = None
     """Where the number of tokens that it read stands, if it tells."""
     output_tokens: ReplyPath | None = None

@@ -11,6 +11,7 @@ import orjson
 import yarl
 
 from tasks.connectors.base import SessionStore
+from warehouse.trouble import StorageTrouble
 
 
 class Conversation:
@@ -59,10 +60,14 @@ class Conversations:
 
     def __init__(self) -> None:
         self.store: SessionStore | None = None
+        self._trouble: StorageTrouble | None = None
         self._known: dict[str, Conversation] = {}
 
     def of(self, session: str | None) -> Conversation:
-        """The conversation of a session; one that nobody else has where it is None."""
+        """The conversation of a session; one that nobody else has where it is None. Raises StorageTrouble where an
+        earlier one could not be kept."""
+        if self._trouble is not None:
+            raise self._trouble
         if session is None:
             return Conversation(None)
         if session not in self._known:
@@ -71,11 +76,15 @@ class Conversations:
         return self._known[session]
 
     async def keep(self, conversation: Conversation, before: bytes | None) -> None:
-        """Save it where it has changed: what is needed to go on after a reply is there before the reply is."""
+        """Save it where it has changed: what is needed to go on after a reply is there before the reply is. Where
+        it cannot be saved the reply is not lost with it, but nothing more is asked."""
         state = conversation.state()
         is_named = self._known.get(conversation.session) is conversation
         if self.store is not None and is_named and state is not None and state != before:
-            await asyncio.to_thread(self.store.save, conversation.session, state)
+            try:
+                await asyncio.to_thread(self.store.save, conversation.session, state)
+            except StorageTrouble as trouble:
+                self._trouble = trouble
 
     async def forget(self, session: str) -> None:
         self._known.pop(session, None)

@@ -11,9 +11,10 @@ from xml.sax.saxutils import escape
 import orjson
 
 from catalogs.calls import Call
+from catalogs.endpoints import Turns
 from catalogs.placeholders import EARLIER, HISTORY, MESSAGE, MODEL, SESSION, VARIABLE, filled, only, placeholders
 from tasks.connectors.base import Request
-from tasks.connectors.chat import as_dicts, sampling
+from tasks.connectors.chat import sampling
 
 Values = Mapping[str, Any]
 """By placeholder: texts, numbers, lists of messages; None for what is not known or not set."""
@@ -30,13 +31,18 @@ class Outgoing:
     content: bytes | None
 
 
-def values_of(request: Request | None, session: str | None, name: str, accepted: frozenset[str]) -> Values:
+def values_of(
+    request: Request | None, session: str | None, name: str, turns: Turns, accepted: frozenset[str]
+) -> Values:
     """What can be filled in. `request`: None for an opening, which says nothing. `session`: None before the
     chatbot has given one."""
     known: dict[str, Any] = {SESSION: session, MODEL: name}
     if request is None:
         return known
-    said = as_dicts(request.messages)
+    said = [
+        {turns.role: turns.speakers.get(message.role, message.role), turns.content: message.content}
+        for message in request.messages
+    ]
     told = {MESSAGE: request.messages[-1].content, HISTORY: said, EARLIER: said[:-1]}
     return known | told | sampling(request, accepted)
 

@@ -34,6 +34,9 @@ def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
     return Chatbot(target, target.endpoint, orjson.loads(key) if key else {})
 
 
+SHORTEST = 4
+
+
 class Chatbot:
     """A message that fails is sent again in the same conversation: a chatbot that heard it all the same hears it
     twice."""
@@ -43,7 +46,7 @@ class Chatbot:
         self._name = target.name
         self._accepted = frozenset(target.parameters)
         self._variables = variables
-        self._faults = Faults(target, *variables.values())
+        self._faults = Faults(target, *_hidden(variables))
         self._exchanges = Exchanges(self._faults, target.limits.timeout_s)
         self._conversations = Conversations()
 
@@ -90,10 +93,15 @@ class Chatbot:
 
     def _written(self, call: Call, conversation: Conversation, request: Request | None) -> Outgoing:
         ours = None if self._endpoint.session_from else conversation.session
-        values = values_of(request, conversation.given or ours, self._name, self._accepted)
+        values = values_of(request, conversation.given or ours, self._name, self._endpoint.turns, self._accepted)
         fault: ConnectorError
         try:
             return outgoing(call, values, self._variables)
         except (ValueError, TypeError):
             fault = self._faults.rejected("the prompt holds characters that cannot be sent as UTF-8")
         raise fault
+
+
+def _hidden(variables: dict[str, str]) -> list[str]:
+    """What no message may hold; a few letters are no secret, and stand in many words."""
+    return [part for value in variables.values() for part in value.split() if len(part) >= SHORTEST]

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from warehouse.atomic import replacing
+from warehouse.trouble import storing
 
 
 class SessionFolder:
@@ -23,9 +24,13 @@ class SessionFolder:
             return None
 
     def save(self, session: str, state: bytes) -> None:
-        """Raises OSError where it cannot be written."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with replacing(self._path(session)) as partial:
+        """Raises StorageTrouble where it cannot be written."""
+        with storing(self._folder):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._write(self._path(session), state)
+
+    def _write(self, path: Path, state: bytes) -> None:
+        with replacing(path) as partial:
             descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -92,6 +93,33 @@ async def test_a_history_is_sent_as_a_list_and_what_came_before_by_itself(chatbo
     assert [turn["content"] for turn in heard["history"]] == ["a", "b", "c"]
     assert [turn["role"] for turn in heard["e"]] == ["user", "assistant"]
     assert heard["m"] == "c"
+
+
+async def test_a_chatbots_own_names_for_turns_are_used(chatbot, bot):
+    said = tuple(Message(role, text) for role, text in (("user", "a"), ("assistant", "b"), ("user", "c")))
+    described = chatbot.endpoint() | {"body": {"message": "{message}", "turns": "{earlier}"}}
+    turns = {"role": "author", "content": "text", "assistant": "bot"}
+    await bot(described, turns=turns).ask(Request(said, Parameters(), "k"))
+    assert chatbot.heard[0].json["turns"] == [{"author": "user", "text": "a"}, {"author": "bot", "text": "b"}]
+
+
+async def test_a_chatbot_that_needs_an_id_but_is_to_forget_gets_a_new_one_each_time(chatbot, bot, ask):
+    connector = bot(chatbot.endpoint("session"), remembers="none")
+    for _ in range(2):
+        await connector.ask(replace(ask(), session="s1"))
+    ids = [heard.json["session"] for heard in chatbot.heard]
+    assert len({"s1", *ids}) == 3
+
+
+async def test_what_a_chatbot_echoes_of_a_key_is_in_no_error(server, bot, refusal, monkeypatch):
+    monkeypatch.setenv("MY_BOT_KEY", "qX7vT2mK9wLp4RzN")
+    monkeypatch.setenv("MY_TENANT", "a")
+    headers = {"Authorization": "Bearer ${MY_BOT_KEY}", "X-Tenant": "${MY_TENANT}"}
+    server.then(server.sends(b'{"error": "no such key: qX7vT2mK9wLp4RzN, says a."}'))
+    described = {"url": server.url + "/x", "body": {"m": "{message}"}, "headers": headers, "reply": "text"}
+    told = str(await refusal(bot(described)))
+    assert "says a." in told
+    assert "qX7vT" not in told
 
 
 async def test_a_parameter_that_is_not_set_is_left_out(chatbot, bot, ask):

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import stat
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from catalogs.endpoints import Endpoint
 from catalogs.models import Target, endpoint_target
+from tasks.connectors import registry
 from tasks.connectors.base import Answer, Message, Parameters, Request, Terminal
 from tasks.connectors.rows import to_request
 from tasks.connectors.session_folder import SessionFolder
 from tasks.connectors.switchboard import Switchboard
+from warehouse.trouble import StorageTrouble
 
 REMEMBERING = ["cookie", "session", "given"]
 
@@ -83,6 +87,21 @@ async def test_what_is_kept_is_for_its_owner_alone_and_names_nobody(chatbot, boa
     (kept,) = (tmp_path / "sessions").iterdir()
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert "s1" not in kept.name
+
+
+class FullDisk(SessionFolder):
+    def _write(self, path: Path, state: bytes) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+
+async def test_a_reply_is_not_lost_where_its_conversation_cannot_be_kept(chatbot, catalog, tmp_path):
+    connector = registry.connect(model(chatbot, "cookie"), None, catalog)
+    connector.keep(FullDisk(tmp_path, "endpoint/bot"))
+    assert (await connector.ask(message("a"))).text == "1: a"
+    with pytest.raises(StorageTrouble, match=str(tmp_path)):
+        await connector.ask(message("b"))
+    assert len(chatbot.heard) == 1
+    await connector.close()
 
 
 async def test_our_own_session_ids_need_nothing_kept(chatbot, board, tmp_path):
