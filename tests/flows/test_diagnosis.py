@@ -145,6 +145,22 @@ def test_keys_are_found_or_every_place_is_named_and_none_is_shown(monkeypatch: p
     assert not is_broken(found.values())
 
 
+def test_a_chatbots_variables_are_found_or_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bot = 'url: "https://b.example/chat?x=1"\nbody: {m: "{message}"}\nheaders: {X-Key: "${BIASGRID_BOT_KEY}"}\n'
+    (tmp_path / "endpoints").mkdir()
+    (tmp_path / "endpoints" / "bot.yaml").write_text(f"id: bot\n{bot}", encoding="utf-8")
+    catalog = load_catalog(overlay=tmp_path)
+    monkeypatch.delenv("BIASGRID_BOT_KEY", raising=False)
+    missing = keys(catalog, use_blocks=False)[-1]
+    assert (missing.part, missing.state) == ("endpoint bot", "note")
+    assert "`${BIASGRID_BOT_KEY}` for header `X-Key`" in missing.what
+    monkeypatch.setenv("BIASGRID_BOT_KEY", SECRET)
+    found = keys(catalog, use_blocks=False)[-1]
+    assert found == Check("endpoint bot", "ok", "https://b.example/chat, with `BIASGRID_BOT_KEY`")
+    (setting,) = check_settings({"BIASGRID_BOT_KEY": SECRET}, catalog)
+    assert (setting.state, setting.what) == ("ok", "BIASGRID_BOT_KEY is set")
+
+
 def test_settings_in_force_are_shown_but_for_keys_and_misspelt_ones_are_noted() -> None:
     environment = {
         "BIASGRID_DATA": "/data",

@@ -92,6 +92,17 @@ def test_money_is_tokens_at_list_price_and_a_batch_takes_its_discount_off(asked:
     assert batched.cost_usd == pytest.approx(told.cost_usd / 2)
 
 
+def test_a_chatbot_costs_what_each_of_its_messages_does(
+    asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "endpoints").mkdir()
+    bot = 'id: bot\nurl: http://b.example\nbody: {m: "{message}"}\nusd_per_request: 0.25\n'
+    (tmp_path / "endpoints" / "bot.yaml").write_text(bot, encoding="utf-8")
+    monkeypatch.setenv("BIASGRID_CATALOG", str(tmp_path))
+    told = forecast(asked("endpoint/bot"))
+    assert told.cost_usd == told.cost_most_usd == told.requests * 0.25
+
+
 def test_a_brief_forecast_counts_exactly_only_what_money_hangs_on(asked: Asked) -> None:
     resolved = asked("openai/gpt-4o", "vllm/any")
     whole, brief = forecast(resolved), forecast(resolved, brief=True)
