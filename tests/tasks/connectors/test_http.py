@@ -165,6 +165,13 @@ async def test_each_failure_is_an_error_of_its_kind(chatbot, bot, refusal, kind,
     assert type(await refusal(bot(chatbot.endpoint()))) is error
 
 
+async def test_errors_say_what_to_look_at(chatbot, bot, refusal, key):
+    connector = bot(chatbot.endpoint(), headers={"Authorization": "Bearer ${SOME_API_KEY}"})
+    chatbot.fails("401", "404")
+    assert "check `SOME_API_KEY`" in str(await refusal(connector))
+    assert "check the `url` of the endpoint's file" in str(await refusal(connector))
+
+
 async def test_a_page_in_place_of_a_text_reply_is_the_servers_fault(chatbot, bot, refusal):
     chatbot.fails("html")
     assert type(await refusal(bot({"url": f"{chatbot.url}/plain", "body": "{message}"}))) is ServerFault
