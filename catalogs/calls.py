@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue, field_validator, model_validator
 from catalogs.frozen import Frozen
 from catalogs.literal_secrets import is_secret
 from catalogs.mistakes import nearest
-from catalogs.placeholders import KNOWN, LISTS, MESSAGE, PARAMETERS, only, placeholders, variables
+from catalogs.placeholders import KNOWN, LISTS, MESSAGE, PARAMETERS, SYSTEM, only, placeholders, variables
 
 BodyKind = Literal["json", "form", "xml", "text"]
 
@@ -69,7 +69,7 @@ class Call(Frozen):
                 raise ValueError(f"no header can be called and hold what stands at `{name[:40]}`")
             if name.lower() in OURS:
                 raise ValueError(f"`{name}` is set by us: {OURS[name.lower()]}")
-            _refuse(value, (MESSAGE, *ONLY_IN_BODIES), "cannot be sent in a header")
+            _refuse(value, (MESSAGE, SYSTEM, *ONLY_IN_BODIES), "cannot be sent in a header")
             if is_secret(name, value):
                 raise ValueError(f"`{name}` holds what looks like a key; {BY_VARIABLE}")
         return headers

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-MESSAGE, HISTORY, EARLIER, SESSION, MODEL = "message", "history", "earlier", "session", "model"
+MESSAGE, SYSTEM, HISTORY, EARLIER = "message", "system", "history", "earlier"
+SESSION, MODEL = "session", "model"
 PARAMETERS = ("temperature", "max_tokens", "seed")
 LISTS = (HISTORY, EARLIER)
-KNOWN = (MESSAGE, HISTORY, EARLIER, SESSION, MODEL, *PARAMETERS)
-"""message: what was said last; history: everything said, a list of `role` and `content`; earlier: the same without
-what was said last; session: the conversation's id; model: the endpoint's name; parameters, where they are set."""
+KNOWN = (MESSAGE, SYSTEM, HISTORY, EARLIER, SESSION, MODEL, *PARAMETERS)
+"""message: what was said last; system: the system message, if there is one; history: everything said, a list of `role`
+and `content`, the system message first; earlier: the same without what was said last; session: the conversation's id;
+model: the endpoint's name; parameters, where they are set."""
 
 PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}|(?<!\$)\{([a-z_]+)\}")
 """Doubled braces write a name in single ones; braces around anything else stand for themselves."""

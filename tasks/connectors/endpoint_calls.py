@@ -12,7 +12,18 @@ import orjson
 
 from catalogs.calls import Call
 from catalogs.endpoints import Turns
-from catalogs.placeholders import EARLIER, HISTORY, MESSAGE, MODEL, SESSION, VARIABLE, filled, only, placeholders
+from catalogs.placeholders import (
+    EARLIER,
+    HISTORY,
+    MESSAGE,
+    MODEL,
+    SESSION,
+    SYSTEM,
+    VARIABLE,
+    filled,
+    only,
+    placeholders,
+)
 from tasks.connectors.base import Request
 from tasks.connectors.chat import sampling
 
@@ -43,7 +54,13 @@ def values_of(
         {turns.role: turns.speakers.get(message.role, message.role), turns.content: message.content}
         for message in request.messages
     ]
-    told = {MESSAGE: request.messages[-1].content, HISTORY: said, EARLIER: said[:-1]}
+    system = [message.content for message in request.messages if message.role == "system"]
+    told = {
+        SYSTEM: "\n\n".join(system) or None,
+        MESSAGE: request.messages[-1].content,
+        HISTORY: said,
+        EARLIER: said[:-1],
+    }
     return known | told | sampling(request, accepted)
 
 

@@ -95,6 +95,15 @@ async def test_a_history_is_sent_as_a_list_and_what_came_before_by_itself(chatbo
     assert heard["m"] == "c"
 
 
+async def test_a_system_message_goes_where_the_file_says_and_is_left_out_where_there_is_none(chatbot, bot, ask):
+    connector = bot(chatbot.endpoint(), body={"message": "{message}", "instructions": "{system}"})
+    await connector.ask(Request((Message("system", "Be brief."), Message("user", "a")), Parameters(), "k"))
+    await connector.ask(ask("b"))
+    first, second = (heard.json for heard in chatbot.heard)
+    assert first == {"message": "a", "instructions": "Be brief."}
+    assert second == {"message": "b"}
+
+
 async def test_a_chatbots_own_names_for_turns_are_used(chatbot, bot):
     said = tuple(Message(role, text) for role, text in (("user", "a"), ("assistant", "b"), ("user", "c")))
     described = chatbot.endpoint() | {"body": {"message": "{message}", "turns": "{earlier}"}}
