@@ -10,9 +10,9 @@ SESSION, MODEL = "session", "model"
 PARAMETERS = ("temperature", "max_tokens", "seed")
 LISTS = (HISTORY, EARLIER)
 KNOWN = (MESSAGE, SYSTEM, HISTORY, EARLIER, SESSION, MODEL, *PARAMETERS)
-"""message: what was said last; system: the system message, if there is one; history: everything said, a list of `role`
-and `content`, the system message first; earlier: the same without what was said last; session: the conversation's id;
-model: the endpoint's name; parameters, where they are set."""
+"""message: what was said last; system: the system message, if there is one; history: everything said, a list of
+`role` and `content`, the system message first; earlier: the same without what was said last; session: the
+conversation's id; model: the endpoint's name; parameters, where they are set."""
 
 PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}|(?<!\$)\{([a-z_]+)\}")
 """Doubled braces write a name in single ones; braces around anything else stand for themselves."""
