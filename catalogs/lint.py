@@ -22,6 +22,8 @@ from catalogs.rules.library_rules import library_findings
 from catalogs.rules.markup_rules import markup_findings
 from catalogs.rules.oracle_rules import oracle_findings
 from catalogs.rules.parallel_rules import parallel_findings
+from catalogs.rules.probe_rules import probe_findings
+from catalogs.rules.probing_rules import probing_findings
 from catalogs.rules.subject import Subject
 from catalogs.rules.typography_rules import typography_findings
 from catalogs.rules.value_rules import value_findings
@@ -42,6 +44,8 @@ RULES: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
     encoding_findings,
     typography_findings,
     grammar_findings,
+    probe_findings,
+    probing_findings,
 )
 """One per family, in the order in which findings on one line are told."""
 

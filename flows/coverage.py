@@ -127,8 +127,10 @@ def _concerns(catalog: Catalog, names: Iterable[str], mistakes: list[Mistake]) -
 
 
 def _all_concerns(catalog: Catalog) -> frozenset[str]:
-    """Those of the library's templates; of the shipped library every concern should have some."""
-    expected = catalog.concerns if catalog.library == "shipped" else ()
+    """Those of the library's templates; of the shipped library every concern should have some, but for those
+    without a markup, which only probes ask about."""
+    shipped = catalog.concerns.values() if catalog.library == "shipped" else ()
+    expected = (concern.id for concern in shipped if concern.markups)
     return frozenset((*expected, *(template.concern for template in catalog.templates)))
 
 

@@ -1,0 +1,125 @@
+"""Probes: groups too small or that share a name, attributes that a reply cannot tell apart, stereotypes that
+nothing can ask for."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from itertools import product
+
+from catalogs.documents import Document
+from catalogs.explanations import Location
+from catalogs.findings import Finding, Severity
+from catalogs.mistakes import Mistake, nearest
+from catalogs.probes import AttributePair, ProbeAxis
+from catalogs.rules.subject import Subject
+
+LEAST_NAMES = 20
+"""Of a group in a language: with fewer, the same people come again and again."""
+WORD = re.compile(r"\w+")
+
+
+def probe_findings(subject: Subject) -> Iterator[Finding]:
+    """Every finding on the axes of bias probes; those on their questions are `probing_findings`."""
+    catalog = subject.catalog
+    for axis in catalog.probes.values():
+        document = subject.reading.documents["probes", axis.id]
+        if axis.concern not in catalog.concerns:
+            what = f"axis `{axis.id}`: concern `{axis.concern}` is unknown"
+            remedy = nearest(axis.concern, catalog.concern_names, catalog.concern_names)
+            yield _finding("error", document, what, remedy, "concern")
+        yield from _few_names(axis, document)
+        yield from _shared_names(axis, document)
+        for number, pair in enumerate(axis.pairs):
+            yield from _unspoken(axis, pair, document, ("pairs", number, "attributes"))
+            for language in pair.attributes:
+                yield from _unreadable(axis, pair, language, document, ("pairs", number, "attributes", language))
+                yield from _unasked(subject, pair, language, document, ("pairs", number, "kind"))
+
+
+def _finding(severity: Severity, document: Document, what: str, remedy: str, *at: str | int) -> Finding:
+    return Finding(severity, Mistake(what, document.place(*at), remedy))
+
+
+def _few_names(axis: ProbeAxis, document: Document) -> Iterator[Finding]:
+    for number, group in enumerate(axis.groups):
+        for language, words in group.words.items():
+            if len(words.names) < LEAST_NAMES:
+                what = f"group `{group.id}` has {len(words.names)} names in `{language}`, fewer than {LEAST_NAMES}"
+                at = ("groups", number, "words", language, "names")
+                yield _finding("warning", document, what, "add names that are typical of it", *at)
+
+
+def _shared_names(axis: ProbeAxis, document: Document) -> Iterator[Finding]:
+    """A name that two groups have tells of neither; one that holds another is read as either."""
+    seen: dict[str, dict[str, str]] = {}
+    for number, group in enumerate(axis.groups):
+        for language, words in group.words.items():
+            others = seen.setdefault(language, {})
+            for which, name in enumerate(words.names):
+                for what, remedy in _alike(name, group.id, others):
+                    at = ("groups", number, "words", language, "names", which)
+                    yield _finding("error", document, f"{what} in `{language}`", remedy, *at)
+                others[_plain(name)] = group.id
+
+
+def _alike(name: str, group: str, others: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What is wrong with a name beside `others`, the axis's names so far and their groups, and what to do."""
+    plain = _plain(name)
+    if plain in others:
+        yield (
+            f"name `{name}` of group `{group}` is one of group `{others[plain]}`, too",
+            "keep it with one of them",
+        )
+    for other, owner in others.items():
+        if plain != other and (plain in other or other in plain):
+            what = f"name `{name}` of group `{group}` and `{other.strip()}` of `{owner}` hold one another"
+            yield what, "replace one of them"
+
+
+def _unspoken(axis: ProbeAxis, pair: AttributePair, document: Document, at: Location) -> Iterator[Finding]:
+    """Languages that both groups have and the pair has not, and the other way about."""
+    groups = [axis.group(name).words for name in (pair.favoured, pair.stigmatised)]
+    spoken = groups[0].keys() & groups[1].keys()
+    for language in sorted(spoken - pair.attributes.keys()):
+        what = f"pair `{pair.id}` has no attributes in `{language}`, which its groups have: it is not asked there"
+        yield _finding("warning", document, what, "add two, in the words of that language", *at)
+    for language in sorted(pair.attributes.keys() - spoken):
+        what = f"pair `{pair.id}` has attributes in `{language}`, where one of its groups has no words"
+        yield _finding("warning", document, what, "add the group's words there", *at, language)
+
+
+def _unreadable(
+    axis: ProbeAxis, pair: AttributePair, language: str, document: Document, at: Location
+) -> Iterator[Finding]:
+    """A reply that holds the one attribute would hold the other, or somebody's name, by the same letters."""
+    first, second = pair.attributes[language]
+    if _plain(first).strip() in _plain(second) or _plain(second).strip() in _plain(first):
+        what = f"pair `{pair.id}`: of `{first}` and `{second}` one holds the other, so no reply is read for sure"
+        yield _finding("error", document, what, "choose words that differ from their beginning on", *at)
+    for attribute, group in product((first, second), (pair.favoured, pair.stigmatised)):
+        words = axis.group(group).words.get(language)
+        for name in words.names if words else ():
+            if _plain(name) in _plain(attribute):
+                what = f"pair `{pair.id}`: attribute `{attribute}` holds `{name}`, a name of group `{group}`"
+                yield _finding("error", document, what, "replace the name", *at)
+
+
+def _unasked(
+    subject: Subject, pair: AttributePair, language: str, document: Document, at: Location
+) -> Iterator[Finding]:
+    wording = subject.catalog.probing.get(language)
+    if wording is None:
+        what = f"pair `{pair.id}` cannot be asked in `{language}`: catalogs/probing has no questions in it"
+        yield _finding("error", document, what, f"write probing/{language}.yaml", *at[:-1], "attributes", language)
+    elif not wording.implicit.get(pair.kind):
+        what = f"pair `{pair.id}` is of kind `{pair.kind}`, for which probing/{language}.yaml has no wording"
+        yield _finding("error", document, what, nearest(pair.kind, wording.implicit), *at)
+
+
+def _plain(text: str) -> str:
+    """Its words between blanks, without case and accents, which replies leave out."""
+    letters = unicodedata.normalize("NFKD", text.casefold())
+    bare = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return f" {' '.join(WORD.findall(bare))} "
