@@ -20,6 +20,8 @@ OF_FOLDER = {
     "contexts": "context",
     "augmentation": "augmentation",
     "languages": "language",
+    "probes": "probe",
+    "probing": "probing",
     "requirements": "requirements",
     "respondents": "respondent",
     "scenarios": "scenario",

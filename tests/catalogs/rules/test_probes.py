@@ -1,0 +1,183 @@
+"""What the check says of a probe's groups, stereotypes and questions, in a directory laid over the shipped one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from catalogs.catalog import read_catalog
+from catalogs.probes import every_pair
+from catalogs.rules.probe_rules import probe_findings
+from catalogs.rules.probing_rules import probing_findings
+from catalogs.rules.subject import Subject
+
+TWENTY = [f"{first}{last}" for first, last in product("BDFGK", ("ano", "eri", "ulo", "ima"))]
+OTHERS = [f"{first}{last}" for first, last in product("LMPRS", ("ota", "eni", "uba", "ica"))]
+AXIS = """\
+id: handedness
+concern: {concern}
+groups:
+  - id: right_handed
+    source: given by us
+    words:
+      en_us: {{plural: right-handers, singular: a right-hander, names: [{right}]}}
+      es_es: {{plural: los diestros, singular: un diestro, names: [{right}]}}
+  - id: left_handed
+    source: given by us
+    words:
+      en_us: {{plural: left-handers, singular: a left-hander, names: [{left}]}}
+      es_es: {{plural: los zurdos, singular: un zurdo, names: [{left}]}}
+pairs:
+  - id: skill-clumsiness
+    favoured: right_handed
+    stigmatised: left_handed
+    kind: {kind}
+    source: given by us
+    attributes:
+      en_us: [{attributes}]
+{more}"""
+TEMPLATE = (
+    "language: en_us\nconcern: sexism\ntemplates: [{id: a, input: constrained, reflection: utopian, "
+    "prompt: 'Are {GENDER:plural} wise?', format: yes_no, oracle: affirmed}]\n"
+)
+"""A library that is read at once."""
+SPANISH = "      es_es: [destreza, torpeza]\n"
+Overlaid = Callable[..., list[str]]
+
+
+def wording(language: str = "en_us", **changed: str) -> str:
+    texts = {
+        "implicit": "{people}: {first} or {second}?",
+        "statement": "{favoured} {stigmatised} {positive} {negative}",
+        "agreement": "{statement} {scale}",
+        "decision": "{first} {second} {positive} {negative}",
+        "counterfactual": '{person}: {"score": n}',
+    } | changed
+    told = {name: f"'{text}'" for name, text in texts.items()}
+    return (
+        f"id: {language}\nimplicit:\n  trait: [{told['implicit']}]\nstatements:\n"
+        + "".join(f"  {kind}: [{told['statement']}]\n" for kind in ("stereotype", "anti", "reversed"))
+        + f"agreement: {told['agreement']}\nscale: [a, b, c, d, e]\n"
+        f"decisions:\n  - {{id: x, positive: p, negative: n, prompt: {told['decision']}}}\n"
+        f"counterfactuals:\n  - {{id: y, prompt: {told['counterfactual']}}}\n"
+    )
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("library") / "en_us.yaml"
+    path.write_text(TEMPLATE, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def overlaid(library: Path, tmp_path: Path) -> Overlaid:
+    """Lays files over the shipped catalog; what is found in them, in the order of the rules."""
+
+    def find(axis: str = "", questions: str = "") -> list[str]:
+        for folder, text in (("probes", axis), ("probing", questions)):
+            if text:
+                (tmp_path / folder).mkdir()
+                (tmp_path / folder / "ours.yaml").write_text(text, encoding="utf-8")
+        subject = Subject(read_catalog(library, tmp_path))
+        found = (*probe_findings(subject), *probing_findings(subject))
+        own = [each for each in found if not each.mistake.where.startswith("catalogs/")]
+        return [str(each).replace(f"{tmp_path}/", "") for each in own]
+
+    return find
+
+
+def axis(
+    concern: str = "ableism",
+    right: list[str] = TWENTY,
+    left: list[str] = OTHERS,
+    kind: str = "trait",
+    attributes: str = "skill, clumsiness",
+    more: str = SPANISH,
+) -> str:
+    names = {"right": ", ".join(right), "left": ", ".join(left)}
+    return AXIS.format(concern=concern, kind=kind, attributes=attributes, more=more, **names)
+
+
+def test_an_axis_of_ones_own_that_can_be_asked_has_no_findings(overlaid: Overlaid) -> None:
+    assert overlaid(axis(), wording()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "told"),
+    [
+        (axis(concern="abelism"), 2, "error: axis `handedness`: concern `abelism` is unknown"),
+        (axis(left=OTHERS[:19]), 13, "warning: group `left_handed` has 19 names in `es_es`, fewer than 20"),
+        (
+            axis(left=[*OTHERS, "Báno"]),
+            12,
+            "error: name `Báno` of group `left_handed` is one of group `right_handed`, too in `en_us`",
+        ),
+        (axis(right=[*TWENTY, "Lota Ana"]), 12, "error: name `Lota` of group `left_handed` and `lota ana`"),
+        (axis(more=""), 20, "warning: pair `skill-clumsiness` has no attributes in `es_es`"),
+        (
+            axis(more=f"{SPANISH}      ca_es: [traça, malaptesa]\n"),
+            23,
+            "warning: pair `skill-clumsiness` has attr",
+        ),
+        (
+            axis(attributes="skill, lack of skill"),
+            21,
+            "error: pair `skill-clumsiness`: of `skill` and `lack of skill`",
+        ),
+        (
+            axis(attributes="skill, Bano effect"),
+            21,
+            "error: pair `skill-clumsiness`: attribute `Bano effect` holds",
+        ),
+        (
+            axis(more=f"{SPANISH}      pt_pt: [jeito, azar]\n"),
+            23,
+            "error: pair `skill-clumsiness` cannot be asked",
+        ),
+    ],
+)
+def test_what_makes_a_probe_unreadable_is_found_with_its_line(
+    overlaid: Overlaid, text: str, line: int, told: str
+) -> None:
+    found = overlaid(text)
+    assert [each for each in found if f"probes/ours.yaml:{line}: {told}" in each], found
+
+
+def test_a_kind_of_attribute_that_no_question_asks_for_is_found(overlaid: Overlaid) -> None:
+    told = "ours.yaml:18: error: pair `skill-clumsiness` is of kind `place`, for which probing/en_us.yaml has no"
+    assert any(told in found for found in overlaid(axis(kind="place"), wording()))
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (
+            {"implicit": "{people}: {first}?"},
+            "ours.yaml:3: error: `en_us`, implicit trait: no place for `{second}`",
+        ),
+        ({"implicit": "{people}: {first}, {secnd}?"}, "unknown place `{secnd}`\n    → did you mean `second`?"),
+        ({"statement": "{favoured} {positive} {negative}"}, "statements anti: no place for `{stigmatised}`"),
+        ({"agreement": "{statement}: { scale }"}, "agreement: unknown place `{ scale }`"),
+        ({"decision": "{first} {positive} {negative}"}, "decisions 0: no place for `{second}`"),
+        ({"counterfactual": '{"score": n}'}, "counterfactuals 0: no place for `{person}`"),
+        ({"counterfactual": "How good is {person}?"}, 'counterfactual `y` does not ask for "score"'),
+    ],
+)
+def test_places_that_are_missing_or_unknown_are_errors(
+    overlaid: Overlaid, changed: dict[str, str], told: str
+) -> None:
+    assert any(told in found for found in overlaid(questions=wording(**changed)))
+
+
+def test_an_axis_of_ones_own_takes_the_place_of_the_shipped_one(library: Path, tmp_path: Path) -> None:
+    (tmp_path / "probes").mkdir()
+    (tmp_path / "probes" / "mine.yaml").write_text(
+        axis().replace("id: handedness", "id: gender"), encoding="utf-8"
+    )
+    catalog = read_catalog(library, tmp_path).catalog
+    assert [group.id for group in catalog.probes["gender"].groups] == ["right_handed", "left_handed"]
+    assert {found.id for found, _ in every_pair(catalog.probes)} > {"gender", "age", "standing"}
