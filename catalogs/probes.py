@@ -156,3 +156,15 @@ class ProbeWording(Frozen):
 def every_pair(axes: Mapping[str, ProbeAxis]) -> Iterator[tuple[ProbeAxis, AttributePair]]:
     """The pairs of all axes, in the order of their files."""
     return ((axis, pair) for axis in axes.values() for pair in axis.pairs)
+
+
+def tally(axes: Mapping[str, ProbeAxis], language: str) -> dict[str, int]:
+    """How many `axes`, `groups`, `pairs` and `names` can be asked about in a language."""
+    groups = [(axis.id, group.words.get(language)) for axis in axes.values() for group in axis.groups]
+    words = [(axis, own) for axis, own in groups if own is not None]
+    return {
+        "axes": len({axis for axis, _ in words}),
+        "groups": len(words),
+        "pairs": sum(language in pair.attributes for _, pair in every_pair(axes)),
+        "names": sum(len(own.names) for _, own in words),
+    }

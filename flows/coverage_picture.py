@@ -12,6 +12,7 @@ from rich.text import Text
 
 from catalogs.catalog import OVERLAY, Catalog
 from catalogs.coverage import CELLS
+from catalogs.probes import tally
 from flows.coverage import Coverage
 from flows.folding import Column, show_folded
 from flows.terminal import COMMANDS
@@ -103,11 +104,19 @@ class Picture:
         yield Text("A run's constant respondents also say 50 to every number: same-value tests pass.")
         yield Text("Who declines every question passes none of them.")
         yield Text("Instances are those of the catalog's own communities, in every wording.")
+        yield from self._probes()
         for row in self._found.uncounted.iter_rows(named=True):
             where = f"{row['templates']:,} of {row['language']} · {row['concern']} not counted"
             yield Text(f"{where}: {_shown(row['trouble'])}", style="yellow")
         overlay = f", overlaid by {self._found.overlay} ({OVERLAY})" if self._found.overlay else ""
         yield Text(f"library: {_shown(self._found.library + overlay)}")
+
+    def _probes(self) -> Iterator[Text]:
+        """What bias probes can ask about, in each language that has questions."""
+        for language in sorted(self._catalog.probing):
+            counts = tally(self._catalog.probes, language)
+            told = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+            yield Text(f"Bias probes in {language}: {told}.")
 
 
 def _key(name: str, rows: list[Row]) -> Column:

@@ -12,6 +12,7 @@ import polars as pl
 
 from catalogs.catalog import load_catalog
 from catalogs.mistakes import Mistake, UserMistake
+from catalogs.probes import tally
 from catalogs.schema import LANGUAGE
 from flows.coverage import Coverage, coverage
 from flows.coverage_picture import Picture
@@ -34,7 +35,8 @@ def stats(
     catalog = load_catalog(library, language=_spoken(languages))
     found = coverage(catalog, tolerance, concerns, languages)
     if kind == "json":
-        write_data(json.dumps(as_json(found), indent=2) + "\n")
+        probes = [{"language": tag, **tally(catalog.probes, tag)} for tag in sorted(catalog.probing)]
+        write_data(json.dumps(as_json(found) | {"probes": probes}, indent=2) + "\n")
     elif kind == "csv":
         write_data(defused(found.rows).write_csv())
     else:

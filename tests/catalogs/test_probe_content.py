@@ -1,5 +1,5 @@
-"""What the shipped probes promise beyond what `catalog check` finds: enough stereotypes, names and wordings, the same
-in every language, and questions that lean to neither side."""
+"""What the shipped probes promise beyond what `catalog check` finds: enough stereotypes, names and wordings, the
+same in every language, and questions that lean to neither side."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from catalogs.catalog import load_catalog
-from catalogs.probes import AttributePair, GroupWords, ProbeAxis, every_pair
+from catalogs.probes import AttributePair, GroupWords, ProbeAxis, every_pair, tally
 from catalogs.rules.probing_rules import PLACE
 
 CATALOG = load_catalog()
@@ -93,7 +93,7 @@ def test_sectors_are_those_of_contexts_and_requirements() -> None:
 
 
 def test_job_nouns_that_agree_are_not_asked_for_in_spanish_and_catalan() -> None:
-    """A noun such as «enfermera» would tell the answer: roles are areas of work, of which none ends as people do."""
+    """A noun such as «enfermera» would tell the answer: roles are areas of work, and none ends as people do."""
     for _, pair in PAIRS:
         for language in ("es_es", "ca_es"):
             for attribute in pair.attributes.get(language, ()) if pair.kind == "role" else ():
@@ -155,11 +155,5 @@ def test_no_question_gives_away_a_gender_or_what_it_is_for(language: str) -> Non
 def test_the_data_sheet_tells_how_many_there_are() -> None:
     sheet = (Path(str(resources.files("catalogs"))) / "DATASHEET.md").read_text(encoding="utf-8")
     for language in LANGUAGES:
-        groups = [words for _, _, tag, words in WORDS if tag == language]
-        counts = (
-            len(CATALOG.probes),
-            len(groups),
-            len(spoken(language)),
-            sum(len(words.names) for words in groups),
-        )
+        counts = tally(CATALOG.probes, language).values()
         assert f"| `{language}` | {' | '.join(map(str, counts))} |" in sheet, counts

@@ -68,6 +68,13 @@ def test_the_shipped_cells_add_up_to_languages_and_concerns(biasgrid: Any) -> No
     assert set(told["templates_by_language"]) == {"en_us", "es_es", "ca_es"}
 
 
+def test_what_bias_probes_can_ask_about_is_counted(biasgrid: Any, library: Path) -> None:
+    english = next(row for row in _json(biasgrid, "--library", library)["probes"] if row["language"] == "en_us")
+    assert english["names"] >= 20 * english["groups"] >= 40 * english["axes"] > 0
+    told = f"Bias probes in en_us: {english['axes']} axes, {english['groups']} groups, {english['pairs']} pairs"
+    assert told in biasgrid("catalog", "stats", "--library", library).out
+
+
 def test_concerns_and_languages_can_be_chosen(biasgrid: Any) -> None:
     told = _json(biasgrid, "--concern", "sexism", "--concern", "Religion", "--language", "es_es")
     assert set(told["templates_by_concern"]) == {"sexism", "religion"}
