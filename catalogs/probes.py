@@ -24,7 +24,8 @@ class GroupWords(Frozen):
     singular: Text
     """One of them, with the article: `a man`."""
     also: tuple[Text, ...] = ()
-    """Further words by which messages name it; a swap of groups finds them, too."""
+    """Further words by which messages name it, in the order of those of the other group, with which a swap of
+    groups exchanges them."""
     names: tuple[Text, ...] = ()
     """First names that are typical of it, or of anybody where `told` says what is not in a name."""
     told: str = PERSON
