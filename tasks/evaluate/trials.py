@@ -29,9 +29,12 @@ from warehouse.lake import Lake
 LEAST_READ = Fraction(1, 2)
 """Share of the people that must be read, somebody of each group among them."""
 RATING = Oracle(operation="allSameValue", key="score")
-READ = pl.Schema(
-    {"outcome": pl.String, "parsed_text": pl.String, "parsed_value": pl.Decimal(18, 6), "reason": pl.String}
-)
+READ: dict[str, pl.DataType | type[pl.DataType]] = {
+    "outcome": pl.String,
+    "parsed_text": pl.String,
+    "parsed_value": pl.Decimal(18, 6),
+    "reason": pl.String,
+}
 
 
 @dataclass(frozen=True, slots=True)
