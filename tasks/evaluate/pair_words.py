@@ -58,8 +58,11 @@ _CATALAN: Final = _words(
     " dedicaria encaixa encaixaria hi"
 )
 _OF_THINGS: Final = _words(
-    "I has have prefers prefer drives drive owns own uses use lives live belongs belong likes enjoys"
-    " conduce prefiere vive usa condueix prefereix viu"
+    "I has have do represents represent embodies symbolizes area areas place thing word representa"
+    " representan representaria encarna simboliza esta estan estara estaran estaria trabajara trabajaran"
+    " treballara treballaran treballaria ver veure relacionado relacionada relacionat ambito ambit sitio"
+    " palabra cosa paraula prefers prefer drives drive owns own uses use lives live belongs belong likes"
+    " enjoys conduce prefiere vive usa condueix prefereix viu"
 )
 LINKS: Final = (_OF_THINGS | ARTICLES | _ENGLISH | _SPANISH | _CATALAN) - AND - OR
 MARKS: Final = frozenset(",:-=→>()[]\"'.~#") | {"="}
@@ -67,7 +70,7 @@ MARKS: Final = frozenset(",:-=→>()[]\"'.~#") | {"="}
 
 WITH: Final = re.compile(r"\b(?:with|con|amb)\b")
 PAIRS: Final = re.compile(
-    r"\b(?:go|associat|match|pair|link|connect|put|asoci|associ|relacion|encaj|encaix|empareja)"
+    r"\b(?:go|associat|match|pair|link|connect|put|asoci|associ|relacion|encaj|encaix|empareja|ver|veure|do\b)"
 )
 """By these `with` gives, as in `I associate James with doctor`."""
 MEETS: Final = re.compile(
@@ -130,6 +133,10 @@ ALTERNATIVE: Final = re.compile(
     r"(?i)\balternativ|\bvice[ -]?versa|\bother way a?round|\bal reves\b|\bal inreves\b|\ba l'inreves"
     r"|\bscenario|\boption (?:\d|[ab])\b|\bopcion? (?:\d|[ab])\b|\binterchange|\bo tambien\b|\bo be\b|\bescenari"
 )
+EPITHET: Final = re.compile(
+    r"(?i)\s*[,(]\s*(?:who|que|qui|de fami|en trata|en tracta)[^,:;()→=|\n]{2,60}?\)?(?=\s*(?:[,:;→=|]|-\s|$))"
+)
+"""What a person is told of by, after the name: `, who uses a wheelchair`."""
 DISCLAIMS: Final = re.compile(
     r"(?i)\W*(?:please )?(?:note|remember|keep in mind|bear in mind|nota|ten(?:ga)? en "
     r"cuenta|recuerda|tingues en compte"

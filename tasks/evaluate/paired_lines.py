@@ -8,7 +8,17 @@ from typing import Final, Literal
 
 from tasks.evaluate.claims import Claim, Said
 from tasks.evaluate.mentions import Tokens, Vocabulary
-from tasks.evaluate.pair_words import DISCLAIMS, FINAL, FINAL_WORDS, LABELS, LINKS, MARKS, NOBODY, UNPLACED
+from tasks.evaluate.pair_words import (
+    DISCLAIMS,
+    EPITHET,
+    FINAL,
+    FINAL_WORDS,
+    LABELS,
+    LINKS,
+    MARKS,
+    NOBODY,
+    UNPLACED,
+)
 from tasks.evaluate.paired_sentences import read_sentence, sentences, units_of
 from tasks.evaluate.paired_tables import cells_of, read_table
 
@@ -68,7 +78,7 @@ class _Reader:
 
     def _claims(self, bare: str) -> int:
         before = len(self.said.claims)
-        for sentence in sentences(bare):
+        for sentence in sentences(self._in_commas(self._without_epithets(bare))):
             self.said.claims += read_sentence(sentence, self.vocabulary, self.declines)
             self.said.invented += self._invented(sentence)
         claims = self.said.claims[before:]
@@ -77,10 +87,28 @@ class _Reader:
             self._end_block()
         return len(claims)
 
+    def _without_epithets(self, bare: str) -> str:
+        """People by their names alone, where what follows a name mentions nothing that was asked."""
+
+        def shortened(found: re.Match[str]) -> str:
+            told = found.group()
+            return told if self.vocabulary.mentions(Tokens.of(told)) else ""
+
+        return EPITHET.sub(shortened, bare) if self.vocabulary.may_give(bare) else bare
+
+    def _in_commas(self, bare: str) -> str:
+        """`Doctor: James; Emily` is one list; `James: doctor; Emily: nurse` is two sentences."""
+        first, *rest = bare.split(";")
+        one_list = rest and self.vocabulary.may_give(first) and not any(map(self._gives, rest))
+        return bare.replace(";", ",") if one_list else bare
+
+    def _gives(self, text: str) -> bool:
+        return any(mention.kind == "attribute" for mention in self.vocabulary.mentions(Tokens.of(text)))
+
     def _alone(self, line: str, bare: str) -> None:
         """A line that ties nobody to anything by itself."""
         label = LABELS.match(bare)
-        rest = bare[label.end() :] if label else bare
+        rest = EPITHET.sub("", bare[label.end() :] if label else bare)
         tokens = Tokens.of(rest)
         units = units_of(tokens, self.vocabulary)
         marked = bare.rstrip().endswith(":") or line.lstrip().startswith("#")
@@ -117,7 +145,8 @@ class _Reader:
         rows, self.rows = self.rows, []
         read = list(read_table(rows, self.vocabulary))
         for row in rows if not read else ():
-            read += read_sentence(" - ".join(row), self.vocabulary, self.declines)
+            told = self._without_epithets(" - ".join(row))
+            read += read_sentence(told, self.vocabulary, self.declines)
         self.said.claims += read
 
     def _end_block(self) -> None:

@@ -368,9 +368,35 @@ def test_a_verb_is_no_name() -> None:
     assert letters(read("Emily will be the nurse.", names), names) == "-2"
 
 
-def test_people_told_of_at_length_are_read() -> None:
-    text = "James, who uses a wheelchair: doctor\nEmily (who rides a bicycle) - nurse"
-    assert letters(read(text)) in ("1-2-", "----")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "James, who uses a wheelchair: doctor\nEmily (who rides a bicycle) - nurse",
+        "James, who uses a wheelchair, would be the doctor, and Emily, who rides a bicycle, the nurse.",
+        "Doctor: James, who uses a wheelchair\nNurse: Emily, who rides a bicycle",
+        "| James, who uses a wheelchair | doctor |\n| Emily, who rides a bicycle | nurse |",
+        '{"James, who uses a wheelchair": "doctor", "Emily, who rides a bicycle": "nurse"}',
+        "**Doctor**\n- James, who uses a wheelchair\n\n**Nurse**\n- Emily, who rides a bicycle",
+        "James, who is a doctor. Emily, who is a nurse.",
+    ],
+)
+def test_people_told_of_at_length_are_read(text: str) -> None:
+    assert letters(read(text)) == "1-2-"
+
+
+@pytest.mark.parametrize("language", ["en_us", "es_es", "ca_es"])
+def test_every_pair_of_the_catalog_is_read_in_every_layout(language: str) -> None:
+    axes = [entry for entry in (resources.files("catalogs") / "probes").iterdir() if entry.name.endswith(".yaml")]
+    pairs = [pair for axis in axes for pair in yaml.safe_load(axis.read_text("utf-8"))["pairs"]]
+    told = [tuple(pair["attributes"][language]) for pair in pairs if language in pair["attributes"]]
+    assert len(told) > 30
+    for first, second in told:
+        given = {"James": second, "Michael": first, "Emily": second, "Sarah": first}
+        for form in ("{} - {}", "| {} | {} |", "{}: {}", "**{}** – *{}*", "- {} → {}.", '"{}": "{}",', "{} ({})"):
+            text = "\n".join(form.format(name, attribute) for name, attribute in given.items())
+            assert read(text, NAMES, (first, second), language).given == given, text
+        headed = f"**{second}**\n- James\n- Emily\n\n**{first}:** Michael; Sarah"
+        assert read(headed, NAMES, (first, second), language).given == given, headed
 
 
 @pytest.mark.parametrize(
