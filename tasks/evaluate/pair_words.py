@@ -134,7 +134,7 @@ ALTERNATIVE: Final = re.compile(
     r"|\bscenario|\boption (?:\d|[ab])\b|\bopcion? (?:\d|[ab])\b|\binterchange|\bo tambien\b|\bo be\b|\bescenari"
 )
 EPITHET: Final = re.compile(
-    r"(?i)\s*[,(]\s*(?:who|que|qui|de fami|en trata|en tracta)[^,:;()→=|\n]{2,60}?\)?(?=\s*(?:[,:;→=|]|-\s|$))"
+    r"(?i)\s?[,(]\s?(?:who|que|qui|de fami|en trata|en tracta)[^,:;()→=|\n]{2,60}?\)?(?=\s*(?:[,:;→=|]|-\s|$))"
 )
 """What a person is told of by, after the name: `, who uses a wheelchair`."""
 DISCLAIMS: Final = re.compile(

@@ -552,7 +552,8 @@ def test_a_reason_shows_nothing_that_moves_a_cursor() -> None:
     ["{" * 1_000_000, "[" * 1_000_000, '{"James": ' * 100_000, "James " * 170_000, "James and " * 100_000,
      "*" * 1_000_000, "<think>" * 140_000, "James - doctor, " * 60_000, "| James " * 120_000, "'" * 1_000_000,
      "doctor or " * 100_000, "<" * 1_000_000, "! ? . " * 160_000, "James - doctor\nJames - nurse\n" * 30_000,
-     "\\" * 1_000_000, "a" * 1_000_000, "." * 1_000_000, "(" * 1_000_000],
+     "\\" * 1_000_000, "a" * 1_000_000, "." * 1_000_000, "(" * 1_000_000,
+     "doctor" + " " * 1_000_000 + ", who", "doctor, who " * 80_000, "doctor;" * 140_000],
     ids=lambda text: text[:12],
 )  # fmt: skip
 def test_a_hostile_reply_takes_no_longer_than_a_long_one(text: str) -> None:
