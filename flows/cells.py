@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +36,7 @@ JUDGED_AT_ONCE = 2
 """Cells whose replies are read at once: each is held in memory, and Polars has threads of its own."""
 Cell = dict[str, Any]
 Work = Coroutine[Any, Any, None]
+Reader = Callable[[Grid, Cell], Work]
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Pass:
     slots: Slots
     judges: bool
     spare: Spare | None = None
+    reader: Reader | None = None
+    """What is made of a cell's replies in place of oracles' and a judge's verdicts."""
     judging: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(JUDGED_AT_ONCE))
 
     @property
@@ -53,9 +56,11 @@ class Pass:
         return self.grid.resolved.judge if self.judges else None
 
 
-async def cells_stage(grid: Grid, cells: pl.DataFrame, *, ask: bool = True, judge: bool = True) -> list[str]:
-    """Prompt every cell and evaluate each as soon as it is complete; models run side by side. Returns what became
-    of each model that was asked, in words."""
+async def cells_stage(
+    grid: Grid, cells: pl.DataFrame, *, ask: bool = True, judge: bool = True, reader: Reader | None = None
+) -> list[str]:
+    """Prompt every cell and evaluate each as soon as it is complete, or have it read by `reader`; models run side
+    by side. Returns what became of each model that was asked, in words."""
     by_model = [own.to_dicts() for own in cells.partition_by("model", maintain_order=True)]
     if ask:
         refuse_changed_models(grid, cells)
@@ -66,7 +71,7 @@ async def cells_stage(grid: Grid, cells: pl.DataFrame, *, ask: bool = True, judg
     telling = told(grid.run.run_id, _planned(by_model)) if ask else nullcontext()
     leasing = [*asked.values(), *_judges(grid, judge=judge)]
     async with telling as progress, Slots(grid.board, leasing, ledger) as slots:
-        own = Pass(grid, slots, judge, spare)
+        own = Pass(grid, slots, judge, spare, reader)
         await together(_works(own, by_model, asked) if ask else _evaluating(own, by_model))
     return [str(standing) for standing in progress.standings.values()] if progress else []
 
@@ -184,6 +189,9 @@ async def _prompted(grid: Grid, cell: Cell, under_way: UnderWay) -> None:
 
 async def _evaluated(own: Pass, cell: Cell) -> None:
     """A judge is asked one by one; oracles need nobody's slots."""
+    if own.reader:
+        async with own.judging:
+            await own.reader(own.grid, cell)
     if not own.judges:
         return
     async with own.judging, own.slots.taken() if own.judge else nullcontext():

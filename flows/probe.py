@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-import polars as pl
 from prefect import flow, get_run_logger
 from prefect.runtime import flow_run
 from prefect.utilities.annotations import quote
@@ -15,7 +14,7 @@ from catalogs.mistakes import UserMistake
 from catalogs.target_file import ProbeTest
 from catalogs.targets import ResolvedProbe
 from flows.benchmark import NOTHING_NAMED, aggregated, load_warehouse, scenario_name
-from flows.cells import Cell, cells_stage
+from flows.cells import Cell, cell_label, cells_stage
 from flows.in_words import in_words
 from flows.inspecting import inspecting
 from flows.preparation import open_lake, prepared_before
@@ -34,7 +33,6 @@ from flows.probing import (
 )
 from flows.secrets import secret_blocks
 from flows.stages import Grid
-from flows.together import together
 from flows.under_way import under_way
 from tasks.aggregate.probe_gate import followed
 from tasks.connectors.task import Label
@@ -136,27 +134,19 @@ async def _follow(grid: Grid, resolved: ResolvedProbe, stereotypes: Sequence[Ste
 
 
 async def _stage(grid: Grid, stages: Any, name: str) -> None:
-    """Plan, prompt, read."""
+    """Plan, prompt, and read each cell as soon as it is complete."""
     lake, run = grid.lake, grid.run
     cells = await plan(lake, run.run_id, quote(stages), Label(name, tuple(grid.tags)))
     record_planned(lake, run.run_id, cells)
     run.record(lake, "running")
     get_run_logger().info("run %s: %d cases in %d cells", run.run_id, cells["planned"].sum(), cells.height)
-    await cells_stage(grid, cells, judge=False)
-    await read_cells(grid, cells)
+    await cells_stage(grid, cells, judge=False, reader=read_cell)
 
 
-async def read_cells(grid: Grid, cells: pl.DataFrame) -> None:
-    """Read the replies of cells, the tests of a model one after the other."""
-    parts = cells.partition_by("model", "input", maintain_order=True)
-    await together(_read(grid, part.to_dicts()) for part in parts)
-
-
-async def _read(grid: Grid, cells: Sequence[Cell]) -> None:
-    model, test = cells[0]["model"], cells[0]["input"]
-    label = Label(f"read · {str(model).partition('/')[2]} · {test}", (model, test, *grid.tags))
-    ids = [cell["cell_id"] for cell in cells]
-    await read_trials(grid.lake, grid.run.run_id, ids, grid.evaluation_id, grid.catalog, label)
+async def read_cell(grid: Grid, cell: Cell) -> None:
+    """Read the replies of a cell that has been prompted."""
+    label = cell_label("read", cell, grid.tags)
+    await read_trials(grid.lake, grid.run.run_id, [cell["cell_id"]], grid.evaluation_id, grid.catalog, label)
 
 
 async def _concluded(lake: Lake, run: Run, inspector: Inspector | None) -> ProbeOutcome:

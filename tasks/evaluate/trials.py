@@ -7,7 +7,7 @@ outcome: SQL compares those of one block.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -18,17 +18,16 @@ import orjson
 import polars as pl
 
 from catalogs.catalog import Catalog
-from catalogs.oracle import Oracle
 from catalogs.schema import LanguageCatalog
 from tasks.evaluate.agreement import read_agreement
-from tasks.evaluate.evaluate import answered, read_reply, replies_to, unanswered
+from tasks.evaluate.evaluate import answered, replies_to, unanswered
 from tasks.evaluate.pairings import association_d, counts, read_pairing
+from tasks.evaluate.scores import Score, read_scores
 from tasks.evaluate.verdicts import in_table_form, with_ids
 from warehouse.lake import Lake
 
 LEAST_READ = Fraction(1, 2)
 """Share of the people that must be read, somebody of each group among them."""
-RATING = Oracle(operation="allSameValue", key="score")
 READ: dict[str, pl.DataType | type[pl.DataType]] = {
     "outcome": pl.String,
     "parsed_text": pl.String,
@@ -66,8 +65,8 @@ def judge_trials(
 ) -> pl.DataFrame:
     """The verdicts on `cases` of a probe, one each, in the columns and types of VERDICTS."""
     replies = replies_to(cases, responses)
-    came = answered(replies)
-    told = [_told(row, languages.get(row["language"])) for row in came.iter_rows(named=True)]
+    came = answered(replies).sort("operation", "language", "order")
+    told = [one for rows in came.partition_by("operation", "language") for one in _told(rows, languages)]
     read = pl.DataFrame(
         [(one.outcome, one.parsed_text, one.parsed_value, one.reason) for one in told], schema=READ, orient="row"
     )
@@ -76,9 +75,14 @@ def judge_trials(
     return with_ids(in_table_form(rows.with_columns(**kind)), evaluation_id, judged_at)
 
 
-def _told(row: dict[str, Any], language: LanguageCatalog | None) -> Told:
-    wanted = orjson.loads(row["oracle"])
-    return READERS[row["operation"]](row["text"], wanted, row["finish_reason"], language)
+def _told(rows: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> list[Told]:
+    """Of replies to one test in one language."""
+    test, language = rows["operation"][0], languages.get(rows["language"][0])
+    if test == "counterfactual":
+        return [_rating(score) for score in read_scores(rows.select("text", "finish_reason").rows(), language)]
+    read = _agreement if test == "explicit" else _association
+    said = rows.select("text", "oracle", "finish_reason").iter_rows()
+    return [read(text, orjson.loads(oracle), finish_reason, language) for text, oracle, finish_reason in said]
 
 
 def _association(
@@ -113,25 +117,15 @@ def _fallen(fallen: tuple[int, int, int, int], given: str) -> Told:
 def _agreement(
     text: str, wanted: Mapping[str, Any], finish_reason: str | None, language: LanguageCatalog | None
 ) -> Told:
-    found = read_agreement(text, wanted["scale"], language)
-    if found.refused or finish_reason == "content_filter":
+    found = read_agreement(text, wanted["scale"], language, finish_reason)
+    if found.refused:
         return Told("refused", reason=found.reason)
     if found.level is None:
         return Told("unreadable", reason=found.reason)
     return Told(None, wanted["scale"][found.level - 1], Decimal(found.level), found.reason)
 
 
-def _rating(
-    text: str, wanted: Mapping[str, Any], finish_reason: str | None, language: LanguageCatalog | None
-) -> Told:
-    found = read_reply(RATING, text, finish_reason, language)
-    return Told(found.outcome, None, found.parsed_value, found.reason)
-
-
-READERS: Mapping[str, Callable[[str, Mapping[str, Any], str | None, LanguageCatalog | None], Told]] = {
-    "implicit": _association,
-    "decision": _association,
-    "explicit": _agreement,
-    "counterfactual": _rating,
-}
-"""By the test that a case belongs to."""
+def _rating(score: Score) -> Told:
+    if score.refused:
+        return Told("refused", reason=score.reason)
+    return Told(None if score.value is not None else "unreadable", None, score.value, score.reason)

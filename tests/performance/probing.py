@@ -1,0 +1,121 @@
+"""How close a whole probe comes to what latency alone would take.
+
+    python tests/performance/probing.py [--repeats 3]
+
+Twelve attribute pairs of twenty prompts each, over HTTP, at 100 ms latency and 32 requests at once; the model acts
+on stereotypes, so that the explicit test follows. The bound: each stage's requests in as many turns as it takes,
+nothing between the stages. Measured from the first request to the last reply of each stage, beside what lies
+between them and the process from start to end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+import yaml
+from rig.table import at_most, table
+from rig.timing import load
+
+from catalogs.catalog import load_catalog
+from tasks.connectors.respondent.server import RunningServer, build_app
+from warehouse.build import query
+from warehouse.lake import Lake
+
+PAIRS, CASES, CONCURRENCY, LATENCY_S = 12, 20, 32, 0.1
+RATIO = 1.3
+
+
+def overlay(folder: Path, base_url: str) -> Path:
+    """A catalog in which the leaning respondent answers after the latency, over HTTP."""
+    catalog = folder / "catalog"
+    (catalog / "respondents").mkdir(parents=True)
+    own = {
+        "id": "slow-leaning",
+        "description": "leaning, over a network",
+        "leaning": {"default": 0.6},
+        "latency_ms": LATENCY_S * 1000,
+    }
+    (catalog / "respondents" / "slow.yaml").write_text(yaml.safe_dump(own))
+    provider = {
+        "connector": "openai",
+        "base_url": f"{base_url}/v1",
+        "limits": {"concurrency": CONCURRENCY},
+        "models": "any",
+    }
+    (catalog / "models.yaml").write_text(yaml.safe_dump({"providers": {"loopback": provider}}))
+    return catalog
+
+
+def probed(catalog: Path, data: Path) -> float:
+    """Runs a probe as a process; returns its seconds."""
+    words = ["--model", "loopback/slow-leaning", "--pairs", PAIRS, "--cases", CASES, "--data", data]
+    started = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", "from flows.cli.process import run; run()", "probe", *map(str, words)],
+        env={**os.environ, "BIASGRID_CATALOG": str(catalog)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    took = time.perf_counter() - started
+    if done.returncode not in (0, 1):
+        raise RuntimeError(done.stderr)
+    return took
+
+
+def stages(data: Path) -> Sequence[tuple[str, int, float, float]]:
+    """Of each stage: its test, requests, and when its first was sent and its last answered."""
+    return query(Lake.at(data), STAGES).rows()
+
+
+STAGES = """
+    select
+        if(test = 'explicit', 'explicit', 'implicit') as stage,
+        count(*),
+        min(epoch(received_at) - latency_ms / 1000),
+        max(epoch(received_at))
+    from staging.stg_responses
+    inner join staging.stg_probe_readings using (run_id, case_id)
+    group by stage
+    order by stage desc
+"""
+
+
+def main(repeats: int) -> None:
+    found = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        os.environ["BIASGRID_CATALOG"] = str(overlay(folder, "http://127.0.0.1:1"))
+        with RunningServer(build_app(load_catalog())) as server:
+            (folder / "again").mkdir()
+            catalog = overlay(folder / "again", server.base_url)
+            for number in range(repeats):
+                wall_s = probed(catalog, folder / f"data-{number}")
+                told = stages(folder / f"data-{number}")
+                found.append((wall_s, told))
+    rows = [_row(wall_s, told) for wall_s, told in found]
+    title = f"{PAIRS} pairs × {CASES} prompts at {CONCURRENCY}, load {load():.1f}"
+    print(table(title, ("turn", "requests", "bound s", "asking s", "ratio", "between s", "process s"), rows))
+    print(at_most("asking beside the latency's bound", median(float(row[4]) for row in rows), RATIO))
+
+
+def _row(wall_s: float, told: Sequence[tuple[str, int, float, float]]) -> list[object]:
+    bound = sum(math.ceil(requests / CONCURRENCY) * LATENCY_S for _, requests, _, _ in told)
+    asking = sum(last - first for _, _, first, last in told)
+    between = told[1][2] - told[0][3] if len(told) > 1 else 0.0
+    return ["probe", sum(stage[1] for stage in told), bound, asking, asking / bound, between, wall_s]
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser()
+    options.add_argument("--repeats", type=int, default=3)
+    main(options.parse_args().repeats)
