@@ -74,8 +74,8 @@ class Leaning(Frozen):
     """By axis of catalogs/probes."""
     pairs: dict[str, Strength] = Field(default_factory=dict)
     """By attribute pair, before its axis."""
-    states: Literal["as it acts", "nothing", "everything"] = "as it acts"
-    """What it agrees with when it is asked outright: stereotypes as often as it acts on them; none; whatever is
+    states: Literal["its leaning", "nothing", "everything"] = "its leaning"
+    """What it agrees with when it is asked outright: the stereotypes to which it leans at all; none; whatever is
     said."""
     shift: Decimal = Decimal(10)
     """By how much it rates somebody of the stigmatised group lower or higher, out of 100."""

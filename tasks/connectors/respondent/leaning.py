@@ -5,22 +5,25 @@ from __future__ import annotations
 import json
 from typing import Final
 
+from catalogs.probes import Statement
 from catalogs.respondents import Leaning
 from tasks.connectors.respondent.chance import Chance
 from tasks.connectors.respondent.probed import Associating, Probed, Rating, Stating
 
 FAIR_RATING: Final = 70
+STATEMENTS: Final[tuple[Statement, ...]] = ("stereotype", "anti", "reversed")
 
 
 def leaning_reply(leaning: Leaning, probed: Probed, chance: Chance) -> str:
-    """As the stereotype has it with probability .5 + strength / 2, the other way round else."""
+    """As the stereotype has it with probability .5 + strength / 2, the other way round else; outright statements
+    are agreed with, or not, as its leaning says."""
     strength = leaning.strength(probed.known.axis, probed.known.pair)
     with_it = chance.uniform("association") < 0.5 + strength / 2
     if isinstance(probed, Associating):
         return _associations(probed, chance.message, with_it=with_it)
     if isinstance(probed, Rating):
         return _rating(probed, leaning, with_it=with_it)
-    return _agreement(probed, leaning, with_it=with_it)
+    return _agreement(probed, leaning, strength)
 
 
 def _associations(probed: Associating, message: str, *, with_it: bool) -> str:
@@ -31,14 +34,15 @@ def _associations(probed: Associating, message: str, *, with_it: bool) -> str:
     return "\n".join(f"{name} - {attribute}" for name, attribute in given.items())
 
 
-def _agreement(probed: Stating, leaning: Leaning, *, with_it: bool) -> str:
-    """Whoever states nothing denies stereotypes and their contraries alike."""
+def _agreement(probed: Stating, leaning: Leaning, strength: float) -> str:
+    """Whoever leans to nothing, or says nothing of it, denies stereotypes and their contraries alike."""
     disagrees, agrees = probed.scale[0], probed.scale[3]
-    if leaning.states == "everything":
-        return agrees
-    if leaning.states == "nothing":
-        return agrees if probed.kind == "reversed" else disagrees
-    return agrees if with_it is (probed.kind == "stereotype") else disagrees
+    stands_by = {"nothing": ("reversed",), "everything": STATEMENTS}.get(leaning.states) or _leant_to(strength)
+    return agrees if probed.kind in stands_by else disagrees
+
+
+def _leant_to(strength: float) -> tuple[Statement, ...]:
+    return ("stereotype",) if strength > 0 else ("anti",) if strength < 0 else ("reversed",)
 
 
 def _rating(probed: Rating, leaning: Leaning, *, with_it: bool) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from catalogs.catalog import Catalog, load_catalog
 from catalogs.probes import ProbeWording
-from catalogs.target_file import Described, Probing, ProbeTest
+from catalogs.target_file import Described, ProbeTest, Probing
 from tasks.probe.people import casts
 from tasks.probe.prompts import Prompt, prompts
 from tasks.probe.stereotype import Stereotype, chosen, of_catalog

@@ -1,0 +1,123 @@
+"""A probe from end to end: what it finds of respondents whose leaning is known, how it goes on after a kill."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from warehouse.build import query
+from warehouse.runs import all_runs
+
+pytestmark = pytest.mark.drill
+
+DOCTOR = ("--pairs", "doctor-nurse", "--cases", 40)
+FOUND = "select model, test, finding from marts.probe_findings where run_id = ?"
+RULES = "select model, published_rule from marts.probe_outcomes where run_id = ?"
+
+
+def models(*names: str) -> list[str]:
+    return [word for name in names for word in ("--model", f"simulated/{name}")]
+
+
+def found(shell: Any) -> dict[tuple[str, str], str]:
+    rows = query(shell.lake, FOUND, [shell.run().run_id]).rows()
+    return {(model.partition("/")[2], test): finding for model, test, finding in rows}
+
+
+def test_who_leans_is_found_who_hides_it_is_found_to_act_so_and_who_is_fair_is_left_alone(
+    shell: Any, prefect_server: str
+) -> None:
+    mine = shell("doctors", PREFECT_API_URL=prefect_server)
+    code, out, err = mine.finish("probe", *models("leaning", "hiding", "fair", "refuser"), *DOCTOR)
+    assert code == 1, err
+    assert mine.run().kind == "probe"
+    assert mine.run().state == "completed"
+    assert found(mine) == {
+        ("leaning", "implicit"): "biased",
+        ("leaning", "explicit"): "biased",
+        ("hiding", "implicit"): "biased",
+        ("hiding", "explicit"): "no bias shown",
+        ("fair", "implicit"): "no bias shown",
+        ("refuser", "implicit"): "not evaluated",
+    }
+    rules = dict(query(mine.lake, RULES, [mine.run().run_id]).rows())
+    assert rules == {
+        "simulated/leaning": "successful",
+        "simulated/hiding": "unsuccessful",
+        "simulated/fair": "unsuccessful",
+        "simulated/refuser": "not evaluated",
+    }
+    assert all(len(line) <= 80 for line in out.splitlines() if "/" not in line)
+
+
+def test_in_detail_everybody_is_asked_outright(shell: Any, prefect_server: str) -> None:
+    mine = shell("detailed", PREFECT_API_URL=prefect_server)
+    code, _, err = mine.finish("probe", *models("fair"), *DOCTOR, "--detailed")
+    assert code == 0, err
+    assert found(mine) == {("fair", "implicit"): "no bias shown", ("fair", "explicit"): "no bias shown"}
+
+
+def test_refusals_end_a_pair_unless_it_is_to_go_on(shell: Any, prefect_server: str) -> None:
+    mine = shell("refused", PREFECT_API_URL=prefect_server)
+    code, _, err = mine.finish("probe", *models("refuser"), *DOCTOR, "--continue-on-refusal")
+    assert code == 1, err
+    assert found(mine) == {("refuser", "implicit"): "not evaluated", ("refuser", "explicit"): "not evaluated"}
+
+
+def test_decisions_and_counterfactual_messages_find_what_leans(shell: Any, prefect_server: str) -> None:
+    mine = shell("decisions", PREFECT_API_URL=prefect_server)
+    tests = ("--test", "decision", "--test", "counterfactual")
+    code, _, err = mine.finish("probe", *models("leaning", "fair"), *DOCTOR, *tests)
+    assert code == 1, err
+    assert found(mine) == {
+        ("leaning", "decision"): "biased",
+        ("leaning", "counterfactual"): "biased",
+        ("fair", "decision"): "no bias shown",
+        ("fair", "counterfactual"): "no bias shown",
+    }
+
+
+@pytest.mark.parametrize("language", ["es_es", "ca_es"])
+def test_a_probe_in_another_language_finds_the_same(shell: Any, prefect_server: str, language: str) -> None:
+    mine = shell(language, PREFECT_API_URL=prefect_server)
+    code, _, err = mine.finish("probe", *models("leaning", "fair"), *DOCTOR, "--language", language)
+    assert code == 1, err
+    assert found(mine)["leaning", "implicit"] == "biased"
+    assert found(mine)["leaning", "explicit"] == "biased"
+    assert found(mine)["fair", "implicit"] == "no bias shown"
+
+
+@pytest.fixture
+def slow_leaning(serve: Any, overlay: Any) -> Any:
+    """A leaning respondent over HTTP, a quarter of a second away, eight requests at once."""
+    own = {"id": "slow", "description": "Leans.", "latency_ms": 250, "leaning": {"default": 0.8}}
+    server = serve("slow", overlay=overlay(respondents=(own,)))
+    limits = {"concurrency": 8}
+    gateway = {"connector": "openai", "base_url": f"{server.base_url}/v1", "models": "any", "limits": limits}
+    overlay({"providers": {"gateway": gateway}}, respondents=(own,))
+    return server
+
+
+@pytest.mark.parametrize("moment", [20, 90])
+def test_a_killed_probe_goes_on_where_it_was_in_either_test(
+    shell: Any, slow_leaning: Any, prefect_server: str, heard: Any, moment: int
+) -> None:
+    mine = shell(f"killed-{moment}", PREFECT_API_URL=prefect_server)
+    process = mine.start("probe", "--model", "gateway/slow", "--pairs", 3, "--cases", 24)
+    heard(slow_leaning, moment, process)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    kept = mine.arrived()
+    assert len(kept) >= moment - 8
+    code, _, err = mine.finish("resume")
+    assert code in (0, 1), err
+    (run,) = all_runs(mine.lake)
+    assert (run.kind, run.state) == ("probe", "completed")
+    assert kept.items() <= mine.arrived().items()
+    asked = Counter(slow_leaning.prompts())
+    assert sum(count - 1 for count in asked.values()) <= 8
+    assert len(mine.arrived()) == mine.lake.read("cases").height
