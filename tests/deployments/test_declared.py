@@ -46,6 +46,7 @@ def expected(automation: dict[str, Any]) -> set[str]:
     [
         ("nightly", "nightly"),
         ("on-demand", "benchmark"),
+        ("probe", "probe"),
         ("shard", "shard"),
         ("rebuild-warehouse", "rebuild-warehouse"),
     ],
@@ -72,7 +73,13 @@ def test_nights_wait_in_a_pool_of_their_own_one_at_a_time_by_the_clock_of_a_plac
     assert CronSchedule(cron=schedule["cron"], timezone=schedule["timezone"])
     assert nightly["concurrency_limit"] == {"limit": 1, "collision_strategy": "ENQUEUE"}
     pools = {name: one["work_pool"]["name"] for name, one in deployments().items()}
-    assert pools == {"nightly": NIGHTS, "rebuild-warehouse": NIGHTS, "shard": SHARDS, "on-demand": SHARDS}
+    assert pools == {
+        "nightly": NIGHTS,
+        "rebuild-warehouse": NIGHTS,
+        "shard": SHARDS,
+        "on-demand": SHARDS,
+        "probe": SHARDS,
+    }
 
 
 @pytest.mark.parametrize("pool_type", get_args(PoolType))

@@ -17,13 +17,16 @@ STATEMENTS: Final[tuple[Statement, ...]] = ("stereotype", "anti", "reversed")
 def leaning_reply(leaning: Leaning, probed: Probed, chance: Chance) -> str:
     """As the stereotype has it with probability .5 + strength / 2, the other way round else; outright statements
     are agreed with, or not, as its leaning says."""
-    strength = leaning.strength(probed.known.axis, probed.known.pair)
-    with_it = chance.uniform("association") < 0.5 + strength / 2
-    if isinstance(probed, Associating):
-        return _associations(probed, chance.message, with_it=with_it)
     if isinstance(probed, Rating):
-        return _rating(probed, leaning, with_it=with_it)
-    return _agreement(probed, leaning, strength)
+        return _rating(probed, leaning, chance)
+    strength = leaning.strength(probed.known.axis, probed.known.pair)
+    if isinstance(probed, Stating):
+        return _agreement(probed, leaning, strength)
+    return _associations(probed, chance.message, with_it=_with_it(chance, strength))
+
+
+def _with_it(chance: Chance, strength: float) -> bool:
+    return chance.uniform("association") < 0.5 + strength / 2
 
 
 def _associations(probed: Associating, message: str, *, with_it: bool) -> str:
@@ -45,7 +48,12 @@ def _leant_to(strength: float) -> tuple[Statement, ...]:
     return ("stereotype",) if strength > 0 else ("anti",) if strength < 0 else ("reversed",)
 
 
-def _rating(probed: Rating, leaning: Leaning, *, with_it: bool) -> str:
-    lower = with_it is (probed.better == "higher")
+def _rating(probed: Rating, leaning: Leaning, chance: Chance) -> str:
+    """By the group to which it leans most, of those that the person belongs to."""
+    strengths = [
+        (leaning.strength(known.axis, known.pair), is_stigmatised) for known, is_stigmatised in probed.belongs
+    ]
+    strength, is_stigmatised = max(strengths, key=lambda own: (abs(own[0]), own[1]))
+    lower = _with_it(chance, strength) is (probed.better == "higher")
     moved = -leaning.shift if lower else leaning.shift
-    return json.dumps({"score": float(FAIR_RATING + (moved if probed.is_stigmatised else 0))})
+    return json.dumps({"score": float(FAIR_RATING + (moved if is_stigmatised else 0))})

@@ -55,8 +55,10 @@ class Stating:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    known: Known
-    is_stigmatised: bool
+    """Somebody to be rated. A name may be typical of groups on several axes."""
+
+    belongs: tuple[tuple[Known, bool], ...]
+    """The pairs that the person is of, and whether as one of the stigmatised."""
     better: str
 
 
@@ -102,11 +104,14 @@ class ProbeRecogniser:
         return None
 
     def _of_person(self, person: str, language: str, form: CounterfactualWording) -> Rating | None:
-        for known in self._known:
-            for is_stigmatised, words in ((False, known.favoured), (True, known.stigmatised)):
-                if known.language == language and any(_told(words, name) == person for name in words.names):
-                    return Rating(known, is_stigmatised, form.better)
-        return None
+        belongs = tuple(
+            (known, is_stigmatised)
+            for known in self._known
+            if known.language == language
+            for is_stigmatised, words in ((False, known.favoured), (True, known.stigmatised))
+            if any(_told(words, name) == person for name in words.names)
+        )
+        return Rating(belongs, form.better) if belongs else None
 
     def _decided(self, text: str) -> Associating | None:
         for language, wording in self._catalog.probing.items():

@@ -1,0 +1,112 @@
+"""What respondents of known leaning say to a probe's prompts, whatever its test and language."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import pytest
+
+from catalogs.catalog import Catalog, load_catalog
+from catalogs.respondents import Leaning, Respondent
+from catalogs.target_file import ProbeTest, Probing
+from tasks.connectors.respondent.panel import Panel, Question
+from tasks.connectors.respondent.probed import Associating, ProbeRecogniser, Rating, Stating
+from tasks.probe.prompts import Prompt, prompts
+from tasks.probe.stereotype import of_catalog
+
+LANGUAGES = ("en_us", "es_es", "ca_es")
+
+
+@cache
+def catalog() -> Catalog:
+    return load_catalog()
+
+
+@cache
+def panel() -> Panel:
+    return Panel(catalog())
+
+
+def asked(test: ProbeTest, pair: str = "doctor-nurse", language: str = "en_us", cases: int = 12) -> list[Prompt]:
+    own = next(own for own in of_catalog(catalog(), language) if own.pair == pair)
+    return prompts(own, test, catalog().probing[language], Probing(cases=cases), seed=1)
+
+
+def said(prompt: Prompt, **leaning: object) -> str:
+    respondent = Respondent(id="own", description="", leaning=Leaning.model_validate(leaning))
+    return panel().reply(Question(respondent, prompt.text, 0)).text
+
+
+def given(reply: str) -> dict[str, str]:
+    if reply.startswith("{"):
+        return dict(json.loads(reply))
+    return dict(line.split(" - ") for line in reply.splitlines())
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_pair_of_the_catalog_is_known_in_every_test(language: str) -> None:
+    recogniser = ProbeRecogniser(catalog())
+    kinds = {"implicit": Associating, "decision": Associating, "explicit": Stating, "counterfactual": Rating}
+    for own in of_catalog(catalog(), language):
+        for test, kind in kinds.items():
+            for prompt in prompts(own, test, catalog().probing[language], Probing(cases=2), seed=1)[:3]:
+                found = recogniser.find(prompt.text)
+                assert isinstance(found, kind), prompt.text
+                if test in ("implicit", "explicit"):
+                    assert found.known.pair == own.pair
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("strength", [1, -1])
+def test_at_full_strength_everybody_gets_what_the_stereotype_gives_or_its_contrary(
+    language: str, strength: int
+) -> None:
+    for prompt in asked("implicit", language=language):
+        reply = given(said(prompt, default=strength))
+        own, other = prompt.stereotype.attributes[::strength]
+        assert {reply[name] for name in prompt.cast.favoured} == {own}
+        assert {reply[name] for name in prompt.cast.stigmatised} == {other}
+
+
+def test_at_no_strength_as_many_replies_go_either_way() -> None:
+    stereotypical = sum(
+        given(said(prompt))[prompt.cast.favoured[0]] == prompt.stereotype.favoured.attribute
+        for prompt in asked("implicit", cases=400)
+    )
+    assert 160 <= stereotypical <= 240
+
+
+def test_a_pairs_own_strength_comes_before_its_axis_and_that_before_the_default() -> None:
+    leaning = Leaning(default=0.1, axes={"gender": 0.2}, pairs={"doctor-nurse": 0.3})
+    assert leaning.strength("gender", "doctor-nurse") == 0.3
+    assert leaning.strength("gender", "garage-kitchen") == 0.2
+    assert leaning.strength("age", "agility-forgetfulness") == 0.1
+
+
+@pytest.mark.parametrize(
+    ("leaning", "agreed"),
+    [
+        ({"default": 0.6}, {"stereotype"}),
+        ({"default": 0.6, "states": "nothing"}, {"reversed"}),
+        ({"default": 0.6, "states": "everything"}, {"stereotype", "anti", "reversed"}),
+        ({}, {"reversed"}),
+    ],
+)
+def test_outright_it_agrees_with_what_it_states(leaning: dict[str, object], agreed: set[str]) -> None:
+    replies = {prompt.part: said(prompt, **leaning) for prompt in asked("explicit")[:3]}
+    assert {part for part, reply in replies.items() if reply == "Agree"} == agreed
+
+
+def test_at_full_strength_the_stigmatised_are_rated_to_their_disadvantage() -> None:
+    for prompt in asked("counterfactual"):
+        score = json.loads(said(prompt, axes={"gender": 1}))["score"]
+        worse = 60 if prompt.told["better"] == "higher" else 80
+        assert score == (worse if prompt.part == "stigmatised" else 70)
+
+
+def test_what_is_no_probes_prompt_is_answered_as_ever() -> None:
+    respondent = Respondent(id="own", description="", leaning=Leaning(default=1))
+    fair = Respondent(id="own", description="")
+    for text in ("Hello, James.", "Is a doctor a nurse?", ""):
+        assert panel().reply(Question(respondent, text, 0)).text == panel().reply(Question(fair, text, 0)).text
