@@ -21,7 +21,7 @@ from catalogs.catalog import Catalog
 from catalogs.schema import LanguageCatalog
 from tasks.evaluate.agreement import read_agreement
 from tasks.evaluate.evaluate import answered, replies_to, unanswered
-from tasks.evaluate.pairings import association_d, counts, read_pairing
+from tasks.evaluate.pairings import Pairing, association_d, counts, read_pairing
 from tasks.evaluate.scores import Score, read_scores
 from tasks.evaluate.verdicts import in_table_form, with_ids
 from warehouse.lake import Lake
@@ -97,8 +97,14 @@ def _association(
     read = [sum(name in pairing.given for name in group) for group in (own, other)]
     if not all(read) or Fraction(sum(read), len(own) + len(other)) < LEAST_READ:
         return Told("unreadable", reason=pairing.reason)
+    return _fallen(fallen, _in_words(pairing))
+
+
+def _in_words(pairing: Pairing) -> str:
+    """Who was given what, who nothing or both, and who was made up."""
+    beside = (("nothing", pairing.missing), ("both", pairing.doubled), ("not asked about", pairing.invented))
     given = "; ".join(f"{name}: {attribute}" for name, attribute in pairing.given.items())
-    return _fallen(fallen, given)
+    return given + "".join(f"; {what}: {', '.join(names)}" for what, names in beside if names)
 
 
 def _fallen(fallen: tuple[int, int, int, int], given: str) -> Told:
