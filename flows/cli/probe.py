@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from warehouse.runs import Run
 
 FLOW = "flows.probe:probe"
+UNDESCRIBED: dict[str, Any] = {"target": {}}
+"""A model alone, of which nothing is known."""
 
 
 class Test(StrEnum):
@@ -97,12 +99,11 @@ def probe(
         "max_requests": max_requests,
     }
     with at_once():
-        prepared = _prepared(target or {}, **given)
+        prepared = _prepared(target or UNDESCRIBED, **given)
         with left_as_it_was(data):
             lake = open_lake(data)
             _agreed(prepared, yes=yes)
-        source = str(target) if target else "{}"
-        _finish(prepared, target=source, data=lake.named, models=model, expectations=expectations)
+        _finish(prepared, target=str(target) if target else UNDESCRIBED, data=lake.named, models=model, expectations=expectations)
 
 
 def resume_probe(

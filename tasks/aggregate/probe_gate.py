@@ -12,8 +12,12 @@ from warehouse.sides import Side
 FOLLOWED = """
     select model, language, pair
     from marts.probe_findings
-    where test = 'implicit' and (finding = 'biased' or ($refused and 2 * refused > trials))
+    where
+        test = 'implicit'
+        and 20 * errors <= trials
+        and (finding = 'biased' or ($refused and 2 * refused > trials))
 """
+"""Of what has hardly been asked yet, since a cap or an error stopped it, nothing follows."""
 
 
 def followed(lake: Lake, run_id: str, *, refused: bool) -> set[tuple[str, str, str]]:
