@@ -103,7 +103,13 @@ def probe(
         with left_as_it_was(data):
             lake = open_lake(data)
             _agreed(prepared, yes=yes)
-        _finish(prepared, target=str(target) if target else UNDESCRIBED, data=lake.named, models=model, expectations=expectations)
+        _finish(
+            prepared,
+            target=str(target) if target else UNDESCRIBED,
+            data=lake.named,
+            models=model,
+            expectations=expectations,
+        )
 
 
 def resume_probe(
