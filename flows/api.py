@@ -1,7 +1,7 @@
-"""biasgrid from Python: a scenario in one call, or verb by verb.
+"""biasgrid from Python: a scenario in one call, or verb by verb, and a probe in one.
 
 ```python
-from flows.api import Benchmark
+from flows.api import Benchmark, Probe
 
 outcome = Benchmark("scenario.yaml").run()
 
@@ -10,6 +10,9 @@ benchmark.generate()
 benchmark.prompt()
 benchmark.evaluate()
 paths = benchmark.report("langbite", out="reports")
+
+found = Probe({"target": {"models": ["openai/gpt-4o-mini"]}}, pairs=12).run()
+found.biased
 ```
 """
 
@@ -24,8 +27,11 @@ from typing import Any, Literal, TypeVar
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.scenario import Source
 from catalogs.schema import Reuse
+from catalogs.target_file import ProbeTest
 from flows.benchmark import benchmark
 from flows.outcome import Outcome
+from flows.probe import probe
+from flows.probe_outcome import ProbeOutcome
 from flows.reporting import write_report
 from flows.steps import aggregate_run, evaluate_run, generate_run, prompt_run
 
@@ -105,6 +111,48 @@ class Benchmark:
     ) -> list[Path]:
         """Write the reports of the run into `out`, `reports/<run id>` by default; returns the files."""
         return write_report(self.run_id, kind, Path(out) if out else None, self._data)
+
+
+class Probe:
+    """A target file (path, dict or JSON string) that is probed for stereotypes; what is given beside it takes the
+    place of its own.
+
+    `run` blocks, also inside a notebook's event loop. Raises UserMistake with all that is wrong.
+    """
+
+    def __init__(
+        self,
+        target: Source,
+        *,
+        data: str | Path | None = None,
+        models: Sequence[str] = (),
+        pairs: int | Sequence[str] | None = None,
+        tests: Sequence[ProbeTest] = (),
+        cases: int | None = None,
+        detailed: bool | None = None,
+        continue_on_refusal: bool | None = None,
+        seed: int | None = None,
+        max_cost: float | None = None,
+        max_requests: int | None = None,
+    ) -> None:
+        self._asked: dict[str, Any] = {
+            "target": target if isinstance(target, dict) else str(target),
+            "data": str(data) if data is not None else None,
+            "models": list(models) or None,
+            "pairs": pairs if isinstance(pairs, int) or pairs is None else list(pairs),
+            "tests": list(tests) or None,
+            "cases": cases,
+            "detailed": detailed,
+            "continue_on_refusal": continue_on_refusal,
+            "seed": seed,
+            "max_cost": max_cost,
+            "max_requests": max_requests,
+        }
+
+    def run(self) -> ProbeOutcome:
+        """Every test, and what follows of them."""
+        found: ProbeOutcome = _blocking(probe(**self._asked))
+        return found
 
 
 def _blocking(work: Coroutine[Any, Any, T]) -> T:

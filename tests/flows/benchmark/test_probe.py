@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from flows.api import Probe
 from warehouse.build import query
 from warehouse.runs import all_runs
 
@@ -121,3 +123,15 @@ def test_a_killed_probe_goes_on_where_it_was_in_either_test(
     asked = Counter(slow_leaning.prompts())
     assert sum(count - 1 for count in asked.values()) <= 8
     assert len(mine.arrived()) == mine.lake.read("cases").height
+
+
+@pytest.mark.usefixtures("prefect_api")
+@pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning")
+def test_a_probe_is_one_call_from_python(tmp_path: Path) -> None:
+    target = {"target": {"models": ["simulated/leaning"]}}
+    found = Probe(target, pairs=["doctor-nurse"], cases=40, data=tmp_path / "data").run()
+    assert [(row["pair"], row["test"]) for row in found.biased] == [
+        ("doctor-nurse", "implicit"),
+        ("doctor-nurse", "explicit"),
+    ]
+    assert (found.exit_code, found.incomplete) == (1, False)
