@@ -4,11 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).parent / "probes.py"
 
 
-def test_a_probe_finds_what_is_there_and_nothing_else_a_few_times() -> None:
-    done = subprocess.run([sys.executable, SCRIPT, "6"], capture_output=True, text=True, check=False)
+@pytest.mark.drill
+def test_a_probe_finds_what_is_there_and_nothing_else_in_a_few_replications() -> None:
+    done = subprocess.run([sys.executable, SCRIPT, "30"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     told = done.stdout.splitlines()
     assert [line.partition(",")[0].partition(":")[0] for line in told] == [

@@ -24,6 +24,7 @@ COUNTED = (
     "templates",
     "tests",
     "tokens",
+    "trials",
 )
 RANGES: Mapping[str, tuple[float, float | None]] = {
     "share, 0–1": (0, 1),
