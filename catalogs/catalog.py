@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from catalogs.attacks import AttackWording
 from catalogs.augmentation import Augmentation
 from catalogs.community_sets import completed
 from catalogs.concern_names import unknown_concerns
@@ -50,6 +51,8 @@ class Catalog:
     """By language: the questions of a probe."""
     endpoints: Mapping[str, NamedEndpoint] = field(default_factory=dict)
     """Chatbots behind HTTP."""
+    attacks: Mapping[str, AttackWording] = field(default_factory=dict)
+    """By language: what a red team says."""
     overlay: str = ""
     """The directory laid over the shipped files, if there is one."""
 
@@ -210,6 +213,7 @@ def read_catalog(
         probes=reader.entries("probes", ProbeAxis),
         probing=reader.entries("probing", ProbeWording),
         endpoints=reader.entries("endpoints", NamedEndpoint),
+        attacks=reader.entries("attacks", AttackWording),
         overlay=str(named or ""),
     )
     unread = unread_names(reader.mistakes)

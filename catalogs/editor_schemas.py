@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from catalogs.attacks import AttackWording
 from catalogs.augmentation import Augmentation
 from catalogs.contexts import Context
 from catalogs.endpoints import NamedEndpoint
@@ -53,6 +54,7 @@ SCHEMAS: dict[str, type[BaseModel]] = {
     "probe": ProbeAxis,
     "probing": ProbeWording,
     "endpoint": NamedEndpoint,
+    "attacks": AttackWording,
 }
 """By the name of the file that holds the schema."""
 

@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TypeVar
 
+from catalogs.attacks import AttackWording
 from catalogs.augmentation import Augmentation
 from catalogs.contexts import Context
 from catalogs.documents import Document, parse_document, read_text, validated
@@ -31,6 +32,7 @@ FOLDERS: dict[str, type[Frozen]] = {
     "probes": ProbeAxis,
     "probing": ProbeWording,
     "endpoints": NamedEndpoint,
+    "attacks": AttackWording,
 }
 """The folders of a catalog that hold one entry a file."""
 Entry = TypeVar("Entry", bound=Frozen)

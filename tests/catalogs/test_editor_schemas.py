@@ -19,6 +19,7 @@ OF_FOLDER = {
     "communities": "communities",
     "contexts": "context",
     "augmentation": "augmentation",
+    "attacks": "attacks",
     "languages": "language",
     "probes": "probe",
     "probing": "probing",
