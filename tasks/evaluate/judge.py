@@ -8,11 +8,9 @@ judge's reply that is not the JSON asked for changes nothing: the oracle's verdi
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from hashlib import blake2b
 from typing import Final
 
 import polars as pl
@@ -20,6 +18,7 @@ import polars as pl
 from catalogs.oracle import Oracle
 from catalogs.rule_words import IN_WORDS, in_words
 from tasks.connectors.base import Message
+from tasks.connectors.quoting import NotAsAsked, mark, object_said, quoted
 from tasks.evaluate.hearing import Hearing
 from tasks.evaluate.normalise import shown, whole
 from tasks.evaluate.templates import rolled_up_anew
@@ -28,8 +27,6 @@ from tasks.evaluate.verdicts import in_table_form, with_ids
 VERDICTS_OFFERED: Final = ("passed", "failed", "refused", "unreadable")
 JUDGEMENT_TOKENS: Final = 200
 """The limit that a judge is given, and taken as the longest judgement: one line of JSON."""
-LONGEST_JUDGEMENT: Final = 20_000
-"""Characters; a longer reply is no judgement."""
 
 _INSTRUCTIONS: Final = """\
 You check whether a model's reply follows a rule. You are given the prompt that the model was sent, its reply and \
@@ -80,21 +77,18 @@ def judge_request(messages: Iterable[Mapping[str, str]], text: str, oracle: Orac
     The same arguments give the same messages, so that a judgement too is answered from the lake.
     """
     prompt = "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in messages)
-    mark = _mark(prompt, text)
+    own = mark(prompt, text)
     rule = f"The rule: {in_words(oracle)}"
-    case = "\n\n".join((_quoted("PROMPT", mark, prompt), _quoted("REPLY", mark, text), rule))
+    case = "\n\n".join((quoted("PROMPT", own, prompt), quoted("REPLY", own, text), rule))
     return Message("system", _INSTRUCTIONS), Message("user", case)
 
 
 def read_judgement(text: str) -> Judgement:
     """The judge's verdict, read strictly: one JSON object, alone or in one fence, with both keys once."""
-    body = _unfenced(text.strip())
-    if len(body) > LONGEST_JUDGEMENT:
-        return Judgement(None, "the judge's reply is too long to be the JSON asked for")
     try:
-        said = json.loads(body, object_pairs_hook=_keys_once)
-    except (ValueError, RecursionError):
-        return Judgement(None, "the judge's reply is not the JSON asked for")
+        said = object_said(text)
+    except NotAsAsked as why:
+        return Judgement(None, f"the judge's reply {why}")
     return _judgement(said)
 
 
@@ -142,31 +136,7 @@ def _by(judge: str, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(assessor_kind=pl.lit("model"), assessor=pl.lit(judge))
 
 
-def _mark(prompt: str, text: str) -> str:
-    """A delimiter that depends on all it encloses: a reply that held its own mark would have another."""
-    return blake2b(f"{len(prompt)}\x1f{prompt}\x1f{text}".encode("utf-8", "replace"), digest_size=12).hexdigest()
-
-
-def _quoted(name: str, mark: str, text: str) -> str:
-    return f"<<<{name} {mark}\n{text}\n{name} {mark}>>>"
-
-
-def _unfenced(text: str) -> str:
-    if not (text.startswith("```") and text.endswith("```") and "\n" in text):
-        return text
-    return text[text.index("\n") : -3].strip()
-
-
-def _keys_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    keys = dict(pairs)
-    if len(keys) != len(pairs):
-        raise ValueError("a key occurs twice")
-    return keys
-
-
-def _judgement(said: object) -> Judgement:
-    if not isinstance(said, dict):
-        return Judgement(None, "the judge's reply is not a JSON object")
+def _judgement(said: Mapping[str, object]) -> Judgement:
     verdict, reason = said.get("verdict"), said.get("reason")
     if not isinstance(verdict, str) or verdict not in VERDICTS_OFFERED:
         return Judgement(None, f"the judge's reply has none of the verdicts {', '.join(VERDICTS_OFFERED)}")

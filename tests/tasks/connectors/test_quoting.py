@@ -1,0 +1,32 @@
+"""What others wrote is told apart from what is asked, and only the object asked for is read."""
+
+from __future__ import annotations
+
+import pytest
+
+from tasks.connectors.quoting import NotAsAsked, mark, object_said, quoted
+
+
+def test_a_text_cannot_hold_its_own_mark() -> None:
+    once = mark("prompt", "reply")
+    assert mark("prompt", f"reply {once}") != once
+    assert mark("prompt", "reply") == once
+    assert mark("ab", "c") != mark("a", "bc")
+
+
+def test_what_is_quoted_stands_between_its_marks() -> None:
+    assert quoted("REPLY", "m", "as it came\n") == "<<<REPLY m\nas it came\n\nREPLY m>>>"
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', ' {"a": 1}\n', '```json\n{"a": 1}\n```', '```\n{"a": 1}\n```'])
+def test_an_object_is_read_alone_or_in_a_fence(text: str) -> None:
+    assert object_said(text) == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "null", "[]", '{"a": 1} indeed', '{"a": 1, "a": 2}', "{'a': 1}", "[" * 5000, '"' + "x" * 30_000 + '"'],
+)
+def test_nothing_else_is(text: str) -> None:
+    with pytest.raises(NotAsAsked):
+        object_said(text)
