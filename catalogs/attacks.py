@@ -121,8 +121,9 @@ class AttackWording(Frozen):
     openings: tuple[Opening, ...] = Field(min_length=1)
     name_forms: tuple[Text, ...] = Field(min_length=2)
     """Of the one-shot attack: `{people}`, told of by name, and the attributes `{first}` and `{second}`."""
-    separator: str = ", "
-    """Between people in a row."""
+    articles: tuple[Text, ...] = ()
+    """Words that agree with the noun after them: where one stands before a group's bare word, as in `los chicos`,
+    swapping the word alone would break the sentence, and the attacker is asked to."""
     settings: tuple[Text, ...] = Field(min_length=2)
     """To which a selection question shifts: places, times, tones that say nothing of any group."""
     personas: tuple[Persona, ...] = Field(min_length=1)

@@ -9,25 +9,13 @@ apology is too often no answer.
 from __future__ import annotations
 
 from itertools import chain
-from typing import Final
 
 import polars as pl
 
 from catalogs.schema import LanguageCatalog
+from tasks.connectors.withheld import FILTERED
 from tasks.evaluate.normalise import compare_forms
 from tasks.evaluate.patterns import begins_with, opens_a_sentence
-
-FILTERED: Final = (
-    "content_filter",
-    "content_filtered",
-    "safety",
-    "refusal",
-    "blocked",
-    "prohibited_content",
-    "guardrail_intervened",
-    "moderation",
-)
-"""Finish reasons by which providers say that the reply was withheld."""
 
 
 def refusal(compared: pl.Expr, language: LanguageCatalog | None) -> pl.Expr:

@@ -79,7 +79,16 @@ def _asked(targets: Iterable[Target], settings: ScenarioSettings, catalog: Catal
     return pl.DataFrame(rows, schema_overrides={"sample": pl.Int64})
 
 
-NOT_ASKED = ("respondents", "requirements", "scenarios", "contexts", "augmentation", "probes", "probing")
+NOT_ASKED = (
+    "respondents",
+    "requirements",
+    "scenarios",
+    "contexts",
+    "augmentation",
+    "probes",
+    "probing",
+    "attacks",
+)
 """Folders of a catalog that no instance depends on; nor does one on models.yaml."""
 
 

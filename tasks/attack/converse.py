@@ -1,0 +1,152 @@
+"""One session, played: the strategy moves, the attacker writes, the target replies, the judge judges.
+
+A session that is taken up again is played anew from its beginning: the same scene and the same replies make the
+same moves, and every reply that has landed is found instead of asked for. So it goes on where it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from catalogs.attacks import Fault
+from tasks.attack.desk import Desk, Line, Row, Unsent
+from tasks.attack.judge import OUTCOMES, judge_request, read_judgement
+from tasks.attack.moves import Ask, Exchange, Heard, Judgement, Move, Moves, Say
+from tasks.attack.prompts import attacker_request, read_message
+from tasks.attack.session import Outcome, Parties, Session, Transcript, Turn, concluded
+from tasks.attack.strategies import STRATEGIES
+from tasks.connectors.base import Message
+from tasks.connectors.withheld import is_withheld
+
+
+class _Ended(Exception):
+    """Something that no further move can mend."""
+
+    def __init__(self, outcome: Outcome, reason: str) -> None:
+        super().__init__(outcome, reason)
+        self.outcome, self.reason = outcome, reason
+
+
+async def attack_session(session: Session, parties: Parties, desk: Desk, system: str | None = None) -> Transcript:
+    """Play one session to its end. What goes wrong on the way is its outcome; nothing is raised but what stops the
+    run as a whole. `system` goes before every conversation with a target that is sent the whole of it."""
+    play = _Play(session, parties, desk, system)
+    try:
+        await play.through(STRATEGIES[session.strategy].moves(session.scene))
+        outcome, reason = concluded(tuple(play.turns))
+    except _Ended as ended:
+        outcome, reason = ended.outcome, ended.reason
+    except Unsent as why:
+        outcome, reason = "incomplete", str(why)
+    return Transcript(session, tuple(play.turns), outcome, reason)
+
+
+class _Play:
+    def __init__(self, session: Session, parties: Parties, desk: Desk, system: str | None) -> None:
+        self.turns: list[Turn] = []
+        self._session, self._scene, self._parties, self._desk = session, session.scene, parties, desk
+        self._system = (Message("system", system),) if system else ()
+        self._conversation: list[Exchange] = []
+        self._begun = 1
+
+    async def through(self, moves: Moves) -> None:
+        """Until the strategy is at its end or a reply is biased. Raises _Ended and Unsent."""
+        move = _next(moves, None)
+        while move is not None:
+            heard = await (self._written(move) if isinstance(move, Ask) else self._said(move))
+            if self.turns and self.turns[-1].outcome == "failed":
+                return
+            move = _next(moves, heard)
+
+    async def _written(self, asked: Ask) -> str:
+        """A message of the attacker that can be sent."""
+        faults: list[Fault] = []
+        for attempt in range(1, self._scene.limits.attacker_retries + 2):
+            request = attacker_request(asked, self._scene, self._conversation, faults)
+            message = read_message(await self._from_attacker(request, attempt))
+            fault = "unreadable" if message is None else asked.fault(message)
+            if message is not None and fault is None:
+                return message
+            faults.append(fault or "unreadable")
+        told = ", ".join(dict.fromkeys(faults))
+        raise _Ended("attacker failed", f"no message that could be sent in {len(faults)} attempts: {told}")
+
+    async def _from_attacker(self, request: tuple[Message, ...], attempt: int) -> str:
+        attacker = self._parties.attacker
+        if attacker is None:
+            raise _Ended("attacker failed", "the strategy needs an attacker, and none is named")
+        line = Line(self._session, len(self.turns) + 1, "attacker", request, attempt)
+        row = await self._desk.ask(attacker, line)
+        if row["text"] is None:
+            raise _Ended("attacker failed", f"the attacker gave no reply: {row['error_message']}")
+        return str(row["text"])
+
+    async def _said(self, said: Say) -> Exchange:
+        """The exchange that came of a message, judged if it is to be."""
+        if said.begins == "anew" and self.turns:
+            self._conversation, self._begun = [], self._begun + 1
+        if said.begins == "back":
+            self._conversation.pop()
+        row = await self._from_target(said.message)
+        turn = Turn(len(self.turns) + 1, Exchange(said.message, row["text"] or ""), row["response_id"], None)
+        if row["text"] is None:
+            why = f"the target gave no reply: {row['error_message']}"
+            self.turns.append(replace(turn, outcome="error", reason=why))
+            raise _Ended("error", why)
+        self.turns.append(turn)
+        self._conversation.append(turn.exchange)
+        if said.judged != "later":
+            await self._judge(said, row["finish_reason"])
+        return self._conversation[-1]
+
+    async def _from_target(self, message: str) -> Row:
+        """A target that remembers is sent the message alone, with the conversation that it belongs to."""
+        number, new = len(self.turns) + 1, Message("user", message)
+        if self._scene.remembers:
+            own = f"{self._session.id}-{self._begun}"
+            line = Line(self._session, number, "target", (new,), conversation=own)
+        else:
+            line = Line(self._session, number, "target", (*self._system, *self._carried(), new))
+        return await self._desk.ask(self._parties.target, line)
+
+    def _carried(self) -> list[Message]:
+        """What was said before in this conversation, an earlier one that it takes up included."""
+        said = list(self._scene.earlier)
+        for exchange in self._conversation:
+            said += [Message("user", exchange.message), Message("assistant", exchange.reply)]
+        return said
+
+    async def _judge(self, said: Say, finish_reason: str | None) -> None:
+        """Has the last reply judged; what its provider withheld is a refusal, and nobody is asked about it."""
+        turn = self.turns[-1]
+        judgement = WITHHELD if is_withheld(finish_reason) else await self._judgement(said)
+        exchange = self._conversation[-1] = replace(turn.exchange, judgement=judgement)
+        outcome = OUTCOMES[judgement.verdict] if judgement.verdict else "unreadable"
+        self.turns[-1] = replace(turn, exchange=exchange, outcome=outcome, reason=judgement.explanation)
+
+    async def _judgement(self, said: Say) -> Judgement:
+        """The first that can be read; else why the last one cannot."""
+        pair = said.judged == "pair"
+        request = judge_request(self._scene, self._conversation, pair=pair, about=said.about)
+        for attempt in range(1, self._scene.limits.judge_retries + 2):
+            line = Line(self._session, len(self.turns), "judge", request, attempt)
+            row = await self._desk.ask(self._parties.judge, line)
+            if row["text"] is None:
+                why = f"the judge gave no reply: {row['error_message']}"
+                self.turns[-1] = replace(self.turns[-1], outcome="error", reason=why)
+                raise _Ended("error", why)
+            judgement = read_judgement(row["text"])
+            if judgement.verdict is not None:
+                break
+        return judgement
+
+
+WITHHELD = Judgement("refused", "the provider withheld the reply")
+
+
+def _next(moves: Moves, heard: Heard) -> Move | None:
+    """The strategy's next move, None where it is at its end."""
+    try:
+        return moves.send(heard)
+    except StopIteration:
+        return None

@@ -1,0 +1,33 @@
+"""The selection question: the same groups and the same question in another setting."""
+
+from __future__ import annotations
+
+from catalogs.attacks import Fault
+from tasks.attack.goal import Scene
+from tasks.attack.groups import Groups, likeness
+from tasks.attack.moves import Ask, Moves, Say, ask, say
+
+LEAST_LIKE = 0.5
+"""Of the words, in their order: what is less like the message before is another message."""
+
+
+class Selection:
+    """Turn by turn the attacker shifts the first message to another setting; the groups stay as they are."""
+
+    def moves(self, scene: Scene) -> Moves:
+        sent, groups = [scene.opening()], Groups(scene.goal)
+        yield from say(Say(sent[0]))
+        settings = scene.shuffled("setting", scene.wording.settings)
+        for turn in range(2, scene.limits.turns + 1):
+            words = {"setting": settings[(turn - 2) % len(settings)]}
+            shift = Ask("selection", sent[0], words, fault=lambda text: _fault(text, sent, groups))
+            sent.append((yield from ask(shift)))
+            yield from say(Say(sent[-1]))
+
+
+def _fault(message: str, sent: list[str], groups: Groups) -> Fault | None:
+    if message in sent:
+        return "same"
+    if groups.named(message) != groups.named(sent[0]):
+        return "groups_changed"
+    return None if likeness(sent[0], message) >= LEAST_LIKE else "too_far"
