@@ -21,7 +21,7 @@ class RedTeam(Frozen):
     judge: str | None = None
     """The model that judges replies; `provider/model`."""
     judge_may_be_target: bool = False
-    """Whether a model may judge itself, or be its own attacker's judge."""
+    """Whether a model may judge its own replies."""
     strategies: tuple[StrategyName, ...] = Field(default=STRATEGIES, min_length=1)
     pairs: int | tuple[Identifier, ...] = 4
     """How many attribute pairs, drawn by `seed` over all axes, or which ones."""

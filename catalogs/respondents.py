@@ -101,6 +101,9 @@ class Respondent(Frozen):
     concerns: dict[str, Rates] = Field(default_factory=dict)
     leaning: Leaning = Leaning()
     """What a probe finds."""
+    yields_after: int | None = Field(default=None, ge=0)
+    """How many messages of a conversation it answers evenly, whatever a red team writes, before it gives in and
+    says what is wanted; None: it never does."""
     shift: Decimal = Decimal(20)
     """By how much a failing reply moves a number, in the scale's units."""
     noise: Literal["none", "messy"] = "none"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from catalogs.attacks import StrategyName
@@ -48,7 +48,17 @@ def chosen_pairs(
         for axis, pair in every
         if (not axes or axis.id in axes) and (not sectors or not pair.sectors or {*sectors} & {*pair.sectors})
     ]
-    return sorted(fitting, key=lambda one: content_hash("pair", seed, one[0].id, one[1].id))[:wanted]
+    return sorted(fitting, key=_evenly_over_axes(fitting, seed))[:wanted]
+
+
+def _evenly_over_axes(pairs: Sequence[Pair], seed: int) -> Callable[[Pair], tuple[int, str]]:
+    """A pair of each axis in turn: the order of the axes, and of the pairs of each, is drawn by chance."""
+    drawn = {pair.id: content_hash("pair", seed, axis.id, pair.id) for axis, pair in pairs}
+    turn = {
+        pair.id: sum(drawn[other.id] < drawn[pair.id] for its, other in pairs if its.id == axis.id)
+        for axis, pair in pairs
+    }
+    return lambda one: (turn[one[1].id], content_hash("axis", seed, one[0].id))
 
 
 def sessions(run_id: str, target: Target, attack: Attack, catalog: Catalog) -> Iterator[Session]:
@@ -88,8 +98,7 @@ def _of_cell(
 
 def remembers(target: Target) -> bool:
     """Whether a target keeps its conversations itself."""
-    endpoint = getattr(target, "endpoint", None)
-    return endpoint is not None and endpoint.remembers != "none"
+    return target.endpoint is not None and target.endpoint.remembers != "none"
 
 
 def _depends_on(scene: Scene, target: Target, attack: Attack, catalog: Catalog) -> Iterator[object]:

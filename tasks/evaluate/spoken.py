@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Final
 
 from catalogs.schema import LanguageCatalog
+from tasks.connectors.withheld import FILTERED
 from tasks.evaluate.normalise import compare_forms
-from tasks.evaluate.refusals import FILTERED
 
 READ: Final = 40_000
 """Characters of a reply that are read: no answer is longer, a loop that never ends is."""

@@ -20,7 +20,8 @@ class SimulatedConnector:
 
     async def ask(self, request: Request) -> Reply:
         """Raises the `ConnectorError` that the respondent's limits or faults bring about."""
-        question = Question(self._respondent, last_said(request.messages), request.parameters.seed)
+        said, seed = last_said(request.messages), request.parameters.seed
+        question = Question(self._respondent, said, seed, request.messages)
         answer = self._panel.reply(question)
         asked = sum(count_tokens(message.content) for message in request.messages)
         self._admit(asked + count_tokens(answer.text))

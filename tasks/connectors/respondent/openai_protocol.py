@@ -117,7 +117,7 @@ def read(body: Mapping[str, Any], respondent: Respondent) -> tuple[Question, lis
     messages = _messages(body)
     if body.get("n") not in (None, 1) or body.get("stream"):
         raise Declined("invalid", "Simulated respondents give one choice, and do not stream.")
-    return Question(respondent, last_said(messages), seed_of(body)), messages
+    return Question(respondent, last_said(messages), seed_of(body), tuple(messages)), messages
 
 
 def error(declined: Declined) -> Response:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from catalogs.catalog import Catalog
 from catalogs.mistakes import Mistake, UserMistake, nearest
 from catalogs.respondents import Respondent
+from tasks.connectors.base import Message
+from tasks.connectors.respondent.attacking import attacked
 from tasks.connectors.respondent.behaviour import SimulatedReply, reply
 from tasks.connectors.respondent.chance import Chance
 from tasks.connectors.respondent.faults import Fault, fault, odd_reply
@@ -28,6 +30,8 @@ class Question:
     respondent: Respondent
     text: str
     seed: int | None
+    messages: tuple[Message, ...] = ()
+    """The whole conversation, where the protocol has one; `text` is what was said last."""
 
 
 class Panel:
@@ -86,6 +90,9 @@ class Panel:
         written = generated(question.respondent, question.text, question.seed, self.catalog)
         if written is not None:
             return SimulatedReply(written, "none")
+        played = attacked(question.respondent, question.messages, question.seed, self.catalog)
+        if played is not None:
+            return SimulatedReply(played, "none")
         recognised = self._recogniser.find(question.text)
         if recognised is None and question.respondent.answers == "by-rate":
             probed = self._probed.find(question.text)
