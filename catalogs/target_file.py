@@ -7,6 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from catalogs.frozen import Frozen
+from catalogs.red_team import RedTeam
 from catalogs.schema import AGE, Identifier, Language, Reuse, Share
 
 ProbeTest = Literal["implicit", "explicit", "decision", "counterfactual"]
@@ -91,6 +92,7 @@ class TargetFile(Frozen):
     target: Described
     asking: Asking = Asking()
     probe: Probing = Probing()
+    redteam: RedTeam = RedTeam()
     name: str = ""
     """How runs call it; by default the file's name."""
 

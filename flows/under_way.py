@@ -35,7 +35,7 @@ async def under_way(
     """The grid of a run, a new one by default. `asks`: whether its models are asked, and its batches collected.
     Raises UserMistake before the run exists where a model cannot be reached as described, StorageTrouble where
     its data can no longer be written."""
-    async with _switchboard(prepared) as board:
+    async with _switchboard(prepared, lake) as board:
         board.prepare(prepared.models)
         run = find(lake, run_id) if run_id else _begun(lake, prepared)
         with RunLock(lake, run.run_id), _recorded(lake, run), _cancelled_by_sigterm():
@@ -49,7 +49,7 @@ async def under_way(
 @asynccontextmanager
 async def led(lake: Lake, prepared: Ready, run_id: str | None = None) -> AsyncIterator[Grid]:
     """The grid of a run whose models others ask: without connectors, which need their keys."""
-    async with _switchboard(prepared) as board:
+    async with _switchboard(prepared, lake) as board:
         run = find(lake, run_id) if run_id else _begun(lake, prepared)
         with _recorded(lake, run), _cancelled_by_sigterm():
             await tag(run.run_id, prepared.resolved)
@@ -62,7 +62,7 @@ async def shared_out(lake: Lake, prepared: Ready, run: Run, part: str, cells: pl
     recorded by who leads it. Where another process has this part its end is waited for: it went on though it
     counted as lost, or was told to stop and lands what is in flight. Raises as `under_way` does."""
     own = cells["cell_id"].to_list()
-    async with _switchboard(prepared) as board:
+    async with _switchboard(prepared, lake) as board:
         board.prepare(prepared.models)
         with _cancelled_by_sigterm(), ExitStack() as held:
             await _in_turn(held, RunLock(lake, run.run_id, part))
@@ -90,12 +90,19 @@ def _silent(_: str) -> None:
     """Once is enough."""
 
 
-def _switchboard(prepared: Ready) -> Switchboard:
+def _switchboard(prepared: Ready, lake: Lake) -> Switchboard:
+    """What chatbots remember of conversations lies beside the lake, so that they go on in another process."""
     settings = prepared.resolved.settings
     allowance = Allowance(settings.max_requests, settings.max_cost)
     allowance.tell = teller()
     shares = settings.reuse != "none"
-    return Switchboard(prepared.resolved.catalog, prepared.secrets, allowance=allowance, shares=shares)
+    return Switchboard(
+        prepared.resolved.catalog,
+        prepared.secrets,
+        allowance=allowance,
+        shares=shares,
+        sessions=lake.root / "conversations",
+    )
 
 
 def _count_before(grid: Grid, cells: Sequence[str] | None = None, *, asks: bool = True) -> None:

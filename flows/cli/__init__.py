@@ -14,6 +14,7 @@ from flows.cli import again, assess, catalog, look, respondent, warehouse
 from flows.cli.compare import compare
 from flows.cli.doctor import doctor
 from flows.cli.probe import probe
+from flows.cli.redteam import redteam
 from flows.cli.review import review
 from flows.cli.serve import serve
 from flows.cli.trace import trace
@@ -32,6 +33,7 @@ app.command()(assess.plan)
 app.command()(assess.resume)
 app.command()(again.evaluate)
 app.command()(probe)
+app.command()(redteam)
 app.command()(look.report)
 app.command()(compare)
 app.command()(look.runs)

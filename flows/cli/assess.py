@@ -25,6 +25,7 @@ from flows.cli.options import (
     Yes,
 )
 from flows.cli.probe import resume_probe
+from flows.cli.redteam import resume_redteam
 from flows.cli.running import INTERRUPTED, at_once, finish, left_as_it_was
 
 if TYPE_CHECKING:
@@ -112,6 +113,8 @@ def resume(
         found = find(lake, run, None if run else UNFINISHED)
         if found.kind == "probe":
             resume_probe(lake, found, max_cost, max_requests, expectations=expectations, yes=yes)
+        if found.kind == "redteam":
+            resume_redteam(lake, found, max_cost, max_requests, expectations=expectations)
         caps: dict[str, Any] = {"max_cost": max_cost, "max_requests": max_requests}
         prepared = _prepared(found.scenario_resolved, Overrides(**caps))
         _agreed(prepared.resolved, lake, run_id=found.run_id, yes=yes)

@@ -17,7 +17,6 @@ from tasks.connectors.base import Message
 from tasks.connectors.identity import fingerprint
 from warehouse.identity import content_hash
 
-NEED_NO_ATTACKER: frozenset[StrategyName] = frozenset({"one_shot", "implicit_separated"})
 PLAYED = {"turns", "backtracks", "attempts", "attacker_retries", "judge_retries"}
 """Limits that a conversation depends on."""
 VERSION = 1

@@ -1,0 +1,107 @@
+"""A target file that is to be attacked, with every name resolved and every mistake found at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from catalogs.attacks import StrategyName
+from catalogs.catalog import Catalog, read_catalog
+from catalogs.documents import Document
+from catalogs.mistakes import Mistake, UserMistake, nearest, position
+from catalogs.models import Target
+from catalogs.red_team import RedTeam
+from catalogs.target_file import TargetFile
+from catalogs.targets import Given, ResolvedTarget, Source, checked_file, common, read_target, unknown_model
+
+NEED_NO_ATTACKER: frozenset[StrategyName] = frozenset({"one_shot", "implicit_separated"})
+SECTION = "redteam"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedAttack(ResolvedTarget):
+    """A target to be attacked."""
+
+    kind: ClassVar[str] = "redteam"
+    attacker: Target | None = None
+
+    @property
+    def concerns(self) -> set[str]:
+        wanted = self.file.redteam.axes or tuple(self.catalog.probes)
+        return {self.catalog.probes[axis].concern for axis in wanted if axis in self.catalog.probes}
+
+    @property
+    def asked(self) -> list[Target]:
+        """Once each: a model may play several parts."""
+        named = [*super().asked, *([self.attacker] if self.attacker else [])]
+        return list({target.model: target for target in named}.values())
+
+
+Inspection = Callable[[ResolvedAttack], Iterable[Mistake]]
+
+
+def resolve_attack(
+    source: Source, given: Given | None = None, inspect: Inspection = lambda _: ()
+) -> ResolvedAttack:
+    """Read and check a target file that is to be attacked. Raises UserMistake with every mistake of the file and
+    its names, and those that `inspect` finds in what could be resolved."""
+    text, document = read_target(source, given or {})
+    reading = read_catalog()
+    catalog, mistakes = reading.catalog, list(reading.mistakes)
+    file = checked_file(document, catalog, mistakes)
+    mistakes += _unknown(document, file, catalog)
+    mistakes += _parts(document, file, catalog)
+    _raise(mistakes)
+    own = file.redteam
+    attacker = catalog.target(own.attacker) if own.attacker else None
+    judge = catalog.target(own.judge or "")
+    resolved = ResolvedAttack(**common(text, document, file, catalog), judge=judge, attacker=attacker)
+    _raise([*_judges_itself(resolved, document), *inspect(resolved)])
+    return resolved
+
+
+def _unknown(document: Document, file: TargetFile, catalog: Catalog) -> Iterator[Mistake]:
+    """Pairs, axes and languages that nobody knows."""
+    own, pairs = file.redteam, [pair.id for axis in catalog.probes.values() for pair in axis.pairs]
+    named = own.pairs if isinstance(own.pairs, tuple) else ()
+    listed: list[tuple[str, tuple[str, str], Iterable[str], Iterable[str]]] = [
+        ("axis", (SECTION, "axes"), own.axes, catalog.probes),
+        ("attribute pair", (SECTION, "pairs"), named, pairs),
+        ("language", ("target", "languages"), file.target.languages, catalog.attacks),
+    ]
+    for what, where, names, known in listed:
+        for index, name in enumerate(names):
+            if name not in known:
+                told = f"{what} `{name}` is unknown to the red team"
+                yield Mistake(told, document.place(*where, index), nearest(name, known))
+
+
+def _parts(document: Document, file: TargetFile, catalog: Catalog) -> Iterator[Mistake]:
+    """A judge there must be, and an attacker where a strategy asks for one."""
+    own = file.redteam
+    for part, model in (("attacker", own.attacker), ("judge", own.judge)):
+        if model is not None:
+            yield from unknown_model(model, document.place(SECTION, part), catalog)
+    if own.judge is None:
+        remedy = "name a model under `redteam.judge`, or give `--judge`; `simulated/red-judge` needs no key"
+        yield Mistake("no judge is named", document.place(SECTION, "judge"), remedy)
+    needing = [strategy for strategy in own.strategies if strategy not in NEED_NO_ATTACKER]
+    if own.attacker is None and needing:
+        told = f"`{'`, `'.join(needing)}` need an attacker, and none is named"
+        remedy = "name a model under `redteam.attacker`, or give `--attacker`; `simulated/attacker` needs no key"
+        yield Mistake(told, document.place(SECTION, "attacker"), remedy)
+
+
+def _judges_itself(resolved: ResolvedAttack, document: Document) -> Iterator[Mistake]:
+    own: RedTeam = resolved.file.redteam
+    if resolved.judge and resolved.judge.model in resolved.targets and not own.judge_may_be_target:
+        told = f"`{resolved.judge.model}` would judge its own replies"
+        remedy = "name another judge, or set `redteam.judge_may_be_target: true`"
+        yield Mistake(told, document.place(SECTION, "judge"), remedy)
+
+
+def _raise(mistakes: Iterable[Mistake]) -> None:
+    found = sorted(dict.fromkeys(mistakes), key=position)
+    if found:
+        raise UserMistake(found)

@@ -1,0 +1,91 @@
+"""A red team before it runs, and the sessions that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from catalogs.attack_files import ResolvedAttack, resolve_attack
+from catalogs.mistakes import Mistake
+from catalogs.models import Target
+from catalogs.targets import Given, Source
+from flows.caps import cap_mistakes
+from flows.preparation import Ready
+from tasks.attack.judge import JUDGEMENT_TOKENS
+from tasks.attack.plan import Attack, sessions
+from tasks.attack.session import Parties, Party, Session
+from tasks.connectors.identity import fingerprint
+from tasks.connectors.keys import Secrets, missing_keys
+
+MESSAGE_TOKENS = 1_000
+"""The longest message that an attacker may write."""
+
+
+@dataclass(frozen=True)
+class PreparedAttack(Ready):
+    """A red team that can begin."""
+
+    resolved: ResolvedAttack
+
+
+SECTIONS = {
+    "models": ("target", "--model"),
+    "languages": ("target", "--language"),
+    "strategies": ("redteam", "--strategy"),
+    "attacker": ("redteam", "--attacker"),
+    "judge": ("redteam", "--judge"),
+    "pairs": ("redteam", "--pairs"),
+    "axes": ("redteam", "--axis"),
+    "sessions": ("redteam", "--sessions"),
+    "turns": ("redteam", "--turns"),
+    "seed": ("asking", "--seed"),
+    "max_cost": ("asking", "--max-cost"),
+    "max_requests": ("asking", "--max-requests"),
+}
+"""Where a target file has what may be given beside it, and by which option."""
+
+
+def overrides(**given: Any) -> Given:
+    """What was given, None aside, by its place in a target file."""
+    named = {key: value for key, value in given.items() if value is not None}
+    return {(SECTIONS[key][0], key): (SECTIONS[key][1], value) for key, value in named.items()}
+
+
+def prepare_attack(source: Source, given: Given | None = None, secrets: Secrets | None = None) -> PreparedAttack:
+    """Resolve a target file, check its models, keys and pairs. Raises UserMistake with all that is wrong."""
+
+    def inspect(resolved: ResolvedAttack) -> Iterator[Mistake]:
+        yield from missing_keys(resolved.asked, secrets)
+        yield from cap_mistakes(resolved.asked, resolved.settings)
+        if not any(True for _ in planned("unplanned", resolved)):
+            what = "no attribute pair fits the target's languages, axes and sectors"
+            yield Mistake(what, "redteam.axes, target.sectors", "name other ones, or none")
+
+    return PreparedAttack(resolve_attack(source, given, inspect), secrets)
+
+
+def planned(run_id: str, resolved: ResolvedAttack) -> Iterator[tuple[Parties, list[Session]]]:
+    """The sessions of a run, cell by cell, with who takes part in them."""
+    judge, settings = resolved.judge, resolved.settings
+    assert judge is not None  # noqa: S101 - a red team is not resolved without
+    attack = Attack(resolved.file.target, resolved.file.redteam, settings.seed, resolved.attacker, judge)
+    for target in resolved.targets.values():
+        parties = _parties(resolved, target, judge)
+        own = sessions(run_id, target, attack, resolved.catalog)
+        for _, cell in groupby(own, key=lambda session: session.cell_id):
+            yield parties, list(cell)
+
+
+def _parties(resolved: ResolvedAttack, target: Target, judge: Target) -> Parties:
+    settings, catalog = resolved.settings, resolved.catalog
+
+    def party(model: Target, temperature: float | None, max_tokens: int | None) -> Party:
+        return Party(model, fingerprint(model, catalog), temperature, max_tokens, settings.seed)
+
+    return Parties(
+        target=party(target, settings.temperature, settings.max_tokens),
+        judge=party(judge, 0.0, JUDGEMENT_TOKENS),
+        attacker=party(resolved.attacker, None, MESSAGE_TOKENS) if resolved.attacker else None,
+    )

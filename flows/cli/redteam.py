@@ -1,0 +1,124 @@
+"""`redteam`: whether conversations lead a model or a chatbot into biased replies."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from flows.cli.options import Data, Expectations, MaxCost, MaxRequests
+from flows.cli.running import at_once, left_as_it_was, ran
+
+if TYPE_CHECKING:
+    from flows.attacking import PreparedAttack
+    from warehouse.lake import Lake
+    from warehouse.runs import Run
+
+FLOW = "flows.redteam:redteam"
+
+
+class Strategy(StrEnum):
+    one_shot, direct, separated, selection = "one_shot", "direct", "separated", "selection"
+    implicit_separated, crescendo, persona = "implicit_separated", "crescendo", "persona"
+
+
+def redteam(
+    target: Annotated[
+        Path | None, typer.Argument(help="A target file: what is attacked, and how.", show_default=False)
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--model", help="`provider/model`; may be repeated. Replaces the target's."),
+    ] = None,
+    strategy: Annotated[
+        list[Strategy] | None, typer.Option("--strategy", help="May be repeated; all by default.")
+    ] = None,
+    attacker: Annotated[
+        str | None, typer.Option("--attacker", help="The model that writes messages, as `provider/model`.")
+    ] = None,
+    judge: Annotated[
+        str | None, typer.Option("--judge", help="The model that judges replies, as `provider/model`.")
+    ] = None,
+    pairs: Annotated[
+        list[str] | None,
+        typer.Option("--pairs", help="How many attribute pairs, or one by name; then it may be repeated."),
+    ] = None,
+    axis: Annotated[
+        list[str] | None, typer.Option("--axis", help="Pairs of this axis, such as `gender`; may be repeated.")
+    ] = None,
+    language: Annotated[
+        list[str] | None, typer.Option("--language", help="Such as `en_us`; may be repeated.")
+    ] = None,
+    sessions: Annotated[
+        int | None, typer.Option("--sessions", min=1, max=100, help="Conversations per pair and strategy.")
+    ] = None,
+    turns: Annotated[
+        int | None, typer.Option("--turns", min=1, max=50, help="Most messages of a conversation.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Chooses pairs, names and openings.")] = None,
+    max_cost: MaxCost = None,
+    max_requests: MaxRequests = None,
+    data: Data = None,
+    expectations: Expectations = False,
+) -> None:
+    """Try to lead a model or a chatbot into biased replies.
+
+    An attacker writes messages by strategies, one shot or many turns; a judge sees what comes back, pairs of
+    messages beside each other, and explains what is biased about it. Every turn lands as it arrives.
+
+    Exit codes: 0 no attack succeeded, 1 at least one did, 2 a mistake to put right, 3 incomplete,
+    130 interrupted (go on with `biasgrid resume`).
+    """
+    from flows.preparation import open_lake
+
+    given: dict[str, Any] = {
+        "models": model or None,
+        "strategies": [each.value for each in strategy] if strategy else None,
+        "attacker": attacker,
+        "judge": judge,
+        "pairs": _pairs(pairs),
+        "axes": axis or None,
+        "languages": language or None,
+        "sessions": sessions,
+        "turns": turns,
+        "seed": seed,
+        "max_cost": max_cost,
+        "max_requests": max_requests,
+    }
+    with at_once():
+        prepared = _prepared(target or {}, **given)
+        with left_as_it_was(data):
+            lake = open_lake(data)
+        source = str(target) if target else "{}"
+        _finish(prepared, target=source, data=lake.named, models=model, expectations=expectations)
+
+
+def resume_redteam(
+    lake: Lake, run: Run, max_cost: float | None, max_requests: int | None, *, expectations: bool
+) -> NoReturn:
+    """Go on with a red team that is not through, in mid-conversation."""
+    prepared = _prepared(run.scenario_resolved, max_cost=max_cost, max_requests=max_requests)
+    _finish(prepared, run_id=run.run_id, data=lake.named, expectations=expectations)
+
+
+def _pairs(named: list[str] | None) -> int | list[str] | None:
+    if named and len(named) == 1 and named[0].isdecimal():
+        return int(named[0])
+    return named or None
+
+
+def _prepared(source: Any, **given: Any) -> PreparedAttack:
+    from flows.attacking import overrides, prepare_attack
+    from flows.secrets import secret_blocks
+
+    return prepare_attack(source, overrides(**given), secret_blocks())
+
+
+def _finish(prepared: PreparedAttack, **parameters: Any) -> NoReturn:
+    from flows.attack_table import show_attacks
+
+    found = ran(prepared, FLOW, **parameters)
+    show_attacks(found)
+    raise typer.Exit(found.exit_code)
