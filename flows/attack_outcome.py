@@ -78,7 +78,7 @@ SUCCESSES = """
 """
 
 TURNS = """
-    select session, turn, messages[-1].content as message, text as reply
+    select session, turn, messages[len(messages)].content as message, text as reply
     from staging.stg_responses
     where run_id = ? and speaker = 'target' and text is not null and list_contains(?, session)
     order by session, turn

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
+import polars as pl
 from prefect import flow, get_run_logger
 from prefect.runtime import flow_run
 from prefect.utilities.annotations import quote
@@ -121,7 +122,7 @@ async def _attacked(grid: Grid, resolved: ResolvedAttack) -> None:
     run.record(lake, "running")
     get_run_logger().info("run %s: %d sessions in %d cells", run.run_id, cells["planned"].sum(), cells.height)
     if watcher := watching.get():
-        watcher.planned(run.run_id, dict(cells.group_by("model").sum().select("model", "planned").iter_rows()))
+        watcher.planned(run.run_id, dict(cells.group_by("model").agg(pl.col("planned").sum()).iter_rows()))
     hand = {model: hands(target) for model, target in resolved.targets.items()}
     rows = {cell["cell_id"]: cell for cell in cells.to_dicts()}
     ledger = LeaseLedger.of(lake, run.run_id, grid.part)

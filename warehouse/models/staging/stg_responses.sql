@@ -48,8 +48,8 @@ final as (
         provider,
         model,
         model_reported,
-        -- what a model under test was sent is what its case says, and told there
-        if(purpose = 'subject', null, messages) as messages,
+        -- what a model under test was sent is what its case says, and told there; of a session the turn alone says it
+        if(purpose = 'subject' and session is null, null, messages) as messages,
         parameters,
         text,
         finish_reason,
