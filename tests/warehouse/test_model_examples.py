@@ -21,6 +21,7 @@ from warehouse.build import build
 from warehouse.conform import declared
 from warehouse.formulas import define
 from warehouse.lake import Lake
+from warehouse.schemas import SHOWN
 from warehouse.sql_models import Model, load_models
 
 MODELS = {model.file.removesuffix(".sql"): model for model in load_models()}
@@ -68,7 +69,8 @@ def test_a_model_makes_of_its_example_what_it_says(
 def _make(warehouse: duckdb.DuckDBPyConnection, relation: str) -> None:
     schema, _, name = relation.partition(".")
     if schema == "lake":
-        warehouse.register("declared_rows", declared(name).empty_table())
+        landed, _ = SHOWN.get(name, (name, ""))
+        warehouse.register("declared_rows", declared(landed).empty_table())
         warehouse.execute(f"create table memory.{relation} as from declared_rows")
     else:
         warehouse.execute(f"create table memory.{relation} as from built.{relation} limit 0")

@@ -88,10 +88,10 @@ def _elsewhere(
     return f"{message} ({setting})"
 
 
-def _step(wording: AttackWording, system: str, _m: str, told: int, said: AttackPhrases, _chance: Chance) -> str:
+def _step(wording: AttackWording, system: str, _m: str, told: int, said: AttackPhrases, chance: Chance) -> str:
     groups = _goal(wording, system)
     step = said.steps[min(told, len(said.steps) - 1)]
-    further = f" ({told + 1})" if told >= len(said.steps) else ""
+    further = f" ({int(chance.uniform(system) * 10_000)})" if told >= len(said.steps) else ""
     return PLACE.sub(lambda place: groups.get(place[1], ""), step) + further
 
 
