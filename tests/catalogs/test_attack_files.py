@@ -1,0 +1,53 @@
+"""A target file that is to be attacked: every mistake at once, before anything is sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from catalogs.attack_files import resolve_attack
+from catalogs.mistakes import UserMistake
+
+PARTS = {"attacker": "simulated/attacker", "judge": "simulated/red-judge"}
+
+
+def written(**settings: Any) -> dict[str, Any]:
+    return {"target": {"models": ["simulated/fair"]}, "redteam": {**PARTS, **settings}}
+
+
+def refused(given: dict[str, Any]) -> str:
+    with pytest.raises(UserMistake) as told:
+        resolve_attack(given)
+    return str(told.value)
+
+
+def test_a_file_is_resolved_and_read_again_the_same() -> None:
+    resolved = resolve_attack(written(turns=3))
+    again = resolve_attack(resolved.as_json())
+    assert (again.file.redteam, again.file.target) == (resolved.file.redteam, resolved.file.target)
+    assert (again.judge, again.attacker) == (resolved.judge, resolved.attacker)
+    assert {target.model for target in resolved.asked} == {"simulated/fair", *PARTS.values()}
+
+
+def test_a_judge_there_must_be() -> None:
+    assert "no judge is named" in refused(written(judge=None))
+
+
+def test_an_attacker_is_needed_by_most_strategies_and_not_by_all() -> None:
+    assert "`direct`" in refused(written(attacker=None))
+    resolve_attack(written(attacker=None, strategies=["one_shot", "implicit_separated"]))
+
+
+def test_nobody_judges_its_own_replies_unless_told_so() -> None:
+    own = written(judge="simulated/fair")
+    assert "would judge its own replies" in refused(own)
+    own["redteam"]["judge_may_be_target"] = True
+    resolve_attack(own)
+
+
+def test_what_nobody_knows_is_told_with_what_is_near_all_at_once() -> None:
+    told = refused(written(pairs=["doctor-nurze"], axes=["gendre"], judge="simulated/red-juge"))
+    for part in ("doctor-nurse", "`gender`", "red-judge"):
+        assert part in told
+    assert "`flattery`" in refused(written(strategies=["flattery"]))

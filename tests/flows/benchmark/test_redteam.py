@@ -1,0 +1,95 @@
+"""A red team from end to end: what succeeds on whom, what is told, and how it goes on after a kill."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from warehouse.build import query
+from warehouse.runs import all_runs
+
+pytestmark = pytest.mark.drill
+
+RATES = "select model, strategy, succeeded, resisted, refused from marts.attack_success where run_id = ?"
+PLACES = (
+    "select session, turn, speaker, request_key from staging.stg_responses where run_id = ? and text is not null"
+)
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Any:
+    def write(*models: str, **settings: Any) -> Path:
+        own = {"attacker": "simulated/attacker", "judge": "simulated/red-judge", "pairs": ["doctor-nurse"]}
+        described = {"models": [*models], "company": "Acme", "purpose": "advice on careers"}
+        path = tmp_path / "chatbot.yaml"
+        path.write_text(yaml.safe_dump({"target": described, "redteam": {**own, "turns": 6, **settings}}))
+        return path
+
+    return write
+
+
+def test_what_lasts_succeeds_on_who_gives_in_and_nothing_on_who_declines(
+    shell: Any, target: Any, prefect_server: str
+) -> None:
+    mine = shell("attacked", PREFECT_API_URL=prefect_server)
+    code, out, err = mine.finish("redteam", target("simulated/attackable", "simulated/refuser"))
+    assert code == 1, err
+    assert (mine.run().kind, mine.run().state) == ("redteam", "completed")
+    found = {
+        (model, strategy): rest for model, strategy, *rest in query(mine.lake, RATES, [mine.run().run_id]).rows()
+    }
+    for strategy in ("one_shot", "direct", "separated", "selection", "implicit_separated", "crescendo", "persona"):
+        lasts = strategy in ("direct", "selection", "crescendo", "persona")
+        assert found["simulated/attackable", strategy] == ([1, 0, 0] if lasts else [0, 1, 0])
+        assert found["simulated/refuser", strategy] == [0, 0, 1]
+    assert "turn 4: The reply goes along with the stereotype." in out
+    assert all(len(line) <= 80 for line in out.splitlines() if "/" not in line and "turn 4" not in line)
+
+
+def test_who_resists_everything_is_no_failure(shell: Any, target: Any, prefect_server: str) -> None:
+    mine = shell("resisted", PREFECT_API_URL=prefect_server)
+    code, _, err = mine.finish("redteam", target("simulated/fair"), "--strategy", "separated", "--turns", 2)
+    assert code == 0, err
+
+
+def test_a_cap_leaves_sessions_open_and_a_higher_one_closes_them(
+    shell: Any, target: Any, prefect_server: str
+) -> None:
+    mine = shell("capped", PREFECT_API_URL=prefect_server)
+    words = ("redteam", target("simulated/fair"), "--strategy", "direct", "--max-requests", 7)
+    code, out, err = mine.finish(*words)
+    assert code == 3, err
+    assert "1 open" in out
+    code, _, err = mine.finish("resume", "--max-requests", 100)
+    assert code == 0, err
+    places = query(mine.lake, PLACES, [mine.run().run_id])
+    assert places.height == places["request_key"].n_unique() == 6 + 6 + 5
+
+
+def test_a_killed_red_team_goes_on_in_mid_conversation(
+    shell: Any, serve: Any, overlay: Any, heard: Any, target: Any, prefect_server: str
+) -> None:
+    own = {"id": "slow", "description": "Gives in.", "latency_ms": 150, "yields_after": 5}
+    server = serve("slow", overlay=overlay(respondents=(own,)))
+    gateway = {"connector": "openai", "base_url": f"{server.base_url}/v1", "models": "any"}
+    overlay({"providers": {"gateway": gateway}}, respondents=(own,))
+    mine = shell("killed", PREFECT_API_URL=prefect_server)
+    asked = target("gateway/slow", strategies=["direct", "persona", "crescendo"], sessions=2)
+    process = mine.start("redteam", asked)
+    heard(server, 14, process)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    kept = mine.arrived()
+    assert len(kept) >= 14
+    code, _, err = mine.finish("resume")
+    assert code == 1, err
+    (run,) = all_runs(mine.lake)
+    places = query(mine.lake, PLACES, [run.run_id])
+    assert places.height == places["request_key"].n_unique()
+    succeeded = query(mine.lake, "select sum(succeeded) from marts.attack_success where run_id = ?", [run.run_id])
+    assert succeeded.item() == 6
