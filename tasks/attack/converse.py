@@ -104,7 +104,7 @@ class _Play:
         number, new = len(self.turns) + 1, Message("user", message)
         if self._scene.remembers:
             own = f"{self._session.id}-{self._begun}"
-            line = Line(self._session, number, "target", (new,), conversation=own)
+            line = Line(self._session, number, "target", (*self._system, new), conversation=own)
         else:
             line = Line(self._session, number, "target", (*self._system, *self._carried(), new))
         return await self._desk.ask(self._parties.target, line)

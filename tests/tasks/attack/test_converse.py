@@ -227,7 +227,9 @@ async def test_a_target_that_remembers_is_sent_the_new_message_alone(room: Room)
     company = Company()
     (session,) = room.sessions("direct", limits={"turns": 3}, remembers=True)
     await room.play(company, [session])
-    assert [len(request.messages) for request in company.asked["target"]] == [1, 1, 1]
+    sent = [[message.role for message in request.messages] for request in company.asked["target"]]
+    assert sent == [["system", "user"]] * 3
+    assert {request.session for request in company.asked["target"]} == {f"{session.id}-1"}
 
 
 async def test_a_pair_is_judged_once_and_together(room: Room) -> None:
