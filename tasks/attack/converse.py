@@ -34,6 +34,7 @@ async def attack_session(session: Session, parties: Parties, desk: Desk, system:
     try:
         await play.through(STRATEGIES[session.strategy].moves(session.scene))
         outcome, reason = concluded(tuple(play.turns))
+        await play.leave()
     except _Ended as ended:
         outcome, reason = ended.outcome, ended.reason
     except Unsent as why:
@@ -57,6 +58,14 @@ class _Play:
             if self.turns and self.turns[-1].outcome == "failed":
                 return
             move = _next(moves, heard)
+
+    async def leave(self) -> None:
+        """End the conversations with a target that remembers: nothing goes on in them any more."""
+        for number in range(1, self._begun + 1) if self._scene.remembers else ():
+            await self._desk.board.forget(self._parties.target.target, self._named(number))
+
+    def _named(self, number: int) -> str:
+        return f"{self._session.id}-{number}"
 
     async def _written(self, asked: Ask) -> str:
         """A message of the attacker that can be sent."""
@@ -103,7 +112,7 @@ class _Play:
         """A target that remembers is sent the message alone, with the conversation that it belongs to."""
         number, new = len(self.turns) + 1, Message("user", message)
         if self._scene.remembers:
-            own = f"{self._session.id}-{self._begun}"
+            own = self._named(self._begun)
             line = Line(self._session, number, "target", (*self._system, new), conversation=own)
         else:
             line = Line(self._session, number, "target", (*self._system, *self._carried(), new))
