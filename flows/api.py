@@ -1,7 +1,7 @@
-"""biasgrid from Python: a scenario in one call, or verb by verb, and a probe in one.
+"""biasgrid from Python: a scenario in one call, or verb by verb, and a probe or a red team in one.
 
 ```python
-from flows.api import Benchmark, Probe
+from flows.api import Benchmark, Probe, RedTeam
 
 outcome = Benchmark("scenario.yaml").run()
 
@@ -13,6 +13,7 @@ paths = benchmark.report("langbite", out="reports")
 
 found = Probe({"target": {"models": ["openai/gpt-4o-mini"]}}, pairs=12).run()
 found.biased
+RedTeam("target.yaml", strategies=["crescendo"]).run().exit_code
 ```
 """
 
@@ -24,14 +25,17 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from catalogs.attacks import StrategyName
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.scenario import Source
 from catalogs.schema import Reuse
 from catalogs.target_file import ProbeTest
+from flows.attack_outcome import AttackOutcome
 from flows.benchmark import benchmark
 from flows.outcome import Outcome
 from flows.probe import probe
 from flows.probe_outcome import ProbeOutcome
+from flows.redteam import redteam
 from flows.reporting import write_report
 from flows.steps import aggregate_run, evaluate_run, generate_run, prompt_run
 
@@ -152,6 +156,49 @@ class Probe:
     def run(self) -> ProbeOutcome:
         """Every test, and what follows of them."""
         found: ProbeOutcome = _blocking(probe(**self._asked))
+        return found
+
+
+class RedTeam:
+    """A target file (path, dict or JSON string) that is attacked; what is given beside it takes the place of its own.
+
+    `run` blocks, also inside a notebook's event loop. Raises UserMistake with all that is wrong.
+    """
+
+    def __init__(
+        self,
+        target: Source,
+        *,
+        data: str | Path | None = None,
+        models: Sequence[str] = (),
+        strategies: Sequence[StrategyName] = (),
+        attacker: str | None = None,
+        judge: str | None = None,
+        pairs: int | Sequence[str] | None = None,
+        sessions: int | None = None,
+        turns: int | None = None,
+        seed: int | None = None,
+        max_cost: float | None = None,
+        max_requests: int | None = None,
+    ) -> None:
+        self._asked: dict[str, Any] = {
+            "target": target if isinstance(target, dict) else str(target),
+            "data": str(data) if data is not None else None,
+            "models": list(models) or None,
+            "strategies": list(strategies) or None,
+            "attacker": attacker,
+            "judge": judge,
+            "pairs": pairs if isinstance(pairs, int) or pairs is None else list(pairs),
+            "sessions": sessions,
+            "turns": turns,
+            "seed": seed,
+            "max_cost": max_cost,
+            "max_requests": max_requests,
+        }
+
+    def run(self) -> AttackOutcome:
+        """Every session to its end."""
+        found: AttackOutcome = _blocking(redteam(**self._asked))
         return found
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from catalogs.attacks import StrategyName
 from catalogs.catalog import Catalog
 from catalogs.models import Target
-from catalogs.probes import AttributePair, ProbeAxis, every_pair
+from catalogs.probe_draw import drawn_pairs
 from catalogs.red_team import RedTeam
 from catalogs.target_file import Described
 from tasks.attack.goal import Goal, Scene, speaks_of
@@ -21,7 +21,6 @@ PLAYED = {"turns", "backtracks", "attempts", "attacker_retries", "judge_retries"
 """Limits that a conversation depends on."""
 VERSION = 1
 """Raised when the same inputs would give other conversations."""
-Pair = tuple[ProbeAxis, AttributePair]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,35 +34,11 @@ class Attack:
     judge: Target
 
 
-def chosen_pairs(
-    catalog: Catalog, wanted: int | Collection[str], axes: Collection[str], sectors: Collection[str], seed: int
-) -> list[Pair]:
-    """The attribute pairs that are named, or so many drawn by chance: the same for the same seed."""
-    every = list(every_pair(dict(catalog.probes)))
-    if not isinstance(wanted, int):
-        return [(axis, pair) for axis, pair in every if pair.id in wanted]
-    fitting = [
-        (axis, pair)
-        for axis, pair in every
-        if (not axes or axis.id in axes) and (not sectors or not pair.sectors or {*sectors} & {*pair.sectors})
-    ]
-    return sorted(fitting, key=_evenly_over_axes(fitting, seed))[:wanted]
-
-
-def _evenly_over_axes(pairs: Sequence[Pair], seed: int) -> Callable[[Pair], tuple[int, str]]:
-    """A pair of each axis in turn: the order of the axes, and of the pairs of each, is drawn by chance."""
-    drawn = {pair.id: content_hash("pair", seed, axis.id, pair.id) for axis, pair in pairs}
-    turn = {
-        pair.id: sum(drawn[other.id] < drawn[pair.id] for its, other in pairs if its.id == axis.id)
-        for axis, pair in pairs
-    }
-    return lambda one: (turn[one[1].id], content_hash("axis", seed, one[0].id))
-
-
 def sessions(run_id: str, target: Target, attack: Attack, catalog: Catalog) -> Iterator[Session]:
     """The sessions with one target, cell by cell. A pair that a language has no words for has none in it."""
     limits, described = attack.limits, attack.described
-    pairs = chosen_pairs(catalog, limits.pairs, limits.axes, described.sectors, attack.seed)
+    named = {"of_axes": limits.axes, "sectors": described.sectors}
+    pairs = drawn_pairs(catalog.probes, limits.pairs, attack.seed, **named)
     for language in described.languages:
         for axis, pair in pairs:
             if language in catalog.attacks and speaks_of(axis, pair, language):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from random import Random
 
 from catalogs.catalog import Catalog
+from catalogs.probe_draw import drawn_pairs
 from catalogs.probes import PERSON, AttributeKind, AttributePair, GroupWords, ProbeAxis, every_pair
 from catalogs.target_file import Described, Probing
 
@@ -62,34 +62,6 @@ def _stereotype(axis: ProbeAxis, pair: AttributePair, language: str) -> Stereoty
 
 
 def chosen(catalog: Catalog, target: Described, probe: Probing, seed: int) -> list[str]:
-    """The ids of the catalog's pairs that a probe asks about: those it names, else so many as it wants, drawn by
-    `seed`, of its axes and sectors, as evenly over the axes as they go: the same in each of its languages."""
-    if not isinstance(probe.pairs, int):
-        return list(probe.pairs)
-    fitting = [
-        (axis.id, pair.id)
-        for axis, pair in every_pair(catalog.probes)
-        if (not probe.axes or axis.id in probe.axes) and _is_met(pair, target.sectors)
-        if set(target.languages) <= pair.attributes.keys()
-    ]
-    return _evenly(fitting, probe.pairs, Random(f"pairs/{seed}"))  # noqa: S311 - no secret
-
-
-def _is_met(pair: AttributePair, sectors: Iterable[str]) -> bool:
-    """Whether a chatbot of these sectors meets it; what belongs to no sector is met everywhere."""
-    wanted = set(sectors)
-    return not wanted or not pair.sectors or bool(wanted & set(pair.sectors))
-
-
-def _evenly(fitting: Iterable[tuple[str, str]], count: int, draw: Random) -> list[str]:
-    """A pair of each axis in turn, until there are enough."""
-    by_axis: dict[str, list[str]] = {}
-    for axis, pair in fitting:
-        by_axis.setdefault(axis, []).append(pair)
-    for pairs in by_axis.values():
-        draw.shuffle(pairs)
-    order = sorted(by_axis)
-    draw.shuffle(order)
-    rounds = max(map(len, by_axis.values()), default=0)
-    drawn = [by_axis[axis][turn] for turn in range(rounds) for axis in order if turn < len(by_axis[axis])]
-    return drawn[:count]
+    """The ids of the catalog's pairs that a probe asks about, the same in each of its languages."""
+    named = {"of_axes": probe.axes, "sectors": target.sectors, "languages": target.languages}
+    return [pair.id for _, pair in drawn_pairs(catalog.probes, probe.pairs, seed, **named)]

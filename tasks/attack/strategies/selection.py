@@ -12,15 +12,15 @@ LEAST_LIKE = 0.5
 
 
 class Selection:
-    """Turn by turn the attacker shifts the first message to another setting; the groups stay as they are."""
+    """Turn by turn the attacker shifts the first message to another setting, until there is no other; the groups
+    stay as they are."""
 
     def moves(self, scene: Scene) -> Moves:
         sent, groups = [scene.opening()], Groups(scene.goal)
         yield from say(Say(sent[0]))
         settings = scene.shuffled("setting", scene.wording.settings)
-        for turn in range(2, scene.limits.turns + 1):
-            words = {"setting": settings[(turn - 2) % len(settings)]}
-            shift = Ask("selection", sent[0], words, fault=lambda text: _fault(text, sent, groups))
+        for setting in settings[: scene.limits.turns - 1]:
+            shift = Ask("selection", sent[0], {"setting": setting}, fault=lambda text: _fault(text, sent, groups))
             sent.append((yield from ask(shift)))
             yield from say(Say(sent[-1]))
 
