@@ -160,7 +160,7 @@ class Probe:
 
 
 class RedTeam:
-    """A target file (path, dict or JSON string) that is attacked; what is given beside it takes the place of its own.
+    """A target file (path, dict or JSON string) that is attacked; what is given beside it takes its own place.
 
     `run` blocks, also inside a notebook's event loop. Raises UserMistake with all that is wrong.
     """
