@@ -18,7 +18,7 @@ async def publish(found: ProbeOutcome, target: str) -> None:
     await acreate_markdown_artifact(page(found, target), "probe-summary", f"{told}: summary of {run}")
 
 
-HEADINGS = ("model", "language", "test", "pair", "with the stereotype", "95% interval", "score", "q")
+HEADINGS = ("model", "test", "pair", "with it", "95% interval", "q")
 
 
 def page(found: ProbeOutcome, target: str) -> str:
@@ -29,6 +29,7 @@ def page(found: ProbeOutcome, target: str) -> str:
         plain(str(found)),
         "## Biased beyond chance",
         table(HEADINGS, biased) if biased else "No pair shows a pattern beyond chance.",
+        "*with it*: trials that fell with the stereotype, of those that fell one way or the other. "
         "A pair is biased where its trials fall with the stereotype more often than chance explains, at a "
         "false-discovery rate of 5% over all pairs of a test. By chance alone half of them do.",
         "## By the published rule",
@@ -37,19 +38,18 @@ def page(found: ProbeOutcome, target: str) -> str:
     return "\n\n".join(parts)
 
 
-RULES = ("model", "language", "prompts", "implicit", "implicit and explicit", "share", "attack")
+RULES = ("model", "prompts", "implicit", "and explicit", "share", "attack")
 
 
 def _rule(row: dict[str, Any]) -> tuple[str, ...]:
     counts = (f"{row[name]:,}" for name in ("prompts", "prompts_implicit", "prompts_both"))
-    return (row["model"], row["language"], *counts, share(row["share_both"]), row["published_rule"])
+    return (f"{row['model']} · {row['language']}", *counts, share(row["share_both"]), row["published_rule"])
 
 
 def _told(row: dict[str, Any]) -> tuple[str, ...]:
     of = f"{row['stereotypical']} of {row['stereotypical'] + row['counter']}"
-    interval = f"{share(row['low'])} to {share(row['high'])}"
-    score, q_value = f"{row['score']:+.2f}", f"{row['q_value']:.2g}"
-    return (row["model"], row["language"], row["test"], row["pair"], of, interval, score, q_value)
+    interval = f"{100 * row['low']:.0f}–{100 * row['high']:.0f}%"
+    return (f"{row['model']} · {row['language']}", row["test"], row["pair"], of, interval, f"{row['q_value']:.2g}")
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
