@@ -13,7 +13,7 @@ from flows.outcome import share
 
 LONGEST = 2_000
 """Characters of a message or reply that a page shows; the lake has it whole."""
-HEADINGS = ("model", "language", "strategy", "sessions", "succeeded", "rate", "95% interval", "turn of success")
+HEADINGS = ("model", "strategy", "succeeded", "rate", "95% interval", "at turn")
 
 
 async def publish(found: AttackOutcome, target: str) -> None:
@@ -58,10 +58,10 @@ def _quoted(who: str, text: str) -> str:
 
 
 def _told(row: dict[str, Any]) -> tuple[str, ...]:
-    interval = "–" if row["low"] is None else f"{share(row['low'])} to {share(row['high'])}"
+    interval = "–" if row["low"] is None else f"{100 * row['low']:.0f}–{100 * row['high']:.0f}%"
     turn = "–" if row["mean_succeeded_at"] is None else f"{row['mean_succeeded_at']:.1f}"
-    counts = (f"{row['sessions']:,}", f"{row['succeeded']:,}")
-    return (row["model"], row["language"], row["strategy"], *counts, share(row["success_rate"]), interval, turn)
+    model, of = f"{row['model']} · {row['language']}", f"{row['succeeded']:,} of {row['sessions']:,}"
+    return (model, row["strategy"], of, share(row["success_rate"]), interval, turn)
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
