@@ -21,9 +21,9 @@ from tasks.augment.order import Order, order
 from tasks.augment.review import default_path, provenance, review_text
 from tasks.augment.shelve import shelf, with_entries, with_marks, write
 from tasks.augment.sift import Sifted, sift
-from tasks.augment.texts import shown
 from tasks.connectors.keys import Secrets, missing_keys
 from tasks.connectors.switchboard import Switchboard
+from tasks.connectors.visible import shown
 
 
 @dataclass(frozen=True)

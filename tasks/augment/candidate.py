@@ -16,10 +16,11 @@ from catalogs.mistakes import nearest
 from catalogs.rules.tongues import NAMES, foreign_tongue
 from catalogs.schema import InputType, Reflection
 from catalogs.wording import slots
-from tasks.augment.objects import Refused
 from tasks.augment.order import Order, Part
 from tasks.augment.prompts import usable
-from tasks.augment.texts import shown, storable, troubles
+from tasks.augment.texts import troubles
+from tasks.connectors.objects import Refused
+from tasks.connectors.visible import shown, storable
 
 MOST_PARAPHRASES = 4
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from catalogs.documents import parse_document
 from catalogs.lint import lint
-from tasks.augment.texts import shown
 from tasks.augment.yaml_text import template_file
+from tasks.connectors.visible import shown
 
 FILE = "candidates.yaml"
 

@@ -18,8 +18,8 @@ from catalogs.schema import Identifier, Language
 from tasks.augment.ask import Asked, Heard
 from tasks.augment.order import Order
 from tasks.augment.sift import Sifted
-from tasks.augment.texts import storable
 from tasks.augment.yaml_text import comment, dumped, listed_entry
+from tasks.connectors.visible import storable
 from warehouse.identity import content_hash
 
 Decision = Literal["accept", "reject", "edit", "accepted"]

@@ -10,9 +10,9 @@ from typing import Any
 from tasks.augment.candidate import Candidate, candidate
 from tasks.augment.check import checked
 from tasks.augment.likeness import Known, known
-from tasks.augment.objects import Refused, objects
 from tasks.augment.order import Order, Part
-from tasks.augment.texts import shown
+from tasks.connectors.objects import Refused, objects
+from tasks.connectors.visible import shown
 
 KEYED = ("affirmed", "agreed", "denied", "disagreed")
 

@@ -1,42 +1,23 @@
-"""What may not stand in a text that a model wrote, and texts of any origin made harmless to show."""
+"""What may not stand in a text that a model wrote."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 
 from catalogs.wording import SLOT
+from tasks.connectors.visible import hidden, shown
 
 SHORTEST, LONGEST = 15, 600
 """Characters of a prompt."""
 BRACES = re.compile(r"\{[^{}]*\}|[{}]")
-INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-
-
-def shown(text: str, longest: int = 200) -> str:
-    """A text on one line, with every control and format character escaped: safe in a comment and a terminal."""
-    visible = "".join(
-        letter if unicodedata.category(letter) not in INVISIBLE else _escaped(letter) for letter in text
-    )
-    return visible if len(visible) <= longest else f"{visible[: longest - 1]}…"
-
-
-def invisible(letter: str) -> bool:
-    """Whether a character shows nothing of its own, or steers what others show; a line break is none of them."""
-    return letter != "\n" and unicodedata.category(letter) in INVISIBLE
-
-
-def storable(text: str) -> str:
-    """A text that UTF-8 can hold: halves of characters replaced."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def troubles(text: str, forms: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Iterator[str]:
     """Every reason why a prompt or paraphrase cannot be used; `forms` are the known ones by markup."""
-    hidden = next((letter for letter in text if unicodedata.category(letter) in INVISIBLE), None)
-    if hidden is not None:
-        yield f"holds the control or invisible character `{_escaped(hidden)}`"
+    unseen = hidden(text)
+    if unseen is not None:
+        yield f"holds the control or invisible character `{unseen}`"
     if not SHORTEST <= len(text) <= LONGEST:
         yield f"has {len(text)} characters, not {SHORTEST} to {LONGEST}"
     if text != text.strip():
@@ -68,7 +49,3 @@ def _slots(text: str, forms: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Ite
 def _is_form(name: str) -> bool:
     """Lower case, or with a capital first letter; anything else would be sent as if it were lower case."""
     return name[1:] == name[1:].lower()
-
-
-def _escaped(letter: str) -> str:
-    return letter.encode("unicode_escape").decode()

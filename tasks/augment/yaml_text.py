@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from tasks.augment.texts import invisible, shown, storable
+from tasks.connectors.visible import invisible, shown, storable
 
 
 class _Dumper(yaml.SafeDumper):

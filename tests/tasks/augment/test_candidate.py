@@ -9,8 +9,8 @@ import pytest
 
 from catalogs.catalog import Catalog
 from tasks.augment.candidate import Candidate, candidate
-from tasks.augment.objects import Refused
 from tasks.augment.order import Order
+from tasks.connectors.objects import Refused
 
 Written = Callable[..., dict[str, Any]]
 Ordered = Callable[..., Order]

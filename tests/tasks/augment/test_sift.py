@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from catalogs.schema import Template
-from tasks.augment.objects import Refused
 from tasks.augment.order import Order
 from tasks.augment.sift import Sifted, sift
+from tasks.connectors.objects import Refused
 
 Ordered = Callable[..., Order]
 Written = Callable[..., dict[str, Any]]

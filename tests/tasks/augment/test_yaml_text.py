@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalogs.documents import parse_document
-from tasks.augment.texts import shown, storable
 from tasks.augment.yaml_text import comment, dumped, listed_entry, template_file
+from tasks.connectors.visible import shown, storable
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.augment.objects import LONGEST, MOST, Refused, objects
+from tasks.connectors.objects import LONGEST, MOST, Refused, objects
 
 TWO = '[{"a": 1}, {"a": 2}]'
 

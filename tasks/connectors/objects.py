@@ -23,7 +23,7 @@ _RESUME: Final = re.compile(r"\}[\s,]*(?=\{\s*\")")
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Something that a model wrote and that becomes no template: its text, and why."""
+    """Something that a model wrote and that is not taken: its text, and why."""
 
     text: str
     reason: str
