@@ -6,6 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from catalogs.endpoints import Endpoint
 from catalogs.frozen import Frozen
 from catalogs.red_team import RedTeam
 from catalogs.schema import AGE, Identifier, Language, Reuse, Share
@@ -25,6 +26,8 @@ class Described(Frozen):
 
     models: tuple[str, ...] = ()
     """`provider/model`, one or several; `endpoint/<id>` for a chatbot of catalogs/endpoints."""
+    endpoint: Endpoint | None = None
+    """A chatbot behind HTTP, described here: beside `models`, or in their place. Its name is the file's."""
     company: str = ""
     """Whose chatbot it is."""
     purpose: str = ""

@@ -13,6 +13,7 @@ from catalogs.documents import Document, parse_document, read_document, validate
 from catalogs.explanations import Location
 from catalogs.mistakes import Mistake, UserMistake, nearest, position
 from catalogs.models import Target
+from catalogs.own_chatbot import own_chatbot
 from catalogs.resolved import Resolved
 from catalogs.schema import ScenarioSettings
 from catalogs.target_file import TargetFile
@@ -88,17 +89,21 @@ def read_target(source: Source, given: Given) -> tuple[str, Document]:
         text = document.text
     if not isinstance(document.value, dict):
         what = "is empty" if document.value is None else "describes no target"
-        raise UserMistake(Mistake(what, document.name, "write `target:` with `models:`"))
+        raise UserMistake(Mistake(what, document.name, "write `target:` with `models:` or an `endpoint:`"))
     return text, _overridden(document, given)
 
 
 def _overridden(document: Document, given: Given) -> Document:
+    """A model that is given stands in place of everything that the file would have probed."""
     value, options = dict(document.value), dict[Location, str]()
     for (section, key), (option, wanted) in given.items():
         own = value.get(section)
         if own is None or isinstance(own, dict):
             value[section] = (own or {}) | {key: wanted}
             options[section, key] = option
+    described = value.get("target")
+    if ("target", "models") in given and isinstance(described, dict):
+        value["target"] = {key: own for key, own in described.items() if key != "endpoint"}
     return replace(document, value=value, given={**document.given, **options})
 
 
@@ -120,10 +125,14 @@ def checked_file(document: Document, catalog: Catalog, mistakes: list[Mistake]) 
 
 def common(text: str, document: Document, file: TargetFile, catalog: Catalog) -> dict[str, Any]:
     """What resolved targets of every kind are made of."""
+    name = file.name or Path(document.name).stem
     targets = {target.model: target for target in map(catalog.target, file.target.models)}
     described = file.target.model_copy(update={"models": tuple(targets)})
+    if file.target.endpoint is not None:
+        own = own_chatbot(name, file.target.endpoint, targets, document.place("target", "endpoint"))
+        targets[own.model] = own
     return {
-        "name": file.name or Path(document.name).stem,
+        "name": name,
         "given": text,
         "catalog": catalog,
         "targets": targets,
@@ -134,9 +143,11 @@ def common(text: str, document: Document, file: TargetFile, catalog: Catalog) ->
 def _unknown_models(document: Document, catalog: Catalog) -> list[Mistake]:
     described = document.value.get("target")
     models = described.get("models") if isinstance(described, dict) else None
-    where = document.place("target", "models")
+    if not models and isinstance(described, dict) and described.get("endpoint") is not None:
+        return []
     if not models:
-        return [Mistake("no model is named", where, "list one in `target.models`, or give `--model`")]
+        remedy = "list one in `target.models`, describe a chatbot in `target.endpoint`, or give `--model`"
+        return [Mistake("no model is named", document.place("target", "models"), remedy)]
     named = models if isinstance(models, list) else []
     return [
         mistake

@@ -24,6 +24,9 @@ from warehouse.run_lock import RunBusy, RunLock
 from warehouse.runs import Run, begin, find
 from warehouse.trouble import StorageTrouble
 
+SESSIONS = "sessions"
+"""The folder below a lake's root that holds conversations under way. It stays on this machine, also where the lake
+lies on storage that others share: cookies are as good as keys."""
 TURN_S = 5.0
 """How often is looked whether a part of a run is free."""
 
@@ -40,6 +43,7 @@ async def under_way(
         run = find(lake, run_id) if run_id else _begun(lake, prepared)
         with RunLock(lake, run.run_id), _recorded(lake, run), _cancelled_by_sigterm():
             recover(lake, run.run_id)
+            board.keep_sessions(lake.root / SESSIONS / run.run_id)
             grid = Grid(lake, run, prepared.resolved, board)
             await asyncio.to_thread(_count_before, grid, asks=asks)
             await tag(run.run_id, prepared.resolved)
@@ -67,6 +71,7 @@ async def shared_out(lake: Lake, prepared: Ready, run: Run, part: str, cells: pl
         with _cancelled_by_sigterm(), ExitStack() as held:
             await _in_turn(held, RunLock(lake, run.run_id, part))
             recover(lake, run.run_id, part=part, cells=own)
+            board.keep_sessions(lake.root / SESSIONS / run.run_id)
             grid = Grid(lake, run, prepared.resolved, board, part=part)
             await asyncio.to_thread(_count_before, grid, own)
             await tag(run.run_id, prepared.resolved, part)

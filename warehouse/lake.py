@@ -5,6 +5,7 @@
 <root>/lake/plans/<hash>.parquet
 <root>/journal/run_id=<id>/<cell_id>.jsonl
 <root>/locks/
+<root>/sessions/<run>/
 <root>/biasgrid.duckdb
 <root>/expectations/index.html
 ```

@@ -85,6 +85,12 @@ class Switchboard:
         if mistakes:
             raise UserMistake(dict.fromkeys(mistakes))
 
+    def keep_sessions(self, folder: Path) -> None:
+        """From now on conversations are kept there, so that they go on after a kill. Made when one is kept."""
+        self._sessions = folder
+        for model, connector in self._remembering.items():
+            connector.keep(SessionFolder(folder, model))
+
     def expect(self, repeated: Mapping[str, Answer | None]) -> None:
         """Request keys that will be asked for more than once, with the answer where it is known: the reply to
         each is kept, so that it is sent once."""

@@ -69,6 +69,16 @@ async def test_a_conversation_goes_on_in_another_process(chatbot, board, remembe
     assert list(chatbot.conversations.values()) == [["a", "b"]]
 
 
+async def test_conversations_are_kept_in_a_folder_that_is_named_later(chatbot, catalog, quick, tmp_path):
+    target = model(chatbot, "cookie")
+    for number in (1, 2):
+        async with Switchboard(catalog, backoff=quick) as switchboard:
+            switchboard.prepare([target])
+            switchboard.keep_sessions(tmp_path / "sessions" / "run")
+            assert said(await switchboard.answer(target, message("a"), 0)) == f"{number}: a"
+    assert len([*(tmp_path / "sessions" / "run").iterdir()]) == 1
+
+
 @pytest.mark.parametrize("remembers", REMEMBERING)
 async def test_a_conversation_that_is_forgotten_begins_anew(chatbot, board, remembers, tmp_path):
     target = model(chatbot, remembers)
