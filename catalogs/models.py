@@ -133,3 +133,13 @@ def endpoint_target(name: str, endpoint: Endpoint) -> Target:
         parameters=endpoint.parameters,
         endpoint=endpoint,
     )
+
+
+PATIENCE_S = 300.0
+"""A reply that holds many things takes longer to write than an answer."""
+
+
+def patient(target: Target) -> Target:
+    """The target with time enough for a long reply."""
+    limits = target.limits.model_copy(update={"timeout_s": max(target.limits.timeout_s, PATIENCE_S)})
+    return target.model_copy(update={"limits": limits})

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Container
 
 from catalogs.endpoints import Endpoint
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.models import Target, endpoint_target
+from catalogs.slug import slug
 
 
 def own_chatbot(name: str, endpoint: Endpoint, others: Container[str], where: str) -> Target:
     """As the model `endpoint/<name>`. Raises UserMistake where one of the `others` is called so, too."""
-    own = endpoint_target(slug(name), endpoint)
+    own = endpoint_target(slug(name) or "chatbot", endpoint)
     if own.model in others:
         what = f"`{own.model}` is in `models`, and the file's own chatbot would be called so, too"
         raise UserMistake(Mistake(what, where, "give the file another `name`"))
     return own
-
-
-def slug(text: str) -> str:
-    """Letters without accents and digits, between dashes: `ACME Beratung` is `acme-beratung`; `chatbot` where
-    nothing is left of it."""
-    bare = unicodedata.normalize("NFKD", text.casefold()).encode("ascii", "ignore").decode()
-    return re.sub(r"[^a-z0-9]+", "-", bare).strip("-") or "chatbot"

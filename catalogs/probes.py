@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from catalogs.frozen import Frozen
+from catalogs.loading import LoaderWording
 from catalogs.schema import Identifier, Language
 
 PERSON = "{name}"
@@ -145,6 +146,8 @@ class ProbeWording(Frozen):
     counterfactuals: tuple[CounterfactualWording, ...]
     separator: str = ", "
     """Between people in a row."""
+    loader: LoaderWording | None = None
+    """How a generator is asked for stereotypes; None: it cannot be asked in this language."""
 
     @model_validator(mode="after")
     def _statements_are_parallel(self) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ from catalogs.catalog import Catalog, read_catalog
 from catalogs.documents import Document, parse_document, read_document, validated
 from catalogs.explanations import Location
 from catalogs.mistakes import Mistake, UserMistake, nearest, position
-from catalogs.models import Target
+from catalogs.models import Target, patient
 from catalogs.own_chatbot import own_chatbot
 from catalogs.resolved import Resolved
 from catalogs.schema import ScenarioSettings
@@ -71,7 +71,7 @@ def resolve_probe(source: Source, given: Given | None = None, inspect: Inspectio
     file = checked_file(document, catalog, mistakes)
     mistakes += _unknown_of_probe(document, file, catalog)
     _raise(mistakes)
-    generator = catalog.target(file.probe.generator) if file.probe.generator else None
+    generator = patient(catalog.target(file.probe.generator)) if file.probe.generator else None
     resolved = ResolvedProbe(**common(text, document, file, catalog), judge=None, generator=generator)
     _raise([*inspect(resolved)])
     return resolved
@@ -183,9 +183,22 @@ def _unknown_of_probe(document: Document, file: TargetFile, catalog: Catalog) ->
         for index, name in enumerate(names)
         if name not in known
     ]
-    if probe.generator:
-        found += unknown_model(probe.generator, document.place("probe", "generator"), catalog)
-    return found
+    return [*found, *_unusable_generator(document, file, catalog)]
+
+
+def _unusable_generator(document: Document, file: TargetFile, catalog: Catalog) -> Iterator[Mistake]:
+    probe, where = file.probe, document.place("probe", "generator")
+    if probe.generator is None:
+        return
+    yield from unknown_model(probe.generator, where, catalog)
+    if not isinstance(probe.pairs, int):
+        what = "a generator proposes pairs, and `pairs` names them: nothing is left to propose"
+        yield Mistake(what, where, "write how many `pairs`, or leave `generator` out")
+    for index, language in enumerate(file.target.languages):
+        wording = catalog.probing.get(language)
+        if wording is not None and wording.loader is None:
+            what = f"no generator can be asked in `{language}`: probing/{language}.yaml has no `loader`"
+            yield Mistake(what, document.place("target", "languages", index), "add it, or leave `generator` out")
 
 
 def _raise(mistakes: list[Mistake]) -> None:

@@ -12,11 +12,11 @@ from pathlib import Path
 from catalogs.catalog import OVERLAY, Catalog, load_catalog
 from catalogs.documents import parse_document, read_text
 from catalogs.mistakes import Mistake, UserMistake
-from catalogs.models import Target
+from catalogs.models import Target, patient
 from catalogs.schema import InputType, Reflection
 from flows.preparation import open_lake
 from tasks.augment.accept import check_chosen, numbered, read_review, refuse_installed
-from tasks.augment.ask import Asked, ask, patient, requests
+from tasks.augment.ask import Asked, ask, requests
 from tasks.augment.order import Order, order
 from tasks.augment.review import default_path, provenance, review_text
 from tasks.augment.shelve import shelf, with_entries, with_marks, write

@@ -17,6 +17,7 @@ from flows.benchmark import NOTHING_NAMED, aggregated, load_warehouse, scenario_
 from flows.cells import Cell, cell_label, cells_stage
 from flows.in_words import in_words
 from flows.inspecting import inspecting
+from flows.loading import stereotypes_of
 from flows.preparation import open_lake, prepared_before
 from flows.probe_outcome import ProbeOutcome, ended, probe_outcome
 from flows.probe_pages import publish
@@ -25,7 +26,6 @@ from flows.probing import (
     asked_of,
     asking,
     begun_with,
-    catalogued,
     following,
     follows,
     overrides,
@@ -71,7 +71,7 @@ async def probe(
 
     Names are given to attributes in many prompts; a pattern beyond chance is implicit bias. Where it shows, the
     model is asked how far it agrees with the stereotype, with its contrary and with its denial. Artifacts tell how
-    it ended: `probe-summary`, `probe-findings`.
+    it ended: `probe-summary`, `probe-findings`; and what a generator chose: `probe-pairs`.
 
     Args:
         target: the path of a target file that the worker reads, or its content as JSON
@@ -117,7 +117,7 @@ async def probe(
 
 async def _stages(grid: Grid, resolved: ResolvedProbe) -> None:
     """What waits for nothing at once, then the explicit test of what was found."""
-    stereotypes = catalogued(resolved)
+    stereotypes = await stereotypes_of(grid, resolved)
     prompts = asking(resolved, stereotypes, begun_with(resolved))
     await _stage(grid, [(asked_of(resolved), prompts)], "plan")
     if follows(resolved):

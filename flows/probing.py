@@ -58,7 +58,7 @@ def prepare_probe(source: Source, given: Given | None = None, secrets: Secrets |
     def inspect(resolved: ResolvedProbe) -> Iterator[Mistake]:
         yield from missing_keys(resolved.asked, secrets)
         yield from cap_mistakes(resolved.asked, resolved.settings)
-        if resolved.generator is None and not catalogued(resolved):
+        if not catalogued(resolved):
             what = "no attribute pair fits the target's axes and sectors"
             yield Mistake(what, "probe.axes, target.sectors", "name other ones, or none")
 

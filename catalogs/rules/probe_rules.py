@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 
 from catalogs.documents import Document
@@ -58,22 +58,22 @@ def _shared_names(axis: ProbeAxis, document: Document) -> Iterator[Finding]:
         for language, words in group.words.items():
             others = seen.setdefault(language, {})
             for which, name in enumerate(words.names):
-                for what, remedy in _alike(name, group.id, others):
+                for what, remedy in alike(name, group.id, others):
                     at = ("groups", number, "words", language, "names", which)
                     yield _finding("error", document, f"{what} in `{language}`", remedy, *at)
-                others[_plain(name)] = group.id
+                others[plain(name)] = group.id
 
 
-def _alike(name: str, group: str, others: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def alike(name: str, group: str, others: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """What is wrong with a name beside `others`, the axis's names so far and their groups, and what to do."""
-    plain = _plain(name)
-    if plain in others:
+    spelled = plain(name)
+    if spelled in others:
         yield (
-            f"name `{name}` of group `{group}` is one of group `{others[plain]}`, too",
+            f"name `{name}` of group `{group}` is one of group `{others[spelled]}`, too",
             "keep it with one of them",
         )
     for other, owner in others.items():
-        if plain != other and (plain in other or other in plain):
+        if spelled != other and (spelled in other or other in spelled):
             what = f"name `{name}` of group `{group}` and `{other.strip()}` of `{owner}` hold one another"
             yield what, "replace one of them"
 
@@ -95,15 +95,24 @@ def _unreadable(
 ) -> Iterator[Finding]:
     """A reply that holds the one attribute would hold the other, or somebody's name, by the same letters."""
     first, second = pair.attributes[language]
-    if _plain(first).strip() in _plain(second) or _plain(second).strip() in _plain(first):
+    if inseparable(first, second):
         what = f"pair `{pair.id}`: of `{first}` and `{second}` one holds the other, so no reply is read for sure"
         yield _finding("error", document, what, "choose words that differ from their beginning on", *at)
     for attribute, group in product((first, second), (pair.favoured, pair.stigmatised)):
         words = axis.group(group).words.get(language)
-        for name in words.names if words else ():
-            if _plain(name) in _plain(attribute):
-                what = f"pair `{pair.id}`: attribute `{attribute}` holds `{name}`, a name of group `{group}`"
-                yield _finding("error", document, what, "replace the name", *at)
+        for name in held(attribute, words.names if words else ()):
+            what = f"pair `{pair.id}`: attribute `{attribute}` holds `{name}`, a name of group `{group}`"
+            yield _finding("error", document, what, "replace the name", *at)
+
+
+def inseparable(first: str, second: str) -> bool:
+    """Whether one of two attributes is read wherever the other is."""
+    return plain(first).strip() in plain(second) or plain(second).strip() in plain(first)
+
+
+def held(text: str, words: Iterable[str]) -> Iterator[str]:
+    """Which of the words stand in a text."""
+    return (word for word in words if plain(word) in plain(text))
 
 
 def _unasked(
@@ -118,7 +127,7 @@ def _unasked(
         yield _finding("error", document, what, nearest(pair.kind, wording.implicit), *at)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Its words between blanks, without case and accents, which replies leave out."""
     letters = unicodedata.normalize("NFKD", text.casefold())
     bare = "".join(letter for letter in letters if not unicodedata.combining(letter))

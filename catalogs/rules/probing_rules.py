@@ -51,6 +51,8 @@ def _questions(wording: ProbeWording) -> Iterator[Question]:
         yield ("decisions", number, "prompt"), decision.prompt, DECISION
     for number, counterfactual in enumerate(wording.counterfactuals):
         yield ("counterfactuals", number, "prompt"), counterfactual.prompt, COUNTERFACTUAL
+    if wording.loader is not None:
+        yield from ((("loader", name), text, places) for name, text, places in wording.loader.texts())
 
 
 def _misplaced(text: str, places: frozenset[str]) -> Iterator[tuple[str, str]]:

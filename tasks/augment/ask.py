@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from catalogs.catalog import Catalog
-from catalogs.models import Target
+from catalogs.models import Target, patient
 from tasks.augment.order import Order, Part
 from tasks.augment.prompts import request_text
 from tasks.connectors.base import Answer
@@ -25,8 +25,6 @@ from warehouse.run_lock import RunLock
 CELL = "generator"
 """What the files of these replies are called, so that they are found among those of all runs."""
 TOKENS_FOR_ONE, TOKENS_BESIDE = 400, 800
-PATIENCE_S = 300.0
-"""A reply of ten templates takes longer to write than an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +80,6 @@ async def ask(
     failed = {key: row for key, row in rows.items() if row["text"] is None}
     answered = before | {key: row for key, row in rows.items() if row["text"] is not None}
     return Heard(answered, failed, frozenset(before))
-
-
-def patient(target: Target) -> Target:
-    """The target with time enough for a long reply."""
-    limits = target.limits.model_copy(update={"timeout_s": max(target.limits.timeout_s, PATIENCE_S)})
-    return target.model_copy(update={"limits": limits})
 
 
 def _landing(journal: Journal, rows: dict[str, dict[str, Any]], target: Target) -> Callable[[Case, Answer], None]:

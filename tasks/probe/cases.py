@@ -99,6 +99,7 @@ def _facets(prompt: Prompt) -> dict[str, Any]:
         "stigmatised_attribute": own.stigmatised.attribute,
         "block": prompt.block,
         "part": prompt.part,
+        **({"why": own.why} if own.why else {}),
         **prompt.told,
     }
 

@@ -38,6 +38,8 @@ class Stereotype:
     kind: AttributeKind
     favoured: Side
     stigmatised: Side
+    why: str = ""
+    """Where a chatbot meets it, as the generator has it that chose it; empty where nobody but the seed did."""
 
     @property
     def attributes(self) -> tuple[str, str]:
@@ -54,11 +56,11 @@ def of_catalog(catalog: Catalog, language: str) -> Iterator[Stereotype]:
 
 
 def _stereotype(axis: ProbeAxis, pair: AttributePair, language: str) -> Stereotype:
-    sides = (
+    favoured, stigmatised = (
         Side(name, axis.group(name).words[language], attribute)
         for name, attribute in zip((pair.favoured, pair.stigmatised), pair.attributes[language], strict=True)
     )
-    return Stereotype(pair.id, axis.id, axis.concern, language, pair.kind, *sides)
+    return Stereotype(pair.id, axis.id, axis.concern, language, pair.kind, favoured, stigmatised)
 
 
 def chosen(catalog: Catalog, target: Described, probe: Probing, seed: int) -> list[str]:

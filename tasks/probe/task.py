@@ -1,17 +1,26 @@
-"""Planning a probe as a Prefect task: one run for each of its stages."""
+"""Loading and planning a probe as Prefect tasks: one run for each language, and for each of its stages."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import polars as pl
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
+from catalogs.models import Target
+from catalogs.resolved import Resolved
+from catalogs.target_file import TargetFile
+from tasks.connectors.switchboard import Switchboard
 from tasks.connectors.task import NAME, Label
+from tasks.connectors.visible import shown
 from tasks.probe.cases import Asked, land_cases
+from tasks.probe.generator import Earlier, Request, ask, requests
+from tasks.probe.loader import Loaded, axes, loaded
 from tasks.probe.prompts import Prompt
+from tasks.probe.request import parts
 from warehouse.lake import Lake
 
 
@@ -26,3 +35,51 @@ async def plan(
     label.attach()
     landed = [await asyncio.to_thread(land_cases, lake, run_id, prompts, asked) for asked, prompts in stages]
     return pl.concat(landed)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What is asked of a generator for one language of a probe."""
+
+    run_id: str
+    language: str
+    file: TargetFile
+    resolved: Resolved
+    generator: Target
+    earlier: Earlier | None = None
+    """Which replies of other runs may stand in; None: none of them."""
+    may_ask: bool = True
+    """Not where the run has been planned: its pairs are settled."""
+
+    @property
+    def requests(self) -> list[Request]:
+        probe, catalog = self.file.probe, self.resolved.catalog
+        count = probe.pairs if isinstance(probe.pairs, int) else len(probe.pairs)
+        asked = parts(self.language, axes(catalog, probe), count)
+        return requests(self.run_id, asked, self.file.target, self.generator, self.resolved)
+
+    async def done(self, lake: Lake, board: Switchboard) -> Loaded:
+        asked, settings = self.requests, self.resolved.settings
+        rows = await ask(
+            lake,
+            asked,
+            self.generator,
+            board,
+            retries=settings.retries,
+            earlier=self.earlier,
+            may_ask=self.may_ask,
+        )
+        heard = [rows[each.key] for each in asked if each.key in rows]
+        said = [row["text"] for row in heard if row["text"] is not None]
+        failed = dict.fromkeys(shown(str(row["error_message"]), 300) for row in heard if row["text"] is None)
+        lost = len(asked) - len(heard)
+        why = [*failed, *([f"{lost} requests had no reply when the run was planned"] if lost else [])]
+        file = self.file
+        return loaded(said, why, self.resolved.catalog, file.target, file.probe, self.language, settings.seed)
+
+
+@task(name="load", task_run_name=NAME, cache_policy=NO_CACHE, persist_result=False)
+async def load(lake: Lake, wanted: Load, board: Switchboard, label: Label = Label("load")) -> Loaded:  # noqa: B008
+    """Have a generator choose what is asked about. What landed before is kept, and read again to the same end."""
+    label.attach()
+    return await wanted.done(lake, board)

@@ -40,7 +40,7 @@ def reuse_replies(
     """
     began = began or datetime.now(UTC)
     cases = _unanswered(lake, run_id)
-    chosen = _newest(lake, run_id, cases, _oldest(began, max_age), began) if cases.height else cases.clear()
+    chosen = _newest(lake, run_id, cases, oldest_of(began, max_age), began) if cases.height else cases.clear()
     for part in _parts(chosen):
         _land(lake, run_id, part)
     return chosen.group_by("cell_id", maintain_order=True).len("reused")
@@ -52,7 +52,7 @@ def earlier_judgements(
     """The newest reply that a judge gave other runs to each question: request_key, response_id, of_run, of_cell.
     Of an age as `reuse_replies` has it. One pass over the lake, before the cells are evaluated."""
     said = lake.scan("responses", name=f"{JUDGED}*").filter(pl.col("model") == judge)
-    return _newest_of(_paid(said, run_id, "judge", _oldest(began, max_age), began)).collect(engine="streaming")
+    return _newest_of(_paid(said, run_id, "judge", oldest_of(began, max_age), began)).collect(engine="streaming")
 
 
 def reuse_judgements(lake: Lake, run_id: str, earlier: pl.DataFrame, questions: pl.DataFrame) -> None:
@@ -76,7 +76,8 @@ def _unanswered(lake: Lake, run_id: str) -> pl.DataFrame:
     return cases.join(answered, on=["case_id", "cell_id"], how="anti").collect()
 
 
-def _oldest(began: datetime, max_age: str | None) -> datetime:
+def oldest_of(began: datetime, max_age: str | None) -> datetime:
+    """The earliest arrival of a reply that may stand in for asking."""
     if max_age is None:
         return datetime.min.replace(tzinfo=UTC)
     try:

@@ -18,6 +18,7 @@ from tasks.connectors.respondent.generator import generated
 from tasks.connectors.respondent.leaning import leaning_reply
 from tasks.connectors.respondent.metering import Meter
 from tasks.connectors.respondent.probed import ProbeRecogniser
+from tasks.connectors.respondent.proposer import proposed
 from tasks.connectors.respondent.recognise import Recogniser
 
 FILLER = "and so on, "
@@ -87,9 +88,10 @@ class Panel:
                 return self._said(question)
 
     def _said(self, question: Question) -> SimulatedReply:
-        written = generated(question.respondent, question.text, question.seed, self.catalog)
-        if written is not None:
-            return SimulatedReply(written, "none")
+        for write in (generated, proposed):
+            written = write(question.respondent, question.text, question.seed, self.catalog)
+            if written is not None:
+                return SimulatedReply(written, "none")
         played = attacked(question.respondent, question.messages, question.seed, self.catalog)
         if played is not None:
             return SimulatedReply(played, "none")

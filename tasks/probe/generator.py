@@ -1,0 +1,147 @@
+"""Asking a generator: every reply lands before it is read, and what has landed is not asked for again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from catalogs.models import Target
+from catalogs.resolved import Resolved
+from catalogs.target_file import Described
+from tasks.connectors.base import Answer
+from tasks.connectors.identity import fingerprint, parameters
+from tasks.connectors.rows import Case, response, to_request
+from tasks.connectors.switchboard import Switchboard
+from tasks.connectors.workers import answer_all
+from tasks.probe.request import Part, request_text
+from warehouse.identity import content_hash
+from warehouse.journal import Journal
+from warehouse.lake import Lake
+
+CELL = "generator"
+"""What the names of files with these replies begin with."""
+TOKENS_FOR_ONE, TOKENS_BESIDE = 300, 500
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A part with the request for it, as a row of `cases` has it."""
+
+    part: Part
+    case: Case
+
+    @property
+    def key(self) -> str:
+        return str(self.case["request_key"])
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """Which replies of other runs may stand in: those that arrived between two moments."""
+
+    oldest: datetime
+    began: datetime
+
+
+def requests(
+    run_id: str, parts: Sequence[Part], described: Described, target: Target, resolved: Resolved
+) -> list[Request]:
+    """One for each part. The same file on the same catalog has the same keys."""
+    return [Request(part, _case(run_id, part, described, target, resolved)) for part in parts]
+
+
+async def ask(
+    lake: Lake,
+    asked: Sequence[Request],
+    target: Target,
+    board: Switchboard,
+    *,
+    retries: int,
+    earlier: Earlier | None = None,
+    may_ask: bool = True,
+) -> dict[str, Row]:
+    """Rows of `responses` by request key: replies that landed in this run before, those of other runs that stand
+    in, and what is asked for now, failures among them. A run's own are always taken; unless it `may_ask`, nothing
+    else is."""
+    run_id, cell = asked[0].case["run_id"], asked[0].case["cell_id"]
+    found = _landed(lake, run_id, asked)
+    if not may_ask:
+        return found
+    journal = Journal(lake, run_id, cell)
+    try:
+        for key, row in (_stand_ins(lake, asked, found, earlier) if earlier else {}).items():
+            journal.append(row)
+            found[key] = row
+        missing = [each.case for each in asked if each.key not in found]
+        landing = _landing(journal, found, target)
+        await answer_all(board, target, missing, to_request, landing, retries=retries)
+    finally:
+        journal.land()
+    return found
+
+
+def _landing(journal: Journal, rows: dict[str, Row], target: Target) -> Callable[[Case, Answer], None]:
+    def land(case: Case, answer: Answer) -> None:
+        row = response(case, target, answer, purpose="generator")
+        journal.append(row)
+        rows[case["request_key"]] = row
+
+    return land
+
+
+def _landed(lake: Lake, run_id: str, asked: Sequence[Request]) -> dict[str, Row]:
+    """The first reply to each request in this run: a run goes on with what it began with."""
+    keys = [each.key for each in asked]
+    own = lake.scan("responses", run_id, name=f"{CELL}-*").filter(
+        pl.col("request_key").is_in(keys), pl.col("purpose") == "generator", pl.col("text").is_not_null()
+    )
+    return _by_key(own.sort("received_at", descending=True))
+
+
+def _stand_ins(lake: Lake, asked: Sequence[Request], found: Mapping[str, Row], earlier: Earlier) -> dict[str, Row]:
+    """Of other runs, the newest reply to each request that has none: as a row of this run, which costs nothing."""
+    cases = {each.key: each.case for each in asked if each.key not in found}
+    others = lake.scan("responses", name=f"{CELL}-*").filter(
+        pl.col("request_key").is_in(list(cases)),
+        pl.col("purpose") == "generator",
+        pl.col("text").is_not_null(),
+        pl.col("reused_from").is_null(),
+        pl.col("received_at").is_between(earlier.oldest, earlier.began),
+    )
+    newest = _by_key(others.sort("received_at"))
+    return {key: _stand_in(row, cases[key]) for key, row in newest.items()}
+
+
+def _by_key(rows: pl.LazyFrame) -> dict[str, Row]:
+    """The last of each key."""
+    return {row["request_key"]: row for row in rows.collect().iter_rows(named=True)}
+
+
+def _stand_in(row: Row, case: Case) -> Row:
+    own = {name: case[name] for name in ("run_id", "cell_id", "case_id")}
+    response_id = content_hash(*own.values(), row["response_id"])
+    stands = {"response_id": response_id, "reused_from": row["response_id"], "cost_usd": 0.0, "attempts": 0}
+    return {**row, **own, **stands}
+
+
+def _case(run_id: str, part: Part, described: Described, target: Target, resolved: Resolved) -> Case:
+    seed = (resolved.settings.seed + part.number - 1) % 2**31
+    most = TOKENS_BESIDE + TOKENS_FOR_ONE * part.count
+    sent = parameters(target, temperature=None, max_tokens=most, seed=seed)
+    told = [{"role": "user", "content": request_text(part, described, resolved.catalog)}]
+    # the seed is part of the key: another one asks anew, also where a model takes none
+    key = content_hash("loader", fingerprint(target, resolved.catalog), sent, told, seed)
+    return {
+        "run_id": run_id,
+        "cell_id": f"{CELL}-{part.language}",
+        "case_id": key,
+        "messages": told,
+        "parameters": sent,
+        "sample": 1,
+        "request_key": key,
+    }

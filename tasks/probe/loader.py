@@ -1,0 +1,122 @@
+"""A target file → what its probe asks about in one language: what a generator proposes, as far as it can be asked,
+and the catalog's own in place of what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from catalogs.catalog import Catalog
+from catalogs.probes import ProbeAxis
+from catalogs.target_file import Described, Probing
+from tasks.connectors.objects import Refused
+from tasks.probe.proposals import Reader
+from tasks.probe.stereotype import Stereotype, chosen, of_catalog
+
+Said = frozenset[tuple[str, str]]
+"""What a stereotype says: each of its groups with its attribute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What is asked about in a language, the proposed ones first; and what of the proposals is not."""
+
+    language: str
+    stereotypes: tuple[Stereotype, ...]
+    refused: tuple[Refused, ...] = ()
+    failures: tuple[str, ...] = ()
+    """Why requests to the generator have no reply."""
+    filled: int = 0
+    """How many of the stereotypes are the catalog's, as nobody proposed enough."""
+
+    @property
+    def notice(self) -> str | None:
+        """What somebody who relied on the generator should know; None where all went as asked."""
+        if not (self.filled or self.failures or self.refused):
+            return None
+        proposed = len(self.stereotypes) - self.filled
+        told = [f"{proposed} proposed", *([f"{len(self.refused)} refused"] if self.refused else [])]
+        catalog = "all of them" if not proposed else f"{self.filled}" if self.filled else "none"
+        why = f"; {self.failures[0]}" if self.failures else ""
+        return f"pairs in `{self.language}`: {', '.join(told)} of the generator's; {catalog} the catalog's{why}"
+
+
+def loaded(
+    replies: Iterable[str],
+    failures: Sequence[str],
+    catalog: Catalog,
+    described: Described,
+    probe: Probing,
+    language: str,
+    seed: int,
+) -> Loaded:
+    """The same replies and seed give the same. Never fails: where nothing can be used the catalog's stand in."""
+    wanted = probe.pairs if isinstance(probe.pairs, int) else len(probe.pairs)
+    own = list(of_catalog(catalog, language))
+    reader = Reader(catalog, language, axes(catalog, probe))
+    read = list(_once((found for reply in replies for found in reader.read(reply)), own))
+    proposed = [found for found in read if isinstance(found, Stereotype)][:wanted]
+    taken = {_said(each) for each in proposed}
+    more = [each for each in _drawn(catalog, described, probe, own, seed) if _said(each) not in taken]
+    missing = more[: wanted - len(proposed)]
+    refused = tuple(found for found in read if isinstance(found, Refused))
+    return Loaded(language, (*proposed, *missing), refused, tuple(failures), len(missing))
+
+
+def axes(catalog: Catalog, probe: Probing) -> dict[str, ProbeAxis]:
+    """Those that a probe may ask about."""
+    return {name: axis for name, axis in catalog.probes.items() if not probe.axes or name in probe.axes}
+
+
+def _once(read: Iterable[Stereotype | Refused], own: Sequence[Stereotype]) -> Iterator[Stereotype | Refused]:
+    """Each stereotype once; one that the catalog has as the catalog has it, any other under a name of its own."""
+    known = {_said(each): each for each in own}
+    contrary = {_contrary(each): each.pair for each in own}
+    names = {each.pair for each in own}
+    seen: dict[Said, str] = {}
+    for found in read:
+        if isinstance(found, Refused):
+            yield found
+            continue
+        said = _said(found)
+        if said in seen or _contrary(found) in seen:
+            yield Refused(_told(found), f"is proposed twice, with `{seen.get(said) or seen[_contrary(found)]}`")
+        elif said in contrary:
+            yield Refused(_told(found), f"says the contrary of `{contrary[said]}`")
+        else:
+            kept = replace(known[said], why=found.why) if said in known else _named(found, names)
+            names.add(kept.pair)
+            seen[said] = kept.pair
+            yield kept
+
+
+def _named(found: Stereotype, names: set[str]) -> Stereotype:
+    """Under a name that no other has."""
+    numbered = (f"{found.pair}-{number}" for number in range(2, len(names) + 3))
+    free = next(name for name in (found.pair, *numbered) if name not in names)
+    return replace(found, pair=free)
+
+
+def _said(one: Stereotype) -> Said:
+    return frozenset({(side.group, side.attribute.casefold()) for side in (one.favoured, one.stigmatised)})
+
+
+def _contrary(one: Stereotype) -> Said:
+    """The same with its attributes exchanged."""
+    first, second = (attribute.casefold() for attribute in one.attributes)
+    return frozenset({(one.favoured.group, second), (one.stigmatised.group, first)})
+
+
+def _told(one: Stereotype) -> str:
+    return (
+        f"{one.favoured.group} – {one.favoured.attribute}, {one.stigmatised.group} – {one.stigmatised.attribute}"
+    )
+
+
+def _drawn(
+    catalog: Catalog, described: Described, probe: Probing, own: Sequence[Stereotype], seed: int
+) -> Iterator[Stereotype]:
+    """The catalog's, all that fit, in the order in which the seed draws them."""
+    by_name = {each.pair: each for each in own}
+    every = probe.model_copy(update={"pairs": len(by_name)}) if isinstance(probe.pairs, int) else probe
+    return (by_name[name] for name in chosen(catalog, described, every, seed) if name in by_name)

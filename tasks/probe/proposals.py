@@ -1,0 +1,150 @@
+"""What a generator proposes, object by object: a stereotype that can be asked about, or why it is none."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, Tag, ValidationError, field_validator
+
+from catalogs.catalog import Catalog
+from catalogs.explanations import explain, follows
+from catalogs.frozen import NAMED
+from catalogs.mistakes import nearest
+from catalogs.probes import PERSON, AttributeKind, GroupWords, ProbeAxis
+from catalogs.slug import slug
+from tasks.connectors.objects import Refused, objects
+from tasks.connectors.visible import shown, storable
+from tasks.probe.proposal_rules import misspelt, scripts, troubles
+from tasks.probe.stereotype import FEWEST_NAMES, Side, Stereotype
+
+LEAST_NAMES = 8
+"""Of a group that a generator describes."""
+NAME = "NAME"
+"""How a generator writes the place of a name: braces are for us."""
+Short = Annotated[str, Field(min_length=1, max_length=60)]
+
+
+class NewGroup(BaseModel):
+    """A group that the catalog does not have."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    plural: Short
+    singular: Short
+    names: tuple[Short, ...] = Field(min_length=LEAST_NAMES, max_length=60)
+    told: Annotated[str, Field(max_length=120)] = NAME
+
+    @field_validator("told")
+    @classmethod
+    def _tells_of_a_person(cls, told: str) -> str:
+        if told.count(NAME) != 1:
+            raise ValueError(f"must hold {NAME} once")
+        return told
+
+    def texts(self) -> Iterator[str]:
+        yield from (self.plural, self.singular, *self.names, self.told)
+
+
+class Proposed(BaseModel):
+    """A stereotype as a generator is asked to write it: these keys, of these types, and no others."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    axis: str
+    favoured: Annotated[Annotated[str, Tag("name")] | Annotated[NewGroup, Tag("mapping")], NAMED]
+    stigmatised: Annotated[Annotated[str, Tag("name")] | Annotated[NewGroup, Tag("mapping")], NAMED]
+    attributes: tuple[Short, Short]
+    kind: AttributeKind
+    why: str = Field(min_length=1, max_length=600)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Of proposals in one language, from some axes of a catalog."""
+
+    catalog: Catalog
+    language: str
+    axes: Mapping[str, ProbeAxis]
+
+    def read(self, reply: str) -> Iterator[Stereotype | Refused]:
+        """Every object of a reply, in order."""
+        return (found if isinstance(found, Refused) else self._read(found) for found in objects(reply))
+
+    def _read(self, given: Mapping[str, Any]) -> Stereotype | Refused:
+        raw = unicodedata.normalize("NFC", json.dumps(given, ensure_ascii=False))
+        if storable(raw) != raw:
+            return Refused(storable(raw), "holds half of a character")
+        try:
+            proposed = Proposed.model_validate_json(raw)
+        except ValidationError as error:
+            return Refused(raw, "; ".join(_misfits(error)))
+        wrong = [*self._unknown(proposed), *self._unspeakable(proposed)]
+        made = None if wrong else self._stereotype(proposed)
+        wrong += troubles(made) if made else ()
+        return Refused(raw, "; ".join(dict.fromkeys(wrong))) if wrong or made is None else made
+
+    def _unknown(self, proposed: Proposed) -> Iterator[str]:
+        axis = self.axes.get(proposed.axis)
+        if axis is None:
+            yield f"names the unknown axis `{shown(proposed.axis, 40)}`, {nearest(proposed.axis, self.axes)}"
+            return
+        spoken = [group.id for group in axis.groups if self._is_spoken(axis, group.id)]
+        for group in (proposed.favoured, proposed.stigmatised):
+            if isinstance(group, str) and group not in spoken:
+                near = nearest(group, spoken)
+                yield f"names `{shown(group, 40)}`, which is no group of axis `{axis.id}`, {near}"
+        wording = self.catalog.probing[self.language]
+        if not wording.implicit.get(proposed.kind):
+            yield f"is of kind `{proposed.kind}`, for which there are no questions"
+
+    def _is_spoken(self, axis: ProbeAxis, name: str) -> bool:
+        words = axis.group(name).words.get(self.language)
+        return words is not None and len(words.names) >= FEWEST_NAMES
+
+    def _unspeakable(self, proposed: Proposed) -> Iterator[str]:
+        """Texts that no prompt could hold."""
+        groups = [own for own in (proposed.favoured, proposed.stigmatised) if isinstance(own, NewGroup)]
+        for text in (*proposed.attributes, *(text for own in groups for text in own.texts())):
+            yield from misspelt(text, self._scripts)
+
+    @cached_property
+    def _scripts(self) -> frozenset[str]:
+        """Those of the language: of the names that the catalog has in it."""
+        groups = (group for axis in self.catalog.probes.values() for group in axis.groups)
+        words = (group.words.get(self.language) for group in groups)
+        return frozenset(script for own in words if own for script in scripts("".join(own.names)))
+
+    def _stereotype(self, proposed: Proposed) -> Stereotype:
+        axis = self.axes[proposed.axis]
+        groups = (proposed.favoured, proposed.stigmatised)
+        favoured, stigmatised = (
+            self._side(axis, group, attribute)
+            for group, attribute in zip(groups, proposed.attributes, strict=True)
+        )
+        name = slug("-".join(proposed.attributes))[:100] or "proposed"
+        why = shown(" ".join(proposed.why.split()), 300)
+        return Stereotype(
+            name, axis.id, axis.concern, self.language, proposed.kind, favoured, stigmatised, why=why
+        )
+
+    def _side(self, axis: ProbeAxis, group: str | NewGroup, attribute: str) -> Side:
+        if isinstance(group, str):
+            return Side(group, axis.group(group).words[self.language], attribute)
+        told = group.told.replace(NAME, PERSON)
+        words = GroupWords.model_construct(
+            plural=group.plural, singular=group.singular, names=group.names, told=told
+        )
+        return Side(slug(group.plural) or "group", words, attribute)
+
+
+def _misfits(error: ValidationError) -> Iterator[str]:
+    problems = error.errors()
+    for problem in problems:
+        if not follows(problem, [other["loc"] for other in problems]):
+            name = ".".join(str(place) for place in problem["loc"] if place not in ("name", "mapping"))
+            yield shown(explain(problem, f"`{name}`" if name else "the object"))
