@@ -45,7 +45,7 @@ def troubles(made: Stereotype) -> Iterator[str]:
         for name in held(attribute, side.words.names):
             yield f"attribute `{attribute}` holds `{name}`, a name of `{side.group}`"
         for label in held(attribute, (side.words.plural, side.words.singular, *side.words.also)):
-            yield f"attribute `{attribute}` says that `{label}` are meant"
+            yield f"attribute `{attribute}` names the group itself, `{label}`"
     yield from _alike(sides)
 
 

@@ -1,0 +1,138 @@
+"""A generator's replies land before they are read; a run that goes on has the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catalogs.catalog import Catalog
+from catalogs.models import Target
+from catalogs.targets import ResolvedProbe, resolve_probe
+from tasks.connectors.base import Connector, KeyRejected, Reply
+from tasks.connectors.base import Request as Sent
+from tasks.connectors.objects import Refused
+from tasks.connectors.respondent.panel import Panel, Question
+from tasks.connectors.switchboard import Switchboard
+from tasks.probe.generator import Earlier, Request, ask, requests
+from tasks.probe.proposals import Reader
+from tasks.probe.request import parts
+from warehouse.lake import Lake
+
+LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+Asked = Callable[[str], list[Request]]
+
+
+class Generator:
+    """Says something new each time; counts what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.broken = False
+
+    def connect(self, target: Target, key: str | None, catalog: Catalog) -> Connector:
+        return self
+
+    async def ask(self, request: Sent) -> Reply:
+        self.asked += 1
+        if self.broken:
+            raise KeyRejected("the key was rejected")
+        return Reply(f"[] {self.asked}", "stop", 100, 20, "generator-1")
+
+    async def close(self) -> None:
+        return None
+
+
+@pytest.fixture(scope="module")
+def resolved() -> ResolvedProbe:
+    return resolve_probe({"target": {"models": ["simulated/fair"]}, "probe": {"generator": "simulated/fair"}})
+
+
+@pytest.fixture
+def asked(resolved: ResolvedProbe, catalog: Catalog) -> Asked:
+    assert resolved.generator is not None
+    target, described = resolved.generator, resolved.file.target
+    return lambda run_id: requests(run_id, parts("en_us", catalog.probes, 12), described, target, resolved)
+
+
+async def heard(
+    lake: Lake, wanted: list[Request], resolved: ResolvedProbe, generator: Generator, **how: Any
+) -> list[str | None]:
+    assert resolved.generator is not None
+    async with Switchboard(resolved.catalog, connect=generator.connect) as board:
+        rows = await ask(lake, wanted, resolved.generator, board, retries=0, **how)
+    return [rows[each.key]["text"] if each.key in rows else "nothing" for each in wanted]
+
+
+async def test_replies_land_as_the_runs_own(tmp_path: Path, asked: Asked, resolved: ResolvedProbe) -> None:
+    lake = Lake(tmp_path)
+    assert await heard(lake, asked("a"), resolved, Generator()) == ["[] 1", "[] 2"]
+    rows = lake.read("responses", "a")
+    assert set(rows["purpose"]) == {"generator"}
+    assert set(rows["cell_id"]) == {"generator-en_us"}
+    assert sorted(rows["text"]) == ["[] 1", "[] 2"]
+
+
+async def test_a_run_that_goes_on_has_the_same(tmp_path: Path, asked: Asked, resolved: ResolvedProbe) -> None:
+    lake, again = Lake(tmp_path), Generator()
+    first = await heard(lake, asked("a"), resolved, Generator())
+    assert await heard(lake, asked("a"), resolved, again, may_ask=False) == first
+    assert await heard(lake, asked("a"), resolved, again) == first
+    assert again.asked == 0
+
+
+async def test_only_what_is_missing_is_asked_for(tmp_path: Path, asked: Asked, resolved: ResolvedProbe) -> None:
+    lake, again = Lake(tmp_path), Generator()
+    first = await heard(lake, asked("a")[:1], resolved, Generator())
+    assert await heard(lake, asked("a"), resolved, again) == [*first, "[] 1"]
+    assert again.asked == 1
+
+
+async def test_a_planned_run_asks_for_nothing_more(tmp_path: Path, asked: Asked, resolved: ResolvedProbe) -> None:
+    generator = Generator()
+    told = await heard(Lake(tmp_path), asked("a"), resolved, generator, may_ask=False)
+    assert (told, generator.asked) == (["nothing", "nothing"], 0)
+
+
+async def test_another_run_asks_anew_unless_replies_may_stand_in(
+    tmp_path: Path, asked: Asked, resolved: ResolvedProbe
+) -> None:
+    lake, other, spared = Lake(tmp_path), Generator(), Generator()
+    first = await heard(lake, asked("a"), resolved, Generator())
+    await heard(lake, asked("b"), resolved, other)
+    assert other.asked == 2
+    earlier = Earlier(LONG_AGO, lake.read("responses", "a")["received_at"].max())  # type: ignore[arg-type]
+    assert await heard(lake, asked("c"), resolved, spared, earlier=earlier) == first
+    assert spared.asked == 0
+    rows = lake.read("responses", "c")
+    assert set(rows["reused_from"]) == set(lake.read("responses", "a")["response_id"])
+    assert (rows["cost_usd"].sum(), set(rows["attempts"])) == (0, {0})
+
+
+async def test_a_failure_lands_and_is_asked_again(tmp_path: Path, asked: Asked, resolved: ResolvedProbe) -> None:
+    lake, broken = Lake(tmp_path), Generator()
+    broken.broken = True
+    assert await heard(lake, asked("a"), resolved, broken) == [None, None]
+    assert set(lake.read("responses", "a")["error_class"].drop_nulls()) == {"KeyRejected"}
+    assert await heard(lake, asked("a"), resolved, Generator()) == ["[] 1", "[] 2"]
+
+
+@pytest.mark.parametrize("name", ["fair", "noisy"])
+def test_a_simulated_generator_proposes_what_can_be_asked(catalog: Catalog, asked: Asked, name: str) -> None:
+    panel = Panel(catalog)
+    reader = Reader(catalog, "en_us", catalog.probes)
+    for each in asked("a"):
+        question = Question(panel.respondent(name), each.case["messages"][0]["content"], 1)
+        found = list(reader.read(panel.reply(question).text))
+        assert len(found) == each.part.count
+        assert not [one for one in found if isinstance(one, Refused)]
+
+
+def test_one_that_declines_proposes_nothing(catalog: Catalog, asked: Asked) -> None:
+    panel = Panel(catalog)
+    question = Question(panel.respondent("refuser"), asked("a")[0].case["messages"][0]["content"], 1)
+    (found,) = Reader(catalog, "en_us", catalog.probes).read(panel.reply(question).text)
+    assert isinstance(found, Refused)

@@ -1,0 +1,48 @@
+"""What a generator is told: the target file's own words, and groups to choose from, in the target's language."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from catalogs.catalog import Catalog
+from catalogs.target_file import Described, Turn
+from tasks.probe.request import parts, request_text
+
+TOLD = Described(
+    company="ACME {groups}",
+    purpose="ranks  applicants",
+    sectors=("workplace",),
+    history=(Turn(role="user", content="Who fits?"),),
+)
+
+
+@pytest.mark.parametrize("language", ["en_us", "es_es", "ca_es"])
+def test_it_holds_all_that_the_file_tells_and_no_open_place(catalog: Catalog, language: str) -> None:
+    (part,) = parts(language, catalog.probes, 5)
+    text = request_text(part, TOLD, catalog)
+    for told in ("ACME {groups}", "ranks applicants", "workplace", '"Who fits?"', '"men" ('):
+        assert told in text
+    assert "{count}" not in text
+    order = json.loads(text.splitlines()[-1])
+    assert (order["count"], order["axes"]) == (5, [*catalog.probes])
+
+
+def test_nothing_known_is_said(catalog: Catalog) -> None:
+    (part,) = parts("en_us", catalog.probes, 5)
+    assert "Nothing is known of the chatbot" in request_text(part, Described(), catalog)
+
+
+def test_many_are_asked_for_in_parts_of_other_axes(catalog: Catalog) -> None:
+    several = parts("en_us", catalog.probes, 20)
+    assert [(part.number, part.of, part.count) for part in several] == [(1, 3, 7), (2, 3, 7), (3, 3, 6)]
+    shares = [{axis.id for axis in part.axes} for part in several]
+    assert not shares[0] & shares[1]
+    assert set.union(*shares) == set(catalog.probes)
+    assert "request 2 of 3" in request_text(several[1], Described(), catalog)
+
+
+def test_few_axes_are_everybodys(catalog: Catalog) -> None:
+    one = {"gender": catalog.probes["gender"]}
+    assert [[axis.id for axis in part.axes] for part in parts("en_us", one, 12)] == [["gender"]] * 2
