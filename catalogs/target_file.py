@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from catalogs.endpoints import Endpoint
 from catalogs.frozen import Frozen
 from catalogs.red_team import RedTeam
 from catalogs.schema import AGE, Identifier, Language, Reuse, Share
 
+MOST_PAIRS = 500
 ProbeTest = Literal["implicit", "explicit", "decision", "counterfactual"]
 
 
@@ -87,6 +88,13 @@ class Probing(Frozen):
     """Whether it follows where most implicit prompts were refused."""
     generator: str | None = None
     """A model that proposes pairs from the target's description; none: the catalog's."""
+
+    @field_validator("pairs")
+    @classmethod
+    def _are_some(cls, pairs: int | tuple[str, ...]) -> int | tuple[str, ...]:
+        if not (1 <= pairs <= MOST_PAIRS if isinstance(pairs, int) else pairs):
+            raise ValueError(f"must be a number from 1 to {MOST_PAIRS}, or names of pairs")
+        return tuple(dict.fromkeys(pairs)) if isinstance(pairs, tuple) else pairs
 
 
 class TargetFile(Frozen):

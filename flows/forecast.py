@@ -97,17 +97,18 @@ def _summed(
         by_cell=_cells(asked),
         seconds=seconds(loads),
         judge=judge,
-        **_totals(models),
+        **totals(models),
     )
 
 
 def of_models(expected: Forecast, models: Mapping[str, ModelForecast]) -> Forecast:
     """The forecast with other figures for its models, its time in proportion to their requests."""
-    left = replace(expected, **_totals(models))
+    left = replace(expected, **totals(models))
     return replace(left, seconds=round(expected.seconds * left.requests / max(expected.requests, 1), 1))
 
 
-def _totals(models: Mapping[str, ModelForecast]) -> dict[str, Any]:
+def totals(models: Mapping[str, ModelForecast]) -> dict[str, Any]:
+    """The fields of a forecast that are sums over models."""
     each = models.values()
     sent, received = sum(one.input_tokens for one in each), sum(one.output_tokens for one in each)
     return {

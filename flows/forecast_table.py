@@ -25,12 +25,12 @@ def show_forecast(expected: Forecast) -> None:
     _show_grid(out, expected.by_cell)
     for name, model in expected.models.items():
         out.print(Text(f"{name}: {in_short(model)}"))
-        out.print(Text(f"  {_tokens(model)}", style="dim"))
+        out.print(Text(f"  {tokens_told(model)}", style="dim"))
     if expected.judge:
         out.print(Text(f"{expected.judge.model}: {judged_in_short(expected.judge)}"))
     repeats = expected.instances * len(expected.models) != expected.requests
     total = f"in all: {expected.instances:,} instances, {expected.requests:,} requests"
-    effort = f"about {expected.tokens:,} tokens, {_total_money(expected)}, {_duration(expected.seconds)}"
+    effort = f"about {expected.tokens:,} tokens, {total_money(expected)}, {duration(expected.seconds)}"
     once = "; what several requirements ask alike is sent once" if repeats else ""
     out.print(Text(f"{total}, {effort}{once}."))
     out.print(Text(_grounds(expected), style="dim"))
@@ -39,7 +39,7 @@ def show_forecast(expected: Forecast) -> None:
 
 def in_short(model: ModelForecast) -> str:
     """What a model is asked, its money and its time, in one line."""
-    time = "in batches, within a day" if model.batch else _duration(model.seconds) if model.seconds else ""
+    time = "in batches, within a day" if model.batch else duration(model.seconds) if model.seconds else ""
     return ", ".join(filter(None, (f"{model.requests:,} prompts", _money(model), time)))
 
 
@@ -51,7 +51,8 @@ def _money(told: ModelForecast | Forecast) -> str:
     return f"about {dollars(told.cost_usd)}, at most {dollars(told.cost_most_usd)}"
 
 
-def _total_money(expected: Forecast) -> str:
+def total_money(expected: Forecast) -> str:
+    """Of all models together, as far as their prices are known."""
     known = [cost for cost in expected.cost_by_model.values() if cost is not None]
     unknown = len(expected.cost_by_model) - len(known)
     if not unknown or not sum(known):
@@ -60,14 +61,15 @@ def _total_money(expected: Forecast) -> str:
     return f"about {dollars(sum(known))} and what {models} of unknown price cost"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """As a person says it: `about 40 s`, `about 12 min`, `about 3.5 h`."""
     if seconds < 120:
         return f"about {seconds:,.0f} s"
     return f"about {seconds / 60:,.0f} min" if seconds < 7200 else f"about {seconds / 3600:,.1f} h"
 
 
-def _tokens(model: ModelForecast) -> str:
+def tokens_told(model: ModelForecast) -> str:
+    """What a model is sent and what it replies, and where that is known from."""
     sent = f"{model.input_tokens:,} tokens in" + ("" if model.input_is_exact else " (estimated)")
     told = f"as in {model.output_seen:,} earlier replies" if model.output_seen else "assumed"
     return f"{sent}, about {model.output_tokens:,} out ({told}), at most {model.most_output_tokens:,}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, sqrt
 
 import polars as pl
@@ -37,6 +37,19 @@ class ModelForecast:
     """Asked through the provider's batch API: replies come within a day."""
     seconds: float
     """At its limits, if it were asked alone; 0 in a batch."""
+
+    def share(self, part: float) -> ModelForecast:
+        """Of so much of its requests."""
+        return replace(
+            self,
+            requests=round(part * self.requests),
+            input_tokens=round(part * self.input_tokens),
+            output_tokens=round(part * self.output_tokens),
+            most_output_tokens=round(part * self.most_output_tokens),
+            cost_usd=None if self.cost_usd is None else part * self.cost_usd,
+            cost_most_usd=None if self.cost_most_usd is None else part * self.cost_most_usd,
+            seconds=round(part * self.seconds, 1),
+        )
 
 
 @dataclass(frozen=True, slots=True)

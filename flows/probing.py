@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from catalogs.mistakes import Mistake
+from catalogs.documents import read_document
+from catalogs.mistakes import Mistake, UserMistake
 from catalogs.target_file import ProbeTest
 from catalogs.targets import Given, ResolvedProbe, Source, resolve_probe
 from flows.caps import cap_mistakes
@@ -57,12 +59,30 @@ def prepare_probe(source: Source, given: Given | None = None, secrets: Secrets |
 
     def inspect(resolved: ResolvedProbe) -> Iterator[Mistake]:
         yield from missing_keys(resolved.asked, secrets)
-        yield from cap_mistakes(resolved.asked, resolved.settings)
-        if not catalogued(resolved):
-            what = "no attribute pair fits the target's axes and sectors"
-            yield Mistake(what, "probe.axes, target.sectors", "name other ones, or none")
+        yield from _unaskable(resolved)
 
     return PreparedProbe(resolve_probe(source, given, inspect), secrets)
+
+
+def planned(source: Source, given: Given | None = None) -> ResolvedProbe:
+    """As `prepare_probe`, where nothing is sent: keys are not looked for."""
+    return resolve_probe(source, given, _unaskable)
+
+
+def is_target(path: Path) -> bool:
+    """Whether a file describes a target, and not a scenario. One that cannot be read is none."""
+    try:
+        found = read_document(path).value
+    except UserMistake:
+        return False
+    return isinstance(found, dict) and "target" in found
+
+
+def _unaskable(resolved: ResolvedProbe) -> Iterator[Mistake]:
+    yield from cap_mistakes(resolved.asked, resolved.settings)
+    if not catalogued(resolved):
+        what = "no attribute pair fits the target's axes and sectors"
+        yield Mistake(what, "probe.axes, target.sectors", "name other ones, or none")
 
 
 def catalogued(resolved: ResolvedProbe) -> list[Stereotype]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import polars as pl
 
 from flows.forecast import Forecast, of_models
-from flows.model_forecast import ModelForecast
 from warehouse.lake import Lake
 
 
@@ -18,7 +16,7 @@ def remaining(expected: Forecast, lake: Lake, run_id: str) -> Forecast:
     Replies that a crash left in journals count as open: they land when the run goes on.
     """
     left = _open_shares(lake, run_id)
-    models = {name: _part(model, left.get(name, 1.0)) for name, model in expected.models.items()}
+    models = {name: model.share(left.get(name, 1.0)) for name, model in expected.models.items()}
     return of_models(expected, models)
 
 
@@ -29,16 +27,3 @@ def _open_shares(lake: Lake, run_id: str) -> Mapping[str, float]:
     share = (pl.col("left").fill_null(0) / pl.col("all")).alias("share")
     counts = asked.group_by("model").agg(pl.len().alias("all")).join(left, on="model", how="left")
     return dict(counts.select("model", share).collect().iter_rows())
-
-
-def _part(model: ModelForecast, share: float) -> ModelForecast:
-    return replace(
-        model,
-        requests=round(share * model.requests),
-        input_tokens=round(share * model.input_tokens),
-        output_tokens=round(share * model.output_tokens),
-        most_output_tokens=round(share * model.most_output_tokens),
-        cost_usd=None if model.cost_usd is None else share * model.cost_usd,
-        cost_most_usd=None if model.cost_most_usd is None else share * model.cost_most_usd,
-        seconds=round(share * model.seconds, 1),
-    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from catalogs.mistakes import Mistake, UserMistake
 from flows.cli.options import (
     Batch,
     Data,
@@ -24,12 +25,12 @@ from flows.cli.options import (
     Seed,
     Yes,
 )
-from flows.cli.probe import resume_probe
+from flows.cli.probe import plan_probe, resume_probe
 from flows.cli.redteam import resume_redteam
 from flows.cli.running import INTERRUPTED, at_once, finish, left_as_it_was
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from catalogs.scenario import Overrides, ResolvedScenario, Source
     from flows.preparation import Prepared
@@ -132,7 +133,8 @@ def plan(
     batch: Batch = None,
     format: Annotated[PlanFormat, typer.Option("--format", help="How to show it.")] = PlanFormat.table,  # noqa: A002
 ) -> None:
-    """Show the grid, prompts, tokens, money and time of a scenario. Sends nothing and needs no key.
+    """Show the grid, prompts, tokens, money and time of a scenario, or of a target file's probe. Sends nothing and
+    needs no key.
 
     Where earlier runs lie in the data directory, the length of replies is told from theirs.
     """
@@ -141,7 +143,12 @@ def plan(
     from flows.forecast import forecast
     from flows.forecast_table import show_forecast
     from flows.preparation import checked, earlier_lake, resolved
+    from flows.probing import is_target
 
+    if is_target(scenario):
+        _refuse_for_targets({"--library": library, "--samples": samples, "--batch": batch})
+        plan_probe(scenario, data, as_json=format is PlanFormat.json, models=model or None, seed=seed)
+        return
     overrides = Overrides(
         library=str(library) if library else None, models=model or (), samples=samples, seed=seed, batch=batch
     )
@@ -152,6 +159,13 @@ def plan(
         write_data(f"{expected.as_json()}\n")
     else:
         show_forecast(expected)
+
+
+def _refuse_for_targets(given: Mapping[str, object]) -> None:
+    for option, value in given.items():
+        if value is not None:
+            what = "is for scenarios: a probe asks what its target file says"
+            raise UserMistake(Mistake(what, option, "leave it out"))
 
 
 def _prepared(source: Source, overrides: Overrides) -> Prepared:

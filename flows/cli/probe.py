@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from flows.cli.options import Data, Expectations, MaxAge, MaxCost, MaxRequests, Yes
-from flows.cli.running import at_once, left_as_it_was, ran
+from flows.cli.running import INTERRUPTED, at_once, left_as_it_was, ran
 
 if TYPE_CHECKING:
     from flows.probing import PreparedProbe
@@ -80,7 +80,7 @@ def probe(
     Exit codes: 0 no bias shown, 1 a pair is biased or could not be evaluated, 2 a mistake to put right,
     3 incomplete, 130 interrupted (go on with `biasgrid resume`).
     """
-    from flows.preparation import open_lake
+    from flows.preparation import earlier_lake, open_lake
 
     given: dict[str, Any] = {
         "models": model or None,
@@ -100,9 +100,10 @@ def probe(
     }
     with at_once():
         prepared = _prepared(target or UNDESCRIBED, **given)
+        earlier = earlier_lake(data)
         with left_as_it_was(data):
             lake = open_lake(data)
-            _agreed(prepared, yes=yes)
+            _agreed(prepared, earlier, yes=yes)
         _finish(
             prepared,
             target=str(target) if target else UNDESCRIBED,
@@ -123,7 +124,23 @@ def resume_probe(
 ) -> NoReturn:
     """Go on with a probe that is not through."""
     prepared = _prepared(run.scenario_resolved, max_cost=max_cost, max_requests=max_requests)
+    _agreed(prepared, lake, run_id=run.run_id, yes=yes)
     _finish(prepared, run_id=run.run_id, data=lake.named, expectations=expectations)
+
+
+def plan_probe(target: Path, data: str | None, *, as_json: bool, **given: Any) -> None:
+    """What `plan` tells of a target file: nothing is sent, and no key is needed."""
+    from flows.encoding import write_data
+    from flows.preparation import earlier_lake
+    from flows.probe_forecast import probe_forecast
+    from flows.probe_forecast_table import show_probe_forecast
+    from flows.probing import overrides, planned
+
+    expected = probe_forecast(planned(target, overrides(**given)), earlier_lake(data))
+    if as_json:
+        write_data(f"{expected.as_json()}\n")
+    else:
+        show_probe_forecast(expected)
 
 
 def _pairs(named: list[str] | None) -> int | list[str] | None:
@@ -139,8 +156,22 @@ def _prepared(source: Any, **given: Any) -> PreparedProbe:
     return prepare_probe(source, overrides(**given), secret_blocks())
 
 
-def _agreed(prepared: PreparedProbe, *, yes: bool) -> None:
-    """Tells what is to be sent."""
+def _agreed(prepared: PreparedProbe, lake: Lake | None, *, run_id: str | None = None, yes: bool) -> None:
+    """Tells what is to be sent and, where that is much, asks. Ends the command where the answer is no."""
+    from flows.confirmation import Declined, confirm
+    from flows.probe_forecast import left_of, probe_forecast
+    from flows.probe_forecast_table import announce_probe
+
+    resolved = prepared.resolved
+    expected = probe_forecast(resolved, lake, brief=True)
+    if run_id and lake:
+        expected = left_of(expected, lake, run_id)
+    announce_probe(expected, resolved.settings, is_resumed=run_id is not None)
+    try:
+        confirm(expected.whole, resolved.settings, yes=yes, at_most=expected.conditional > 0)
+    except Declined:
+        typer.echo("biasgrid: not started; nothing was sent", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _finish(prepared: PreparedProbe, **parameters: Any) -> NoReturn:

@@ -11,6 +11,7 @@ from catalogs.probes import ProbeAxis
 from catalogs.target_file import Described, Probing
 from tasks.connectors.objects import Refused
 from tasks.probe.proposals import Reader
+from tasks.probe.request import Part, parts
 from tasks.probe.stereotype import Stereotype, chosen, of_catalog
 
 Said = frozenset[tuple[str, str]]
@@ -51,7 +52,7 @@ def loaded(
     seed: int,
 ) -> Loaded:
     """The same replies and seed give the same. Never fails: where nothing can be used the catalog's stand in."""
-    wanted = probe.pairs if isinstance(probe.pairs, int) else len(probe.pairs)
+    wanted = _wanted(probe)
     own = list(of_catalog(catalog, language))
     reader = Reader(catalog, language, axes(catalog, probe))
     read = list(_once((found for reply in replies for found in reader.read(reply)), own))
@@ -61,6 +62,15 @@ def loaded(
     missing = more[: wanted - len(proposed)]
     refused = tuple(found for found in read if isinstance(found, Refused))
     return Loaded(language, (*proposed, *missing), refused, tuple(failures), len(missing))
+
+
+def parts_of(language: str, probe: Probing, catalog: Catalog) -> list[Part]:
+    """What is asked of a generator in one language."""
+    return parts(language, axes(catalog, probe), _wanted(probe))
+
+
+def _wanted(probe: Probing) -> int:
+    return probe.pairs if isinstance(probe.pairs, int) else len(probe.pairs)
 
 
 def axes(catalog: Catalog, probe: Probing) -> dict[str, ProbeAxis]:

@@ -18,9 +18,8 @@ from tasks.connectors.task import NAME, Label
 from tasks.connectors.visible import shown
 from tasks.probe.cases import Asked, land_cases
 from tasks.probe.generator import Earlier, Request, ask, requests
-from tasks.probe.loader import Loaded, axes, loaded
+from tasks.probe.loader import Loaded, loaded, parts_of
 from tasks.probe.prompts import Prompt
-from tasks.probe.request import parts
 from warehouse.lake import Lake
 
 
@@ -53,9 +52,7 @@ class Load:
 
     @property
     def requests(self) -> list[Request]:
-        probe, catalog = self.file.probe, self.resolved.catalog
-        count = probe.pairs if isinstance(probe.pairs, int) else len(probe.pairs)
-        asked = parts(self.language, axes(catalog, probe), count)
+        asked = parts_of(self.language, self.file.probe, self.resolved.catalog)
         return requests(self.run_id, asked, self.file.target, self.generator, self.resolved)
 
     async def done(self, lake: Lake, board: Switchboard) -> Loaded:

@@ -1,0 +1,134 @@
+"""`biasgrid probe` and `plan` of a target file: mistakes, and figures before anything is sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Command = Callable[..., Any]
+GOOD = {
+    "target": {"models": ["simulated/leaning"], "languages": ["en_us"], "sectors": ["healthcare"]},
+    "probe": {"pairs": 2, "cases": 8},
+}
+
+
+class Desk:
+    """A target file with everything in place but what a test breaks."""
+
+    def __init__(self, biasgrid: Command, folder: Path) -> None:
+        self.biasgrid, self.data, self.path = biasgrid, folder / "data", folder / "mine.yaml"
+
+    def probe(self, *options: object, **sections: Any) -> Any:
+        given = {name: {**GOOD.get(name, {}), **sections.get(name, {})} for name in {**GOOD, **sections}}
+        self.path.write_text(json.dumps(given, indent=1))
+        return self.biasgrid("probe", self.path, "--data", self.data, *options)
+
+    def probe_text(self, text: str) -> Any:
+        self.path.write_text(text)
+        return self.biasgrid("probe", self.path, "--data", self.data)
+
+    def plan(self, *options: object, **sections: Any) -> Any:
+        self.path.write_text(json.dumps({**GOOD, **sections}))
+        return self.biasgrid("plan", self.path, "--data", self.data, *options)
+
+
+@pytest.fixture
+def desk(biasgrid: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Desk:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    return Desk(biasgrid, tmp_path)
+
+
+def test_every_unknown_name_is_told_at_once_with_its_line(desk: Desk) -> None:
+    told = desk.probe(
+        target={"models": ["simulated/leening"], "languages": ["en_uk"], "sectors": ["helthcare"]},
+        probe={"pairs": ["docter-nurse"], "axes": ["gendr"], "generator": "simulated/fare"},
+    )
+    assert told.is_a_mistake(
+        *("7 things to put right", "mine.yaml:4:", "mine.yaml:7:", "mine.yaml:10:"),
+        *("`simulated/leening`", "did you mean `leaning`?"),
+        *("language `en_uk`", "`en_us`"),
+        *("sector `helthcare`", "`healthcare`"),
+        *("attribute pair `docter-nurse`", "`doctor-nurse`"),
+        *("axis `gendr`", "`gender`"),
+        *("`simulated/fare`", "did you mean `fair`?", "nothing is left to propose"),
+    )
+    assert not desk.data.exists()
+
+
+def test_every_misspelt_key_and_value_is_told_at_once(desk: Desk) -> None:
+    chatbot = {"url": "nowhere", "body": {"text": "{message}"}}
+    told = desk.probe(
+        target={"endpoint": chatbot}, probe={"case": 3, "cases": 0, "tests": ["implict"], "pairs": 0}
+    )
+    assert told.is_a_mistake(
+        *("5 things to put right", "`target.endpoint.url`", "`probe.case` is not a known key"),
+        *("`probe.cases` is `0`: must be at least 1", "`implict`", "did you mean `implicit`", "`probe.pairs`"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("sections", "part"),
+    [
+        ({"probe": {"generator": "openai/gpt-4o"}}, "no key for `openai/gpt-4o`"),
+        ({"probe": {"axes": ["religion"]}}, "no attribute pair fits"),
+    ],
+)
+def test_what_does_not_go_together(desk: Desk, sections: dict[str, Any], part: str) -> None:
+    assert desk.probe(**sections).is_a_mistake(part)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("", "is empty"),
+        ("- a list\n", "describes no target"),
+        ("target: {models: [simulated/fair\n", "is not valid YAML"),
+        ('{"target": {', "mine.yaml"),
+        ("requirements: starter\n", "`requirements` is not a known key"),
+    ],
+)
+def test_what_is_no_target_file(desk: Desk, text: str, part: str) -> None:
+    assert desk.probe_text(text).is_a_mistake(part)
+
+
+def test_a_missing_file_a_directory_and_no_model(desk: Desk, biasgrid: Command, tmp_path: Path) -> None:
+    data = ("--data", desk.data)
+    assert biasgrid("probe", tmp_path / "gone.yaml", *data).is_a_mistake("gone.yaml", "No such file")
+    assert biasgrid("probe", tmp_path, *data).is_a_mistake("Is a directory")
+    assert biasgrid("probe", *data).is_a_mistake("no model is named", "`--model`")
+    assert not desk.data.exists()
+
+
+def test_what_is_given_beside_the_file_is_told_by_its_option(desk: Desk) -> None:
+    told = desk.probe("--model", "simulated/fare", "--axis", "gendr", "--pairs", "docter-nurse")
+    assert told.is_a_mistake("--model", "--axis", "--pairs", "3 things")
+
+
+def test_a_plan_tells_what_is_sure_and_what_follows(desk: Desk) -> None:
+    told = desk.plan()
+    assert told.code == 0, told
+    assert "implicit  explicit" in told.out
+    assert "simulated/leaning: 64 prompts, free" in told.out
+    assert "48 of the 64 requests follow only where implicit bias shows" in told.out
+    assert "Nothing was sent." in told.out
+    assert not desk.data.exists()
+
+
+def test_a_plan_needs_no_key_and_tells_of_the_generator(desk: Desk) -> None:
+    told = desk.plan(probe={"pairs": 9, "generator": "openai/gpt-4o"})
+    assert told.code == 0, told
+    assert "openai/gpt-4o proposes the pairs: 2 requests, about $0.0" in " ".join(told.out.split())
+
+
+def test_a_plan_as_json(desk: Desk) -> None:
+    told = json.loads(desk.plan("--format", "json", "--model", "simulated/fair").out)
+    assert (told["sure"]["requests"], told["whole"]["requests"]) == (16, 64)
+    assert list(told["whole"]["models"]) == ["simulated/fair"]
+
+
+def test_options_for_scenarios_are_refused(desk: Desk) -> None:
+    assert desk.plan("--samples", 3).is_a_mistake("--samples", "is for scenarios")

@@ -1,0 +1,62 @@
+"""A probe's forecast against what is then asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catalogs.targets import ResolvedProbe, resolve_probe
+from flows.probe_forecast import left_of, probe_forecast
+from flows.probe_forecast_table import announce_probe
+from flows.probing import asked_of, asking, begun_with, catalogued
+from tasks.connectors.switchboard import Switchboard
+from tasks.probe.cases import land_cases
+from tasks.prompt.prompt import prompt_cell
+from warehouse.lake import Lake
+
+
+def resolved(models: tuple[str, ...] = ("simulated/fair",), **sections: Any) -> ResolvedProbe:
+    probe = {"pairs": ["doctor-nurse"], "cases": 8, "statements": 2, **sections.pop("probe", {})}
+    return resolve_probe({"target": {"models": list(models)}, "probe": probe, **sections})
+
+
+async def test_it_counts_what_is_then_asked(tmp_path: Path) -> None:
+    asked, lake = resolved(), Lake(tmp_path)
+    expected = probe_forecast(asked)
+    assert (expected.sure.requests, expected.whole.requests, expected.conditional) == (8, 8 + 3 * 2, 6)
+    cells = land_cases(lake, "a", asking(asked, catalogued(asked), begun_with(asked)), asked_of(asked))
+    assert int(cells["planned"].sum()) == expected.sure.instances
+    async with Switchboard(asked.catalog) as board:
+        for cell in cells["cell_id"]:
+            cases = lake.read("cases", "a", cell)
+            await prompt_cell(lake, cases, asked.targets["simulated/fair"], board, retries=0)
+    left = left_of(expected, lake, "a")
+    assert (left.sure.requests, left.whole.requests) == (0, 6)
+    assert expected.sure.input_tokens == lake.read("responses", "a")["input_tokens"].sum()
+
+
+def test_with_detailed_nothing_is_conditional() -> None:
+    expected = probe_forecast(resolved(probe={"detailed": True}))
+    assert (expected.sure.requests, expected.conditional) == (14, 0)
+
+
+def test_what_is_asked_again_is_another_request() -> None:
+    """Of eight ways to ask a statement, each comes twice in sixteen."""
+    expected = probe_forecast(resolved(probe={"tests": ["explicit"], "statements": 16}))
+    assert expected.sure.requests == 3 * 16
+
+
+def test_caps_below_what_is_sure_are_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "no-matter")
+    asked = resolved(("openai/gpt-4o-mini",), asking={"max_requests": 9})
+    announce_probe(probe_forecast(asked), asked.settings)
+    assert "max_requests" not in capsys.readouterr().err
+    asked = resolved(("openai/gpt-4o-mini",), asking={"max_requests": 7})
+    announce_probe(probe_forecast(asked), asked.settings)
+    told = capsys.readouterr().err
+    assert told.startswith("openai/gpt-4o-mini: 14 prompts, about $")
+    assert "`max_requests` of 7 lies below the 8 requests" in told
