@@ -60,6 +60,7 @@ async def probe(
     cases: int | None = None,
     detailed: bool | None = None,
     continue_on_refusal: bool | None = None,
+    generator: str | None = None,
     max_cost: float | None = None,
     max_requests: int | None = None,
     seed: int | None = None,
@@ -81,6 +82,7 @@ async def probe(
         cases: prompts per pair of the implicit test; None: as the target has it
         detailed: the explicit test follows even where no implicit bias was found
         continue_on_refusal: it follows even where most prompts were refused
+        generator: `provider/model` that proposes pairs from what the target file tells; None: as the target has it
         max_cost: US dollars that the run may spend
         max_requests: requests that the run may send
         seed: chooses pairs and names; None: the target's
@@ -99,6 +101,7 @@ async def probe(
         cases=cases,
         detailed=detailed,
         continue_on_refusal=continue_on_refusal,
+        generator=generator,
         max_cost=max_cost,
         max_requests=max_requests,
         seed=seed,
