@@ -32,6 +32,7 @@ from catalogs.schema import (
     TemplateEntry,
     TemplateFile,
 )
+from catalogs.target_file import TargetFile
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -55,6 +56,7 @@ SCHEMAS: dict[str, type[BaseModel]] = {
     "probing": ProbeWording,
     "endpoint": NamedEndpoint,
     "attacks": AttackWording,
+    "target": TargetFile,
 }
 """By the name of the file that holds the schema."""
 
