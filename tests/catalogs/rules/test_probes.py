@@ -173,6 +173,18 @@ def test_places_that_are_missing_or_unknown_are_errors(
     assert any(told in found for found in overlaid(questions=wording(**changed)))
 
 
+def test_places_of_the_request_to_a_generator_are_checked_too(overlaid: Overlaid) -> None:
+    said = {"company": "{company}", "purpose": "{porpoise}", "sectors": "{sectors}", "history": "{history}"}
+    texts = {"prompt": "{count} {about} {part} {kinds} {order}", **said, "nothing": "-", "part": "{part} {parts}"}
+    loader = "".join(f"  {name}: '{text}'\n" for name, text in texts.items())
+    found = overlaid(questions=f"{wording()}loader:\n{loader}  kinds: {{trait: what they are like}}\n")
+    assert [line.partition("`en_us`, ")[2].partition("\n")[0] for line in found] == [
+        "loader prompt: no place for `{groups}`",
+        "loader purpose: unknown place `{porpoise}`",
+        "loader purpose: no place for `{purpose}`",
+    ]
+
+
 def test_an_axis_of_ones_own_takes_the_place_of_the_shipped_one(library: Path, tmp_path: Path) -> None:
     (tmp_path / "probes").mkdir()
     (tmp_path / "probes" / "mine.yaml").write_text(
