@@ -37,24 +37,16 @@ async def test_it_counts_what_is_then_asked(tmp_path: Path) -> None:
     assert expected.sure.input_tokens == lake.read("responses", "a")["input_tokens"].sum()
 
 
-def test_with_detailed_nothing_is_conditional() -> None:
-    expected = probe_forecast(resolved(probe={"detailed": True}))
-    assert (expected.sure.requests, expected.conditional) == (14, 0)
-
-
-def test_what_is_asked_again_is_another_request() -> None:
+def test_what_is_asked_again_is_another_request_and_detailed_asks_for_sure() -> None:
     """Of eight ways to ask a statement, each comes twice in sixteen."""
-    expected = probe_forecast(resolved(probe={"tests": ["explicit"], "statements": 16}))
-    assert expected.sure.requests == 3 * 16
+    expected = probe_forecast(resolved(probe={"detailed": True, "statements": 16}))
+    assert (expected.sure.requests, expected.conditional) == (8 + 3 * 16, 0)
 
 
 def test_caps_below_what_is_sure_are_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "no-matter")
-    asked = resolved(("openai/gpt-4o-mini",), asking={"max_requests": 9})
-    announce_probe(probe_forecast(asked), asked.settings)
-    assert "max_requests" not in capsys.readouterr().err
     asked = resolved(("openai/gpt-4o-mini",), asking={"max_requests": 7})
     announce_probe(probe_forecast(asked), asked.settings)
     told = capsys.readouterr().err

@@ -88,7 +88,6 @@ def test_what_does_not_go_together(desk: Desk, sections: dict[str, Any], part: s
         ("- a list\n", "describes no target"),
         ("target: {models: [simulated/fair\n", "is not valid YAML"),
         ('{"target": {', "mine.yaml"),
-        ("requirements: starter\n", "`requirements` is not a known key"),
     ],
 )
 def test_what_is_no_target_file(desk: Desk, text: str, part: str) -> None:
