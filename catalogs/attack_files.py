@@ -11,6 +11,7 @@ from catalogs.catalog import Catalog, read_catalog
 from catalogs.documents import Document
 from catalogs.mistakes import Mistake, UserMistake, nearest, position
 from catalogs.models import Target
+from catalogs.probe_draw import Pair, drawn_pairs
 from catalogs.red_team import RedTeam
 from catalogs.target_file import TargetFile
 from catalogs.targets import Given, ResolvedTarget, Source, checked_file, common, read_target, unknown_model
@@ -27,9 +28,16 @@ class ResolvedAttack(ResolvedTarget):
     attacker: Target | None = None
 
     @property
+    def pairs(self) -> list[Pair]:
+        """Those that it is led into, in each of the languages that has words for them."""
+        own, sectors = self.file.redteam, self.file.target.sectors
+        return drawn_pairs(
+            self.catalog.probes, own.pairs, self.file.asking.seed, of_axes=own.axes, sectors=sectors
+        )
+
+    @property
     def concerns(self) -> set[str]:
-        wanted = self.file.redteam.axes or tuple(self.catalog.probes)
-        return {self.catalog.probes[axis].concern for axis in wanted if axis in self.catalog.probes}
+        return {axis.concern for axis, _ in self.pairs}
 
     @property
     def asked(self) -> list[Target]:

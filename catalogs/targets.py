@@ -14,6 +14,7 @@ from catalogs.explanations import Location
 from catalogs.mistakes import Mistake, UserMistake, nearest, position
 from catalogs.models import Target, patient
 from catalogs.own_chatbot import own_chatbot
+from catalogs.probe_draw import Pair, drawn_pairs
 from catalogs.resolved import Resolved
 from catalogs.schema import ScenarioSettings
 from catalogs.target_file import TargetFile
@@ -51,9 +52,15 @@ class ResolvedProbe(ResolvedTarget):
     generator: Target | None = None
 
     @property
+    def pairs(self) -> list[Pair]:
+        """Of the catalog: those that it asks about, the same in each of its languages."""
+        probe, target = self.file.probe, self.file.target
+        named = {"of_axes": probe.axes, "sectors": target.sectors, "languages": target.languages}
+        return drawn_pairs(self.catalog.probes, probe.pairs, self.file.asking.seed, **named)
+
+    @property
     def concerns(self) -> set[str]:
-        wanted = self.file.probe.axes or tuple(self.catalog.probes)
-        return {self.catalog.probes[axis].concern for axis in wanted if axis in self.catalog.probes}
+        return {axis.concern for axis, _ in self.pairs}
 
     @property
     def asked(self) -> list[Target]:

@@ -16,7 +16,7 @@ from flows.preparation import Ready
 from tasks.connectors.keys import Secrets, missing_keys
 from tasks.probe.cases import Asked
 from tasks.probe.prompts import Prompt, prompts
-from tasks.probe.stereotype import Stereotype, chosen, of_catalog
+from tasks.probe.stereotype import Stereotype, of_catalog
 
 Followed = Collection[tuple[str, str, str]]
 """Of an implicit test: model, language and pair for which the explicit one follows."""
@@ -88,7 +88,7 @@ def _unaskable(resolved: ResolvedProbe) -> Iterator[Mistake]:
 def catalogued(resolved: ResolvedProbe) -> list[Stereotype]:
     """The stereotypes of the catalog that a probe asks about, in each of its languages."""
     file = resolved.file
-    wanted = chosen(resolved.catalog, file.target, file.probe, resolved.settings.seed)
+    wanted = [pair.id for _, pair in resolved.pairs]
     known = {
         (own.language, own.pair): own
         for language in file.target.languages

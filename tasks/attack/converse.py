@@ -65,7 +65,8 @@ class _Play:
             await self._desk.board.forget(self._parties.target.target, self._named(number))
 
     def _named(self, number: int) -> str:
-        return f"{self._session.id}-{number}"
+        """Of this run alone: a chatbot that knows conversations by our ids has had those of others."""
+        return f"{self._session.run_id}-{self._session.id}-{number}"
 
     async def _written(self, asked: Ask) -> str:
         """A message of the attacker that can be sent."""

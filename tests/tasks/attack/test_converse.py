@@ -229,7 +229,7 @@ async def test_a_target_that_remembers_is_sent_the_new_message_alone(room: Room)
     await room.play(company, [session])
     sent = [[message.role for message in request.messages] for request in company.asked["target"]]
     assert sent == [["system", "user"]] * 3
-    assert {request.session for request in company.asked["target"]} == {f"{session.id}-1"}
+    assert {request.session for request in company.asked["target"]} == {f"{session.run_id}-{session.id}-1"}
 
 
 async def test_a_pair_is_judged_once_and_together(room: Room) -> None:
