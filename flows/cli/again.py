@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from flows.cli.options import Data, Expectations, Gate, GateOption, Library, MaxCost, MaxRequests, RunId
 from flows.cli.running import at_once, finish
+
+if TYPE_CHECKING:
+    from warehouse.lake import Lake
+    from warehouse.runs import Run
 
 
 def evaluate(
@@ -34,12 +38,12 @@ def evaluate(
     """Judge the stored replies of a run again: by changed oracles, tolerances or another judge.
 
     No model under test is asked. Earlier evaluations stay in the lake; the newest one counts in the marts.
-    Exit codes as of `run`.
+    A probe's replies are read again, by the catalog as it is now. Exit codes as of `run`, or `probe`.
     """
     from catalogs.scenario import Overrides
     from flows.preparation import existing_lake
     from flows.refitting import prepared_again
-    from warehouse.runs import find
+    from warehouse.runs import find, refuse_other_kinds
 
     changes: dict[str, Any] = {
         "library": str(library) if library else None,
@@ -51,7 +55,23 @@ def evaluate(
     with at_once():
         lake = existing_lake(data)
         found = find(lake, run)
+        refuse_other_kinds(found, "later evaluation", "benchmark", "probe")
+        if found.kind == "probe":
+            _read_again(lake, found, {**changes, "scenario": scenario}, expectations=expectations)
         prepared = prepared_again(lake, found, scenario, Overrides(**changes))
         changes |= {"run_id": found.run_id, "scenario": str(scenario) if scenario else None}
         changes |= {"expectations": expectations}
         finish(prepared, gate.value, "flows.rejudging:evaluate_again", data=lake.named, **changes)
+
+
+def _read_again(lake: Lake, run: Run, changes: dict[str, Any], *, expectations: bool) -> NoReturn:
+    from catalogs.mistakes import Mistake, UserMistake
+    from flows.cli.probe import finish_probe
+    from flows.rereading import prepared_again
+
+    named = [f"--{name.replace('_', '-')}" for name, value in changes.items() if value is not None]
+    if named:
+        what = f"run `{run.run_id}` is a probe, whose replies are read and not judged"
+        raise UserMistake(Mistake(what, ", ".join(named), f"leave {'it' if len(named) == 1 else 'them'} out"))
+    given = {"run_id": run.run_id, "data": lake.named, "expectations": expectations}
+    finish_probe(prepared_again(run), "flows.rereading:read_again", **given)

@@ -104,7 +104,7 @@ def probe(
         with left_as_it_was(data):
             lake = open_lake(data)
             _agreed(prepared, earlier, yes=yes)
-        _finish(
+        finish_probe(
             prepared,
             target=str(target) if target else UNDESCRIBED,
             data=lake.named,
@@ -125,7 +125,7 @@ def resume_probe(
     """Go on with a probe that is not through."""
     prepared = _prepared(run.scenario_resolved, max_cost=max_cost, max_requests=max_requests)
     _agreed(prepared, lake, run_id=run.run_id, yes=yes)
-    _finish(prepared, run_id=run.run_id, data=lake.named, expectations=expectations)
+    finish_probe(prepared, run_id=run.run_id, data=lake.named, expectations=expectations)
 
 
 def plan_probe(target: Path, data: str | None, *, as_json: bool, **given: Any) -> None:
@@ -174,9 +174,10 @@ def _agreed(prepared: PreparedProbe, lake: Lake | None, *, run_id: str | None = 
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _finish(prepared: PreparedProbe, **parameters: Any) -> NoReturn:
+def finish_probe(prepared: PreparedProbe, flow: str = FLOW, **parameters: Any) -> NoReturn:
+    """Run a flow of probes with progress on the terminal, show what it found and exit as it ended."""
     from flows.probe_table import show_probe
 
-    found = ran(prepared, FLOW, **parameters)
+    found = ran(prepared, flow, **parameters)
     show_probe(found)
     raise typer.Exit(found.exit_code)

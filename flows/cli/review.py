@@ -52,11 +52,12 @@ def review(
     from flows.preparation import existing_lake
     from flows.reviewing import Desk
     from tasks.review.draw import Draw
-    from warehouse.runs import UNDER_WAY, find
+    from warehouse.runs import UNDER_WAY, find, refuse_other_kinds
 
     _one_thing(export=export, imported=imported, agreement=agreement, adjudicate=adjudicate)
     lake = existing_lake(data)
     found = find(lake, run)
+    refuse_other_kinds(found, "review", "benchmark")
     if agreement:
         _agreement(lake, found.run_id)
         return

@@ -10,7 +10,7 @@ import polars as pl
 
 from catalogs.mistakes import Mistake, UserMistake
 from warehouse.lake import Lake
-from warehouse.runs import Run, find
+from warehouse.runs import Run, find, refuse_other_kinds
 
 SHOWN = 20
 """Evaluations that a mistake names, the newest."""
@@ -52,12 +52,13 @@ class Chosen:
 
 def chosen(lake: Lake, named: str) -> Chosen:
     """The run of that name and the evaluation after its `@`, the newest where none is named; a beginning or end of
-    either that only one has will do. Raises UserMistake for one that is unknown, and for a run that was never
-    judged."""
+    either that only one has will do. Raises UserMistake for one that is unknown, for a run that was never
+    judged, and for one that is no benchmark."""
     run_name, _, evaluation = named.partition("@")
     if not run_name:
         raise UserMistake(Mistake(f"`{named}` names no run", remedy="see `biasgrid runs`"))
     run = find(lake, run_name)
+    refuse_other_kinds(run, "comparison", "benchmark")
     criteria = lake.read("criteria", run.run_id)
     known = sorted(set(criteria["evaluation_id"]))
     if not known:
