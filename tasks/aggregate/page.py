@@ -1,0 +1,101 @@
+"""Pages of HTML: one file each, nothing fetched, no script, and what models said never markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from tasks.aggregate.files import write_text
+
+LONGEST = 4_000
+"""Signs of a text that are shown: what goes on for pages is told of, and lies in the lake."""
+HIDDEN = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    r"\U000e0000-\U000e007f]"
+)
+"""Control and format characters, by which a text could hide what it says or change in what order it is read."""
+WORDS = re.compile(r"\S+\s*|\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A text as a page shows it: its beginning, and how many signs it has in all."""
+
+    text: str
+    signs: int
+
+    @classmethod
+    def of(cls, text: str | None) -> Said | None:
+        return None if text is None else cls(text[:LONGEST], len(text))
+
+    @property
+    def left_out(self) -> int:
+        return self.signs - len(self.text)
+
+
+def write_page(path: Path, template: str, **given: Any) -> Path:
+    """Writes a template of `tasks/aggregate/templates`, filled in. Raises UserMistake where it cannot be written."""
+    return write_text(path, environment().get_template(template).render(**given))
+
+
+@cache
+def environment() -> Environment:
+    """Of all pages: whatever is filled in is escaped, and what is not given is an error."""
+    made = Environment(
+        loader=PackageLoader("tasks.aggregate", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"plain": plain, "share": share, "signed": signed, "small": small, "counted": counted}
+    return made
+
+
+def plain(text: object) -> Markup:
+    """A text of whatever origin, escaped, with its hidden characters to be seen."""
+    told = str(escape(str(text).replace("\r\n", "\n")))
+    return Markup(HIDDEN.sub(_shown, told))  # noqa: S704 - escaped above
+
+
+def _shown(found: re.Match[str]) -> str:
+    return f'<span class="sign">U+{ord(found[0]):04X}</span>'
+
+
+def differing(text: str, other: str) -> tuple[str, str, str]:
+    """A text in three: what it begins with as another does, what is its own, what it ends with as the other."""
+    own, others = WORDS.findall(text), WORDS.findall(other)
+    begins = _common(own, others)
+    ends = _common(own[begins:][::-1], others[begins:][::-1])
+    last = len(own) - ends
+    return "".join(own[:begins]), "".join(own[begins:last]), "".join(own[last:])
+
+
+def _common(own: Sequence[str], others: Sequence[str]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(own, others, strict=False)))
+
+
+def share(value: float | None) -> str:
+    """A share as people read it; `–` where there is none."""
+    return "–" if value is None else f"{value:.1%}"
+
+
+def signed(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.2f}".replace("-", "−")
+
+
+def small(value: float | None) -> str:
+    """An error probability: three digits behind the point tell enough."""
+    return "–" if value is None else "< 0.001" if value < 0.0005 else f"{value:.3f}"
+
+
+def counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
