@@ -89,7 +89,8 @@ def share(value: float | None) -> str:
 
 
 def signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.2f}".replace("-", "−")
+    """A score from −1 to 1; what rounds to none has no sign."""
+    return "–" if value is None else f"{round(value, 2) or 0.0:+.2f}".replace("-", "−")
 
 
 def small(value: float | None) -> str:

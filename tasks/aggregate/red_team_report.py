@@ -1,0 +1,100 @@
+"""A red team's report: how often which attack succeeded, and its conversations with what the judge said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tasks.aggregate.findings import run_row
+from tasks.aggregate.page import differing, write_page
+from tasks.aggregate.sessions import OUTCOMES, Exchange, Session, outcomes, sessions
+from tasks.aggregate.told_run import ToldRun, told_run
+from warehouse.build import query
+from warehouse.lake import Lake
+
+Row = Mapping[str, Any]
+SHOWN = 10
+"""Sessions of one strategy against one model that a page shows of each outcome; all of them are counted."""
+ATTACK = ("model", "language", "input")
+TOLD = ("succeeded", "resisted", "refused")
+"""Outcomes that tell whether an attack succeeds."""
+BESIDE = frozenset({"separated", "implicit_separated"})
+"""Strategies whose judge sees two exchanges beside each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class RedTeamReport:
+    run: ToldRun
+    attacks: Sequence[Row]
+    """A row per model, language and strategy: `sessions`, a count of each outcome, `rate`, `low`, `high`, `turn`."""
+    sessions: Sequence[Session]
+
+    def by_attack(self) -> Iterator[tuple[Row, list[Session]]]:
+        """Each attack with those of its sessions that are shown."""
+        shown = {key: [*own] for key, own in groupby(self.sessions, key=lambda one: _of(one.case))}
+        for row in self.attacks:
+            yield row, shown.get(_of(row), [])
+
+
+def write_red_team_page(lake: Lake, run_id: str, out: Path) -> list[Path]:
+    """`report.html`, one page that needs nothing else. Raises UserMistake for a run that the warehouse does not
+    hold, and for a folder that cannot be written."""
+    report = red_team_report(lake, run_id)
+    given = {"report": report, "run": report.run, "shown": SHOWN, "outcomes": OUTCOMES, "marked": marked}
+    return [write_page(out / "report.html", "red-team.html.j2", **given)]
+
+
+def red_team_report(lake: Lake, run_id: str) -> RedTeamReport:
+    """All that the page tells. Raises UserMistake for a run that the warehouse does not hold."""
+    run = told_run(run_row(lake, run_id))
+    ended = outcomes(lake, run_id)
+    return RedTeamReport(run, attack_success(lake, ended), sessions(lake, run_id, _shown(ended)))
+
+
+def attack_success(lake: Lake, ended: pl.DataFrame) -> list[dict[str, Any]]:
+    """Of sessions with their outcomes: how many of each attack came to which, and the share that succeeded of
+    those that tell."""
+    counts = [(pl.col("outcome") == outcome).sum().alias(outcome) for outcome in OUTCOMES]
+    turn = pl.col("turn").filter(pl.col("outcome") == "succeeded").mean().alias("turn")
+    rows = ended.group_by(*ATTACK).agg(pl.len().alias("sessions"), *counts, turn).sort(ATTACK)
+    told = [rows.select(pl.sum_horizontal(TOLD)).to_series().to_list()]
+    rates = query(lake, RATES, [rows["succeeded"].to_list(), *told])
+    return rows.hstack(rates).to_dicts()
+
+
+RATES = """
+    with told as (
+        select unnest(?::bigint[]) as succeeded, nullif(unnest(?::bigint[]), 0) as told
+    ),
+
+    estimated as (
+        select succeeded / told as rate, statistics.wilson_of_counts(succeeded, told) as interval from told
+    )
+
+    select rate, interval.low as low, interval.high as high from estimated
+"""
+
+
+def _shown(ended: pl.DataFrame) -> list[str]:
+    """Sessions of each attack, those that succeeded first, so many of each outcome."""
+    rank = pl.col("outcome").replace_strict(OUTCOMES, range(len(OUTCOMES)), default=len(OUTCOMES))
+    ordered = ended.with_columns(rank.alias("rank")).sort(*ATTACK, "rank", "requirement", "sample", "case_id")
+    few = ordered.filter(pl.int_range(pl.len()).over(*ATTACK, "rank") < SHOWN)
+    return few["case_id"].to_list()
+
+
+def _of(row: Row) -> tuple[Any, ...]:
+    return tuple(row[name] for name in ATTACK)
+
+
+def marked(session: Session, exchange: Exchange) -> tuple[str, str, str]:
+    """A message in three, the middle being what tells it from the one beside it; nothing where none is."""
+    if session.case["input"] not in BESIDE or len(session.exchanges) != 2:
+        return exchange.message, "", ""
+    other = next(one for one in session.exchanges if one.turn != exchange.turn)
+    return differing(exchange.message, other.message)
