@@ -11,7 +11,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from catalogs.mistakes import Mistake
-from warehouse.flaws import EVERY_CASE_IS_THERE, FLAWS, FLAWS_OF_CASES, FLAWS_OF_REPEATS, Flaw, Row, found_flaws
+from warehouse.flaws import (
+    EVERY_CASE_IS_THERE,
+    FLAWS,
+    FLAWS_OF_CASES,
+    FLAWS_OF_OTHERS,
+    FLAWS_OF_REPEATS,
+    Flaw,
+    Row,
+    found_flaws,
+)
 from warehouse.lake import Lake
 from warehouse.repeats import look_closer
 from warehouse.schemas import TABLES, UNITS
@@ -29,6 +38,7 @@ def refuse_damage(warehouse: duckdb.DuckDBPyConnection, lake: Lake, runs: Runs) 
     if any(found_flaws(warehouse, FLAWS)):
         look_closer(warehouse, UNITS)
         refuse_flaws(warehouse, lake, FLAWS_OF_REPEATS + FLAWS_OF_CASES + FLAWS, runs)
+    refuse_flaws(warehouse, lake, FLAWS_OF_OTHERS, runs)
 
 
 def refuse_damage_within(

@@ -7,13 +7,14 @@ Sums of hashes and counts tell which cells may hold it; only their rows are look
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import duckdb
 
-from warehouse.schemas import OUTCOMES, TABLES, UNITS
+from warehouse.schemas import KINDS, OF_KINDS, OUTCOMES, TABLES, UNITS
 
 Row = dict[str, Any]
 COUNTED = 1000
@@ -201,9 +202,46 @@ _UNKNOWN_ASSESSMENT = f"""
     where outcome not in {OUTCOMES[:-1]} or (state = 'given') <> (outcome is not null)
 """
 
+# of whatever level: a probe's verdicts are of replies, a red team's of replies and of sessions
+_OTHERS_WITHOUT_CASE = """
+    select run_id, verdict_id
+    from lake.verdicts
+    anti join lake.cases using (run_id, cell_id, case_id)
+"""
+
+_OTHERS_WITHOUT_RESPONSE = """
+    select run_id, verdict_id
+    from lake.verdicts
+    anti join lake.responses using (run_id, response_id)
+    where response_id is not null
+"""
+
+LACKING_CASES = Flaw("cases", "cell_id", "cells that were planned lack cases", _WITHOUT_CASES, is_absence=True)
+NEVER_JUDGED = Flaw(
+    "verdicts", "cell_id", "cells of a run that has ended were never judged", _NEVER_JUDGED, is_absence=True
+)
+UNKNOWN_OUTCOME = Flaw(
+    "verdicts", "verdict_id", f"the outcome is none of {', '.join(OUTCOMES)}", _UNKNOWN_OUTCOME
+)
+OF_EVERY_KIND = (
+    LACKING_CASES,
+    Flaw("verdicts", "verdict_id", "the case that was judged is not there", _OTHERS_WITHOUT_CASE),
+    Flaw("verdicts", "verdict_id", "the response that was judged is not there", _OTHERS_WITHOUT_RESPONSE),
+    UNKNOWN_OUTCOME,
+)
+"""Looked for in runs that are no benchmarks, whose rows are fewer."""
+_OF_KIND = re.compile(rf"\blake\.({'|'.join(OF_KINDS)})\b")
+
+
+def flaws_of(kind: str) -> tuple[Flaw, ...]:
+    """Those of another kind of run than benchmarks. Sessions of a red team may still be open when its run ends."""
+    own = (*OF_EVERY_KIND, NEVER_JUDGED) if kind == "probe" else OF_EVERY_KIND
+    return tuple(replace(flaw, rows=_OF_KIND.sub(rf"lake.{kind}_\1", flaw.rows)) for flaw in own)
+
+
 FLAWS = (
-    Flaw("cases", "cell_id", "cells that were planned lack cases", _WITHOUT_CASES, is_absence=True),
-    Flaw("verdicts", "cell_id", "cells of a run that has ended were never judged", _NEVER_JUDGED, is_absence=True),
+    LACKING_CASES,
+    NEVER_JUDGED,
     Flaw(
         "verdicts",
         "verdict_id",
@@ -234,9 +272,12 @@ FLAWS = (
         _UNKNOWN_ASSESSMENT,
         "from lake.assessments limit 1",
     ),
-    Flaw("verdicts", "verdict_id", f"the outcome is none of {', '.join(OUTCOMES)}", _UNKNOWN_OUTCOME),
+    UNKNOWN_OUTCOME,
 )
-"""Looked for before each build."""
+"""Looked for before each build, in benchmarks."""
+
+FLAWS_OF_OTHERS = tuple(flaw for kind in KINDS[1:] for flaw in flaws_of(kind))
+"""Looked for before each build, in all other runs."""
 
 FLAWS_OF_REPEATS = (
     _differing("cases", "case_id"),

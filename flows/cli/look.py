@@ -12,7 +12,7 @@ from flows.cli.options import Data, Force, RunId
 
 
 class ReportFormat(StrEnum):
-    csv, langbite, json = "csv", "langbite", "json"
+    csv, langbite, json, html = "csv", "langbite", "json", "html"
 
 
 class SqlFormat(StrEnum):
@@ -31,7 +31,8 @@ def report(
     ] = None,
     data: Data = None,
 ) -> None:
-    """Write a run's findings as files: `csv`, `json`, or LangBiTe's three CSV files."""
+    """Write a run's findings as files: `csv`, `json`, of a benchmark LangBiTe's three CSV files, of a probe or
+    a red team a page for the browser, `html`."""
     from flows.reporting import write_report
 
     for path in write_report(run, format.value, out, data):

@@ -12,6 +12,8 @@ from warehouse.lake import Lake
 
 MARTS = ("requirement_findings", "pass_rates", "deltas", "refusals", "costs")
 """Marts that say something about one run."""
+OF_PROBES = ("probe_findings", "probe_outcomes", "costs")
+"""Marts that say something about a probe."""
 BENCHMARKS = ("bbq_bias_scores", "crows_pairs_scores", "iat_scores")
 """Marts that say something about a run of an imported benchmark, and are empty for the others."""
 
@@ -49,9 +51,10 @@ def findings(lake: Lake, run_id: str) -> Findings:
 
 
 def mart(lake: Lake, name: str, run_id: str) -> pl.DataFrame:
-    """One run's rows of the mart `name`, of `MARTS` or `BENCHMARKS`, in the order of its ids."""
-    if name not in MARTS + BENCHMARKS:
-        raise ValueError(f"`{name}` is no mart of one run; known: {', '.join(MARTS + BENCHMARKS)}")
+    """One run's rows of the mart `name`, of `MARTS`, `OF_PROBES` or `BENCHMARKS`, in the order of its ids."""
+    known = dict.fromkeys(MARTS + OF_PROBES + BENCHMARKS)
+    if name not in known:
+        raise ValueError(f"`{name}` is no mart of one run; known: {', '.join(known)}")
     return query(lake, f"select * from marts.{name} where run_id = ? order by all", [run_id])  # noqa: S608
 
 

@@ -42,7 +42,8 @@ class Said:
 
 
 def write_page(path: Path, template: str, **given: Any) -> Path:
-    """Writes a template of `tasks/aggregate/templates`, filled in. Raises UserMistake where it cannot be written."""
+    """Writes a template of `tasks/aggregate/templates`, filled in. Raises UserMistake where it cannot be
+    written."""
     return write_text(path, environment().get_template(template).render(**given))
 
 

@@ -1,4 +1,4 @@
-"""A red team's report: how often which attack succeeded, and its conversations with what the judge said of them."""
+"""A red team's report: how often which attack succeeded, and its conversations with what the judge said."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BESIDE = frozenset({"separated", "implicit_separated"})
 class RedTeamReport:
     run: ToldRun
     attacks: Sequence[Row]
-    """A row per model, language and strategy: `sessions`, a count of each outcome, `rate`, `low`, `high`, `turn`."""
+    """Rows of `attack_success`."""
     sessions: Sequence[Session]
 
     def by_attack(self) -> Iterator[tuple[Row, list[Session]]]:
@@ -45,26 +45,28 @@ def write_red_team_page(lake: Lake, run_id: str, out: Path) -> list[Path]:
     """`report.html`, one page that needs nothing else. Raises UserMistake for a run that the warehouse does not
     hold, and for a folder that cannot be written."""
     report = red_team_report(lake, run_id)
-    given = {"report": report, "run": report.run, "shown": SHOWN, "outcomes": OUTCOMES, "marked": marked}
-    return [write_page(out / "report.html", "red-team.html.j2", **given)]
+    given = {"shown": SHOWN, "outcomes": OUTCOMES, "told": TOLD, "marked": marked}
+    return [write_page(out / "report.html", "red-team.html.j2", report=report, run=report.run, **given)]
 
 
 def red_team_report(lake: Lake, run_id: str) -> RedTeamReport:
     """All that the page tells. Raises UserMistake for a run that the warehouse does not hold."""
     run = told_run(run_row(lake, run_id))
     ended = outcomes(lake, run_id)
-    return RedTeamReport(run, attack_success(lake, ended), sessions(lake, run_id, _shown(ended)))
+    attacks = attack_success(lake, ended).to_dicts()
+    return RedTeamReport(run, attacks, sessions(lake, run_id, _shown(ended)))
 
 
-def attack_success(lake: Lake, ended: pl.DataFrame) -> list[dict[str, Any]]:
-    """Of sessions with their outcomes: how many of each attack came to which, and the share that succeeded of
-    those that tell."""
+def attack_success(lake: Lake, ended: pl.DataFrame) -> pl.DataFrame:
+    """Of sessions with their outcomes, a row per model, language and strategy: `sessions`, how many came to each
+    outcome, `turn`, the mean of those that succeeded, and their share of those that tell, `rate`, from `low` to
+    `high`."""
     counts = [(pl.col("outcome") == outcome).sum().alias(outcome) for outcome in OUTCOMES]
     turn = pl.col("turn").filter(pl.col("outcome") == "succeeded").mean().alias("turn")
     rows = ended.group_by(*ATTACK).agg(pl.len().alias("sessions"), *counts, turn).sort(ATTACK)
     told = [rows.select(pl.sum_horizontal(TOLD)).to_series().to_list()]
     rates = query(lake, RATES, [rows["succeeded"].to_list(), *told])
-    return rows.hstack(rates).to_dicts()
+    return rows.hstack(rates)
 
 
 RATES = """

@@ -9,26 +9,39 @@ import orjson
 import polars as pl
 
 from tasks.aggregate.files import write_table, write_text
-from tasks.aggregate.findings import BENCHMARKS, MARTS, mart, run_row
+from tasks.aggregate.findings import BENCHMARKS, MARTS, OF_PROBES, mart, run_row
+from tasks.aggregate.red_team_report import attack_success
+from tasks.aggregate.sessions import outcomes
 from warehouse.lake import Lake
 
 
 def write_csv(lake: Lake, run_id: str, out: Path) -> list[Path]:
-    """One file per mart, `<run_id>_<mart>.csv`; of an imported benchmark its scores too. Raises `UserMistake` for
-    an unknown run or a folder that cannot be written."""
-    run_row(lake, run_id)
-    return [write_table(out / f"{run_id}_{name}.csv", rows) for name, rows in _marts(lake, run_id).items()]
+    """One file per mart that the kind of run has, `<run_id>_<mart>.csv`; of an imported benchmark its scores too,
+    of a red team its sessions. Raises `UserMistake` for an unknown run or a folder that cannot be written."""
+    tables = _tables(lake, run_id, str(run_row(lake, run_id)["kind"]))
+    return [write_table(out / f"{run_id}_{name}.csv", rows) for name, rows in tables.items()]
 
 
 def write_json(lake: Lake, run_id: str, out: Path) -> list[Path]:
     """One file, `<run_id>.json`: `run`, and a list of rows for each mart. Raises as `write_csv` does."""
     run = {name: _parsed(name, value) for name, value in run_row(lake, run_id).items()}
-    report = {"run": run} | {name: rows.to_dicts() for name, rows in _marts(lake, run_id).items()}
+    tables = _tables(lake, run_id, str(run["kind"]))
+    report = {"run": run} | {name: rows.to_dicts() for name, rows in tables.items()}
     text = orjson.dumps(report, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     return [write_text(out / f"{run_id}.json", text.decode())]
 
 
-def _marts(lake: Lake, run_id: str) -> dict[str, pl.DataFrame]:
+def _tables(lake: Lake, run_id: str, kind: str) -> dict[str, pl.DataFrame]:
+    if kind == "redteam":
+        ended = outcomes(lake, run_id)
+        costs = mart(lake, "costs", run_id)
+        return {"attack_success": attack_success(lake, ended), "sessions": ended, "costs": costs}
+    if kind == "probe":
+        return {name: mart(lake, name, run_id) for name in OF_PROBES}
+    return _of_benchmark(lake, run_id)
+
+
+def _of_benchmark(lake: Lake, run_id: str) -> dict[str, pl.DataFrame]:
     """The marts of a run; a benchmark's where it has scores."""
     found = {name: mart(lake, name, run_id) for name in MARTS + BENCHMARKS}
     return {name: rows for name, rows in found.items() if name in MARTS or not rows.is_empty()}

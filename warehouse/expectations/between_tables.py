@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from warehouse.expectations.expectation import Expectation, RowRule, Rows, referring, unique
-from warehouse.schemas import EVENTS, UNITS
+from warehouse.schemas import EVENTS, SHOWN, UNITS
 
 IDS: Mapping[str, tuple[str, ...]] = {
     **{table: (*key, "event_id") for table, key in EVENTS.items()},
@@ -62,10 +62,14 @@ _UNANSWERED = """
         where purpose = 'subject'
     ) using (run_id, cell_id, case_id)
 """
-_UNASKED = """
+_OF_EVERY_KIND = " union all ".join(
+    f"select run_id, cell_id, case_id from lake.{name}" for name, (table, _) in SHOWN.items() if table == "cases"
+)
+_UNASKED = f"""
     select run_id, response_id
     from (from lake.responses semi join lake.doubted using (run_id, cell_id))
-    anti join (from lake.cases semi join lake.doubted using (run_id, cell_id)) using (run_id, cell_id, case_id)
+    anti join (from ({_OF_EVERY_KIND}) semi join lake.doubted using (run_id, cell_id))
+        using (run_id, cell_id, case_id)
     where purpose = 'subject'
 """
 _PERHAPS_UNASKED = f"""{_ASKED_AND_HEARD}

@@ -11,10 +11,10 @@ from sqlglot import exp
 from warehouse.expectations.between_tables import IDS, TOGETHER
 from warehouse.expectations.expectation import Between, Expectation, OneOf, RowRule, Rows, Suite, referring, unique
 from warehouse.expectations.mart_suites import in_range, of_column
-from warehouse.flaws import FLAWS, FLAWS_OF_CASES, Flaw
+from warehouse.flaws import FLAWS, FLAWS_OF_CASES, Flaw, flaws_of
 from warehouse.lake_columns import column_meanings
 from warehouse.runs import State
-from warehouse.schemas import KEYS, TABLES
+from warehouse.schemas import KEYS, OUTCOMES, SHOWN, TABLES
 from warehouse.sql_models import Column, load_models
 from warehouse.sql_words import quoted
 
@@ -34,10 +34,34 @@ LEAST: Mapping[str, Mapping[str, int]] = {
 }
 
 
+LEVELS: Mapping[str, tuple[str, ...]] = {"probe": ("instance",), "redteam": ("instance", "session")}
+"""Of verdicts, by the kind of run; staging says which levels a benchmark's have."""
+
+
 def lake_suites() -> Iterator[Suite]:
-    """One of every table."""
+    """One of every table, and of what runs of other kinds than benchmarks have in it."""
     for table in TABLES:
         yield Suite(f"lake.{table}", IDS[table], tuple(_expected(table)))
+    for name, (table, kind) in SHOWN.items():
+        if kind in LEVELS and table != "assessments":
+            yield Suite(f"lake.{name}", IDS[table], tuple(_expected_of(name, table, kind)))
+
+
+def _expected_of(name: str, table: str, kind: str) -> Iterator[Expectation]:
+    relation = f"lake.{name}"
+    yield unique(relation, IDS[table])
+    yield from (RowRule(f"{key} is not null", f"{quoted(key)} is null") for key in KEYS[table])
+    yield from (Between(column, least) for column, least in LEAST.get(table, {}).items())
+    yield referring(relation, IDS[table], ("run_id",), "lake.runs")
+    if table == "cells":
+        yield OneOf("state", STATES[table])
+    if table == "cases":
+        yield referring(relation, IDS[table], ("run_id", "cell_id"), f"lake.{kind}_cells")
+    if table == "verdicts":
+        yield OneOf("outcome", OUTCOMES)
+        yield OneOf("level", LEVELS[kind])
+    flaws = (flaw for flaw in flaws_of(kind) if flaw.table == table)
+    yield from (_from_flaw(flaw) for flaw in flaws if _is_of_several_tables(flaw))
 
 
 def _expected(table: str) -> Iterator[Expectation]:
