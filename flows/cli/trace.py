@@ -19,8 +19,8 @@ def trace(
     id: Annotated[  # noqa: A002
         str,
         typer.Argument(
-            help="Of a run, requirement, cell, template, instance, case, request, response or verdict; the "
-            "beginning is enough.",
+            help="Of a run, requirement, cell, template, instance, case, request, response or verdict, an "
+            "attribute pair or a red team's session; the beginning is enough.",
             show_default=False,
         ),
     ],

@@ -1,0 +1,76 @@
+"""A trace of a red team as trees: session, turns, what the judge said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+from rich.text import Text
+from rich.tree import Tree
+
+from flows.probe_trace_tree import head, line
+from flows.terminal import console, readable
+from flows.trace_tree import OUTCOMES
+from flows.trace_words import number
+from tasks.aggregate.other_origin import OtherOrigin
+from tasks.aggregate.page import Said
+from tasks.aggregate.sessions import Exchange, Session
+
+ENDED = {"succeeded": "red", "resisted": "green"}
+
+
+def show_sessions(origin: OtherOrigin, sessions: Sequence[Session]) -> None:
+    """Each session as a tree, then how to see more of them."""
+    out = console()
+    out.print(Text(head(origin)), soft_wrap=True)
+    for session in sessions:
+        out.print(_tree(origin, session))
+    if len(sessions) < len(origin.case_ids):
+        shown = f"{len(sessions)} of {number(len(origin.case_ids), 'session')} shown"
+        out.print(Text(f"{shown}: --examples N for more"))
+
+
+def sessions_as_json(origin: OtherOrigin, sessions: Sequence[Session]) -> str:
+    """One object: `asked`, `run`, and a list of sessions."""
+    told: dict[str, Any] = {
+        "asked": {"kind": origin.kind, "id": origin.id, "other_runs": origin.other_runs},
+        "run": {"run_id": origin.run.run_id, "kind": origin.run.kind, "state": origin.run.state},
+        "in_scope": {"sessions": len(origin.case_ids)},
+        "sessions": sessions,
+    }
+    return orjson.dumps(told, default=float, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+
+
+def _tree(origin: OtherOrigin, session: Session) -> Tree:
+    case, whole = session.case, session.verdict
+    told = line(origin, case["case_id"], f"session {case['case_id']}")
+    told.append(readable(f" · {case['input']} · {case['requirement']}: "))
+    told.append(session.outcome, style=ENDED.get(session.outcome, "yellow"))
+    if whole:
+        why = f" – {whole['reason']} (verdict {whole['verdict_id']})"
+        told.append_text(line(origin, whole["verdict_id"], why))
+    tree = Tree(told, guide_style="dim")
+    tree.add(line(origin, case["cell_id"], f"cell {case['cell_id']} · {case['model']} · {case['language']}"))
+    tree.add(Text(readable(f"what would be biased: {case['template_text']}")))
+    for exchange in session.exchanges:
+        _add_exchange(tree.add(f"turn {exchange.turn}"), origin, exchange)
+    return tree
+
+
+def _add_exchange(branch: Tree, origin: OtherOrigin, exchange: Exchange) -> None:
+    branch.add(Text(readable(f"user: {exchange.message}")))
+    told = branch.add(line(origin, exchange.response_id, f"response {exchange.response_id}"))
+    if exchange.reply is None:
+        told.add(Text(readable(f"no reply – {exchange.error}"), style="yellow"))
+    else:
+        told.add(Text(readable(_whole(exchange.reply)), style="bold"))
+    if verdict := exchange.verdict:
+        said = Text("judged ")
+        said.append(readable(verdict["outcome"]), style=OUTCOMES.get(verdict["outcome"], ""))
+        by = f" – {verdict['reason']} (by {verdict['assessor']}; verdict {verdict['verdict_id']})"
+        branch.add(said.append_text(line(origin, verdict["verdict_id"], by)))
+
+
+def _whole(said: Said) -> str:
+    return f"{said.text} … and {said.left_out:,} more signs" if said.left_out else said.text
