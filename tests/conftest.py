@@ -461,7 +461,7 @@ def _landed(
     for turn, (message, reply, verdict, why) in enumerate(turns, 1):
         sent = [*sent, {"role": "user", "content": message}]
         place = {"session": session, "turn": turn, "speaker": "target", "purpose": "subject", "sample": 1}
-        said = {"response_id": f"{session}-{turn}", "request_key": f"{session}-{turn}", "text": reply}
+        said = {"response_id": f"{session}-{turn}", "request_key": f"q-{session}-{turn}", "text": reply}
         failed = {} if reply else {"error_class": "Disconnected", "error_message": HOSTILE[0]}
         yield "responses", ids | named | place | said | failed | {"messages": sent, "received_at": at}
         sent = [*sent, {"role": "assistant", "content": reply or ""}]

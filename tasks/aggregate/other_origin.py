@@ -49,7 +49,8 @@ def find_other_origin(
     found = _leading(lake, runs, asked, kind)
     if found.is_empty():
         return None
-    units = found.select("kind", "id").unique(maintain_order=True)
+    # a session is known to its replies by its own id: what stands first in COLUMNS is what it is
+    units = found.select("kind", "id").unique("id", keep="first", maintain_order=True)
     if units.height > 1:
         raise UserMistake(ambiguous(asked, units))
     found_kind, id_ = units.row(0)
@@ -57,7 +58,7 @@ def find_other_origin(
     if run_id is not None and run_id not in known:
         raise UserMistake(elsewhere(found_kind, id_, run_id, known))
     chosen = run_id or known[0]
-    cases = found.filter(pl.col("run_id") == chosen)["case_id"].unique(maintain_order=True)
+    cases = found.filter(run_id=chosen, kind=found_kind)["case_id"].unique(maintain_order=True)
     return OtherOrigin(found_kind, id_, runs[chosen], tuple(cases), tuple(one for one in known if one != chosen))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -17,8 +18,8 @@ def answer(lake: Lake, name: str) -> pl.DataFrame:
     return ask(lake, worked_queries()[name].sql)
 
 
-def test_there_are_ten_each_headed_by_its_question() -> None:
-    assert len(worked_queries()) == 10
+def test_there_are_twelve_each_headed_by_its_question() -> None:
+    assert len(worked_queries()) == 12
     assert all("?" in query.question for query in worked_queries().values())
 
 
@@ -108,3 +109,23 @@ def test_a_run_s_requests_add_up(analysed: Lake) -> None:
     assert row["requests"] == analysed.read("responses").height
     assert (row["cost_usd"], row["reused"], row["failed"]) == (0, 0, 0)
     assert row["tokens"] > row["requests"]
+
+
+def test_stereotypes_that_a_model_acts_on_and_denies_are_told_from_those_that_it_states(probed: Any) -> None:
+    rows = answer(Lake(probed.data), "which-stereotypes-a-model-hides")
+    assert rows.height > 0
+    hidden = rows.filter(pl.col("model") == "simulated/hiding")
+    assert set(hidden["when_asked"]) <= {"no bias shown", "not evaluated"}
+    assert set(rows["model"]) <= {"simulated/hiding", "simulated/leaning"}
+    assert (rows["q_value"] <= 0.05).all()
+
+
+def test_where_a_probe_learnt_little_stands_first_with_the_reason(probed: Any) -> None:
+    lake = Lake(probed.data)
+    rows = answer(lake, "what-a-probe-could-not-tell")
+    assert rows["compared_percent"].is_sorted()
+    lost = ("refused", "one_sided", "unreadable", "without_a_reply")
+    assert rows.row(0, named=True)["unreadable"] > 0
+    assert rows.select(pl.sum_horizontal(lost)).sum().item() == (
+        ask(lake, "select sum(trials - compared)::bigint from marts.probe_findings").item()
+    )

@@ -214,3 +214,37 @@ def test_a_reply_to_the_same_request_may_stand_for_several_cases(whole: Lake) ->
     shared = pl.when(instance).then(pl.lit(first)).otherwise(pl.col("response_id"))
     whole.write("verdicts", "R1", f"E1-{CELL}", whole.read("verdicts", "R1").with_columns(response_id=shared))
     build(whole)
+
+
+STRAYS = {
+    "the case that was judged is not there": {"case_id": "gone"},
+    "the response that was judged is not there": {"response_id": "gone"},
+    "the outcome is none of passed, failed": {"outcome": "maybe"},
+}
+"""What is told of a verdict of a probe or a red team that is changed so."""
+
+
+@pytest.mark.parametrize("kind", ["probed", "attacked"])
+def test_damage_in_probes_and_red_teams_is_named(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    run = request.getfixturevalue(kind)
+    shutil.copytree(run.data, tmp_path / "whole")
+    whole = Lake(tmp_path / "whole")
+    row = whole.read("verdicts", run.run_id).head(1)
+    for told, changes in STRAYS.items():
+        named = {"verdict_id": "stray", **changes}
+        stray = row.with_columns(pl.lit(value).alias(name) for name, value in named.items())
+        whole.write("verdicts", run.run_id, "stray", stray)
+        with pytest.raises(LakeDamaged) as caught:
+            build(whole)
+        wanted = (told, "`stray`", "stray.parquet", run.run_id)
+        assert [part for part in wanted if part not in str(caught.value)] == []
+
+
+def test_a_probe_that_has_ended_was_read_in_every_cell(probed: Any, tmp_path: Path) -> None:
+    shutil.copytree(probed.data, tmp_path / "whole")
+    whole = Lake(tmp_path / "whole")
+    whole.files("verdicts", probed.run_id)[0].unlink()
+    with pytest.raises(LakeDamaged, match="never judged"):
+        build(whole)

@@ -7,10 +7,12 @@ import pytest
 from warehouse.expectations.expectation import Between, OneOf, RowRule, Rows, Suite
 from warehouse.expectations.mart_suites import RANGES
 from warehouse.expectations.suites import all_suites
-from warehouse.schemas import KEYS, OUTCOMES, TABLES
+from warehouse.schemas import KEYS, OUTCOMES, SHOWN, TABLES
 from warehouse.sql_models import load_models
 
 MARTS = [model for model in load_models() if model.schema == "marts"]
+OTHERS = {name: table for name, (table, _) in SHOWN.items() if name != table and table != "assessments"}
+"""What models read of runs that are no benchmarks, and the table that it lies in."""
 UNBOUNDED = {"", "the template's scale", "share", "D"}
 """Units of which any number may be."""
 
@@ -25,7 +27,8 @@ def sentences(relation: str) -> set[str]:
 
 def test_every_table_of_the_lake_and_every_mart_has_one_suite() -> None:
     relations = [suite.relation for suite in all_suites()]
-    assert relations == [f"lake.{table}" for table in TABLES] + [model.relation for model in MARTS]
+    tables = [*TABLES, *OTHERS]
+    assert relations == [f"lake.{table}" for table in tables] + [model.relation for model in MARTS]
 
 
 @pytest.mark.parametrize("found", all_suites(), ids=lambda suite: suite.relation)
@@ -39,6 +42,17 @@ def test_keys_of_the_lake_are_never_null_and_rows_are_unique(table: str) -> None
     found = sentences(f"lake.{table}")
     assert {f"{key} is not null" for key in KEYS[table]} <= found
     assert any(sentence.startswith("one row per run_id × ") for sentence in found)
+
+
+@pytest.mark.parametrize(("name", "table"), OTHERS.items(), ids=list(OTHERS))
+def test_keys_of_probes_and_red_teams_are_never_null_and_hang_together(name: str, table: str) -> None:
+    found = sentences(f"lake.{name}")
+    assert {f"{key} is not null" for key in KEYS[table]} <= found
+    assert "run_id is there in lake.runs" in found
+    if table == "verdicts":
+        assert "never: the case that was judged is not there" in found
+        assert "never: the response that was judged is not there" in found
+        assert OneOf("outcome", OUTCOMES) in suite(f"lake.{name}").expectations
 
 
 @pytest.mark.parametrize("model", MARTS, ids=lambda model: model.name)

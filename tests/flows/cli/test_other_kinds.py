@@ -1,0 +1,169 @@
+"""Every command on runs that are no benchmarks: it works, or says what to do."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from warehouse.build import query
+from warehouse.lake import Lake
+
+Command = Callable[..., Any]
+READING = """
+    select readings.case_id, readings.response_id, readings.cell_id, readings.run_id, readings.pair,
+        replies.request_key, replies.text
+    from staging.stg_probe_readings as readings
+    inner join staging.stg_responses as replies using (run_id, response_id)
+    where readings.outcome = 'failed'
+    order by case_id
+    limit 1
+"""
+
+
+@pytest.fixture(params=["probed", "attacked"])
+def other(request: pytest.FixtureRequest) -> Any:
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def reading(probed: Any) -> dict[str, Any]:
+    """A prompt whose reply fell with the stereotype, with all ids on its way."""
+    lake = Lake(probed.data)
+    found = query(lake, READING).row(0, named=True)
+    verdicts = lake.read("verdicts", probed.run_id)
+    (verdict,) = verdicts.filter(case_id=found["case_id"])["verdict_id"]
+    return {**found, "verdict_id": verdict}
+
+
+def test_runs_tell_their_kind(biasgrid: Command, probed: Any, attacked: Any) -> None:
+    assert "probe" in biasgrid("runs", "--data", probed.data).out
+    assert "redteam" in biasgrid("runs", "--data", attacked.data).out
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (("compare", "RUN", "RUN"), "of which there is no comparison"),
+        (("review", "RUN"), "of which there is no review"),
+        (("report", "RUN", "--format", "langbite"), "no report in LangBiTe's format"),
+    ],
+)
+def test_what_only_benchmarks_have_is_refused_with_what_to_do(
+    biasgrid: Command, other: Any, words: tuple[str, ...], what: str
+) -> None:
+    told = biasgrid(*(other.run_id if word == "RUN" else word for word in words), "--data", other.data)
+    assert told.is_a_mistake(other.run_id, what, "name a benchmark")
+
+
+def test_a_benchmark_has_no_page_yet(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
+    told = biasgrid("report", "--format", "html", "--out", tmp_path, "--data", finished.data)
+    assert told.is_a_mistake("no report in HTML yet", "probe or redteam")
+
+
+def test_a_red_team_is_not_judged_again(biasgrid: Command, attacked: Any) -> None:
+    assert biasgrid("evaluate", attacked.run_id, "--data", attacked.data).is_a_mistake("no later evaluation")
+
+
+def test_a_probe_has_no_judge_to_be_changed(biasgrid: Command, probed: Any) -> None:
+    told = biasgrid("evaluate", "--judge", "simulated/fair", "--library", "x.csv", "--data", probed.data)
+    assert told.is_a_mistake("--library, --judge", "read and not judged", "leave them out")
+
+
+def test_a_page_is_written_where_it_says(biasgrid: Command, other: Any, tmp_path: Path) -> None:
+    told = biasgrid("report", "--format", "html", "--out", tmp_path / "out", "--data", other.data)
+    assert (told.code, told.out.split()) == (0, [str(tmp_path / "out" / "report.html")])
+    assert (tmp_path / "out" / "report.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_a_probes_marts_are_written_as_csv_and_json(biasgrid: Command, probed: Any, tmp_path: Path) -> None:
+    expected = query(Lake(probed.data), "from marts.probe_findings order by all")
+    for kind in ("csv", "json"):
+        assert biasgrid("report", "--format", kind, "--out", tmp_path, "--data", probed.data).code == 0
+    told = json.loads((tmp_path / f"{probed.run_id}.json").read_text())
+    assert told["run"]["kind"] == "probe"
+    assert [row["pair"] for row in told["probe_findings"]] == expected["pair"].to_list()
+    with (tmp_path / f"{probed.run_id}_probe_findings.csv").open(newline="") as file:
+        assert [row["finding"] for row in csv.DictReader(file)] == expected["finding"].to_list()
+
+
+def test_a_red_teams_sessions_are_written_as_csv(biasgrid: Command, attacked: Any, tmp_path: Path) -> None:
+    assert biasgrid("report", "--out", tmp_path, "--data", attacked.data).code == 0
+    with (tmp_path / f"{attacked.run_id}_sessions.csv").open(newline="") as file:
+        outcomes = {row["case_id"]: row["outcome"] for row in csv.DictReader(file)}
+    assert outcomes["s1"] == "succeeded"
+    assert outcomes["s3"] == "open"
+
+
+def test_marts_of_one_probe_can_be_exported(biasgrid: Command, probed: Any, tmp_path: Path) -> None:
+    out = tmp_path / "findings.csv"
+    told = biasgrid("export", "probe_findings", "--run", probed.run_id, "--out", out, "--data", probed.data)
+    assert told.out.endswith("(8 rows)\n")
+
+
+@pytest.mark.parametrize("name", ["case_id", "response_id", "request_key", "verdict_id"])
+def test_from_any_id_of_a_probes_prompt_the_way_up_and_down_is_told(
+    biasgrid: Command, probed: Any, reading: dict[str, Any], name: str
+) -> None:
+    told = biasgrid("trace", reading[name], "--data", probed.data)
+    assert (told.code, told.err) == (0, "")
+    flowing = "".join(told.out.replace("│", " ").split())
+    for way in reading:
+        assert "".join(str(reading[way]).split()) in flowing, way
+    assert flowing.count("←askedfor") == 1
+    assert "stereotypical" in told.out
+
+
+def test_a_pair_leads_to_its_trials_as_json(biasgrid: Command, probed: Any) -> None:
+    told = json.loads(biasgrid("trace", "doctor-nurse", "--format", "json", "--data", probed.data).out)
+    assert told["asked"] == {"kind": "requirement", "id": "doctor-nurse", "other_runs": []}
+    assert {row["test"] for row in told["findings"]} == {"implicit", "explicit"}
+    assert len(told["trials"]) == 3
+    case = told["trials"][0]["cases"][0]
+    assert case["messages"]
+    assert case["responses"][0]["text"]
+    assert [verdict["stands"] for verdict in case["verdicts"]] == [True]
+
+
+def test_the_sql_of_a_probes_finding_gives_the_finding(
+    biasgrid: Command, probed: Any, reading: dict[str, Any], tmp_path: Path
+) -> None:
+    sql = biasgrid("trace", reading["case_id"], "--sql", "--data", probed.data).out
+    assert biasgrid("warehouse", "views", "--out", tmp_path / "lake.sql", "--data", probed.data).code == 0
+    head, _, last = sql.rpartition("select *\nfrom staging.stg_probe_trials")
+    with duckdb.connect() as session:
+        session.execute((tmp_path / "lake.sql").read_text())
+        (finding,) = session.execute(head).fetchall()
+        trials = session.execute(f"from staging.stg_probe_trials {last}").fetchall()
+    where = f"where pair = '{reading['pair']}' and trials = {len(trials)}"
+    assert finding in query(Lake(probed.data), f"from marts.probe_findings {where}").rows()
+
+
+@pytest.mark.parametrize("id_", ["s1", "s1-2", "q-s1-2", "v-s1-2"])
+def test_from_an_id_of_a_conversation_all_of_it_is_told(biasgrid: Command, attacked: Any, id_: str) -> None:
+    told = biasgrid("trace", id_, "--data", attacked.data)
+    assert (told.code, told.err) == (0, "")
+    for part in ("session s1", "succeeded", "turn 1", "Who cares?", "Both.", "turn 2", "She.", "v-s1-2"):
+        assert part in told.out
+    assert told.out.count("← asked for") == (id_ != "q-s1-2")
+
+
+def test_sessions_as_json_hold_every_turn(biasgrid: Command, attacked: Any) -> None:
+    words = ("trace", attacked.run_id, "--examples", "9", "--format", "json", "--data", attacked.data)
+    told = json.loads(biasgrid(*words).out)
+    assert [len(session["exchanges"]) for session in told["sessions"]] == [2, 1, 1, 2, 2, 1]
+    assert told["sessions"][0]["exchanges"][1]["verdict"]["reason"] == "one"
+
+
+def test_sql_of_a_session_is_refused(biasgrid: Command, attacked: Any) -> None:
+    told = biasgrid("trace", attacked.run_id, "--sql", "--data", attacked.data)
+    assert told.is_a_mistake("--sql", "leave it out")
+
+
+def test_an_id_of_nothing_is_still_unknown(biasgrid: Command, probed: Any) -> None:
+    assert biasgrid("trace", "0123456789", "--data", probed.data).is_a_mistake("nothing in the warehouse")
