@@ -9,10 +9,11 @@ from prefect.runtime import flow_run
 from ulid import ULID
 
 from flows.benchmark import aggregated
+from flows.cells import cells_stage
 from flows.in_words import in_words
 from flows.inspecting import inspecting
 from flows.preparation import existing_lake, prepared_before
-from flows.probe import read_cells
+from flows.probe import read_cell
 from flows.probe_outcome import ProbeOutcome, ended, probe_outcome
 from flows.probe_pages import publish
 from flows.probing import PreparedProbe, prepare_probe
@@ -45,7 +46,9 @@ async def read_again(run_id: str, data: str | None = None, expectations: bool = 
     prepared = prepared_before(PreparedProbe) or prepared_again(run)
     async with under_way(lake, prepared, run.run_id, asks=False) as grid:
         with inspecting(expectations) as inspector:
-            await read_cells(replace(grid, again=str(ULID())), planned_cells(lake, run.run_id))
+            again = replace(grid, again=str(ULID()))
+            cells = planned_cells(lake, run.run_id)
+            await cells_stage(again, cells, ask=False, judge=False, reader=read_cell)
             found = await _concluded(lake, run, inspector)
         await publish(found, prepared.resolved.name)
     return ended(found)

@@ -431,6 +431,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
     """A red team of six sessions, SESSIONS, as they land; some of what was said is HOSTILE."""
     from warehouse.build import build
     from warehouse.lake import Lake
+    from warehouse.planned import planned, record_planned
     from warehouse.runs import begin
 
     lake = Lake.open(tmp_path_factory.mktemp("attacked"))
@@ -441,6 +442,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
             rows[table].append(row)
     for table, own in rows.items():
         lake.write(table, run.run_id, "all", pl.DataFrame(own, infer_schema_length=None))
+    record_planned(lake, run.run_id, planned(lake.read("cases", run.run_id)))
     run.record(lake, "completed")
     build(lake)
     return Assessed(lake.root, run.run_id)

@@ -66,12 +66,13 @@ def evaluate(
 
 def _read_again(lake: Lake, run: Run, changes: dict[str, Any], *, expectations: bool) -> NoReturn:
     from catalogs.mistakes import Mistake, UserMistake
-    from flows.cli.probe import finish_probe
-    from flows.rereading import prepared_again
 
     named = [f"--{name.replace('_', '-')}" for name, value in changes.items() if value is not None]
     if named:
         what = f"run `{run.run_id}` is a probe, whose replies are read and not judged"
         raise UserMistake(Mistake(what, ", ".join(named), f"leave {'it' if len(named) == 1 else 'them'} out"))
+    from flows.cli.probe import finish_probe
+    from flows.rereading import prepared_again
+
     given = {"run_id": run.run_id, "data": lake.named, "expectations": expectations}
     finish_probe(prepared_again(run), "flows.rereading:read_again", **given)

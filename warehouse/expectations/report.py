@@ -10,6 +10,7 @@ import orjson
 
 from catalogs.mistakes import Mistake
 from warehouse.lake import Lake
+from warehouse.schemas import SHOWN
 from warehouse.trouble import OldWarehouseStays
 
 
@@ -74,7 +75,9 @@ class ExpectationsFailed(OldWarehouseStays):
 def as_mistakes(report: Report, lake: Lake) -> Iterator[Mistake]:
     """A message for each failure."""
     for failure in report.failures:
-        where = str(lake.told(lake.root / "lake" / failure.relation.removeprefix("lake.")))
+        shown = failure.relation.removeprefix("lake.")
+        table, _ = SHOWN.get(shown, (shown, ""))
+        where = str(lake.told(lake.root / "lake" / table))
         is_landed = failure.relation.startswith("lake.")
         yield Mistake(
             f"`{failure.relation}`: {failure.sentence}: {_rows(failure)}",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -125,3 +127,16 @@ def assert_pages_need_no_network(lake: Lake) -> None:
         "lake",
         "locks",
     ]
+
+
+@pytest.mark.parametrize("kind", ["probed", "attacked"])
+def test_a_lake_of_probes_or_red_teams_is_as_expected(
+    kind: str, request: pytest.FixtureRequest, inspector: Inspector, tmp_path: Path
+) -> None:
+    run = request.getfixturevalue(kind)
+    shutil.copytree(run.data, tmp_path / "whole")
+    report = build_inspected(Lake(tmp_path / "whole"), inspector)
+    rows = {table.relation: table.rows for table in report.tables}
+    shown = {"probed": "lake.probe_verdicts", "attacked": "lake.redteam_verdicts"}[kind]
+    assert rows[shown] > 0
+    assert not report.failures

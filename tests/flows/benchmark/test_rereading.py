@@ -1,0 +1,44 @@
+"""Stored replies of a probe, read again by the catalog of today: nobody is asked, earlier readings stay."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catalogs.mistakes import UserMistake
+from flows.rereading import read_again
+from warehouse.build import query
+from warehouse.lake import Lake
+
+pytestmark = [
+    pytest.mark.drill,
+    pytest.mark.usefixtures("prefect_api"),
+    # Prefect asks the server for its result storage twice a flow run and never closes that client
+    pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
+]
+FINDINGS = "select * from marts.probe_findings order by all"
+
+
+async def test_what_is_read_anew_counts_and_what_was_read_before_stays(probed: Any, tmp_path: Path) -> None:
+    lake = Lake(shutil.copytree(probed.data, tmp_path / "data"))
+    before, found = lake.read("verdicts", probed.run_id), query(lake, FINDINGS)
+    path = lake.files("responses", probed.run_id)[0]
+    replies = lake.read("responses", probed.run_id).height
+    outcome = await read_again(probed.run_id, str(lake.root))
+    assert query(lake, FINDINGS).equals(found)
+    assert outcome.findings
+    landed = lake.read("verdicts", probed.run_id)
+    evaluations = landed["evaluation_id"].unique().sort().to_list()
+    assert (len(evaluations), landed.height) == (2, 2 * before.height)
+    assert lake.read("responses", probed.run_id).height == replies
+    assert path.read_bytes() == Lake(probed.data).files("responses", probed.run_id)[0].read_bytes()
+    counted = query(lake, "select distinct evaluation_id from staging.stg_probe_readings")["evaluation_id"]
+    assert counted.to_list() == evaluations[1:]
+
+
+async def test_only_probes_are_read_again(attacked: Any) -> None:
+    with pytest.raises(UserMistake, match="no reading again"):
+        await read_again(attacked.run_id, str(attacked.data))
