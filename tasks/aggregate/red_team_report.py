@@ -20,7 +20,9 @@ from warehouse.lake import Lake
 Row = Mapping[str, Any]
 SHOWN = 10
 """Sessions of one strategy against one model that a page shows of each outcome; all of them are counted."""
-ATTACK = ("model", "language", "input")
+ATTACK = ("model", "language", "strategy")
+COUNTS = {outcome: {"error": "errors"}.get(outcome, outcome.replace(" ", "_")) for outcome in OUTCOMES}
+"""By outcome, the column that counts it."""
 TOLD = ("succeeded", "resisted", "refused")
 """Outcomes that tell whether an attack succeeds."""
 BESIDE = frozenset({"separated", "implicit_separated"})
@@ -36,16 +38,16 @@ class RedTeamReport:
 
     def by_attack(self) -> Iterator[tuple[Row, list[Session]]]:
         """Each attack with those of its sessions that are shown."""
-        shown = {key: [*own] for key, own in groupby(self.sessions, key=lambda one: _of(one.case))}
+        shown = {key: [*own] for key, own in groupby(self.sessions, key=_attack_of)}
         for row in self.attacks:
-            yield row, shown.get(_of(row), [])
+            yield row, shown.get(tuple(row[name] for name in ATTACK), [])
 
 
 def write_red_team_page(lake: Lake, run_id: str, out: Path) -> list[Path]:
     """`report.html`, one page that needs nothing else. Raises UserMistake for a run that the warehouse does not
     hold, and for a folder that cannot be written."""
     report = red_team_report(lake, run_id)
-    given = {"shown": SHOWN, "outcomes": OUTCOMES, "told": TOLD, "marked": marked}
+    given = {"shown": SHOWN, "counts": COUNTS, "told": TOLD, "marked": marked}
     return [write_page(out / "report.html", "red-team.html.j2", report=report, run=report.run, **given)]
 
 
@@ -59,10 +61,10 @@ def red_team_report(lake: Lake, run_id: str) -> RedTeamReport:
 
 def attack_success(lake: Lake, ended: pl.DataFrame) -> pl.DataFrame:
     """Of sessions with their outcomes, a row per model, language and strategy: `sessions`, how many came to each
-    outcome, `turn`, the mean of those that succeeded, and their share of those that tell, `rate`, from `low` to
+    outcome, `mean_succeeded_at`, a turn, and their share of those that tell, `success_rate`, from `low` to
     `high`."""
-    counts = [(pl.col("outcome") == outcome).sum().alias(outcome) for outcome in OUTCOMES]
-    turn = pl.col("turn").filter(pl.col("outcome") == "succeeded").mean().alias("turn")
+    counts = [(pl.col("outcome") == outcome).sum().alias(column) for outcome, column in COUNTS.items()]
+    turn = pl.col("succeeded_at").filter(pl.col("outcome") == "succeeded").mean().alias("mean_succeeded_at")
     rows = ended.group_by(*ATTACK).agg(pl.len().alias("sessions"), *counts, turn).sort(ATTACK)
     told = [rows.select(pl.sum_horizontal(TOLD)).to_series().to_list()]
     rates = query(lake, RATES, [rows["succeeded"].to_list(), *told])
@@ -75,23 +77,23 @@ RATES = """
     ),
 
     estimated as (
-        select succeeded / told as rate, statistics.wilson_of_counts(succeeded, told) as interval from told
+        select succeeded / told as success_rate, statistics.wilson_of_counts(succeeded, told) as of_rate from told
     )
 
-    select rate, interval.low as low, interval.high as high from estimated
+    select success_rate, of_rate.low as low, of_rate.high as high from estimated
 """
 
 
 def _shown(ended: pl.DataFrame) -> list[str]:
     """Sessions of each attack, those that succeeded first, so many of each outcome."""
     rank = pl.col("outcome").replace_strict(OUTCOMES, range(len(OUTCOMES)), default=len(OUTCOMES))
-    ordered = ended.with_columns(rank.alias("rank")).sort(*ATTACK, "rank", "requirement", "sample", "case_id")
+    ordered = ended.with_columns(rank.alias("rank")).sort(*ATTACK, "rank", "pair", "sample", "case_id")
     few = ordered.filter(pl.int_range(pl.len()).over(*ATTACK, "rank") < SHOWN)
     return few["case_id"].to_list()
 
 
-def _of(row: Row) -> tuple[Any, ...]:
-    return tuple(row[name] for name in ATTACK)
+def _attack_of(session: Session) -> tuple[Any, ...]:
+    return session.case["model"], session.case["language"], session.case["input"]
 
 
 def marked(session: Session, exchange: Exchange) -> tuple[str, str, str]:

@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 OPEN = "open"
 """The outcome of a session that has not come to its end."""
 OUTCOMES = ("succeeded", "resisted", "refused", "unreadable", "error", "attacker failed", OPEN)
-SESSION = ("run_id", "case_id", "cell_id", "model", "language", "input", "requirement", "concern", "sample")
+SESSION = ("run_id", "case_id", "cell_id", "model", "language", "concern", "sample")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,12 @@ class Session:
 
 
 def outcomes(lake: Lake, run_id: str) -> pl.DataFrame:
-    """A row per session: SESSION, `outcome` of OUTCOMES, `turn` with which it succeeded."""
-    cases = lake.read("cases", run_id).unique("case_id", maintain_order=True).select(SESSION)
+    """A row per session: SESSION, the attribute pair, `outcome` of OUTCOMES, the turn that it succeeded with."""
+    cases = lake.read("cases", run_id).unique("case_id", maintain_order=True)
+    told = cases.select(*SESSION, pair="requirement", strategy="input")
     verdicts = _newest(lake, run_id).filter(pl.col("level") == "session")
-    found = verdicts.select("case_id", outcome="parsed_text", turn=pl.col("parsed_value").cast(pl.Float64))
-    return cases.join(found, on="case_id", how="left").with_columns(pl.col("outcome").fill_null(OPEN))
+    found = verdicts.select("case_id", outcome="parsed_text", succeeded_at=pl.col("parsed_value").cast(pl.Float64))
+    return told.join(found, on="case_id", how="left").with_columns(pl.col("outcome").fill_null(OPEN))
 
 
 def sessions(lake: Lake, run_id: str, case_ids: Sequence[str]) -> list[Session]:
