@@ -220,9 +220,7 @@ LACKING_CASES = Flaw("cases", "cell_id", "cells that were planned lack cases", _
 NEVER_JUDGED = Flaw(
     "verdicts", "cell_id", "cells of a run that has ended were never judged", _NEVER_JUDGED, is_absence=True
 )
-UNKNOWN_OUTCOME = Flaw(
-    "verdicts", "verdict_id", f"the outcome is none of {', '.join(OUTCOMES)}", _UNKNOWN_OUTCOME
-)
+UNKNOWN_OUTCOME = Flaw("verdicts", "verdict_id", f"the outcome is none of {', '.join(OUTCOMES)}", _UNKNOWN_OUTCOME)
 OF_EVERY_KIND = (
     LACKING_CASES,
     Flaw("verdicts", "verdict_id", "the case that was judged is not there", _OTHERS_WITHOUT_CASE),

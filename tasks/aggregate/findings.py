@@ -14,6 +14,8 @@ MARTS = ("requirement_findings", "pass_rates", "deltas", "refusals", "costs")
 """Marts that say something about one run."""
 OF_PROBES = ("probe_findings", "probe_outcomes", "costs")
 """Marts that say something about a probe."""
+OF_RED_TEAMS = ("attack_success", "costs")
+"""Marts that say something about a red team."""
 BENCHMARKS = ("bbq_bias_scores", "crows_pairs_scores", "iat_scores")
 """Marts that say something about a run of an imported benchmark, and are empty for the others."""
 
@@ -51,8 +53,8 @@ def findings(lake: Lake, run_id: str) -> Findings:
 
 
 def mart(lake: Lake, name: str, run_id: str) -> pl.DataFrame:
-    """One run's rows of the mart `name`, of `MARTS`, `OF_PROBES` or `BENCHMARKS`, in the order of its ids."""
-    known = dict.fromkeys(MARTS + OF_PROBES + BENCHMARKS)
+    """One run's rows of the mart `name`, of those named above, in the order of its ids."""
+    known = dict.fromkeys(MARTS + OF_PROBES + OF_RED_TEAMS + BENCHMARKS)
     if name not in known:
         raise ValueError(f"`{name}` is no mart of one run; known: {', '.join(known)}")
     return query(lake, f"select * from marts.{name} where run_id = ? order by all", [run_id])  # noqa: S608

@@ -10,11 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from tasks.aggregate.findings import run_row
+from tasks.aggregate.findings import mart, run_row
 from tasks.aggregate.page import differing, write_page
 from tasks.aggregate.sessions import OUTCOMES, Exchange, Session, outcomes, sessions
 from tasks.aggregate.told_run import ToldRun, told_run
-from warehouse.build import query
 from warehouse.lake import Lake
 
 Row = Mapping[str, Any]
@@ -33,7 +32,7 @@ BESIDE = frozenset({"separated", "implicit_separated"})
 class RedTeamReport:
     run: ToldRun
     attacks: Sequence[Row]
-    """Rows of `attack_success`."""
+    """Of marts.attack_success."""
     sessions: Sequence[Session]
 
     def by_attack(self) -> Iterator[tuple[Row, list[Session]]]:
@@ -55,33 +54,8 @@ def red_team_report(lake: Lake, run_id: str) -> RedTeamReport:
     """All that the page tells. Raises UserMistake for a run that the warehouse does not hold."""
     run = told_run(run_row(lake, run_id))
     ended = outcomes(lake, run_id)
-    attacks = attack_success(lake, ended).to_dicts()
+    attacks = mart(lake, "attack_success", run_id).sort(ATTACK).to_dicts()
     return RedTeamReport(run, attacks, sessions(lake, run_id, _shown(ended)))
-
-
-def attack_success(lake: Lake, ended: pl.DataFrame) -> pl.DataFrame:
-    """Of sessions with their outcomes, a row per model, language and strategy: `sessions`, how many came to each
-    outcome, `mean_succeeded_at`, a turn, and their share of those that tell, `success_rate`, from `low` to
-    `high`."""
-    counts = [(pl.col("outcome") == outcome).sum().alias(column) for outcome, column in COUNTS.items()]
-    turn = pl.col("succeeded_at").filter(pl.col("outcome") == "succeeded").mean().alias("mean_succeeded_at")
-    rows = ended.group_by(*ATTACK).agg(pl.len().alias("sessions"), *counts, turn).sort(ATTACK)
-    told = [rows.select(pl.sum_horizontal(TOLD)).to_series().to_list()]
-    rates = query(lake, RATES, [rows["succeeded"].to_list(), *told])
-    return rows.hstack(rates)
-
-
-RATES = """
-    with told as (
-        select unnest(?::bigint[]) as succeeded, nullif(unnest(?::bigint[]), 0) as told
-    ),
-
-    estimated as (
-        select succeeded / told as success_rate, statistics.wilson_of_counts(succeeded, told) as of_rate from told
-    )
-
-    select success_rate, of_rate.low as low, of_rate.high as high from estimated
-"""
 
 
 def _shown(ended: pl.DataFrame) -> list[str]:

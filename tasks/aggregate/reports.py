@@ -9,8 +9,7 @@ import orjson
 import polars as pl
 
 from tasks.aggregate.files import write_table, write_text
-from tasks.aggregate.findings import BENCHMARKS, MARTS, OF_PROBES, mart, run_row
-from tasks.aggregate.red_team_report import attack_success
+from tasks.aggregate.findings import BENCHMARKS, MARTS, OF_PROBES, OF_RED_TEAMS, mart, run_row
 from tasks.aggregate.sessions import outcomes
 from warehouse.lake import Lake
 
@@ -33,9 +32,7 @@ def write_json(lake: Lake, run_id: str, out: Path) -> list[Path]:
 
 def _tables(lake: Lake, run_id: str, kind: str) -> dict[str, pl.DataFrame]:
     if kind == "redteam":
-        ended = outcomes(lake, run_id)
-        costs = mart(lake, "costs", run_id)
-        return {"attack_success": attack_success(lake, ended), "sessions": ended, "costs": costs}
+        return {name: mart(lake, name, run_id) for name in OF_RED_TEAMS} | {"sessions": outcomes(lake, run_id)}
     if kind == "probe":
         return {name: mart(lake, name, run_id) for name in OF_PROBES}
     return _of_benchmark(lake, run_id)

@@ -21,10 +21,12 @@ COUNTED = (
     "replies",
     "requests",
     "samples",
+    "sessions",
     "templates",
     "tests",
     "tokens",
     "trials",
+    "turns",
 )
 RANGES: Mapping[str, tuple[float, float | None]] = {
     "share, 0–1": (0, 1),

@@ -75,7 +75,7 @@ def test_a_model_without_rows_is_a_file_without_rows(tmp_path: Path, kind: Kind)
         ("marts.pass_rate", "`marts.pass_rates`"),
         ("respones", "`staging.stg_responses`"),
         ("pass_rates; drop table x", "`marts.pass_rates`"),
-        ("zzz", "marts: `marts.bbq_bias_scores`"),
+        ("zzz", "marts: `marts.attack_success`"),
     ],
 )
 def test_a_misspelt_model_names_the_nearest(landed: Lake, tmp_path: Path, name: str, told: str) -> None:
