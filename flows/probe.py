@@ -13,8 +13,9 @@ from prefect.utilities.annotations import quote
 from catalogs.mistakes import UserMistake
 from catalogs.target_file import ProbeTest
 from catalogs.targets import ResolvedProbe
-from flows.benchmark import NOTHING_NAMED, aggregated, load_warehouse, scenario_name
+from flows.benchmark import NOTHING_NAMED, load_warehouse, scenario_name
 from flows.cells import Cell, cell_label, cells_stage
+from flows.concluding import concluded
 from flows.in_words import in_words
 from flows.inspecting import inspecting
 from flows.loading import stereotypes_of
@@ -39,10 +40,8 @@ from tasks.connectors.task import Label
 from tasks.evaluate.task import read_trials
 from tasks.probe.stereotype import Stereotype
 from tasks.probe.task import plan
-from warehouse.expectations.inspector import Inspector
-from warehouse.lake import Lake
 from warehouse.planned import record_planned
-from warehouse.runs import Run, find
+from warehouse.runs import find
 
 
 def _run_name() -> str:
@@ -113,7 +112,7 @@ async def probe(
         with inspecting(expectations) as inspector:
             await _stages(grid, prepared.resolved)
             await loading
-            found = await _concluded(lake, grid.run, inspector)
+            found = await concluded(lake, grid.run, inspector, probe_outcome)
         await publish(found, prepared.resolved.name)
     return ended(found)
 
@@ -150,16 +149,3 @@ async def read_cell(grid: Grid, cell: Cell) -> None:
     """Read the replies of a cell that has been prompted."""
     label = cell_label("read", cell, grid.tags)
     await read_trials(grid.lake, grid.run.run_id, [cell["cell_id"]], grid.evaluation_id, grid.catalog, label)
-
-
-async def _concluded(lake: Lake, run: Run, inspector: Inspector | None) -> ProbeOutcome:
-    run.record(lake, "aggregating")
-    await aggregated(lake, run.run_id, inspector)
-    found = probe_outcome(lake, run.run_id)
-    if not found.incomplete:
-        run.record(lake, "completed")
-        return found
-    run.record(lake, "incomplete")  # which only the marts know: recorded, and built once more with it
-    await aggregated(lake, run.run_id, inspector, "aggregate · marked as incomplete")
-    get_run_logger().warning("%s", found)
-    return found

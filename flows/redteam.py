@@ -16,8 +16,9 @@ from catalogs.mistakes import Mistake, UserMistake
 from flows.attack_outcome import AttackOutcome, attack_outcome, ended
 from flows.attack_pages import publish
 from flows.attacking import PreparedAttack, overrides, planned, prepare_attack
-from flows.benchmark import NOTHING_NAMED, aggregated, load_warehouse, scenario_name
+from flows.benchmark import NOTHING_NAMED, load_warehouse, scenario_name
 from flows.cells import cell_label
+from flows.concluding import concluded
 from flows.in_words import in_words
 from flows.inspecting import inspecting
 from flows.lease_ledger import LeaseLedger
@@ -32,10 +33,8 @@ from tasks.attack.session import Parties, Session, Transcript
 from tasks.attack.task import attack, plan_sessions
 from tasks.connectors.task import Label
 from tasks.connectors.workers import hands
-from warehouse.expectations.inspector import Inspector
-from warehouse.lake import Lake
 from warehouse.planned import record_planned
-from warehouse.runs import Run, find
+from warehouse.runs import find
 
 
 def _run_name() -> str:
@@ -106,7 +105,7 @@ async def redteam(
         with inspecting(expectations) as inspector:
             await _attacked(grid, prepared.resolved)
             await loading
-            found = await _concluded(lake, grid.run, inspector)
+            found = await concluded(lake, grid.run, inspector, attack_outcome)
         await publish(found, prepared.resolved.name)
     return ended(found)
 
@@ -169,16 +168,3 @@ async def _played(
         watch,
         cell_label("attack", cell, grid.tags),
     )
-
-
-async def _concluded(lake: Lake, run: Run, inspector: Inspector | None) -> AttackOutcome:
-    run.record(lake, "aggregating")
-    await aggregated(lake, run.run_id, inspector)
-    found = attack_outcome(lake, run.run_id)
-    if not found.incomplete:
-        run.record(lake, "completed")
-        return found
-    run.record(lake, "incomplete")  # which only the marts know: recorded, and built once more with it
-    await aggregated(lake, run.run_id, inspector, "aggregate · marked as incomplete")
-    get_run_logger().warning("%s", found)
-    return found
