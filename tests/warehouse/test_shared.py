@@ -112,6 +112,7 @@ def test_plans_and_the_warehouse_are_shared_too(machine: Machine) -> None:
     assert query(there, "select run_id from staging.stg_runs")["run_id"].to_list() == ["R1"]
 
 
+@pytest.mark.drill
 def test_an_open_warehouse_stays_while_a_new_one_is_published(machine: Machine) -> None:
     here, there = machine("here"), machine("there")
     here.write("runs", "R1", "1", event(1))
@@ -315,6 +316,7 @@ def test_a_machine_that_was_not_heard_of_notices_that_its_run_is_anothers(
             ask_for_long(here)
 
 
+@pytest.mark.drill
 def test_machines_build_one_after_the_other(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "PAUSE_S", 0.01)
     here, there = machine("here"), machine("there")

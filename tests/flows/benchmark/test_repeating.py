@@ -113,6 +113,7 @@ def test_a_process_with_other_hashes_finds_the_same(
     assert told(tmp_path, run_id, findings) == mine
 
 
+@pytest.mark.drill
 def test_verb_by_verb_finds_what_one_call_finds(
     first: Benchmark, asked: dict[str, Any], told: Any, landed: Any, tmp_path: Path
 ) -> None:

@@ -41,6 +41,7 @@ def test_a_check_shows_every_table_and_keeps_what_is_as_expected(biasgrid: Comma
     assert biasgrid("sql", FINDINGS, "--data", lake.root).code == 0
 
 
+@pytest.mark.drill
 def test_what_is_not_as_expected_is_named_and_the_old_warehouse_answers(
     biasgrid: Command, lake: Lake, finished: Any
 ) -> None:

@@ -204,6 +204,7 @@ def test_an_instance_is_the_same_whatever_else_is_in_the_library(filled: Filled)
     assert alone.equals(among)
 
 
+@pytest.mark.drill
 def test_ids_are_the_same_in_every_process() -> None:
     program = (
         "from catalogs.scenario import resolve\n"
