@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from importlib import import_module
 from typing import Any, cast
 
 import polars as pl
@@ -28,6 +27,7 @@ from flows.tags import run_tags
 from flows.under_way import under_way
 from tasks.aggregate.task import aggregate
 from tasks.connectors.task import Label
+from warehouse.early import load_warehouse
 from warehouse.expectations.inspector import Inspector
 from warehouse.lake import Lake
 from warehouse.planned import planned_cells
@@ -119,16 +119,6 @@ async def benchmark(
             found = await concluded(lake, run, inspector)
         await publish(lake, found, prepared.resolved.name)
     return ended(found)
-
-
-def load_warehouse() -> None:
-    """What aggregating needs takes half a second to load: while models answer, neither before nor after."""
-    import_module("warehouse.build")
-    from warehouse.blank import blank
-    from warehouse.sql_models import load_models
-
-    load_models()
-    blank()
 
 
 def begun(run_id: str, cells: pl.DataFrame) -> str:

@@ -13,7 +13,7 @@ from prefect.utilities.annotations import quote
 from catalogs.mistakes import UserMistake
 from catalogs.target_file import ProbeTest
 from catalogs.targets import ResolvedProbe
-from flows.benchmark import NOTHING_NAMED, load_warehouse, scenario_name
+from flows.benchmark import NOTHING_NAMED, scenario_name
 from flows.cells import Cell, cell_label, cells_stage
 from flows.concluding import concluded
 from flows.in_words import in_words
@@ -40,6 +40,7 @@ from tasks.connectors.task import Label
 from tasks.evaluate.task import read_trials
 from tasks.probe.stereotype import Stereotype
 from tasks.probe.task import plan
+from warehouse.early import load_warehouse
 from warehouse.planned import record_planned
 from warehouse.runs import find
 

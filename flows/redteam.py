@@ -16,7 +16,7 @@ from catalogs.mistakes import Mistake, UserMistake
 from flows.attack_outcome import AttackOutcome, attack_outcome, ended
 from flows.attack_pages import publish
 from flows.attacking import PreparedAttack, overrides, planned, prepare_attack
-from flows.benchmark import NOTHING_NAMED, load_warehouse, scenario_name
+from flows.benchmark import NOTHING_NAMED, scenario_name
 from flows.cells import cell_label
 from flows.concluding import concluded
 from flows.in_words import in_words
@@ -33,6 +33,7 @@ from tasks.attack.session import Parties, Session, Transcript
 from tasks.attack.task import attack, plan_sessions
 from tasks.connectors.task import Label
 from tasks.connectors.workers import hands
+from warehouse.early import load_warehouse
 from warehouse.planned import record_planned
 from warehouse.runs import find
 

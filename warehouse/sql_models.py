@@ -17,6 +17,7 @@ from sqlglot import exp
 from catalogs.frozen import Frozen
 from warehouse.schemas import SHOWN, TABLES, UNITS
 
+_Loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 SCHEMAS = ("staging", "marts")
 COMPARISON = "comparison"
 """Schema of the models that only a comparison of two runs builds."""
@@ -132,7 +133,7 @@ def _found(folder: Traversable, schemas: Iterable[str]) -> Iterable[Model]:
 def _model(schema: str, room: Traversable, source: Traversable) -> Model:
     name = source.name.removesuffix(".sql")
     sql = source.read_text(encoding="utf-8")
-    about = yaml.safe_load((room / f"{name}.yml").read_text(encoding="utf-8"))
+    about = yaml.load((room / f"{name}.yml").read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - safe
     return Model(
         schema=schema,
         name=name,

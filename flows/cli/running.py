@@ -136,14 +136,16 @@ def _flow(flow: str, prepared: Ready, progress: Any, parameters: dict[str, Any])
 
 
 def _import_early(prepared: Ready) -> None:
-    """SDKs take half a second to import, and Prefect's server as long to answer: both at once. What is wrong with
-    one is told where it is used."""
+    """SDKs and the warehouse take half a second each to load, and Prefect's server as long to answer: all at once.
+    What is wrong with an SDK is told where it is used."""
     from tasks.connectors.registry import factory
+    from warehouse.early import load_warehouse
 
     def work() -> None:
         with suppress(UserMistake):
             for connector in {target.connector for target in prepared.models}:
                 factory(connector)
+        load_warehouse()
 
     threading.Thread(target=work, name="imports", daemon=True).start()
 
