@@ -46,6 +46,10 @@ class ResolvedAttack(ResolvedTarget):
         return list({target.model: target for target in named}.values())
 
 
+ANEW = (
+    "`asking.reuse: all` is for probes: what a red team says follows from the replies before it, and only those "
+    "of its own run are kept"
+)
 Inspection = Callable[[ResolvedAttack], Iterable[Mistake]]
 
 
@@ -64,7 +68,9 @@ def resolve_attack(
     own = file.redteam
     attacker = catalog.target(own.attacker) if own.attacker else None
     judge = catalog.target(own.judge or "")
-    resolved = ResolvedAttack(**common(text, document, file, catalog), judge=judge, attacker=attacker)
+    notices = (ANEW,) if file.asking.reuse == "all" else ()
+    known = common(text, document, file, catalog)
+    resolved = ResolvedAttack(**known, judge=judge, attacker=attacker, notices=notices)
     _raise([*_judges_itself(resolved, document), *inspect(resolved)])
     return resolved
 

@@ -58,12 +58,21 @@ def prepare_attack(source: Source, given: Given | None = None, secrets: Secrets 
 
     def inspect(resolved: ResolvedAttack) -> Iterator[Mistake]:
         yield from missing_keys(resolved.asked, secrets)
-        yield from cap_mistakes(resolved.asked, resolved.settings)
-        if not any(True for _ in planned("unplanned", resolved)):
-            what = "no attribute pair fits the target's languages, axes and sectors"
-            yield Mistake(what, "redteam.axes, target.sectors", "name other ones, or none")
+        yield from _unplayable(resolved)
 
     return PreparedAttack(resolve_attack(source, given, inspect), secrets)
+
+
+def unsent(source: Source, given: Given | None = None) -> ResolvedAttack:
+    """As `prepare_attack`, where nothing is sent: keys are not looked for."""
+    return resolve_attack(source, given, _unplayable)
+
+
+def _unplayable(resolved: ResolvedAttack) -> Iterator[Mistake]:
+    yield from cap_mistakes(resolved.asked, resolved.settings)
+    if not any(True for _ in planned("unplanned", resolved)):
+        what = "no attribute pair fits the target's languages, axes and sectors"
+        yield Mistake(what, "redteam.axes, target.sectors", "name other ones, or none")
 
 
 def planned(run_id: str, resolved: ResolvedAttack) -> Iterator[tuple[Parties, list[Session]]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from catalogs.models import Target
+from catalogs.red_team import STRATEGIES
 
 if TYPE_CHECKING:
     from warehouse.lake import Lake
@@ -17,6 +18,8 @@ REPLY_TOKENS = {"constrained": 10, "verbose": 200}
 """Assumed: a constrained prompt asks for a word, a number or a line of JSON."""
 PROBE_TOKENS = {"implicit": 60, "explicit": 10, "decision": 40, "counterfactual": 15}
 """Assumed, by a probe's tests: each person's name with an attribute, a step of a scale, two lines, a number."""
+ATTACK_TOKENS: dict[str, int] = {**dict.fromkeys(STRATEGIES, 200), "one_shot": 80, "message": 80, "judgement": 120}
+"""Assumed, of a red team: what a target replies to each strategy, what the attacker writes and the judge says."""
 THINKING_TOKENS = 300
 """Assumed beside the reply for models that take no `max_tokens`: they think before they answer, and it is paid."""
 MOST_TOKENS = 1000
@@ -46,7 +49,7 @@ def expected_reply(target: Target, kind: str, max_tokens: int | None, observed: 
     if found is not None:
         return found
     thinking = 0 if "max_tokens" in target.parameters else THINKING_TOKENS
-    tokens = min((REPLY_TOKENS | PROBE_TOKENS)[kind] + thinking, most_tokens(target, max_tokens))
+    tokens = min((REPLY_TOKENS | PROBE_TOKENS | ATTACK_TOKENS)[kind] + thinking, most_tokens(target, max_tokens))
     return ExpectedReply(tokens, 0.0 if is_local(target) else FIRST_TOKEN_S + tokens / TOKENS_PER_SECOND)
 
 

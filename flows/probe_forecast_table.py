@@ -29,7 +29,6 @@ def show_probe_forecast(expected: ProbeForecast) -> None:
         out.print(Text(note))
     effort = f"about {whole.tokens:,} tokens, {total_money(whole)}, {duration(whole.seconds)}"
     out.print(Text(f"in all: {whole.instances:,} prompts, {whole.requests:,} requests, {effort}."))
-    out.print("Nothing was sent.")
 
 
 def notes(expected: ProbeForecast) -> Iterator[str]:

@@ -25,7 +25,8 @@ from flows.cli.options import (
     Seed,
     Yes,
 )
-from flows.cli.probe import plan_probe, resume_probe
+from flows.cli.planning import plan_target
+from flows.cli.probe import resume_probe
 from flows.cli.redteam import resume_redteam
 from flows.cli.running import INTERRUPTED, at_once, finish, left_as_it_was
 
@@ -115,7 +116,7 @@ def resume(
         if found.kind == "probe":
             resume_probe(lake, found, max_cost, max_requests, expectations=expectations, yes=yes)
         if found.kind == "redteam":
-            resume_redteam(lake, found, max_cost, max_requests, expectations=expectations)
+            resume_redteam(lake, found, max_cost, max_requests, expectations=expectations, yes=yes)
         caps: dict[str, Any] = {"max_cost": max_cost, "max_requests": max_requests}
         prepared = _prepared(found.scenario_resolved, Overrides(**caps))
         _agreed(prepared.resolved, lake, run_id=found.run_id, yes=yes)
@@ -133,8 +134,8 @@ def plan(
     batch: Batch = None,
     format: Annotated[PlanFormat, typer.Option("--format", help="How to show it.")] = PlanFormat.table,  # noqa: A002
 ) -> None:
-    """Show the grid, prompts, tokens, money and time of a scenario, or of a target file's probe. Sends nothing and
-    needs no key.
+    """Show the grid, prompts, tokens, money and time of a scenario, or of a target file's probe and red team.
+    Sends nothing and needs no key.
 
     Where earlier runs lie in the data directory, the length of replies is told from theirs.
     """
@@ -147,7 +148,7 @@ def plan(
 
     if is_target(scenario):
         _refuse_for_targets({"--library": library, "--samples": samples, "--batch": batch})
-        plan_probe(scenario, data, as_json=format is PlanFormat.json, models=model or None, seed=seed)
+        plan_target(scenario, data, as_json=format is PlanFormat.json, models=model or None, seed=seed)
         return
     overrides = Overrides(
         library=str(library) if library else None, models=model or (), samples=samples, seed=seed, batch=batch
@@ -164,7 +165,7 @@ def plan(
 def _refuse_for_targets(given: Mapping[str, object]) -> None:
     for option, value in given.items():
         if value is not None:
-            what = "is for scenarios: a probe asks what its target file says"
+            what = "is for scenarios: of a target is asked what its file says"
             raise UserMistake(Mistake(what, option, "leave it out"))
 
 

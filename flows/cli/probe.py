@@ -128,21 +128,6 @@ def resume_probe(
     finish_probe(prepared, run_id=run.run_id, data=lake.named, expectations=expectations)
 
 
-def plan_probe(target: Path, data: str | None, *, as_json: bool, **given: Any) -> None:
-    """What `plan` tells of a target file: nothing is sent, and no key is needed."""
-    from flows.encoding import write_data
-    from flows.preparation import earlier_lake
-    from flows.probe_forecast import probe_forecast
-    from flows.probe_forecast_table import show_probe_forecast
-    from flows.probing import overrides, planned
-
-    expected = probe_forecast(planned(target, overrides(**given)), earlier_lake(data))
-    if as_json:
-        write_data(f"{expected.as_json()}\n")
-    else:
-        show_probe_forecast(expected)
-
-
 def _pairs(named: list[str] | None) -> int | list[str] | None:
     if named and len(named) == 1 and named[0].isdecimal():
         return int(named[0])

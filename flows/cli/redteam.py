@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from flows.cli.options import Data, Expectations, MaxCost, MaxRequests
-from flows.cli.running import at_once, left_as_it_was, ran
+from flows.cli.options import Data, Expectations, MaxCost, MaxRequests, Yes
+from flows.cli.running import INTERRUPTED, at_once, left_as_it_was, ran
 
 if TYPE_CHECKING:
     from flows.attacking import PreparedAttack
@@ -62,6 +62,7 @@ def redteam(
     max_requests: MaxRequests = None,
     data: Data = None,
     expectations: Expectations = False,
+    yes: Yes = False,
 ) -> None:
     """Try to lead a model or a chatbot into biased replies.
 
@@ -71,7 +72,7 @@ def redteam(
     Exit codes: 0 no attack succeeded, 1 at least one did, 2 a mistake to put right, 3 incomplete,
     130 interrupted (go on with `biasgrid resume`).
     """
-    from flows.preparation import open_lake
+    from flows.preparation import earlier_lake, open_lake
 
     given: dict[str, Any] = {
         "models": model or None,
@@ -89,17 +90,26 @@ def redteam(
     }
     with at_once():
         prepared = _prepared(target or {}, **given)
+        earlier = earlier_lake(data)
         with left_as_it_was(data):
             lake = open_lake(data)
+            _agreed(prepared, earlier, yes=yes)
         source = str(target) if target else "{}"
         _finish(prepared, target=source, data=lake.named, models=model, expectations=expectations)
 
 
 def resume_redteam(
-    lake: Lake, run: Run, max_cost: float | None, max_requests: int | None, *, expectations: bool
+    lake: Lake,
+    run: Run,
+    max_cost: float | None,
+    max_requests: int | None,
+    *,
+    expectations: bool,
+    yes: bool,
 ) -> NoReturn:
     """Go on with a red team that is not through, in mid-conversation."""
     prepared = _prepared(run.scenario_resolved, max_cost=max_cost, max_requests=max_requests)
+    _agreed(prepared, lake, run_id=run.run_id, yes=yes)
     _finish(prepared, run_id=run.run_id, data=lake.named, expectations=expectations)
 
 
@@ -114,6 +124,22 @@ def _prepared(source: Any, **given: Any) -> PreparedAttack:
     from flows.secrets import secret_blocks
 
     return prepare_attack(source, overrides(**given), secret_blocks())
+
+
+def _agreed(prepared: PreparedAttack, lake: Lake | None, *, run_id: str | None = None, yes: bool) -> None:
+    """Tells what is to be sent and, where that is much, asks. Ends the command where the answer is no."""
+    from flows.attack_forecast import attack_forecast, left_of
+    from flows.attack_forecast_table import announce_attack
+    from flows.confirmation import Declined, confirm
+
+    resolved = prepared.resolved
+    expected = left_of(resolved, lake, run_id) if run_id and lake else attack_forecast(resolved, lake)
+    announce_attack(expected, resolved, is_resumed=run_id is not None)
+    try:
+        confirm(expected.resisted, resolved.settings, yes=yes)
+    except Declined:
+        typer.echo("biasgrid: not started; nothing was sent", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _finish(prepared: PreparedAttack, **parameters: Any) -> NoReturn:

@@ -6,10 +6,12 @@ same moves, and every reply that has landed is found instead of asked for. So it
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from catalogs.attacks import Fault
 from tasks.attack.desk import Desk, Line, Row, Unsent
+from tasks.attack.goal import Scene
 from tasks.attack.judge import OUTCOMES, judge_request, read_judgement
 from tasks.attack.moves import Ask, Exchange, Heard, Judgement, Move, Moves, Say
 from tasks.attack.prompts import attacker_request, read_message
@@ -116,15 +118,9 @@ class _Play:
             own = self._named(self._begun)
             line = Line(self._session, number, "target", (*self._system, new), conversation=own)
         else:
-            line = Line(self._session, number, "target", (*self._system, *self._carried(), new))
+            carried = (*self._system, *said_before(self._scene, self._conversation))
+            line = Line(self._session, number, "target", (*carried, new))
         return await self._desk.ask(self._parties.target, line)
-
-    def _carried(self) -> list[Message]:
-        """What was said before in this conversation, an earlier one that it takes up included."""
-        said = list(self._scene.earlier)
-        for exchange in self._conversation:
-            said += [Message("user", exchange.message), Message("assistant", exchange.reply)]
-        return said
 
     async def _judge(self, said: Say, finish_reason: str | None) -> None:
         """Has the last reply judged; what its provider withheld is a refusal, and nobody is asked about it."""
@@ -149,6 +145,13 @@ class _Play:
             if judgement.verdict is not None:
                 break
         return judgement
+
+
+def said_before(scene: Scene, conversation: Sequence[Exchange]) -> Iterator[Message]:
+    """What a target that forgets is sent again: the conversation so far, and an earlier one that it takes up."""
+    yield from scene.earlier
+    for exchange in conversation:
+        yield from (Message("user", exchange.message), Message("assistant", exchange.reply))
 
 
 WITHHELD = Judgement("refused", "the provider withheld the reply")

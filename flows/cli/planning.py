@@ -1,0 +1,75 @@
+"""What `plan` tells of a target file: of its probe, of its red team, or of both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import typer
+
+Found = TypeVar("Found")
+SECTIONS = ("probe", "redteam")
+
+
+def plan_target(target: Path, data: str | None, *, as_json: bool, **given: Any) -> None:
+    """Nothing is sent, and no key is needed. A file with neither section would be probed as is usual."""
+    from catalogs.documents import read_document
+    from flows.encoding import write_data
+
+    found = read_document(target).value
+    sections = [section for section in SECTIONS if section in found] or ["probe"]
+    plans = _all_or_mistakes([partial(PLANS[section], target, data, given) for section in sections])
+    if not as_json:
+        for _, show in plans:
+            show()
+        typer.echo("Nothing was sent.")
+        return
+    told = [text for text, _ in plans]
+    both = dict(zip(sections, map(json.loads, told), strict=True))
+    write_data(f"{told[0] if len(told) == 1 else json.dumps(both, ensure_ascii=False)}\n")
+
+
+Plan = tuple[str, Callable[[], None]]
+"""As JSON, and how it is shown."""
+
+
+def _probe(target: Path, data: str | None, given: dict[str, Any]) -> Plan:
+    from flows.preparation import earlier_lake
+    from flows.probe_forecast import probe_forecast
+    from flows.probe_forecast_table import show_probe_forecast
+    from flows.probing import overrides, planned
+
+    expected = probe_forecast(planned(target, overrides(**given)), earlier_lake(data))
+    return expected.as_json(), lambda: show_probe_forecast(expected)
+
+
+def _redteam(target: Path, data: str | None, given: dict[str, Any]) -> Plan:
+    from flows.attack_forecast import attack_forecast
+    from flows.attack_forecast_table import show_attack_forecast
+    from flows.attacking import overrides, unsent
+    from flows.preparation import earlier_lake
+
+    resolved = unsent(target, overrides(**given))
+    expected = attack_forecast(resolved, earlier_lake(data))
+    return expected.as_json(), lambda: show_attack_forecast(expected, resolved)
+
+
+PLANS = {"probe": _probe, "redteam": _redteam}
+
+
+def _all_or_mistakes(planning: list[Callable[[], Found]]) -> list[Found]:
+    """Raises UserMistake with the mistakes of all of them."""
+    from catalogs.mistakes import Mistake, UserMistake
+
+    found, mistakes = list[Found](), list[Mistake]()
+    for plan in planning:
+        try:
+            found.append(plan())
+        except UserMistake as wrong:
+            mistakes += wrong.mistakes
+    if mistakes:
+        raise UserMistake(list(dict.fromkeys(mistakes)))
+    return found
