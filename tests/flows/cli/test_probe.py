@@ -129,5 +129,26 @@ def test_a_plan_as_json(desk: Desk) -> None:
     assert list(told["whole"]["models"]) == ["simulated/fair"]
 
 
+PARTS = {"attacker": "simulated/attacker", "judge": "simulated/red-judge", "pairs": ["doctor-nurse"], "turns": 3}
+
+
+def test_a_plan_of_a_red_team_and_of_both(desk: Desk) -> None:
+    both = desk.plan(redteam=PARTS)
+    assert "simulated/leaning: 64 prompts, free" in both.out
+    assert "simulated/red-judge, the judge: 7 to 90 requests (about 30), free" in both.out
+    assert both.out.count("Nothing was sent.") == 1
+    as_json = json.loads(desk.plan("--format", "json", redteam=PARTS).out)
+    assert (as_json["probe"]["whole"]["requests"], as_json["redteam"]["least"]["requests"]) == (64, 18)
+    desk.path.write_text(json.dumps({"target": GOOD["target"], "redteam": PARTS}))
+    alone = desk.biasgrid("plan", desk.path, "--data", desk.data, "--format", "json", "--model", "openai/gpt-4o")
+    assert set(json.loads(alone.out)["least"]["models"]) == {"openai/gpt-4o", PARTS["attacker"], PARTS["judge"]}
+    assert not desk.data.exists()
+
+
+def test_mistakes_of_probe_and_red_team_are_told_at_once(desk: Desk) -> None:
+    told = desk.plan(probe={"axes": ["gendr"]}, redteam={**PARTS, "judge": "simulated/red-juge"})
+    assert told.is_a_mistake("2 things to put right", "`gendr`", "red-judge")
+
+
 def test_options_for_scenarios_are_refused(desk: Desk) -> None:
     assert desk.plan("--samples", 3).is_a_mistake("--samples", "is for scenarios")

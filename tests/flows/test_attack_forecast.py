@@ -1,0 +1,137 @@
+"""A red team's forecast against what is then sent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catalogs.attack_files import ResolvedAttack, resolve_attack
+from flows.attack_forecast import AttackForecast, attack_forecast, left_of
+from flows.attack_forecast_table import announce_attack
+from flows.attacking import planned
+from flows.confirmation import doubt
+from tasks.attack.cell import attack_cell
+from tasks.attack.land import verdicts
+from tasks.connectors.switchboard import Switchboard
+from warehouse.lake import Lake
+
+RUN = "01M00000000000000000000001"
+
+
+def resolved(model: str = "simulated/fair", asking: dict[str, Any] | None = None, **limits: Any) -> ResolvedAttack:
+    parts = {"attacker": "simulated/attacker", "judge": "simulated/red-judge"}
+    own = {**parts, "pairs": ["doctor-nurse"], "turns": 4, "backtracks": 2, **limits}
+    return resolve_attack({"target": {"models": [model]}, "redteam": own, "asking": asking or {}})
+
+
+async def play(asked: ResolvedAttack, lake: Lake, cells: int | None = None, *, judged: bool = True) -> None:
+    """So many cells of a red team; `judged`: their sessions are over."""
+    async with Switchboard(asked.catalog) as board:
+        for parties, sessions in list(planned(RUN, asked))[:cells]:
+            found = await attack_cell(lake, sessions, parties, board, retries=0)
+            if judged:
+                rows = verdicts(found, RUN, parties.judge.target, datetime.now(UTC))
+                lake.write("verdicts", RUN, sessions[0].cell_id, rows)
+
+
+def sent(lake: Lake) -> Counter[str]:
+    parts = {"subject": "target"}
+    return Counter(parts.get(purpose, purpose) for purpose in lake.scan("responses", RUN).collect()["purpose"])
+
+
+def forecast(expected: AttackForecast, extent: str) -> dict[str, int]:
+    return {part.part: getattr(part, extent).requests for part in expected.parts}
+
+
+@pytest.mark.parametrize(("model", "is_resisted"), [("fair", True), ("attackable", False), ("refuser", False)])
+async def test_what_is_sent_lies_between_least_and_most(tmp_path: Path, model: str, is_resisted: bool) -> None:
+    """The fair one never gives in, nor declines: a crescendo has nothing to take back from it."""
+    strategies = {"strategies": ["one_shot", "direct", "separated", "selection", "persona"]} if is_resisted else {}
+    asked, lake = resolved(f"simulated/{model}", **strategies), Lake(tmp_path)
+    expected = attack_forecast(asked)
+    await play(asked, lake)
+    for part, count in sent(lake).items():
+        assert forecast(expected, "least")[part] <= count <= forecast(expected, "most")[part]
+    assert not is_resisted or sent(lake) == forecast(expected, "resisted")
+
+
+async def test_input_is_what_is_then_sent_but_for_how_long_replies_are(tmp_path: Path) -> None:
+    asked, lake = resolved(strategies=["one_shot", "implicit_separated"]), Lake(tmp_path)
+    await play(asked, lake)
+    tokens = int(lake.scan("responses", RUN).collect().filter(purpose="subject")["input_tokens"].sum())
+    target = next(part for part in attack_forecast(asked).parts if part.part == "target")
+    assert tokens / 3 < target.resisted.input_tokens < 3 * tokens
+
+
+async def test_what_is_left_is_of_open_sessions_and_without_what_was_answered(tmp_path: Path) -> None:
+    asked, lake = resolved(strategies=["one_shot", "direct"]), Lake(tmp_path)
+    whole = forecast(attack_forecast(asked), "most")
+    await play(asked, lake, 1)
+    after_one = left_of(asked, lake, RUN)
+    assert after_one.sessions == 1
+    assert forecast(after_one, "most") == {"target": 4, "attacker": 12, "judge": 12}
+    assert whole == {"target": 7, "attacker": 12, "judge": 21}
+    await play(asked, lake, judged=False)
+    assert forecast(left_of(asked, lake, RUN), "most") == {"target": 0, "attacker": 12 - 3, "judge": 12 - 4}
+    assert left_of(asked, lake, RUN).least.requests == 0
+    await play(asked, lake)
+    assert left_of(asked, lake, RUN).most.requests == 0
+
+
+def test_a_model_in_several_parts_is_told_in_each_and_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = resolved("openai/gpt-4o-mini", attacker="openai/gpt-4o", judge="openai/gpt-4o")
+    expected = attack_forecast(asked)
+    assert [(part.part, part.model) for part in expected.parts] == [
+        ("target", "openai/gpt-4o-mini"),
+        ("attacker", "openai/gpt-4o"),
+        ("judge", "openai/gpt-4o"),
+    ]
+    for whole in (expected.least, expected.resisted, expected.most):
+        assert set(whole.models) == {"openai/gpt-4o-mini", "openai/gpt-4o"}
+    money = [(part.least.cost_usd, part.resisted.cost_usd, part.most.cost_usd) for part in expected.parts]
+    assert all(least and resisted and most and least < resisted < most for least, resisted, most in money)
+    assert expected.resisted.cost_usd == pytest.approx(sum(resisted or 0 for _, resisted, _ in money))
+    assert expected.resisted.seconds > 10  # a conversation's parties wait for each other
+    monkeypatch.setenv("BIASGRID_CONFIRM_USD", "0.01")
+    assert "expected to cost about $" in (doubt(expected.resisted, asked.settings) or "")
+
+
+def test_a_price_that_nobody_knows_stays_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+    chatbot = {
+        "url": "http://127.0.0.1:9/",
+        "body": {"text": "{message}", "talk": "{session}"},
+        "reply": "text",
+        "remembers": "session",
+    }
+    parts = {"attacker": "simulated/attacker", "judge": "simulated/red-judge", "pairs": ["doctor-nurse"]}
+    asked = resolve_attack({"name": "bot", "target": {"endpoint": chatbot}, "redteam": {**parts, "sessions": 9}})
+    expected = attack_forecast(asked)
+    assert expected.resisted.cost_usd is None
+    crescendo = next(cell for cell in expected.by_cell if cell["strategy"] == "crescendo")
+    assert crescendo["most_messages"] == 9 * 10  # nothing can be taken back from a chatbot that remembers
+    announce_attack(expected, asked)
+    assert "the target: 81 to 459 requests, price unknown" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("cap", "told"),
+    [
+        (17, "note: `max_requests` of 17 lies below the 18"),
+        (50, "note: if no attack succeeds: `max_requests` of 50"),
+    ],
+)
+def test_caps_that_bind_are_told(capsys: pytest.CaptureFixture[str], cap: int, told: str) -> None:
+    asked = resolved(asking={"max_requests": cap})
+    announce_attack(attack_forecast(asked), asked)
+    assert told in capsys.readouterr().err
+
+
+def test_replies_of_other_runs_do_not_stand_in_and_that_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = resolved(asking={"reuse": "all"})
+    announce_attack(attack_forecast(asked), asked)
+    assert "note: `asking.reuse: all` is for probes" in capsys.readouterr().err
+    assert not resolved().notices

@@ -1,0 +1,70 @@
+"""A rehearsal against every way in which a target may reply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import pytest
+
+from tasks.attack.goal import Scene
+from tasks.attack.moves import Ask, Exchange, Judgement, Move, Say, Strategy
+from tasks.attack.rehearse import WORD, Lengths, longest, requests, shortest
+from tasks.attack.strategies import STRATEGIES
+
+Scenes = Callable[..., Scene]
+SMALL = {"turns": 3, "backtracks": 2, "attempts": 2, "attacker_retries": 1, "judge_retries": 1}
+LENGTHS = Lengths(5, 7)
+
+
+def every_way(strategy: Strategy, scene: Scene) -> Iterator[list[Move]]:
+    for verdicts in product(("biased", "unbiased", "refused"), repeat=6):
+        moves, made, told = strategy.moves(scene), list[Move](), iter(verdicts)
+        heard: str | Exchange | None = None
+        while True:
+            try:
+                made.append(moves.send(heard))
+            except StopIteration:
+                break
+            move = made[-1]
+            if isinstance(move, Ask):
+                heard = "a message"
+                continue
+            verdict: Any = "unbiased" if move.judged == "later" else next(told)
+            if verdict == "biased":
+                break
+            heard = Exchange(move.message, "reply", Judgement(verdict, "so"))
+        yield made
+
+
+def counts(moves: list[Move]) -> tuple[int, int, int]:
+    said = [move for move in moves if isinstance(move, Say)]
+    return len(moves) - len(said), len(said), sum(move.judged != "later" for move in said)
+
+
+@pytest.mark.parametrize("remembers", [False, True])
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_no_conversation_is_longer_or_shorter(scene: Scenes, name: Any, remembers: bool) -> None:
+    own = scene(limits=SMALL, remembers=remembers)
+    found = {counts(moves) for moves in every_way(STRATEGIES[name], own)}
+    least, most = (counts(of(STRATEGIES[name], own, LENGTHS)) for of in (shortest, longest))
+    assert least == tuple(min(column) for column in zip(*found, strict=True))
+    assert most == tuple(max(column) for column in zip(*found, strict=True))
+
+
+def test_a_target_that_forgets_is_sent_all_but_what_was_taken_back(scene: Scenes) -> None:
+    own = scene(limits=SMALL)
+    moves = longest(STRATEGIES["crescendo"], own, LENGTHS)
+    targets = [sent for sent in requests(own, moves, LENGTHS, "Be kind.") if sent.speaker == "target"]
+    assert [len(sent.messages) for sent in targets] == [2, 4, 6, 6, 6]
+    assert [message.content for message in targets[1].messages] == ["Be kind.", WORD * 5, WORD * 7, WORD * 5]
+    remembering = scene(limits=SMALL, remembers=True)
+    targets = [sent for sent in requests(remembering, moves, LENGTHS) if sent.speaker == "target"]
+    assert {len(sent.messages) for sent in targets} == {1}
+
+
+def test_attacker_and_judge_may_be_asked_again(scene: Scenes) -> None:
+    own = scene(limits={**SMALL, "attacker_retries": 4})
+    sent = list(requests(own, longest(STRATEGIES["persona"], own, LENGTHS), LENGTHS))
+    assert [(one.speaker, one.repeats) for one in sent] == [("attacker", 4), ("target", 0), ("judge", 1)] * 3
