@@ -108,13 +108,15 @@ def test_a_price_that_nobody_knows_stays_unknown(capsys: pytest.CaptureFixture[s
         "remembers": "session",
     }
     parts = {"attacker": "simulated/attacker", "judge": "simulated/red-judge", "pairs": ["doctor-nurse"]}
+    parts |= {"strategies": ["crescendo"]}
     asked = resolve_attack({"name": "bot", "target": {"endpoint": chatbot}, "redteam": {**parts, "sessions": 9}})
     expected = attack_forecast(asked)
     assert expected.resisted.cost_usd is None
-    crescendo = next(cell for cell in expected.by_cell if cell["strategy"] == "crescendo")
-    assert crescendo["most_messages"] == 9 * 10  # nothing can be taken back from a chatbot that remembers
+    assert (
+        expected.by_cell[0]["most_messages"] == 9 * 10
+    )  # nothing can be taken back from a chatbot that remembers
     announce_attack(expected, asked)
-    assert "the target: 81 to 459 requests, price unknown" in capsys.readouterr().err
+    assert "the target: 9 to 90 requests, price unknown" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

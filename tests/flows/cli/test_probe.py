@@ -135,7 +135,7 @@ PARTS = {"attacker": "simulated/attacker", "judge": "simulated/red-judge", "pair
 def test_a_plan_of_a_red_team_and_of_both(desk: Desk) -> None:
     both = desk.plan(redteam=PARTS)
     assert "simulated/leaning: 64 prompts, free" in both.out
-    assert "simulated/red-judge, the judge: 7 to 90 requests (about 30), free" in both.out
+    assert "simulated/red-judge, the judge: 7 to 81 requests (about 27), free" in both.out
     assert both.out.count("Nothing was sent.") == 1
     as_json = json.loads(desk.plan("--format", "json", redteam=PARTS).out)
     assert (as_json["probe"]["whole"]["requests"], as_json["redteam"]["least"]["requests"]) == (64, 18)
