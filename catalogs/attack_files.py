@@ -29,11 +29,10 @@ class ResolvedAttack(ResolvedTarget):
 
     @property
     def pairs(self) -> list[Pair]:
-        """Those that it is led into, in each of the languages that has words for them."""
-        own, sectors = self.file.redteam, self.file.target.sectors
-        return drawn_pairs(
-            self.catalog.probes, own.pairs, self.file.asking.seed, of_axes=own.axes, sectors=sectors
-        )
+        """Those that it is led into, the same in each of its languages."""
+        own, target = self.file.redteam, self.file.target
+        named = {"of_axes": own.axes, "sectors": target.sectors, "languages": target.languages}
+        return drawn_pairs(self.catalog.probes, own.pairs, self.file.asking.seed, **named)
 
     @property
     def concerns(self) -> set[str]:

@@ -37,7 +37,7 @@ class Attack:
 def sessions(run_id: str, target: Target, attack: Attack, catalog: Catalog) -> Iterator[Session]:
     """The sessions with one target, cell by cell. A pair that a language has no words for has none in it."""
     limits, described = attack.limits, attack.described
-    named = {"of_axes": limits.axes, "sectors": described.sectors}
+    named = {"of_axes": limits.axes, "sectors": described.sectors, "languages": described.languages}
     pairs = drawn_pairs(catalog.probes, limits.pairs, attack.seed, **named)
     for language in described.languages:
         for axis, pair in pairs:
