@@ -84,6 +84,12 @@ def resolve_probe(source: Source, given: Given | None = None, inspect: Inspectio
     return resolved
 
 
+def placed(sections: Mapping[str, tuple[str, str]], given: Mapping[str, Any]) -> Given:
+    """What was given, None aside, by its place in a target file; `sections` has section and option of each."""
+    named = {key: value for key, value in given.items() if value is not None}
+    return {(sections[key][0], key): (sections[key][1], value) for key, value in named.items()}
+
+
 def read_target(source: Source, given: Given) -> tuple[str, Document]:
     """The text as given, and the document with what the command line puts in place."""
     if isinstance(source, Mapping):

@@ -10,7 +10,7 @@ from typing import Any
 from catalogs.attack_files import ResolvedAttack, resolve_attack
 from catalogs.mistakes import Mistake
 from catalogs.models import Target
-from catalogs.targets import Given, Source
+from catalogs.targets import Given, Source, placed
 from flows.caps import cap_mistakes
 from flows.preparation import Ready
 from tasks.attack.judge import JUDGEMENT_TOKENS
@@ -49,8 +49,7 @@ SECTIONS = {
 
 def overrides(**given: Any) -> Given:
     """What was given, None aside, by its place in a target file."""
-    named = {key: value for key, value in given.items() if value is not None}
-    return {(SECTIONS[key][0], key): (SECTIONS[key][1], value) for key, value in named.items()}
+    return placed(SECTIONS, given)
 
 
 def prepare_attack(source: Source, given: Given | None = None, secrets: Secrets | None = None) -> PreparedAttack:

@@ -10,7 +10,7 @@ from typing import Any
 from catalogs.documents import read_document
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.target_file import ProbeTest
-from catalogs.targets import Given, ResolvedProbe, Source, resolve_probe
+from catalogs.targets import Given, ResolvedProbe, Source, placed, resolve_probe
 from flows.caps import cap_mistakes
 from flows.preparation import Ready
 from tasks.connectors.keys import Secrets, missing_keys
@@ -50,8 +50,7 @@ SECTIONS = {
 
 def overrides(**given: Any) -> Given:
     """What was given, None aside, by its place in a target file."""
-    named = {key: value for key, value in given.items() if value is not None}
-    return {(SECTIONS[key][0], key): (SECTIONS[key][1], value) for key, value in named.items()}
+    return placed(SECTIONS, given)
 
 
 def prepare_probe(source: Source, given: Given | None = None, secrets: Secrets | None = None) -> PreparedProbe:

@@ -99,7 +99,7 @@ async def redteam(
         max_requests=max_requests,
         seed=seed,
     )
-    prepared = prepared_before(PreparedAttack) or prepare_attack(source or {}, given, secret_blocks())
+    prepared = prepared_before(PreparedAttack) or prepare_attack(source or {"target": {}}, given, secret_blocks())
     lake = lake or open_lake(data)
     async with under_way(lake, prepared, run_id) as grid:
         loading = asyncio.create_task(asyncio.to_thread(load_warehouse))

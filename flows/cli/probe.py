@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from flows.cli.options import Data, Expectations, MaxAge, MaxCost, MaxRequests, Yes
 from flows.cli.running import INTERRUPTED, at_once, left_as_it_was, ran
+from flows.cli.target_options import (
+    UNDESCRIBED,
+    Axes,
+    Languages,
+    Pairs,
+    TargetModels,
+    TargetPath,
+    how_many_or_which,
+)
 
 if TYPE_CHECKING:
     from flows.probing import PreparedProbe
@@ -17,8 +25,6 @@ if TYPE_CHECKING:
     from warehouse.runs import Run
 
 FLOW = "flows.probe:probe"
-UNDESCRIBED: dict[str, Any] = {"target": {}}
-"""A model alone, of which nothing is known."""
 
 
 class Test(StrEnum):
@@ -30,24 +36,12 @@ class ReuseReplies(StrEnum):
 
 
 def probe(
-    target: Annotated[
-        Path | None, typer.Argument(help="A target file: what is probed, and how.", show_default=False)
-    ] = None,
-    model: Annotated[
-        list[str] | None,
-        typer.Option("--model", help="`provider/model`; may be repeated. Replaces the target's."),
-    ] = None,
-    pairs: Annotated[
-        list[str] | None,
-        typer.Option("--pairs", help="How many attribute pairs, or one by name; then it may be repeated."),
-    ] = None,
-    axis: Annotated[
-        list[str] | None, typer.Option("--axis", help="Pairs of this axis, such as `gender`; may be repeated.")
-    ] = None,
+    target: TargetPath = None,
+    model: TargetModels = None,
+    pairs: Pairs = None,
+    axis: Axes = None,
     test: Annotated[list[Test] | None, typer.Option("--test", help="May be repeated.")] = None,
-    language: Annotated[
-        list[str] | None, typer.Option("--language", help="Such as `en_us`; may be repeated.")
-    ] = None,
+    language: Languages = None,
     cases: Annotated[
         int | None, typer.Option("--cases", min=1, max=1000, help="Prompts per pair and implicit test.")
     ] = None,
@@ -84,7 +78,7 @@ def probe(
 
     given: dict[str, Any] = {
         "models": model or None,
-        "pairs": _pairs(pairs),
+        "pairs": how_many_or_which(pairs),
         "axes": axis or None,
         "tests": [each.value for each in test] if test else None,
         "languages": language or None,
@@ -126,12 +120,6 @@ def resume_probe(
     prepared = _prepared(run.scenario_resolved, max_cost=max_cost, max_requests=max_requests)
     _agreed(prepared, lake, run_id=run.run_id, yes=yes)
     finish_probe(prepared, run_id=run.run_id, data=lake.named, expectations=expectations)
-
-
-def _pairs(named: list[str] | None) -> int | list[str] | None:
-    if named and len(named) == 1 and named[0].isdecimal():
-        return int(named[0])
-    return named or None
 
 
 def _prepared(source: Any, **given: Any) -> PreparedProbe:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from flows.cli.options import Data, Expectations, MaxCost, MaxRequests, Yes
 from flows.cli.running import INTERRUPTED, at_once, left_as_it_was, ran
+from flows.cli.target_options import (
+    UNDESCRIBED,
+    Axes,
+    Languages,
+    Pairs,
+    TargetModels,
+    TargetPath,
+    how_many_or_which,
+)
 
 if TYPE_CHECKING:
     from flows.attacking import PreparedAttack
@@ -25,13 +33,8 @@ class Strategy(StrEnum):
 
 
 def redteam(
-    target: Annotated[
-        Path | None, typer.Argument(help="A target file: what is attacked, and how.", show_default=False)
-    ] = None,
-    model: Annotated[
-        list[str] | None,
-        typer.Option("--model", help="`provider/model`; may be repeated. Replaces the target's."),
-    ] = None,
+    target: TargetPath = None,
+    model: TargetModels = None,
     strategy: Annotated[
         list[Strategy] | None, typer.Option("--strategy", help="May be repeated; all by default.")
     ] = None,
@@ -41,16 +44,9 @@ def redteam(
     judge: Annotated[
         str | None, typer.Option("--judge", help="The model that judges replies, as `provider/model`.")
     ] = None,
-    pairs: Annotated[
-        list[str] | None,
-        typer.Option("--pairs", help="How many attribute pairs, or one by name; then it may be repeated."),
-    ] = None,
-    axis: Annotated[
-        list[str] | None, typer.Option("--axis", help="Pairs of this axis, such as `gender`; may be repeated.")
-    ] = None,
-    language: Annotated[
-        list[str] | None, typer.Option("--language", help="Such as `en_us`; may be repeated.")
-    ] = None,
+    pairs: Pairs = None,
+    axis: Axes = None,
+    language: Languages = None,
     sessions: Annotated[
         int | None, typer.Option("--sessions", min=1, max=100, help="Conversations per pair and strategy.")
     ] = None,
@@ -79,7 +75,7 @@ def redteam(
         "strategies": [each.value for each in strategy] if strategy else None,
         "attacker": attacker,
         "judge": judge,
-        "pairs": _pairs(pairs),
+        "pairs": how_many_or_which(pairs),
         "axes": axis or None,
         "languages": language or None,
         "sessions": sessions,
@@ -89,13 +85,18 @@ def redteam(
         "max_requests": max_requests,
     }
     with at_once():
-        prepared = _prepared(target or {}, **given)
+        prepared = _prepared(target or UNDESCRIBED, **given)
         earlier = earlier_lake(data)
         with left_as_it_was(data):
             lake = open_lake(data)
             _agreed(prepared, earlier, yes=yes)
-        source = str(target) if target else "{}"
-        _finish(prepared, target=source, data=lake.named, models=model, expectations=expectations)
+        _finish(
+            prepared,
+            target=str(target) if target else UNDESCRIBED,
+            data=lake.named,
+            models=model,
+            expectations=expectations,
+        )
 
 
 def resume_redteam(
@@ -111,12 +112,6 @@ def resume_redteam(
     prepared = _prepared(run.scenario_resolved, max_cost=max_cost, max_requests=max_requests)
     _agreed(prepared, lake, run_id=run.run_id, yes=yes)
     _finish(prepared, run_id=run.run_id, data=lake.named, expectations=expectations)
-
-
-def _pairs(named: list[str] | None) -> int | list[str] | None:
-    if named and len(named) == 1 and named[0].isdecimal():
-        return int(named[0])
-    return named or None
 
 
 def _prepared(source: Any, **given: Any) -> PreparedAttack:
