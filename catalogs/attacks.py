@@ -18,6 +18,8 @@ StrategyName = Literal[
 ]
 Instructed = Literal["direct", "separated", "selection", "crescendo", "persona"]
 """Strategies for which an attacker writes messages."""
+IN_PAIRS: frozenset[StrategyName] = frozenset({"separated", "implicit_separated"})
+"""Strategies whose judge sees two exchanges beside each other."""
 Fault = Literal["unreadable", "same", "more_than_groups", "groups_changed", "too_far"]
 """Why a message of the attacker is not sent: no JSON; said before; the swap changed more than one stretch of
 words; the groups were touched; hardly anything of the earlier message is left."""

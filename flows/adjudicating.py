@@ -10,7 +10,7 @@ from flows.reviewing import Desk, refreshed
 from tasks.evaluate.cell import decide_again
 from tasks.review.disputes import disputes, unapplied
 from tasks.review.record import Answer, Record
-from tasks.review.units import Shown, shown
+from tasks.review.units import Shown
 from warehouse.assessments import DECISION
 from warehouse.build import build
 from warehouse.run_lock import RunLock
@@ -31,7 +31,7 @@ def adjudicate(desk: Desk, reviewer: str, screen: Screen) -> int:
         open_ones = disputes(desk.lake, desk.run_id).join(desk.units, on=["cell_id", "case_id"])
         screen.tell(f"{open_ones.height} replies are disputed in run {desk.run_id}; {reviewer} decides")
         try:
-            _decide(desk, open_ones.to_dicts(), shown(desk.lake, desk.run_id, open_ones), record, screen)
+            _decide(desk, open_ones.to_dicts(), desk.shown(open_ones), record, screen)
         finally:
             _apply(desk, {row["cell_id"] for row in record.rows})
     return len(record.rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rich.table import Table
@@ -31,17 +31,17 @@ def show_agreement(lake: Lake, run_id: str) -> None:
         )
         return
     for row in rows:
-        out.print(_block(row))
+        out.print(block(f"{_who(row, 'assessor')}, measured by {_who(row, 'reference')}", _lines(row)))
         out.print()
     hint = f"by concern, language and model: biasgrid sql \"from marts.judge_agreement where run_id = '{run_id}'\""
     out.print(Text(hint), soft_wrap=True)
 
 
-def _block(row: Mapping[str, Any]) -> Table:
-    title = f"{_who(row, 'assessor')}, measured by {_who(row, 'reference')}"
+def block(title: str, lines: Iterable[tuple[str, str]]) -> Table:
+    """Lines of a name and what is told of it, under a title."""
     table = Table(box=None, pad_edge=False, show_header=False, title=Text(readable(title), style="bold"))
     table.title_justify = "left"
-    for name, told in _lines(row):
+    for name, told in lines:
         table.add_row(Text(name), Text(readable(told)))
     return table
 
@@ -61,18 +61,19 @@ def _lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     apart = f"{row['false_passed']} passed that should fail, {row['false_failed']} failed that should pass"
     yield "verdicts", f"{both}, {apart}, {row['otherwise']} refused or unreadable by either"
     yield "agreement", f"{share(row['observed_agreement'])} of passed and failed, weighted"
-    yield "Cohen's κ", _ranged(row, "cohens_kappa", _number)
-    yield "Gwet's AC1", _ranged(row, "gwets_ac1", _number)
-    yield "sensitivity", _ranged(row, "sensitivity", share)
-    yield "specificity", _ranged(row, "specificity", share)
-    yield "pass rate", f"{share(row['raw_pass_rate'])}, corrected {_ranged(row, 'corrected_rate', share)}"
+    yield "Cohen's κ", ranged(row, "cohens_kappa", number)
+    yield "Gwet's AC1", ranged(row, "gwets_ac1", number)
+    yield "sensitivity", ranged(row, "sensitivity", share)
+    yield "specificity", ranged(row, "specificity", share)
+    yield "pass rate", f"{share(row['raw_pass_rate'])}, corrected {ranged(row, 'corrected_rate', share)}"
 
 
-def _ranged(row: Mapping[str, Any], name: str, told: Any) -> str:
+def ranged(row: Mapping[str, Any], name: str, told: Any) -> str:
+    """A number of a row, with its interval where it has one."""
     if row[f"{name}_low"] is None:
         return str(told(row[name]))
     return f"{told(row[name])} ({told(row[f'{name}_low'])} to {told(row[f'{name}_high'])})"
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"

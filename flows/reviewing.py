@@ -15,11 +15,13 @@ from flows.exporting import refuse_to_replace
 from flows.review_screen import BACK, HOW, KEYS, QUIT, SKIP, Key, Screen
 from tasks.aggregate.files import as_csv, write_text
 from tasks.review.draw import Draw, drawn
+from tasks.review.kinds import KINDS
 from tasks.review.record import Answer, Record, Unit, said_before, unit_of
 from tasks.review.sheet import Line, read_sheet, sheet
-from tasks.review.units import Shown, newest_evaluation, reviewable, shown
+from tasks.review.units import Shown
 from warehouse.assessments import TABLE
 from warehouse.lake import Lake
+from warehouse.runs import Run
 
 ALL_KEYS = "pfrusbmq"
 
@@ -32,12 +34,19 @@ class Desk:
     run_id: str
     evaluation_id: str
     units: pl.DataFrame
+    kind: str
+    """Of KINDS."""
 
     @classmethod
-    def of(cls, lake: Lake, run_id: str) -> Desk:
+    def of(cls, lake: Lake, run: Run) -> Desk:
         """Raises UserMistake for a run of which nothing has been judged."""
-        evaluation_id = newest_evaluation(lake, run_id)
-        return cls(lake, run_id, evaluation_id, reviewable(lake, run_id, evaluation_id))
+        kind = KINDS[run.kind]
+        evaluation_id = kind.evaluation(lake, run.run_id)
+        return cls(lake, run.run_id, evaluation_id, kind.units(lake, run.run_id, evaluation_id), run.kind)
+
+    def shown(self, units: pl.DataFrame) -> dict[str, Shown]:
+        """Some of its units as a reviewer sees them, by id."""
+        return KINDS[self.kind].shown(self.lake, self.run_id, units)
 
 
 def refreshed(lake: Lake) -> None:
@@ -71,20 +80,21 @@ class Sitting:
     sample: Sequence[Mapping[str, Any]]
     texts: Mapping[str, Shown]
     said: dict[Unit, Answer]
+    kind: str
     landed: int = 0
 
     @classmethod
     def begun(cls, desk: Desk, sample: pl.DataFrame, reviewer: str, screen: Screen) -> Sitting:
         record = Record(desk.lake, desk.run_id, desk.evaluation_id, reviewer)
         said = said_before(desk.lake, desk.run_id, desk.evaluation_id, reviewer)
-        return cls(screen, record, sample.to_dicts(), shown(desk.lake, desk.run_id, sample), said)
+        return cls(screen, record, sample.to_dicts(), desk.shown(sample), said, desk.kind)
 
     def greeting(self, draw: Draw) -> str:
         done = self._done()
         going_on = f", {done} of them done" if done else ""
         return (
             f"review of run {self.record.run_id} by {self.record.reviewer}: {len(self.sample)} replies, drawn "
-            f"with seed {draw.seed}{going_on}\n{HOW}"
+            f"with seed {draw.seed}{going_on}\n{HOW[self.kind]}"
         )
 
     def farewell(self) -> str:
@@ -106,7 +116,8 @@ class Sitting:
             at = self._next(at + 1)
 
     def _asked(self, at: int) -> Key:
-        return self.screen.answered(self._title(at), self.texts[self.sample[at]["unit_id"]], KEYS, ALL_KEYS)
+        text = self.texts[self.sample[at]["unit_id"]]
+        return self.screen.answered(self._title(at), text, KEYS[self.kind], ALL_KEYS)
 
     def _title(self, at: int) -> str:
         before = self.said.get(unit_of(self.sample[at]))
@@ -133,7 +144,7 @@ def export_sheet(desk: Desk, draw: Draw, out: Path, *, force: bool) -> int:
     unless it is to be replaced."""
     refuse_to_replace(out, force=force)
     sample = drawn(desk.units, draw)
-    rows = sheet(sample, shown(desk.lake, desk.run_id, sample), draw)
+    rows = sheet(sample, desk.shown(sample), draw)
     # the mark: some spreadsheets take a CSV without it for an old code page
     write_text(out, "\ufeff" + as_csv(rows))
     return rows.height

@@ -17,7 +17,7 @@ GIVEN: Final = "given"
 BLIND, DECISION = "blind", "decision"
 UNIT: Final = ("cell_id", "case_id", "response_id", "rule_key")
 """What is assessed: a reply, by a rule."""
-_ONE: Final = ("cell_id", "case_id", "purpose", "assessor_kind", "assessor")
+_ONE: Final = ("cell_id", "case_id", "sample", "purpose", "assessor_kind", "assessor")
 
 
 def none_assessed() -> pl.DataFrame:
@@ -45,7 +45,7 @@ def rule_key(oracle: str) -> str:
 
 
 def newest(rows: pl.DataFrame, unit: Sequence[str] = _ONE) -> pl.DataFrame:
-    """Of each assessor on each case, what was said last."""
+    """Of each assessor on each reply, what was said last. Each turn of a session, its `sample`, has a reply."""
     return rows.sort("assessed_at", "assessment_id").unique(list(unit), keep="last", maintain_order=True)
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from flows.reviewing import Desk
     from tasks.review.draw import Draw
     from warehouse.lake import Lake
+    from warehouse.runs import Run
 
 REVIEWER = "BIASGRID_REVIEWER"
 INTERRUPTED = 130
@@ -44,10 +45,10 @@ def review(
     force: Force = False,
     data: Data = None,
 ) -> None:
-    """Judge a sample of a run's replies yourself, blind: neither model nor verdict is shown.
+    """Judge a sample of a benchmark's or a red team's replies yourself, blind: neither model nor verdict is shown.
 
     A review changes no finding. It tells how far oracle, judge and people agree; where they do not, a decision
-    (`--adjudicate`) takes the place of the verdict that stood.
+    (`--adjudicate`; benchmarks alone) takes the place of the verdict that stood.
     """
     from flows.preparation import existing_lake
     from flows.reviewing import Desk
@@ -57,13 +58,15 @@ def review(
     _one_thing(export=export, imported=imported, agreement=agreement, adjudicate=adjudicate)
     lake = existing_lake(data)
     found = find(lake, run)
-    refuse_other_kinds(found, "review", "benchmark")
+    refuse_other_kinds(found, "review", "benchmark", "redteam")
+    if adjudicate:
+        refuse_other_kinds(found, "decision that takes a verdict's place", "benchmark")
     if agreement:
-        _agreement(lake, found.run_id)
+        _agreement(lake, found)
         return
     if found.state in UNDER_WAY:
         typer.echo("note: the run is still under way, and its sample changes with every reply", err=True)
-    desk, draw = Desk.of(lake, found.run_id), Draw(seed, size, concern, language, model)
+    desk, draw = Desk.of(lake, found), Draw(seed, size, concern, language, model)
     if export:
         _exported(desk, draw, export, force=force)
     elif imported:
@@ -95,12 +98,14 @@ def _named(reviewer: str | None) -> str:
     return name
 
 
-def _agreement(lake: Lake, run_id: str) -> None:
+def _agreement(lake: Lake, run: Run) -> None:
     from flows.agreement_table import show_agreement
+    from flows.attack_agreement_table import show_attack_agreement
     from flows.reviewing import refreshed
 
     refreshed(lake)
-    show_agreement(lake, run_id)
+    show = show_attack_agreement if run.kind == "redteam" else show_agreement
+    show(lake, run.run_id)
 
 
 def _exported(desk: Desk, draw: Draw, out: Path, *, force: bool) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from catalogs.attacks import IN_PAIRS
 from tasks.aggregate.findings import mart, run_row
 from tasks.aggregate.page import differing, write_page
 from tasks.aggregate.sessions import OUTCOMES, Exchange, Session, outcomes, sessions
@@ -24,8 +25,6 @@ COUNTS = {outcome: {"error": "errors"}.get(outcome, outcome.replace(" ", "_")) f
 """By outcome, the column that counts it."""
 TOLD = ("succeeded", "resisted", "refused")
 """Outcomes that tell whether an attack succeeds."""
-BESIDE = frozenset({"separated", "implicit_separated"})
-"""Strategies whose judge sees two exchanges beside each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ def _attack_of(session: Session) -> tuple[Any, ...]:
 
 def marked(session: Session, exchange: Exchange) -> tuple[str, str, str]:
     """A message in three, the middle being what tells it from the one beside it; nothing where none is."""
-    if session.case["input"] not in BESIDE or len(session.exchanges) != 2:
+    if session.case["input"] not in IN_PAIRS or len(session.exchanges) != 2:
         return exchange.message, "", ""
     other = next(one for one in session.exchanges if one.turn != exchange.turn)
     return differing(exchange.message, other.message)

@@ -92,7 +92,7 @@ def filtered(units: pl.DataFrame, draw: Draw) -> pl.DataFrame:
     if found.is_empty():
         what = "there is no reply to review" + (" that fits all filters" if wanted else "")
         raise UserMistake(
-            Mistake(what, remedy="a person can judge replies that an expected-value oracle has read")
+            Mistake(what, remedy="a person can judge what an expected-value oracle or a red team's judge has read")
         )
     return found
 

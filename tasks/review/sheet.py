@@ -24,8 +24,11 @@ LONGEST_CELL: Final = 32_000
 _CONTROL: Final = r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 _WORDS: Final = {word: outcome for outcome in OUTCOMES for word in (outcome, outcome[0])} | {
     "pass": "passed",
+    "unbiased": "passed",
     "fail": "failed",
+    "biased": "failed",
     "refusal": "refused",
+    "unclear": "unreadable",
 }
 _NOTHING_SAID: Final = ("", "s", "skip", "skipped", "-", "–")
 

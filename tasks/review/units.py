@@ -1,4 +1,4 @@
-"""What can be reviewed of a run: replies that an oracle read and that a person can judge by a rule in words."""
+"""What can be reviewed of a benchmark: replies that an oracle read and a person can judge by a rule in words."""
 
 from __future__ import annotations
 
@@ -33,9 +33,13 @@ def newest_evaluation(lake: Lake, run_id: str) -> str:
     """The evaluation whose verdicts count. Raises UserMistake for a run of which nothing has been judged."""
     recorded = [str(evaluation_id) for evaluation_id in lake.read("criteria", run_id)["evaluation_id"]]
     if not recorded or not lake.files("verdicts", run_id, f"{max(recorded)}-*"):
-        what = f"nothing has been judged yet in run `{run_id}`"
-        raise UserMistake(Mistake(what, lake.named, f"go on with it: `biasgrid resume {run_id}`"))
+        raise nothing_judged(lake, run_id)
     return max(recorded)
+
+
+def nothing_judged(lake: Lake, run_id: str) -> UserMistake:
+    what = f"nothing has been judged yet in run `{run_id}`"
+    return UserMistake(Mistake(what, lake.named, f"go on with it: `biasgrid resume {run_id}`"))
 
 
 def reviewable(lake: Lake, run_id: str, evaluation_id: str) -> pl.DataFrame:
@@ -43,7 +47,11 @@ def reviewable(lake: Lake, run_id: str, evaluation_id: str) -> pl.DataFrame:
     `rule_key`, and as `stratum` what the oracle made of it."""
     cases = _under_its_rules(lake, run_id, evaluation_id, _cases(lake, run_id))
     judged = _by_oracles(lake, run_id, evaluation_id)
-    units = with_rule_keys(cases.join(judged, on=["cell_id", "case_id"], maintain_order="left"))
+    return identified(with_rule_keys(cases.join(judged, on=["cell_id", "case_id"], maintain_order="left")), run_id)
+
+
+def identified(units: pl.DataFrame, run_id: str) -> pl.DataFrame:
+    """`units` with their `run_id` and `unit_id`."""
     ids = units.select(pl.concat_str(pl.lit(run_id), *UNIT, separator="\x1f")).to_series()
     # a letter first: a spreadsheet takes digits with an e among them for a number
     return units.with_columns(run_id=pl.lit(run_id), unit_id="r" + hashed(ids).str.slice(0, 15))
@@ -62,10 +70,10 @@ def shown(lake: Lake, run_id: str, units: pl.DataFrame) -> dict[str, Shown]:
 
 def _shown(row: Mapping[str, Any]) -> Shown:
     rule = in_words(Oracle.model_validate_json(row["oracle"]))
-    return Shown(_prompt(row["messages"] or ()), row["text"] or "", rule)
+    return Shown(as_prompt(row["messages"] or ()), row["text"] or "", rule)
 
 
-def _prompt(messages: Iterable[Mapping[str, str]]) -> str:
+def as_prompt(messages: Iterable[Mapping[str, str]]) -> str:
     """What was asked; who speaks is told where several messages are."""
     spoken = list(messages)
     if len(spoken) == 1:

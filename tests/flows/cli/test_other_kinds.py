@@ -50,7 +50,6 @@ def test_runs_tell_their_kind(biasgrid: Command, probed: Any, attacked: Any) -> 
     ("words", "what"),
     [
         (("compare", "RUN", "RUN"), "of which there is no comparison"),
-        (("review", "RUN"), "of which there is no review"),
         (("report", "RUN", "--format", "langbite"), "no report in LangBiTe's format"),
     ],
 )
@@ -59,6 +58,11 @@ def test_what_only_benchmarks_have_is_refused_with_what_to_do(
 ) -> None:
     told = biasgrid(*(other.run_id if word == "RUN" else word for word in words), "--data", other.data)
     assert told.is_a_mistake(other.run_id, what, "name a benchmark")
+
+
+def test_a_probe_has_no_judge_to_be_reviewed(biasgrid: Command, probed: Any) -> None:
+    told = biasgrid("review", probed.run_id, "--data", probed.data)
+    assert told.is_a_mistake("is a probe, of which there is no review", "name a benchmark or redteam")
 
 
 def test_a_benchmark_has_no_page_yet(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
