@@ -228,27 +228,7 @@ OF_EVERY_KIND = (
     UNKNOWN_OUTCOME,
 )
 """Looked for in runs that are no benchmarks, whose rows are fewer."""
-_OF_KIND = re.compile(rf"\blake\.({'|'.join(OF_KINDS)})\b")
-
-
-def flaws_of(kind: str) -> tuple[Flaw, ...]:
-    """Those of another kind of run than benchmarks. Sessions of a red team may still be open when its run ends."""
-    own = (*OF_EVERY_KIND, NEVER_JUDGED) if kind == "probe" else OF_EVERY_KIND
-    return tuple(replace(flaw, rows=_OF_KIND.sub(rf"lake.{kind}_\1", flaw.rows)) for flaw in own)
-
-
-FLAWS = (
-    LACKING_CASES,
-    NEVER_JUDGED,
-    Flaw(
-        "verdicts",
-        "verdict_id",
-        "the response that was judged is not there",
-        _WITHOUT_RESPONSE,
-        _DOUBTED_BY_RESPONSE,
-    ),
-    Flaw("verdicts", "verdict_id", "the template that was judged is not there", _WITHOUT_TEMPLATE),
-    Flaw("verdicts", "evaluation_id", "the criteria of the evaluation are not there", _WITHOUT_CRITERIA),
+OF_ASSESSMENTS = (
     Flaw(
         "assessments",
         "assessment_id",
@@ -270,6 +250,34 @@ FLAWS = (
         _UNKNOWN_ASSESSMENT,
         "from lake.assessments limit 1",
     ),
+)
+"""Looked for in runs that people review."""
+_OF_KIND = re.compile(rf"\blake\.({'|'.join(OF_KINDS)})\b")
+
+
+def flaws_of(kind: str) -> tuple[Flaw, ...]:
+    """Those of another kind of run than benchmarks. Sessions of a red team may still be open when its run ends."""
+    own = (*OF_EVERY_KIND, NEVER_JUDGED) if kind == "probe" else (*OF_EVERY_KIND, *OF_ASSESSMENTS)
+    return tuple(replace(flaw, rows=_of(kind, flaw.rows), doubted=_of(kind, flaw.doubted)) for flaw in own)
+
+
+def _of(kind: str, sql: str) -> str:
+    return _OF_KIND.sub(rf"lake.{kind}_\1", sql)
+
+
+FLAWS = (
+    LACKING_CASES,
+    NEVER_JUDGED,
+    Flaw(
+        "verdicts",
+        "verdict_id",
+        "the response that was judged is not there",
+        _WITHOUT_RESPONSE,
+        _DOUBTED_BY_RESPONSE,
+    ),
+    Flaw("verdicts", "verdict_id", "the template that was judged is not there", _WITHOUT_TEMPLATE),
+    Flaw("verdicts", "evaluation_id", "the criteria of the evaluation are not there", _WITHOUT_CRITERIA),
+    *OF_ASSESSMENTS,
     UNKNOWN_OUTCOME,
 )
 """Looked for before each build, in benchmarks."""

@@ -197,7 +197,7 @@ ASSESSMENTS = pa.schema(
         ("assessor", TEXT),  # the judge's provider/model, the reviewer
         ("state", TEXT),  # given; skipped by a person; refused, unreadable or failed where a judge gave none
         ("outcome", TEXT),  # passed, failed, refused, unreadable; null unless given
-        ("stratum", TEXT),  # what the oracle made of the reply, by which it was drawn
+        ("stratum", TEXT),  # what the oracle, or a red team's judge, made of the reply, by which it was drawn
         ("probability", pa.float64()),  # with which it was drawn
         ("seed", COUNT),  # that drew it
         ("reason", TEXT),

@@ -14,7 +14,7 @@ MARTS = ("requirement_findings", "pass_rates", "deltas", "refusals", "costs")
 """Marts that say something about one run."""
 OF_PROBES = ("probe_findings", "probe_outcomes", "costs")
 """Marts that say something about a probe."""
-OF_RED_TEAMS = ("attack_success", "costs")
+OF_RED_TEAMS = ("attack_success", "attack_judge_agreement", "costs")
 """Marts that say something about a red team."""
 BENCHMARKS = ("bbq_bias_scores", "crows_pairs_scores", "iat_scores")
 """Marts that say something about a run of an imported benchmark, and are empty for the others."""

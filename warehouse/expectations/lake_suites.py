@@ -8,6 +8,7 @@ from typing import get_args
 import sqlglot
 from sqlglot import exp
 
+from warehouse.assessments import BLIND
 from warehouse.expectations.between_tables import IDS, TOGETHER
 from warehouse.expectations.expectation import Between, Expectation, OneOf, RowRule, Rows, Suite, referring, unique
 from warehouse.expectations.mart_suites import in_range, of_column
@@ -36,6 +37,8 @@ LEAST: Mapping[str, Mapping[str, int]] = {
 
 LEVELS: Mapping[str, tuple[str, ...]] = {"probe": ("instance",), "redteam": ("instance", "session")}
 """Of verdicts, by the kind of run; staging says which levels a benchmark's have."""
+REVIEWED = ("redteam",)
+"""Kinds of runs, beside benchmarks, that people review."""
 
 
 def lake_suites() -> Iterator[Suite]:
@@ -43,7 +46,7 @@ def lake_suites() -> Iterator[Suite]:
     for table in TABLES:
         yield Suite(f"lake.{table}", IDS[table], tuple(_expected(table)))
     for name, (table, kind) in SHOWN.items():
-        if kind in LEVELS and table != "assessments":
+        if kind in LEVELS and (table != "assessments" or kind in REVIEWED):
             yield Suite(f"lake.{name}", IDS[table], tuple(_expected_of(name, table, kind)))
 
 
@@ -60,6 +63,9 @@ def _expected_of(name: str, table: str, kind: str) -> Iterator[Expectation]:
     if table == "verdicts":
         yield OneOf("outcome", OUTCOMES)
         yield OneOf("level", LEVELS[kind])
+    if table == "assessments":
+        yield OneOf("outcome", OUTCOMES[:-1])
+        yield OneOf("purpose", (BLIND,))
     flaws = (flaw for flaw in flaws_of(kind) if flaw.table == table)
     yield from (_from_flaw(flaw) for flaw in flaws if _is_of_several_tables(flaw))
 
