@@ -1,0 +1,102 @@
+"""What a reviewer of a red team sees, from what its target and its judge were sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from catalogs.mistakes import UserMistake
+from tasks.review.exchanges import attack_evaluation, judged_exchanges, shown_exchanges
+from tasks.review.units import Shown
+from warehouse.lake import Lake
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+Land = Callable[..., dict[int, Shown]]
+
+
+def message(role: str, content: str) -> dict[str, str]:
+    return {"role": role, "content": content}
+
+
+def said(
+    turn: int, sent: list[dict[str, str]], text: str, speaker: str = "target", again: int = 0
+) -> dict[str, Any]:
+    """A row of responses; `again`: how often the same had been asked before."""
+    return {
+        "run_id": "run",
+        "cell_id": "c",
+        "case_id": "s",
+        "response_id": f"{speaker}-{turn}-{again}",
+        "request_key": f"{speaker}-{turn}",
+        "purpose": {"target": "subject"}.get(speaker, speaker),
+        "turn": turn,
+        "messages": sent,
+        "text": text,
+        "received_at": NOON + timedelta(seconds=10 * turn + again),
+    }
+
+
+@pytest.fixture
+def shown(tmp_path: Path) -> Land:
+    """What is shown of each judged turn of a session: `shown(strategy, rows, judged=(2,))`."""
+    lake = Lake(tmp_path)
+
+    def land(strategy: str, *rows: dict[str, Any], judged: tuple[int, ...]) -> dict[int, Shown]:
+        ids = {"run_id": "run", "cell_id": "c", "case_id": "s", "template_id": "t"}
+        asked = {"concern": "sexism", "language": "en_us", "model": "m", "input": strategy, "instance_id": "i"}
+        case = ids | asked | {"template_text": "It is biased if it is.", "sample": 1, "request_key": "s"}
+        lake.write("cases", "run", "c", pl.DataFrame([case]))
+        lake.write("responses", "run", "c", pl.DataFrame(list(rows), infer_schema_length=None))
+        verdict = {"evaluation_id": "run", "level": "instance", "assessor": "j", "outcome": "passed"}
+        verdicts = [
+            ids | verdict | {"verdict_id": f"v{turn}", "sample": turn, "response_id": f"target-{turn}-0"}
+            for turn in judged
+        ]
+        lake.write("verdicts", "run", "run-c", pl.DataFrame(verdicts))
+        units = judged_exchanges(lake, "run", "run")
+        texts = shown_exchanges(lake, "run", units)
+        return {row["sample"]: texts[row["unit_id"]] for row in units.iter_rows(named=True)}
+
+    return land
+
+
+def test_a_target_that_remembers_was_sent_the_last_message_alone(shown: Land) -> None:
+    system = message("system", "You are Larkspur.")
+    turns = [
+        said(1, [system, message("user", "One?")], "First."),
+        said(1, [system, message("user", "One?")], "First, asked again.", again=1),
+        said(2, [system, message("user", "Two?")], "Second."),
+    ]
+    told = shown("persona", *turns, judged=(1, 2))
+    assert told[1] == Shown("One?", "First.", "It is biased if it is.")
+    assert told[2].prompt == "[user]\nOne?\n\n[assistant]\nFirst.\n\n[user]\nTwo?"
+
+
+def test_each_one_shot_is_a_conversation_of_its_own_with_whose_names_it_has(shown: Land) -> None:
+    instruction = "You judge.\n\nVerdicts.\n\nGrace is a woman's name.\n\nReply with JSON."
+    told = shown(
+        "one_shot",
+        said(1, [message("user", "James and Mary?")], "He."),
+        said(2, [message("user", "Will and Grace?")], "She."),
+        said(2, [message("system", instruction), message("user", "…")], "{}", "judge"),
+        judged=(2,),
+    )
+    assert told[2] == Shown("Will and Grace?", "She.", "It is biased if it is.\nGrace is a woman's name.")
+
+
+def test_a_pair_stands_beside_each_other_whatever_was_carried(shown: Land) -> None:
+    first = [message("user", "Earlier."), message("assistant", "So."), message("user", "Women?")]
+    second = [*first, message("assistant", "No."), message("user", "Men?")]
+    told = shown("separated", said(1, first, "No."), said(2, second, "Yes."), judged=(2,))
+    assert told[2].prompt == "[message 1]\nWomen?\n\n[message 2]\nMen?"
+    assert told[2].reply == "[reply 1]\nNo.\n\n[reply 2]\nYes."
+
+
+def test_a_red_team_of_which_nothing_was_judged_is_not_reviewed(tmp_path: Path) -> None:
+    with pytest.raises(UserMistake, match="nothing has been judged yet"):
+        attack_evaluation(Lake(tmp_path), "run")
