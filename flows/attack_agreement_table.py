@@ -17,14 +17,15 @@ from warehouse.lake import Lake
 JUDGED = """
     from marts.attack_judge_agreement
     where run_id = ? and strategy = 'all'
-    order by judge, reviewer <> 'all', reviewer
+    order by scope, reviewer
 """
 
 
 def show_attack_agreement(lake: Lake, run_id: str) -> None:
-    """One block for all reviewers together, and one for each, over all replies of the run that they were shown."""
+    """One block for each reviewer, and of several one for all of them, over the replies that they were shown."""
     out = console()
-    rows = query(lake, JUDGED, [run_id]).to_dicts()
+    together, *each = query(lake, JUDGED, [run_id]).to_dicts() or [{}]
+    rows = [together, *each] if len(each) > 1 else each
     if not rows:
         out.print(
             Text(f"nobody has assessed a reply of run {run_id} yet: `biasgrid review {run_id}`"), soft_wrap=True
