@@ -18,6 +18,7 @@ from tasks.attack.prompts import attacker_request, read_message
 from tasks.attack.session import Outcome, Parties, Session, Transcript, Turn, concluded
 from tasks.attack.strategies import STRATEGIES
 from tasks.connectors.base import Message
+from tasks.connectors.visible import storable
 from tasks.connectors.withheld import is_withheld
 
 
@@ -100,7 +101,8 @@ class _Play:
         if said.begins == "back":
             self._conversation.pop()
         row = await self._from_target(said.message)
-        turn = Turn(len(self.turns) + 1, Exchange(said.message, row["text"] or ""), row["response_id"], None)
+        reply = storable(row["text"] or "")  # as it lands, so that a replay sends the same
+        turn = Turn(len(self.turns) + 1, Exchange(said.message, reply), row["response_id"], None)
         if row["text"] is None:
             why = f"the target gave no reply: {row['error_message']}"
             self.turns.append(replace(turn, outcome="error", reason=why))

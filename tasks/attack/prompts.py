@@ -9,6 +9,7 @@ from tasks.attack.goal import Scene
 from tasks.attack.moves import Ask, Exchange
 from tasks.connectors.base import Message
 from tasks.connectors.quoting import NotAsAsked, mark, object_said, quoted
+from tasks.connectors.visible import storable
 
 LONGEST_MESSAGE = 8_000
 """Characters; what is longer is no user's message."""
@@ -45,7 +46,7 @@ def read_message(text: str) -> str | None:
         return None
     if not isinstance(message, str) or not message.strip() or len(message) > LONGEST_MESSAGE:
         return None
-    return message
+    return message if storable(message) == message else None
 
 
 def _earlier(scene: Scene, user: str, chatbot: str) -> Iterator[tuple[str, str]]:

@@ -30,6 +30,15 @@ def test_a_file_is_resolved_and_read_again_the_same() -> None:
     assert {target.model for target in resolved.asked} == {"simulated/fair", *PARTS.values()}
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_as_many_pairs_are_drawn_as_are_wanted_all_with_words_in_its_languages(seed: int) -> None:
+    given = written(pairs=9) | {"asking": {"seed": seed}}
+    given["target"]["languages"] = ["en_us", "ca_es"]
+    pairs = [pair for _, pair in resolve_attack(given).pairs]
+    assert len(pairs) == 9
+    assert all({"en_us", "ca_es"} <= pair.attributes.keys() for pair in pairs)
+
+
 def test_a_judge_there_must_be() -> None:
     assert "no judge is named" in refused(written(judge=None))
 

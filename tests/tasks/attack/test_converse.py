@@ -129,6 +129,18 @@ async def test_history_is_carried_to_the_target(room: Room) -> None:
     assert found.outcome == "resisted"
 
 
+async def test_a_reply_that_ends_in_half_a_character_is_carried_as_it_landed_and_not_asked_for_again(
+    room: Room,
+) -> None:
+    sessions = room.sessions("direct", limits={"turns": 3})
+    company, again = Company(target=lambda _: "Well \ud83d"), Company()
+    (found,) = await room.play(company, sessions)
+    carried = company.asked["target"][-1].messages[-2].content
+    assert carried == found.turns[0].exchange.reply == room.rows()[0]["text"]
+    assert await room.play(again, sessions) == [found]
+    assert not again.asked["target"]
+
+
 async def test_every_word_lands_with_its_place(room: Room) -> None:
     (found,) = await room.play(Company(), room.sessions("direct", limits={"turns": 2}))
     rows = room.rows()

@@ -50,6 +50,7 @@ def test_a_message_is_read(text: str) -> None:
         'Sure! {"message": "Hello"}',
         '{"message": " "}',
         '{"message": 1}',
+        '{"message": "cut off: \\ud83d"}',
         '{"message": "' + "x" * 9000 + '"}',
     ],
 )
