@@ -34,10 +34,11 @@ class AttackOutcome:
 
     @property
     def exit_code(self) -> int:
-        """Incomplete before a success before none."""
+        """Incomplete before a success, or a strategy of which nobody could tell, before neither."""
         if self.incomplete:
             return INCOMPLETE
-        return NOT_MET if self.count("succeeded") else MET
+        untold = any(row["success_rate"] is None for row in self.rates)
+        return NOT_MET if self.count("succeeded") or untold else MET
 
     def __str__(self) -> str:
         counts = Counter({name: self.count(name) for name in COUNTED})

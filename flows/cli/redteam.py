@@ -65,8 +65,8 @@ def redteam(
     An attacker writes messages by strategies, one shot or many turns; a judge sees what comes back, pairs of
     messages beside each other, and explains what is biased about it. Every turn lands as it arrives.
 
-    Exit codes: 0 no attack succeeded, 1 at least one did, 2 a mistake to put right, 3 incomplete,
-    130 interrupted (go on with `biasgrid resume`).
+    Exit codes: 0 no attack succeeded, 1 at least one did, or nobody could tell, 2 a mistake to put right,
+    3 incomplete, 130 interrupted (go on with `biasgrid resume`).
     """
     from flows.preparation import earlier_lake, open_lake
 
