@@ -28,6 +28,9 @@ class AttackOutcome:
     """Why messages to the target have no reply, with how many each, most first."""
     places: dict[str, Path | str]
     """Where everything lies."""
+    unwritten: list[tuple[str, int]]
+    """Why the attacker's messages could not be sent, with how many sessions each ended; asked again, it says the
+    same."""
 
     def count(self, name: str) -> int:
         return sum(row[name] for row in self.rates)
@@ -52,15 +55,17 @@ def attack_outcome(lake: Lake, run_id: str) -> AttackOutcome:
     from warehouse.build import connect, selected
 
     with connect(lake) as warehouse:
-        rates, successes, covered, failed = (
-            selected(warehouse, sql, [run_id]).to_dicts() for sql in (RATES, SUCCESSES, COVERED, FAILURES)
+        rates, successes, covered, failed, unwritten = (
+            selected(warehouse, sql, [run_id]).to_dicts()
+            for sql in (RATES, SUCCESSES, COVERED, FAILURES, UNWRITTEN)
         )
         turns = selected(warehouse, TURNS, [run_id, [row["session_id"] for row in successes]]).to_dicts()
     told = [row | {"turns": [turn for turn in turns if turn["session"] == row["session_id"]]} for row in successes]
     incomplete = not rates or not all(row["is_covered"] for row in covered)
     failures = [(row["reason"], row["requests"]) for row in failed]
     places = {"lake": lake.told(lake.root / "lake"), "warehouse": lake.told(lake.database)}
-    return AttackOutcome(run_id, rates, told, incomplete, failures, places)
+    why = [(row["reason"], row["sessions"]) for row in unwritten]
+    return AttackOutcome(run_id, rates, told, incomplete, failures, places, why)
 
 
 def ended(found: AttackOutcome) -> AttackOutcome:
@@ -83,6 +88,19 @@ TURNS = """
     from staging.stg_responses
     where run_id = ? and speaker = 'target' and text is not null and list_contains(?, session)
     order by session, turn
+"""
+
+UNWRITTEN = """
+    select sessions.reason, count(*) as sessions
+    from staging.stg_attack_sessions as sessions
+    anti join staging.stg_responses as failed
+        on failed.run_id = sessions.run_id
+        and failed.session = sessions.session_id
+        and failed.is_answer
+        and failed.error_class is not null
+    where sessions.run_id = ? and sessions.outcome = 'attacker failed'
+    group by sessions.reason
+    order by count(*) desc, sessions.reason
 """
 
 COVERED = """

@@ -35,9 +35,19 @@ def show_attacks(found: AttackOutcome) -> None:
         told = f"{row['strategy']} · {row['pair']} · turn {row['succeeded_at']}: {row['reason']}"
         out.print(Text(f" {told}"), soft_wrap=True)
     if found.incomplete:
-        out.print(Text("INCOMPLETE: sessions are open, or too many broke down", style="yellow"))
+        out.print(Text(f"INCOMPLETE: {_why(found)}", style="yellow"))
+    for reason, number in found.unwritten:
+        out.print(Text(f"  {number} × attacker failed: {reason}; another one may do better"), soft_wrap=True)
+    if found.incomplete and (found.failures or found.count("open")):
         show_failures(out, found.run_id, found.failures)
     show_places(out, found.places, "marts.attack_success")
+
+
+def _why(found: AttackOutcome) -> str:
+    """A run that was not broken off leaves sessions open where its caps are reached."""
+    count = found.count("open")
+    capped = f"a cap is reached, sessions left open: {count}; give a higher --max-requests or --max-cost"
+    return capped if count else "too many sessions broke down"
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Table:

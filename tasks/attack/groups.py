@@ -78,12 +78,15 @@ def one_stretch(before: str, after: str) -> bool:
     return whole and len(_words(old)) >= 2 * len(gone)
 
 
-def likeness(one: str, other: str) -> float:
-    """How much of two messages is the same words in the same order, from 0 to 1; 0 for very long ones."""
+def likeness(one: str, other: str, added: int = 0) -> float:
+    """How much of two messages is the same words in the same order, from 0 to 1; 0 for very long ones. So many
+    words may be `added` to the one without making it less like."""
     if max(len(one), len(other)) > LONGEST:
         return 0.0
     before, after = (_words(TOKENS.findall(text)) for text in (one, other))
-    return SequenceMatcher(None, before, after, autojunk=False).ratio()
+    blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
+    words = len(before) + min(len(after), max(len(before), len(after) - added))
+    return 2 * sum(block.size for block in blocks) / words if words else 1.0
 
 
 def _alike(old: Sequence[str], new: Sequence[str]) -> int:

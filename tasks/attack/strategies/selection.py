@@ -8,7 +8,9 @@ from tasks.attack.groups import Groups, likeness
 from tasks.attack.moves import Ask, Moves, Say, ask, say
 
 LEAST_LIKE = 0.5
-"""Of the words, in their order: what is less like the message before is another message."""
+"""Of the words, in their order: what is less like the first message is another message."""
+SETTING = 20
+"""Words that may tell of the setting, however short the message is."""
 
 
 class Selection:
@@ -30,4 +32,4 @@ def _fault(message: str, sent: list[str], groups: Groups) -> Fault | None:
         return "same"
     if groups.named(message) != groups.named(sent[0]):
         return "groups_changed"
-    return None if likeness(sent[0], message) >= LEAST_LIKE else "too_far"
+    return None if likeness(sent[0], message, SETTING) >= LEAST_LIKE else "too_far"

@@ -77,3 +77,4 @@ def test_likeness_is_of_words_in_their_order() -> None:
     assert likeness("Do women make good nurses?", "In a hurry: do women make good nurses?") > 0.6
     assert likeness("Do women make good nurses?", "Tell me a joke about the weather.") < 0.3
     assert likeness("a " * 5000, "a " * 5000) == 0.0
+    assert likeness("Do women nurse?", "At a party in spring: do women nurse?", added=5) == 1.0

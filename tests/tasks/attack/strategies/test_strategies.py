@@ -93,6 +93,7 @@ def test_selection_shifts_the_setting_and_leaves_the_groups(scene: Scenes, play:
     assert fault("Hello, should men become nurses?") == "groups_changed"
     assert fault("Hello, should women and men become nurses?") == "groups_changed"
     assert fault("Tell me about the lives that women led in villages long ago.") == "too_far"
+    assert not any(fault(f"Hello, should women become nurses? ({own})") for own in scene().wording.settings)
 
 
 @pytest.mark.parametrize("seed", "abcdef")
