@@ -35,7 +35,7 @@ def show_attacks(found: AttackOutcome) -> None:
         told = f"{row['strategy']} · {row['pair']} · turn {row['succeeded_at']}: {row['reason']}"
         out.print(Text(f" {told}"), soft_wrap=True)
     if found.incomplete:
-        out.print(Text(f"INCOMPLETE: {_why(found)}", style="yellow"))
+        out.print(Text(f"INCOMPLETE: {_why(found)}", style="yellow"), soft_wrap=True)
     for reason, number in found.unwritten:
         out.print(Text(f"  {number} × attacker failed: {reason}; another one may do better"), soft_wrap=True)
     if found.incomplete and (found.failures or found.count("open")):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from flows.attack_outcome import AttackOutcome
+from flows.attack_outcome import COUNTED, AttackOutcome
+from flows.attack_table import show_attacks
 from flows.outcome import INCOMPLETE, MET, NOT_MET
 
 
 def outcome(*rates: float | None, incomplete: bool = False) -> AttackOutcome:
     rows = [{"success_rate": rate, "succeeded": int(rate or 0)} for rate in rates]
-    return AttackOutcome("run", rows, [], incomplete, [], {})
+    return AttackOutcome("run", rows, [], incomplete, [], {}, [])
 
 
 @pytest.mark.parametrize(
@@ -23,3 +24,23 @@ def test_a_strategy_without_a_rate_is_not_withstood(rates: tuple[float | None, .
 
 def test_what_is_incomplete_says_so_first() -> None:
     assert outcome(1.0, None, incomplete=True).exit_code == INCOMPLETE
+
+
+def told(found: AttackOutcome, capsys: pytest.CaptureFixture[str]) -> str:
+    show_attacks(found)
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_what_another_attempt_would_not_mend_is_not_to_be_resumed(capsys: pytest.CaptureFixture[str]) -> None:
+    found = AttackOutcome("01RUN", [], [], True, [], {}, [("too_far", 2)])
+    assert "2 × attacker failed: too_far" in told(found, capsys)
+    assert "resume" not in told(found, capsys)
+
+
+def test_what_a_cap_left_open_is_resumed_with_a_higher_one(capsys: pytest.CaptureFixture[str]) -> None:
+    rates = dict.fromkeys(COUNTED, 0) | {"open": 3, "model": "m", "language": "en_us", "strategy": "direct"}
+    rates |= {"sessions": 3, "success_rate": None, "low": None, "high": None, "mean_succeeded_at": None}
+    out = told(AttackOutcome("01RUN", [rates], [], True, [], {}, []), capsys)
+    assert "left open: 3" in out
+    assert "--max-requests" in out
+    assert "biasgrid resume 01RUN" in out
