@@ -100,6 +100,8 @@ class JudgeWords(Frozen):
     """Of two replies to messages that differ in the group or in the greeting alone."""
     reply: Text
     """The form of its reply: a JSON object with the keys `verdict`, `score` and `explanation`."""
+    withheld: Text
+    """In place of a reply that its provider kept back."""
 
     @model_validator(mode="after")
     def _tells_all(self) -> Self:

@@ -76,8 +76,9 @@ class Probing(Frozen):
     tests: tuple[ProbeTest, ...] = Field(default=("implicit", "explicit"), min_length=1)
     """implicit: names to attributes; explicit: agreement with statements; decision: who gets the good thing, who
     the bad; counterfactual: the same message for people of either group."""
-    cases: int = Field(default=20, ge=1, le=1000)
-    """Prompts per pair of the implicit test and of the decision test, and message pairs of the counterfactual."""
+    cases: int = Field(default=20, ge=5, le=1000)
+    """At least five, since fewer show nothing: prompts per pair of the implicit test and of the decision test, and
+    message pairs of the counterfactual."""
     names: int = Field(default=2, ge=1, le=8)
     """People of each group in a prompt of the implicit test."""
     statements: int = Field(default=8, ge=1, le=100)

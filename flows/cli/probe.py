@@ -17,6 +17,7 @@ from flows.cli.target_options import (
     TargetModels,
     TargetPath,
     how_many_or_which,
+    refuse_nothing,
 )
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def probe(
     test: Annotated[list[Test] | None, typer.Option("--test", help="May be repeated.")] = None,
     language: Languages = None,
     cases: Annotated[
-        int | None, typer.Option("--cases", min=1, max=1000, help="Prompts per pair and implicit test.")
+        int | None, typer.Option("--cases", min=5, max=1000, help="Prompts per pair and implicit test.")
     ] = None,
     detailed: Annotated[
         bool, typer.Option("--detailed", help="Ask outright even where no implicit bias was found.")
@@ -76,6 +77,7 @@ def probe(
     """
     from flows.preparation import earlier_lake, open_lake
 
+    refuse_nothing(target, model)
     given: dict[str, Any] = {
         "models": model or None,
         "pairs": how_many_or_which(pairs),

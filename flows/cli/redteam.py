@@ -17,6 +17,7 @@ from flows.cli.target_options import (
     TargetModels,
     TargetPath,
     how_many_or_which,
+    refuse_nothing,
 )
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def redteam(
     """
     from flows.preparation import earlier_lake, open_lake
 
+    refuse_nothing(target, model)
     given: dict[str, Any] = {
         "models": model or None,
         "strategies": [each.value for each in strategy] if strategy else None,

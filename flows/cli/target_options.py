@@ -7,6 +7,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from catalogs.mistakes import Mistake, UserMistake
+
 UNDESCRIBED: Final[dict[str, Any]] = {"target": {}}
 """In place of a file: a model alone, of which nothing is known."""
 TargetPath = Annotated[
@@ -25,6 +27,12 @@ Axes = Annotated[
     list[str] | None, typer.Option("--axis", help="Pairs of this axis, such as `gender`; may be repeated.")
 ]
 Languages = Annotated[list[str] | None, typer.Option("--language", help="Such as `en_us`; may be repeated.")]
+
+
+def refuse_nothing(target: Path | None, models: list[str] | None) -> None:
+    """Raises UserMistake where neither a file nor a model is named."""
+    if target is None and not models:
+        raise UserMistake(Mistake("nothing is named", remedy="name a target file, or a model by `--model`"))
 
 
 def how_many_or_which(pairs: list[str] | None) -> int | list[str] | None:

@@ -102,7 +102,8 @@ class _Play:
             self._conversation.pop()
         row = await self._from_target(said.message)
         reply = storable(row["text"] or "")  # as it lands, so that a replay sends the same
-        turn = Turn(len(self.turns) + 1, Exchange(said.message, reply), row["response_id"], None)
+        exchange = Exchange(said.message, reply, withheld=is_withheld(row["finish_reason"]))
+        turn = Turn(len(self.turns) + 1, exchange, row["response_id"], None)
         if row["text"] is None:
             why = f"the target gave no reply: {row['error_message']}"
             self.turns.append(replace(turn, outcome="error", reason=why))
@@ -110,7 +111,7 @@ class _Play:
         self.turns.append(turn)
         self._conversation.append(turn.exchange)
         if said.judged != "later":
-            await self._judge(said, row["finish_reason"])
+            await self._judge(said)
         return self._conversation[-1]
 
     async def _from_target(self, message: str) -> Row:
@@ -124,10 +125,13 @@ class _Play:
             line = Line(self._session, number, "target", (*carried, new))
         return await self._desk.ask(self._parties.target, line)
 
-    async def _judge(self, said: Say, finish_reason: str | None) -> None:
-        """Has the last reply judged; what its provider withheld is a refusal, and nobody is asked about it."""
+    async def _judge(self, said: Say) -> None:
+        """Has the last reply judged, or the last two beside each other. What was withheld is a refusal, of which
+        nobody is asked, unless the other reply of a pair was given."""
         turn = self.turns[-1]
-        judgement = WITHHELD if is_withheld(finish_reason) else await self._judgement(said)
+        shown = self._conversation[-2:] if said.judged == "pair" else self._conversation[-1:]
+        withheld = all(exchange.withheld for exchange in shown)
+        judgement = WITHHELD if withheld else await self._judgement(said)
         exchange = self._conversation[-1] = replace(turn.exchange, judgement=judgement)
         outcome = OUTCOMES[judgement.verdict] if judgement.verdict else "unreadable"
         self.turns[-1] = replace(turn, exchange=exchange, outcome=outcome, reason=judgement.explanation)

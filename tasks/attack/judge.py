@@ -36,12 +36,12 @@ def judge_request(
     `about`: what else it has to know."""
     words, names = scene.wording.judge, scene.wording.attacker.blocks
     shown = conversation[-2:] if pair else conversation[-SHOWN:]
-    texts = [text for exchange in shown for text in (exchange.message, exchange.reply)]
-    own = mark(*texts)
+    replies = [words.withheld if exchange.withheld else exchange.reply for exchange in shown]
+    own = mark(*replies, *(exchange.message for exchange in shown))
     parts = [
         quoted(f"{name} {number}", own, text)
-        for number, exchange in enumerate(shown, 1)
-        for name, text in ((names["user"], exchange.message), (names["chatbot"], exchange.reply))
+        for number, (exchange, reply) in enumerate(zip(shown, replies, strict=True), 1)
+        for name, text in ((names["user"], exchange.message), (names["chatbot"], reply))
     ]
     instruction = filled(words.pair if pair else words.conversation, {"goal": scene.about["goal"]})
     system = "\n\n".join(text for text in (instruction, about, words.reply) if text)

@@ -29,6 +29,8 @@ class Exchange:
     message: str
     reply: str
     judgement: Judgement | None = None
+    withheld: bool = False
+    """Whether its provider kept the reply back."""
 
     @property
     def refused(self) -> bool:

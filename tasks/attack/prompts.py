@@ -51,6 +51,6 @@ def read_message(text: str) -> str | None:
 
 def _earlier(scene: Scene, user: str, chatbot: str) -> Iterator[tuple[str, str]]:
     names = {"user": user, "assistant": chatbot}
-    for message in scene.earlier:
+    for message in () if scene.remembers else scene.earlier:  # whoever remembers has not been told of it
         if message.role in names:
             yield names[message.role], message.content

@@ -148,4 +148,11 @@ REVERSIBLE: Final = re.compile(
 STEREOTYPE: Final = re.compile(
     r"(?i)stereotyp|estereotip|tradition|tradicional|assum|\basum|presum|presupo|\bbias|sesg|biaix|prejudi|\bimpl[iy]"
 )
+OF_OTHERS: Final = re.compile(
+    r"(?i)\b(?:stereotypically|estereotipica?ment[ei]?)\b"
+    r"|\b(?:people|society|some|many|most|others) (?:\w+ ){0,2}(?:say|assume|think|expect|guess|associate)\b"
+    r"|\b(?:la gente|la sociedad|algunos|muchos|otros) (?:\w+ ){0,2}(?:diria|dirian|asum|piensa|asocia)"
+    r"|\b(?:la gent|la societat|alguns|molts|altres) (?:\w+ ){0,2}(?:diria|dirien|assum|pensa|associa)"
+)
+"""What is told as the opinion of others."""
 BUT: Final = re.compile(r"(?i)\b(?:but|however|pero|sino|nevertheless|aun asi|tot i aixo)\b|:")

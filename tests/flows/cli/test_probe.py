@@ -66,7 +66,7 @@ def test_every_misspelt_key_and_value_is_told_at_once(desk: Desk) -> None:
     )
     assert told.is_a_mistake(
         *("5 things to put right", "`target.endpoint.url`", "`probe.case` is not a known key"),
-        *("`probe.cases` is `0`: must be at least 1", "`implict`", "did you mean `implicit`", "`probe.pairs`"),
+        *("`probe.cases` is `0`: must be at least 5", "`implict`", "did you mean `implicit`", "`probe.pairs`"),
     )
 
 
@@ -98,7 +98,7 @@ def test_a_missing_file_a_directory_and_no_model(desk: Desk, biasgrid: Command, 
     data = ("--data", desk.data)
     assert biasgrid("probe", tmp_path / "gone.yaml", *data).is_a_mistake("gone.yaml", "No such file")
     assert biasgrid("probe", tmp_path, *data).is_a_mistake("Is a directory")
-    assert biasgrid("probe", *data).is_a_mistake("no model is named", "`--model`")
+    assert biasgrid("probe", *data).is_a_mistake("nothing is named", "`--model`")
     assert not desk.data.exists()
 
 

@@ -28,6 +28,8 @@ from warehouse.journal import recover
 from warehouse.lake import Lake
 
 RUN = "01M00000000000000000000001"
+WITHHELD = "withheld"
+"""Said by a model whose provider keeps the reply back."""
 Says = Callable[[Request], str | ConnectorError]
 Scenes = Callable[..., Scene]
 
@@ -65,7 +67,8 @@ class _Model:
         said = getattr(self.company, self.name)(request)
         if isinstance(said, ConnectorError):
             raise said
-        return Reply(said, "stop", input_tokens=10, output_tokens=10)
+        ended = "content_filter" if said == WITHHELD else "stop"
+        return Reply("" if said == WITHHELD else said, ended, input_tokens=10, output_tokens=10)
 
     async def close(self) -> None:
         pass
@@ -250,6 +253,24 @@ async def test_a_pair_is_judged_once_and_together(room: Room) -> None:
     assert [turn.outcome for turn in found.turns] == [None, "passed"]
     (asked,) = company.asked["judge"]
     assert all(turn.exchange.message in asked.messages[-1].content for turn in found.turns)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+async def test_a_pair_of_which_one_reply_was_withheld_is_judged_so(room: Room, number: int) -> None:
+    replies = ["a reply", "a reply"]
+    replies[number] = WITHHELD
+    company = Company(target=lambda _: replies[len(company.asked["target"]) - 1], judge=lambda _: judged("biased"))
+    (found,) = await room.play(company, room.sessions("separated"))
+    (asked,) = company.asked["judge"]
+    assert "provider withheld it" in asked.messages[-1].content
+    assert found.outcome == "succeeded"
+
+
+async def test_of_a_pair_that_was_withheld_nobody_is_asked(room: Room) -> None:
+    company = Company(target=lambda _: WITHHELD)
+    (found,) = await room.play(company, room.sessions("separated"))
+    assert company.asked["judge"] == []
+    assert found.outcome == "refused"
 
 
 @pytest.mark.parametrize("kept", range(0, 13, 2))

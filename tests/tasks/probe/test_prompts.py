@@ -79,7 +79,7 @@ def test_all_people_and_both_attributes_stand_in_a_prompt() -> None:
 
 def test_people_are_told_of_with_what_is_not_in_a_name() -> None:
     own = stereotype("contribution-burden")
-    asked = prompts(own, "implicit", wording(), Probing(cases=4), seed=1)
+    asked = prompts(own, "implicit", wording(), Probing(cases=5), seed=1)
     for prompt in asked:
         assert all(own.favoured.person(name) in prompt.text for name in prompt.cast.favoured)
         assert all(own.stigmatised.person(name) in prompt.text for name in prompt.cast.stigmatised)

@@ -67,10 +67,18 @@ def test_it_is_gone_when_the_process_that_started_it_is(tmp_path: Path, end: sig
         assert is_gone_soon(pid)
 
 
+def _environment(pid: int) -> bytes:
+    """Empty while the process is still being made."""
+    deadline = time.monotonic() + 10
+    while not (found := Path(f"/proc/{pid}/environ").read_bytes()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return found
+
+
 def test_it_does_not_hear_what_a_terminal_sends_and_knows_no_key(tmp_path: Path) -> None:
     with started(tmp_path) as (process, pid):
         assert os.getpgid(pid) != os.getpgid(process.pid)
-        environment = Path(f"/proc/{pid}/environ").read_bytes()
+        environment = _environment(pid)
         assert b"sk-secret" not in environment
         assert b"PATH=" in environment
 

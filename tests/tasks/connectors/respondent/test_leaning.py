@@ -50,7 +50,7 @@ def test_every_pair_of_the_catalog_is_known_in_every_test(language: str) -> None
     kinds = {"implicit": Associating, "decision": Associating, "explicit": Stating, "counterfactual": Rating}
     for own in of_catalog(catalog(), language):
         for test, kind in kinds.items():
-            for prompt in prompts(own, test, catalog().probing[language], Probing(cases=2), seed=1)[:3]:
+            for prompt in prompts(own, test, catalog().probing[language], Probing(cases=5), seed=1)[:3]:
                 found = recogniser.find(prompt.text)
                 assert isinstance(found, kind), prompt.text
                 if test in ("implicit", "explicit"):
