@@ -90,13 +90,27 @@ def fill(
         raise
 
 
+def computed(warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence[Model], side: Side) -> None:
+    """As `fill`, of a run that this process is writing: what has just landed is not looked through for damage, nor
+    the models tested, which takes longer than they do."""
+    attach_lake(warehouse, lake, (side,))
+    none_yet(warehouse)
+    _make_schemas(warehouse, ordered)
+    for model in ordered:
+        made_once(warehouse, model)
+
+
+def _make_schemas(warehouse: duckdb.DuckDBPyConnection, ordered: Sequence[Model]) -> None:
+    for schema in sorted({STORAGE, *SCHEMAS, *(model.schema for model in ordered)}):
+        warehouse.execute(f"create schema {schema}")
+
+
 def _make_all(
     warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence[Model], runs: Mapping[str, str]
 ) -> None:
     none_yet(warehouse)
     refuse_damage(warehouse, lake, runs)
-    for schema in sorted({STORAGE, *SCHEMAS, *(model.schema for model in ordered)}):
-        warehouse.execute(f"create schema {schema}")
+    _make_schemas(warehouse, ordered)
     for model in ordered:
         made = made_once(warehouse, model)
         try:

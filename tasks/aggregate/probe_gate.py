@@ -23,7 +23,7 @@ FOLLOWED = """
 def followed(lake: Lake, run_id: str, *, refused: bool) -> set[tuple[str, str, str]]:
     """Model, language and pair where implicit bias was found; with `refused`, also where most prompts were. Raises
     as a build does."""
-    from warehouse.build import fill, opened
+    from warehouse.build import computed, opened
     from warehouse.sql_models import load_models, with_sources
 
     own = Side(run_id, run_id, run_id)
@@ -32,5 +32,5 @@ def followed(lake: Lake, run_id: str, *, refused: bool) -> set[tuple[str, str, s
         TemporaryDirectory(prefix="biasgrid-probe-") as folder,
         opened(Path(folder) / "probe.duckdb") as warehouse,
     ):
-        fill(warehouse, lake, wanted, (own,))
+        computed(warehouse, lake, wanted, own)
         return {*warehouse.execute(FOLLOWED, {"refused": refused}).fetchall()}
