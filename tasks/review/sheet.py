@@ -119,7 +119,7 @@ def _rows(text: str, path: Path) -> Iterator[tuple[int, list[str]]]:
     body = text[hint.end() :] if hint else text
     delimiter = hint[1] if hint else _delimiter(body)
     lines = csv.reader(io.StringIO(body, newline=""), delimiter=delimiter)
-    csv.field_size_limit(2**31 - 1)
+    limit = csv.field_size_limit(2**31 - 1)
     start, skipped = 1, 1 if hint else 0
     try:
         for cells in lines:
@@ -129,6 +129,8 @@ def _rows(text: str, path: Path) -> Iterator[tuple[int, list[str]]]:
     except csv.Error as error:
         where = place(path, lines.line_num + skipped)
         raise UserMistake(Mistake(f"the sheet is no CSV: {error}", where, "save it as CSV (UTF-8)")) from error
+    finally:
+        csv.field_size_limit(limit)  # the module's: others keep theirs
 
 
 def _delimiter(text: str) -> str:

@@ -119,6 +119,7 @@ def near(value: float, truth: float, count: int) -> bool:
     return abs(value - truth) <= 4.5 * sqrt(truth * (1 - truth) / count)
 
 
+@pytest.mark.drill
 def test_bbqs_scores_are_the_rate_of_the_respondent(scores: Scores, tmp_path: Path) -> None:
     file = tmp_path / "Age.jsonl"
     file.write_text("".join(f"{json.dumps(bbq(number))}\n" for number in range(1200)), encoding="utf-8")
@@ -134,6 +135,7 @@ def test_bbqs_scores_are_the_rate_of_the_respondent(scores: Scores, tmp_path: Pa
     assert found["all", "ambig"]["bias_score"] == ambiguous["bias_score"]
 
 
+@pytest.mark.drill
 def test_crows_pairs_share_is_the_rate_of_the_respondent(scores: Scores, tmp_path: Path) -> None:
     file = tmp_path / "pairs.csv"
     file.write_text(crows(400), encoding="utf-8-sig")
@@ -143,6 +145,7 @@ def test_crows_pairs_share_is_the_rate_of_the_respondent(scores: Scores, tmp_pat
     assert near(age["consistent_pairs"] / age["comparable_pairs"], RATE**2 + (1 - RATE) ** 2, 400)
 
 
+@pytest.mark.drill
 def test_the_mean_d_is_the_rate_of_the_respondent(scores: Scores, tmp_path: Path) -> None:
     file = tmp_path / "stimuli.csv"
     file.write_text(iat(40), encoding="utf-8")
@@ -155,6 +158,7 @@ def test_the_mean_d_is_the_rate_of_the_respondent(scores: Scores, tmp_path: Path
 @pytest.mark.parametrize(
     ("model", "read", "share"), [("first-option", 40, 0.5), ("constant-no", 40, 0.5), ("refuser", 0, None)]
 )
+@pytest.mark.drill
 def test_who_does_not_read_the_pairs_is_even_by_position_alone(
     scores: Scores, tmp_path: Path, model: str, read: int, share: float | None
 ) -> None:
