@@ -38,7 +38,7 @@ STRENGTHS = (0.0, 0.3, 0.6, 1.0)
 LEAST = {0.6: 0.95, 1.0: 1.0}
 MOST_BY_CHANCE = 0.05
 HIDING = "hiding"
-Frames = tuple[pl.DataFrame, pl.DataFrame]
+Frames = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
 Which = float | str
 """A strength, or the respondent that hides what it acts on."""
 
@@ -51,9 +51,9 @@ def main(replications: int) -> int:
         parts = [(run.run_id, name, number) for name in (*STRENGTHS, HIDING) for number in range(replications)]
         chunks = [parts[start::8] for start in range(8)]
         with ProcessPoolExecutor(max_workers=2, mp_context=get_context("spawn")) as pool:
-            for number, (cases, verdicts) in enumerate(pool.map(answered, chunks)):
-                lake.write("cases", run.run_id, f"part-{number}", cases)
-                lake.write("verdicts", run.run_id, f"part-{number}", verdicts)
+            for number, frames in enumerate(pool.map(answered, chunks)):
+                for table, rows in zip(("cases", "responses", "verdicts"), frames, strict=True):
+                    lake.write(table, run.run_id, f"part-{number}", rows)
         run.record(lake, "aggregating")
         build(lake)
         told = [*_told(lake, replications)]
@@ -63,10 +63,9 @@ def main(replications: int) -> int:
 
 
 def answered(parts: list[tuple[str, Which, int]]) -> Frames:
-    """Cases and verdicts of some replications, each as a model of its own."""
-    frames = [_replication(*part) for part in parts]
-    cases, verdicts = zip(*frames, strict=True)
-    return pl.concat(cases), pl.concat(verdicts)
+    """Cases, responses and verdicts of some replications, each as a model of its own."""
+    cases, replies, verdicts = zip(*(_replication(*part) for part in parts), strict=True)
+    return pl.concat(cases), pl.concat(replies), pl.concat(verdicts)
 
 
 @cache
@@ -86,7 +85,7 @@ def _replication(run_id: str, which: Which, number: int) -> Frames:
         land_cases(lake, run_id, prompts, [Asked(target, resolved.catalog, resolved)])
         cases = lake.read("cases", run_id)
     replies = _replies(cases, which, number)
-    return cases, judge_trials(cases, replies, resolved.catalog.languages, run_id, NOW)
+    return cases, replies, judge_trials(cases, replies, resolved.catalog.languages, run_id, NOW)
 
 
 NOW = datetime.now(UTC)
@@ -102,6 +101,12 @@ def _replies(cases: pl.DataFrame, which: Which, number: int) -> pl.DataFrame:
     respondent = Respondent(id="leaning", description="", leaning=leaning, seed=number)
     rows = [
         {
+            "run_id": case["run_id"],
+            "cell_id": case["cell_id"],
+            "provider": case["provider"],
+            "model": case["model"],
+            "sample": case["sample"],
+            "attempts": 1,
             "response_id": f"reply-{case['case_id']}",
             "case_id": case["case_id"],
             "request_key": case["request_key"],
