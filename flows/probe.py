@@ -149,4 +149,4 @@ async def _stage(grid: Grid, stages: Any, name: str) -> None:
 async def read_cell(grid: Grid, cell: Cell) -> None:
     """Read the replies of a cell that has been prompted."""
     label = cell_label("read", cell, grid.tags)
-    await read_trials(grid.lake, grid.run.run_id, [cell["cell_id"]], grid.evaluation_id, grid.catalog, label)
+    await read_trials(grid.lake, grid.run.run_id, cell["cell_id"], grid.evaluation_id, grid.catalog, label)

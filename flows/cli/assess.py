@@ -28,7 +28,7 @@ from flows.cli.options import (
 from flows.cli.planning import plan_target
 from flows.cli.probe import resume_probe
 from flows.cli.redteam import resume_redteam
-from flows.cli.running import INTERRUPTED, at_once, finish, left_as_it_was
+from flows.cli.running import at_once, confirmed, finish, left_as_it_was
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -181,7 +181,7 @@ def _prepared(source: Source, overrides: Overrides) -> Prepared:
 
 def _agreed(resolved: ResolvedScenario, lake: Lake | None, *, run_id: str | None = None, yes: bool) -> None:
     """Tells what is to be sent and, where that is much, asks. Ends the command where the answer is no."""
-    from flows.confirmation import Declined, announce, confirm
+    from flows.confirmation import announce
     from flows.forecast import forecast
     from flows.remaining import remaining
 
@@ -190,11 +190,7 @@ def _agreed(resolved: ResolvedScenario, lake: Lake | None, *, run_id: str | None
         expected = remaining(expected, lake, run_id)
     at_most = settings.reuse == "all" and lake is not None and run_id is None
     announce(expected, settings, is_resumed=run_id is not None, at_most=at_most)
-    try:
-        confirm(expected, settings, yes=yes, at_most=at_most)
-    except Declined:
-        typer.echo("biasgrid: not started; nothing was sent", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+    confirmed(expected, settings, yes=yes, at_most=at_most)
 
 
 def _say(notices: Iterable[str]) -> None:

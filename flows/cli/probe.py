@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from flows.cli.options import Data, Expectations, MaxAge, MaxCost, MaxRequests, Yes
-from flows.cli.running import INTERRUPTED, at_once, left_as_it_was, ran
+from flows.cli.running import at_once, confirmed, left_as_it_was, ran
 from flows.cli.target_options import (
     UNDESCRIBED,
     Axes,
@@ -133,7 +133,6 @@ def _prepared(source: Any, **given: Any) -> PreparedProbe:
 
 def _agreed(prepared: PreparedProbe, lake: Lake | None, *, run_id: str | None = None, yes: bool) -> None:
     """Tells what is to be sent and, where that is much, asks. Ends the command where the answer is no."""
-    from flows.confirmation import Declined, confirm
     from flows.probe_forecast import left_of, probe_forecast
     from flows.probe_forecast_table import announce_probe
 
@@ -142,11 +141,7 @@ def _agreed(prepared: PreparedProbe, lake: Lake | None, *, run_id: str | None = 
     if run_id and lake:
         expected = left_of(expected, lake, run_id)
     announce_probe(expected, resolved.settings, is_resumed=run_id is not None)
-    try:
-        confirm(expected.whole, resolved.settings, yes=yes, at_most=expected.conditional > 0)
-    except Declined:
-        typer.echo("biasgrid: not started; nothing was sent", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+    confirmed(expected.whole, resolved.settings, yes=yes, at_most=expected.conditional > 0)
 
 
 def finish_probe(prepared: PreparedProbe, flow: str = FLOW, **parameters: Any) -> NoReturn:

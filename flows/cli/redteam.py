@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from flows.cli.options import Data, Expectations, MaxCost, MaxRequests, Yes
-from flows.cli.running import INTERRUPTED, at_once, left_as_it_was, ran
+from flows.cli.running import at_once, confirmed, left_as_it_was, ran
 from flows.cli.target_options import (
     UNDESCRIBED,
     Axes,
@@ -127,16 +127,11 @@ def _agreed(prepared: PreparedAttack, lake: Lake | None, *, run_id: str | None =
     """Tells what is to be sent and, where that is much, asks. Ends the command where the answer is no."""
     from flows.attack_forecast import attack_forecast, left_of
     from flows.attack_forecast_table import announce_attack
-    from flows.confirmation import Declined, confirm
 
     resolved = prepared.resolved
     expected = left_of(resolved, lake, run_id) if run_id and lake else attack_forecast(resolved, lake)
     announce_attack(expected, resolved, is_resumed=run_id is not None)
-    try:
-        confirm(expected.resisted, resolved.settings, yes=yes)
-    except Declined:
-        typer.echo("biasgrid: not started; nothing was sent", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+    confirmed(expected.resisted, resolved.settings, yes=yes)
 
 
 def _finish(prepared: PreparedAttack, **parameters: Any) -> NoReturn:

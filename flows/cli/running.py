@@ -17,6 +17,8 @@ import typer
 from catalogs.mistakes import UserMistake
 
 if TYPE_CHECKING:
+    from catalogs.schema import ScenarioSettings
+    from flows.forecast import Forecast
     from flows.outcome import Gate, Outcome
     from flows.preparation import Prepared, Ready
 
@@ -71,6 +73,17 @@ def left_as_it_was(data: str | None) -> Iterator[None]:
             for folder in missing:
                 folder.rmdir()
         raise
+
+
+def confirmed(expected: Forecast, settings: ScenarioSettings, *, yes: bool, at_most: bool = False) -> None:
+    """Asks before much is spent, as flows.confirmation.confirm does; ends the command where the answer is no."""
+    from flows.confirmation import Declined, confirm
+
+    try:
+        confirm(expected, settings, yes=yes, at_most=at_most)
+    except Declined:
+        typer.echo("biasgrid: not started; nothing was sent", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def finish(prepared: Prepared, gate: Gate, flow: str = "flows.benchmark:benchmark", **parameters: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -69,13 +68,11 @@ async def evaluate(
 async def read_trials(
     lake: Lake,
     run_id: str,
-    cell_ids: Sequence[str],
+    cell_id: str,
     evaluation_id: str,
     catalog: Catalog,
     label: Label = Label("read"),  # noqa: B008 - frozen
 ) -> int:
-    """Read what a probe's replies say, cell by cell, and land it; returns how many."""
+    """Read what the replies of a probe's cell say and land it; returns how many."""
     label.attach()
-    return await asyncio.to_thread(
-        lambda: sum(evaluate_trials(lake, run_id, cell_id, evaluation_id, catalog) for cell_id in cell_ids)
-    )
+    return await asyncio.to_thread(evaluate_trials, lake, run_id, cell_id, evaluation_id, catalog)
