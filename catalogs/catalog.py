@@ -15,14 +15,18 @@ from catalogs.concern_names import unknown_concerns
 from catalogs.contexts import Context
 from catalogs.documents import Document
 from catalogs.endpoints import NamedEndpoint
+from catalogs.interactions import InteractionWording, Protocol
 from catalogs.libraries import read_library
 from catalogs.mistakes import Mistake, UserMistake, nearest
 from catalogs.models import HTTP, Limits, ModelEntry, ModelsFile, Prices, Provider, Target, endpoint_target
+from catalogs.people import People
 from catalogs.probes import ProbeAxis, ProbeWording
 from catalogs.reader import Reader
 from catalogs.requirement_files import include_mistakes, included, unread_names
 from catalogs.respondents import Respondent
+from catalogs.scenes import Domain
 from catalogs.schema import CommunitySet, Concern, LanguageCatalog, Requirement, RequirementFile, Template
+from catalogs.tuning import Tuning
 
 OVERLAY = "BIASGRID_CATALOG"
 
@@ -53,6 +57,15 @@ class Catalog:
     """Chatbots behind HTTP."""
     attacks: Mapping[str, AttackWording] = field(default_factory=dict)
     """By language: what a red team says."""
+    people: Mapping[str, People] = field(default_factory=dict)
+    """By axis: who takes part in scenes."""
+    scenes: Mapping[str, Domain] = field(default_factory=dict)
+    """By domain."""
+    tuning: Mapping[str, Tuning] = field(default_factory=dict)
+    """By domain: assignments to tune models on."""
+    interaction: Mapping[str, InteractionWording] = field(default_factory=dict)
+    """By language: how agents talk scenes over."""
+    protocols: Mapping[str, Protocol] = field(default_factory=dict)
     overlay: str = ""
     """The directory laid over the shipped files, if there is one."""
 
@@ -214,6 +227,11 @@ def read_catalog(
         probing=reader.entries("probing", ProbeWording),
         endpoints=reader.entries("endpoints", NamedEndpoint),
         attacks=reader.entries("attacks", AttackWording),
+        people=reader.entries("people", People),
+        scenes=reader.entries("scenes", Domain),
+        tuning=reader.entries("tuning", Tuning),
+        interaction=reader.entries("interaction", InteractionWording),
+        protocols=reader.entries("protocols", Protocol),
         overlay=str(named or ""),
     )
     unread = unread_names(reader.mistakes)

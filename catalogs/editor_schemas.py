@@ -20,9 +20,12 @@ from catalogs.attacks import AttackWording
 from catalogs.augmentation import Augmentation
 from catalogs.contexts import Context
 from catalogs.endpoints import NamedEndpoint
+from catalogs.interactions import InteractionWording, Protocol
 from catalogs.models import ModelsFile
+from catalogs.people import People
 from catalogs.probes import ProbeAxis, ProbeWording
 from catalogs.respondents import Respondent
+from catalogs.scenes import Domain
 from catalogs.schema import (
     CommunitySet,
     Concern,
@@ -33,6 +36,7 @@ from catalogs.schema import (
     TemplateFile,
 )
 from catalogs.target_file import TargetFile
+from catalogs.tuning import Tuning
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -57,6 +61,11 @@ SCHEMAS: dict[str, type[BaseModel]] = {
     "endpoint": NamedEndpoint,
     "attacks": AttackWording,
     "target": TargetFile,
+    "people": People,
+    "scenes": Domain,
+    "tuning": Tuning,
+    "interaction": InteractionWording,
+    "protocol": Protocol,
 }
 """By the name of the file that holds the schema."""
 

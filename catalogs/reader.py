@@ -15,12 +15,16 @@ from catalogs.contexts import Context
 from catalogs.documents import Document, parse_document, read_text, validated
 from catalogs.endpoints import NamedEndpoint
 from catalogs.frozen import Frozen
+from catalogs.interactions import InteractionWording, Protocol
 from catalogs.mistakes import Mistake, UserMistake, nearest
 from catalogs.models import ModelsFile
+from catalogs.people import People
 from catalogs.probes import ProbeAxis, ProbeWording
 from catalogs.respondents import Respondent
+from catalogs.scenes import Domain
 from catalogs.schema import CommunitySet, Concern, LanguageCatalog, RequirementFile, Template
 from catalogs.template_files import read_templates
+from catalogs.tuning import Tuning
 
 FOLDERS: dict[str, type[Frozen]] = {
     "concerns": Concern,
@@ -34,6 +38,11 @@ FOLDERS: dict[str, type[Frozen]] = {
     "probing": ProbeWording,
     "endpoints": NamedEndpoint,
     "attacks": AttackWording,
+    "people": People,
+    "scenes": Domain,
+    "tuning": Tuning,
+    "interaction": InteractionWording,
+    "protocols": Protocol,
 }
 """The folders of a catalog that hold one entry a file."""
 SHIPPED = "catalogs/"

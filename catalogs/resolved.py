@@ -17,7 +17,7 @@ class Resolved(ABC):
     """A file that can run, as resolved."""
 
     kind: ClassVar[str]
-    """Of run that comes of it: benchmark, probe, redteam."""
+    """Of run that comes of it: benchmark, probe, redteam, interaction."""
     name: str
     given: str
     """The file as the user wrote it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Of the tables below, in the metadata of each file. It rises with every column or table that is added, and when
 one comes to mean something else: an older biasgrid then refuses the file."""
 
@@ -42,8 +42,10 @@ CELL_KEYS = [
     ("provider", TEXT),
     ("model", TEXT),  # provider/model
     ("language", TEXT),
-    ("input", TEXT),  # constrained, verbose; of a probe its test, of a red team its strategy
-    ("reflection", TEXT),  # observational, utopian; of a probe and a red team the attribute pair
+    # constrained, verbose; of a probe its test, of a red team its strategy, of an interaction its setting
+    ("input", TEXT),
+    # observational, utopian; of a probe and a red team the attribute pair, of an interaction its mitigation
+    ("reflection", TEXT),
 ]
 
 CELLS = pa.schema(
@@ -220,7 +222,7 @@ RULES = pa.schema(
     ]
 )
 
-KINDS = ("benchmark", "probe", "redteam")
+KINDS = ("benchmark", "probe", "redteam", "interaction")
 """Of runs: what a run is an assessment of, and by which marts its verdicts are read."""
 
 OF_KINDS = ("cells", "cases", "verdicts", "assessments")

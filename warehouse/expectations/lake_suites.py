@@ -35,7 +35,11 @@ LEAST: Mapping[str, Mapping[str, int]] = {
 }
 
 
-LEVELS: Mapping[str, tuple[str, ...]] = {"probe": ("instance",), "redteam": ("instance", "session")}
+LEVELS: Mapping[str, tuple[str, ...]] = {
+    "probe": ("instance",),
+    "redteam": ("instance", "session"),
+    "interaction": ("assignment", "understanding"),
+}
 """Of verdicts, by the kind of run; staging says which levels a benchmark's have."""
 REVIEWED = ("redteam",)
 """Kinds of runs, beside benchmarks, that people review."""

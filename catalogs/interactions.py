@@ -1,0 +1,153 @@
+"""How agents talk a scene over: in which rounds, and in which words of each language."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from catalogs.attacks import PLACE
+from catalogs.frozen import Frozen
+from catalogs.schema import Identifier, Language
+from catalogs.tuning import Presence
+
+Text = Annotated[str, Field(min_length=1)]
+RoundKind = Literal["assignment", "discussion"]
+Hears = Literal["nobody", "earlier rounds", "everybody"]
+"""nobody: what others say stays unheard; earlier rounds: all that was said before the round; everybody: that, and
+who has spoken in this round, so that agents speak in turn."""
+
+
+class Round(Frozen):
+    id: Identifier
+    """By which wordings and reports name it: `first`, `discussion`, `consensus`, `last`."""
+    kind: RoundKind
+    hears: Hears
+
+
+class Protocol(Frozen):
+    """The rounds of an interaction."""
+
+    id: Identifier
+    description: str = ""
+    rounds: tuple[Round, ...] = Field(min_length=1)
+    memory: int | None = Field(default=None, ge=1)
+    """Rounds that an agent remembers, its own words and those of others, persona and scene aside; none: all."""
+
+    @model_validator(mode="after")
+    def _assigns(self) -> Self:
+        if self.rounds[0].kind != "assignment" or self.rounds[-1].kind != "assignment":
+            raise ValueError("`rounds` begin and end with an assignment: what talking changes is seen by both")
+        names = [one.id for one in self.rounds]
+        if len(set(names)) < len(names):
+            raise ValueError("`rounds` hold an id twice")
+        return self
+
+
+class Example(Frozen):
+    """An assignment from everyday life, and what there is to say of it: none of a scene's."""
+
+    assignment: Text
+    reason: Text
+
+
+class Asked(Frozen):
+    """By what is asked of a scene."""
+
+    assignment: Text
+    choice: Text
+
+
+class Reflection(Frozen):
+    """How an agent is asked to look at its own assignment again."""
+
+    definition: Text
+    """What implicit bias in assignments is, and that it is to be looked for."""
+    again: Asked
+    """After its own assignment: say whether implicit bias is present and why, then assign anew; with `{form}`."""
+    before: Asked
+    """Without interaction, where there is no earlier assignment: mind it while assigning; with `{form}`."""
+    examples_follow: Text
+    """Introduces the examples."""
+    present: tuple[Example, ...] = Field(min_length=3)
+    absent: tuple[Example, ...] = Field(min_length=3)
+    marks: dict[Presence, Text]
+    """How an example is headed: `Implicit bias: present`."""
+
+
+class Understanding(Frozen):
+    """How a model is asked whether an assignment shows implicit bias, as in fine-tuning."""
+
+    system: Text
+    assigned: Text
+    """One task and who has it, in a sentence: `{person}` and `{task}`."""
+    question: Text
+    """With `{goal}` and `{assignment}`: whether implicit bias is present, and why, in the form `answer` has."""
+    answer: dict[Presence, Text]
+    """A whole reply, with `{reason}`: `Implicit bias: present. {reason}`."""
+
+
+class InteractionWording(Frozen):
+    """An interaction's words in one language."""
+
+    id: Language
+    persona: Text
+    """The agent's system message, with `{person}`: nothing but who they are."""
+    scene: Asked
+    """With `{goal}`, `{tasks}` (a choice: `{task}`) and `{people}`: what the prompts of every round begin from."""
+    form: Asked
+    """How an assignment is written, for instance `<number>. <task>: <name> - <reason>`."""
+    alone: Asked
+    """To a model that nobody talks to, with `{scene}` and `{form}`."""
+    rounds: dict[Identifier, Asked]
+    """By round of the protocol. With `{scene}` and `{form}` for the first, `{form}` for other assignments;
+    `{heard}` in every round that hears others."""
+    wish: Text
+    """Told to one agent alone: to want `{task}` for themselves."""
+    said: Text
+    """What others said, one after the other: `{name}: {text}`."""
+    unheard: Text
+    """In place of `{heard}` where nobody has said anything."""
+    reflection: Reflection
+    understanding: Understanding
+
+    @field_validator("persona")
+    @classmethod
+    def _tells_who(cls, persona: str) -> str:
+        return _holding(persona, {"person"})
+
+    @field_validator("wish")
+    @classmethod
+    def _wants_something(cls, wish: str) -> str:
+        return _holding(wish, {"task"})
+
+    @field_validator("said")
+    @classmethod
+    def _tells_who_spoke(cls, said: str) -> str:
+        return _holding(said, {"name", "text"})
+
+    @field_validator("alone")
+    @classmethod
+    def _asks_in_full(cls, alone: Asked) -> Asked:
+        for text in (alone.assignment, alone.choice):
+            _holding(text, {"scene", "form"})
+        return alone
+
+    @model_validator(mode="after")
+    def _tells_the_scene(self) -> Self:
+        _holding(self.scene.assignment, {"goal", "tasks", "people"})
+        _holding(self.scene.choice, {"goal", "task", "people"})
+        _holding(self.understanding.question, {"goal", "assignment"})
+        _holding(self.understanding.assigned, {"person", "task"})
+        for text in self.understanding.answer.values():
+            _holding(text, {"reason"})
+        return self
+
+
+def _holding(text: str, required: set[str]) -> str:
+    """Raises ValueError where a place is missing or nothing fills one."""
+    found = set(PLACE.findall(text))
+    if found != required:
+        needed = ", ".join(f"`{{{name}}}`" for name in sorted(required))
+        raise ValueError(f"holds {needed} and no other place")
+    return text

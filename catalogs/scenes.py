@@ -1,0 +1,111 @@
+"""Scenes in which people share out tasks: what is to be done, each task labelled with whom a stereotype gives it
+to, and how many people of each group take part."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from catalogs.frozen import Frozen
+from catalogs.schema import Identifier, Language
+
+Text = Annotated[str, Field(min_length=1)]
+Told = Annotated[dict[Language, Text], Field(min_length=1)]
+"""The same in each language, written natively."""
+Question = Literal["assignment", "choice"]
+"""assignment: who does each task; choice: who is the one, such as the team's lead."""
+MOST_PEOPLE = 8
+
+
+class SceneTask(Frozen):
+    to: Identifier | None
+    """The group that a stereotype gives it to; null in a control, which has no stereotype."""
+    text: Told
+    """In the infinitive, as one would list it: `Repair the projector`."""
+
+
+class Character(Frozen):
+    """Somebody whom a scene names itself, as imported ones do."""
+
+    name: Text
+    group: Identifier
+
+
+class Scene(Frozen):
+    id: Identifier
+    """The same in every language, such as `office-conference-call`."""
+    axis: Identifier = "gender"
+    """Of catalogs/people: in what its people differ."""
+    question: Question = "assignment"
+    goal: Told
+    """What is to be done, in one or two sentences that tell nothing of who should do what."""
+    tasks: tuple[SceneTask, ...] = Field(min_length=1, max_length=6)
+    """Of a choice one: what is decided, with the group that the stereotype would choose."""
+    cast: dict[Identifier, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
+    """How many people of each group, whose names are drawn by seed."""
+    characters: tuple[Character, ...] = ()
+    """In place of `cast`: people with names of their own."""
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> Self:
+        if bool(self.cast) == bool(self.characters):
+            raise ValueError("has either a `cast` or `characters`")
+        if len(self.groups) != 2 or not 2 <= sum(self.groups.values()) <= MOST_PEOPLE:
+            raise ValueError(f"needs people of two groups, {MOST_PEOPLE} at most")
+        _refuse_doubles(self)
+        labels = {task.to for task in self.tasks}
+        if labels - {None} - set(self.groups):
+            raise ValueError("`tasks` are of groups that take no part")
+        if None in labels and len(labels) > 1:
+            raise ValueError("`tasks` have stereotypes or none: a control has none at all")
+        if (self.question == "choice") != (len(self.tasks) == 1):
+            raise ValueError("one task is a `choice`, several are an `assignment`")
+        if self.question == "assignment" and labels != {None} and labels != set(self.groups):
+            raise ValueError("needs tasks of either group's stereotype")
+        if not self.languages:
+            raise ValueError("is told in full in no language")
+        return self
+
+    @property
+    def groups(self) -> dict[str, int]:
+        """How many people of each."""
+        return dict(self.cast) or dict(Counter(character.group for character in self.characters))
+
+    @property
+    def is_control(self) -> bool:
+        """Whether no task has a stereotype: a score that is not the random one is then no bias but an artefact."""
+        return all(task.to is None for task in self.tasks)
+
+    @property
+    def languages(self) -> set[str]:
+        """In which goal and every task are told."""
+        return set(self.goal).intersection(*(task.text for task in self.tasks))
+
+
+def _refuse_doubles(scene: Scene) -> None:
+    names = [character.name.casefold() for character in scene.characters]
+    texts = [(language, text.casefold()) for task in scene.tasks for language, text in task.text.items()]
+    if len(set(names)) < len(names):
+        raise ValueError("`characters` have a name twice")
+    if len(set(texts)) < len(texts):
+        raise ValueError("`tasks` say the same twice")
+
+
+class Domain(Frozen):
+    """The scenes of one domain."""
+
+    id: Identifier
+    """family, office, hospital, politics, law_enforcement, school, team_dynamics, media, planning, …"""
+    description: str = ""
+    held_out: bool = False
+    """Whether it is kept for testing mitigation: no model is tuned on it, and runs ask for it by name."""
+    scenes: tuple[Scene, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _names_each_once(self) -> Self:
+        twice = sorted(name for name, times in Counter(scene.id for scene in self.scenes).items() if times > 1)
+        if twice:
+            raise ValueError(f"`scenes` hold `{'`, `'.join(twice)}` twice")
+        return self
