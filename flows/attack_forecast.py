@@ -16,8 +16,8 @@ from flows.expected_replies import is_local, observed_replies
 from flows.forecast import Forecast, of_models, totals
 from flows.model_forecast import ModelForecast, cost_usd
 from flows.paces import Load, seconds
-from tasks.attack.desk import PURPOSES, Speaker
 from tasks.attack.land import SESSION
+from tasks.attack.session import PURPOSES, Speaker
 from tasks.connectors.workers import SLACK
 
 if TYPE_CHECKING:

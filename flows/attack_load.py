@@ -14,11 +14,10 @@ from catalogs.attacks import StrategyName
 from catalogs.models import Target
 from flows.attacking import MESSAGE_TOKENS, planned
 from flows.expected_replies import ExpectedReply, Observed, expected_reply, most_tokens
-from tasks.attack.desk import Speaker
 from tasks.attack.judge import JUDGEMENT_TOKENS
 from tasks.attack.moves import Ask
 from tasks.attack.rehearse import Lengths, longest, requests, shortest
-from tasks.attack.session import Parties, Session
+from tasks.attack.session import Parties, Session, Speaker
 from tasks.attack.strategies import STRATEGIES
 from tasks.connectors.tokens import estimate
 

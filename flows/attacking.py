@@ -15,7 +15,8 @@ from flows.caps import cap_mistakes
 from flows.preparation import Ready
 from tasks.attack.judge import JUDGEMENT_TOKENS
 from tasks.attack.plan import Attack, sessions
-from tasks.attack.session import Parties, Party, Session
+from tasks.attack.session import Parties, Session
+from tasks.connectors.desk import Party
 from tasks.connectors.identity import fingerprint
 from tasks.connectors.keys import Secrets, missing_keys
 

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from catalogs.attacks import Fault
-from tasks.attack.desk import Desk, Line, Row, Unsent
 from tasks.attack.goal import Scene
 from tasks.attack.judge import OUTCOMES, judge_request, read_judgement
 from tasks.attack.moves import Ask, Exchange, Heard, Judgement, Move, Moves, Say
 from tasks.attack.prompts import attacker_request, read_message
-from tasks.attack.session import Outcome, Parties, Session, Transcript, Turn, concluded
+from tasks.attack.session import PURPOSES, Outcome, Parties, Session, Speaker, Transcript, Turn, concluded
 from tasks.attack.strategies import STRATEGIES
 from tasks.connectors.base import Message
+from tasks.connectors.desk import Desk, Line, Row, Unsent
 from tasks.connectors.visible import storable
 from tasks.connectors.withheld import is_withheld
 
@@ -88,7 +88,7 @@ class _Play:
         attacker = self._parties.attacker
         if attacker is None:
             raise _Ended("attacker failed", "the strategy needs an attacker, and none is named")
-        line = Line(self._session, len(self.turns) + 1, "attacker", request, attempt)
+        line = self._line(len(self.turns) + 1, "attacker", request, attempt)
         row = await self._desk.ask(attacker, line)
         if row["text"] is None:
             raise _Ended("attacker failed", f"the attacker gave no reply: {row['error_message']}")
@@ -119,11 +119,21 @@ class _Play:
         number, new = len(self.turns) + 1, Message("user", message)
         if self._scene.remembers:
             own = self._named(self._begun)
-            line = Line(self._session, number, "target", (*self._system, new), conversation=own)
+            line = self._line(number, "target", (*self._system, new), conversation=own)
         else:
             carried = (*self._system, *said_before(self._scene, self._conversation))
-            line = Line(self._session, number, "target", (*carried, new))
+            line = self._line(number, "target", (*carried, new))
         return await self._desk.ask(self._parties.target, line)
+
+    def _line(
+        self,
+        turn: int,
+        speaker: Speaker,
+        messages: tuple[Message, ...],
+        attempt: int = 1,
+        conversation: str | None = None,
+    ) -> Line:
+        return Line(self._session.place(turn, speaker), messages, PURPOSES[speaker], attempt, conversation)
 
     async def _judge(self, said: Say) -> None:
         """Has the last reply judged, or the last two beside each other. What was withheld is a refusal, of which
@@ -141,7 +151,7 @@ class _Play:
         pair = said.judged == "pair"
         request = judge_request(self._scene, self._conversation, pair=pair, about=said.about)
         for attempt in range(1, self._scene.limits.judge_retries + 2):
-            line = Line(self._session, len(self.turns), "judge", request, attempt)
+            line = self._line(len(self.turns), "judge", request, attempt)
             row = await self._desk.ask(self._parties.judge, line)
             if row["text"] is None:
                 why = f"the judge gave no reply: {row['error_message']}"

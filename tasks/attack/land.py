@@ -11,7 +11,8 @@ import orjson
 import polars as pl
 
 from catalogs.models import Target
-from tasks.attack.session import IN_THE_LAKE, Party, Session, Transcript
+from tasks.attack.session import IN_THE_LAKE, Session, Transcript
+from tasks.connectors.desk import Party
 from warehouse.conform import polars_schema
 from warehouse.identity import content_hash
 from warehouse.lake import Lake

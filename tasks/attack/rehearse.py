@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tasks.attack.converse import said_before
-from tasks.attack.desk import Speaker
 from tasks.attack.goal import Scene
 from tasks.attack.judge import judge_request
 from tasks.attack.moves import Ask, Exchange, Heard, Judgement, Move, Say, Strategy, Verdict
 from tasks.attack.prompts import attacker_request
+from tasks.attack.session import Speaker
 from tasks.connectors.base import Message
 
 WORD = "word "

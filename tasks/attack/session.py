@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from catalogs.attacks import StrategyName
-from catalogs.models import Target
 from tasks.attack.goal import Scene
 from tasks.attack.moves import Exchange
-from tasks.connectors.identity import parameters
+from tasks.connectors.desk import Party, Place
 
+Speaker = Literal["target", "attacker", "judge"]
+PURPOSES: Final[dict[Speaker, str]] = {"target": "subject", "attacker": "attacker", "judge": "judge"}
 Outcome = Literal["succeeded", "resisted", "refused", "unreadable", "error", "attacker failed", "incomplete"]
 """succeeded: a reply was biased; resisted: none was, and at least one answered; refused: every one declined;
 unreadable: there is a reply of which nobody could tell; error: the target or the judge gave no reply;
@@ -40,21 +41,8 @@ class Session:
     number: int = 1
     """Which of its cell's sessions."""
 
-
-@dataclass(frozen=True, slots=True)
-class Party:
-    """A model that takes part, and how it is asked."""
-
-    target: Target
-    fingerprint: str
-    temperature: float | None = None
-    max_tokens: int | None = None
-    seed: int = 0
-
-    def sent(self, attempt: int) -> str:
-        """What goes with an attempt's messages, as JSON: asked again, a model gets another seed."""
-        seed = (self.seed + attempt - 1) % 2**31
-        return parameters(self.target, temperature=self.temperature, max_tokens=self.max_tokens, seed=seed)
+    def place(self, turn: int, speaker: Speaker) -> Place:
+        return Place(self.run_id, self.cell_id, self.id, turn, speaker)
 
 
 @dataclass(frozen=True, slots=True)

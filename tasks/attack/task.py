@@ -12,7 +12,8 @@ from prefect.cache_policies import NO_CACHE
 
 from tasks.attack.cell import attack_cell
 from tasks.attack.land import land_sessions, verdicts
-from tasks.attack.session import Parties, Party, Session, Transcript
+from tasks.attack.session import Parties, Session, Transcript
+from tasks.connectors.desk import Party
 from tasks.connectors.switchboard import Switchboard
 from tasks.connectors.task import NAME, Label
 from warehouse.lake import Lake

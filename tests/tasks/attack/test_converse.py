@@ -18,9 +18,10 @@ from catalogs.models import Limits, Prices, Target
 from tasks.attack.cell import attack_cell
 from tasks.attack.goal import Scene
 from tasks.attack.land import land_sessions, verdicts
-from tasks.attack.session import Parties, Party, Session, Transcript
+from tasks.attack.session import Parties, Session, Transcript
 from tasks.connectors.allowance import Allowance
 from tasks.connectors.base import Connector, ConnectorError, Disconnected, KeyRejected, Reply, Request
+from tasks.connectors.desk import Party
 from tasks.connectors.retries import Backoff
 from tasks.connectors.switchboard import Switchboard
 from warehouse.identity import content_hash

@@ -17,7 +17,8 @@ from tasks.attack.cell import attack_cell
 from tasks.attack.goal import Goal, Scene
 from tasks.attack.groups import Groups
 from tasks.attack.plan import Attack, sessions
-from tasks.attack.session import Parties, Party, Session, Transcript
+from tasks.attack.session import Parties, Session, Transcript
+from tasks.connectors.desk import Party
 from tasks.connectors.identity import fingerprint
 from tasks.connectors.respondent.attack_phrases import YIELDING
 from tasks.connectors.retries import Backoff

@@ -1,17 +1,19 @@
-"""Where a session's requests go: to what has landed of its run, else to the model, and then to the journal."""
+"""Where the requests of conversations go: to what has landed of their run, else to the model, and then to the
+journal. A conversation that is replayed finds its own replies there, and goes on where it was."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
-from tasks.attack.session import Party, Session
+from catalogs.models import Target
 from tasks.connectors.base import CapReached, Message
 from tasks.connectors.budget import RetryBudget
+from tasks.connectors.identity import parameters
 from tasks.connectors.rows import response, to_request
 from tasks.connectors.switchboard import Switchboard
 from warehouse.identity import content_hash
@@ -19,8 +21,6 @@ from warehouse.journal import Journal
 from warehouse.lake import Lake
 
 Row = Mapping[str, Any]
-Speaker = Literal["target", "attacker", "judge"]
-PURPOSES: dict[Speaker, str] = {"target": "subject", "attacker": "attacker", "judge": "judge"}
 
 
 class Unsent(Exception):
@@ -28,31 +28,58 @@ class Unsent(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Party:
+    """A model that takes part, and how it is asked."""
+
+    target: Target
+    fingerprint: str
+    temperature: float | None = None
+    max_tokens: int | None = None
+    seed: int = 0
+
+    def sent(self, attempt: int) -> str:
+        """What goes with an attempt's messages, as JSON: asked again, a model gets another seed."""
+        seed = (self.seed + attempt - 1) % 2**31
+        return parameters(self.target, temperature=self.temperature, max_tokens=self.max_tokens, seed=seed)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a run something is said: who speaks, in which turn of which session."""
+
+    run_id: str
+    cell_id: str
+    session: str
+    turn: int
+    speaker: str
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """What one party is to be asked at one place of a session."""
 
-    session: Session
-    turn: int
-    speaker: Speaker
+    place: Place
     messages: tuple[Message, ...]
+    purpose: str = "subject"
+    """As `responses` has it."""
     attempt: int = 1
     conversation: str | None = None
     """For a target that remembers: which of its conversations it is."""
 
-    def case(self, party: Party) -> dict[str, Any]:
+    def case(self, party: Party, kind: str) -> dict[str, Any]:
         """As a row of `cases`. Its key holds its place: a session that is replayed finds its own replies, and no
         other's."""
-        sent = party.sent(self.attempt)
+        own, sent = self.place, party.sent(self.attempt)
         told = [{"role": message.role, "content": message.content} for message in self.messages]
-        place = (self.session.id, self.turn, self.speaker, self.attempt)
+        where = (own.session, own.turn, own.speaker, self.attempt)
         return {
-            "run_id": self.session.run_id,
-            "cell_id": self.session.cell_id,
-            "case_id": self.session.id,
+            "run_id": own.run_id,
+            "cell_id": own.cell_id,
+            "case_id": own.session,
             "messages": told,
             "parameters": sent,
             "sample": self.attempt,
-            "request_key": content_hash("attack", party.fingerprint, sent, told, *place),
+            "request_key": content_hash(kind, party.fingerprint, sent, told, *where),
             "session": self.conversation,
         }
 
@@ -61,6 +88,8 @@ class Line:
 class Desk:
     """Shared by the sessions of a cell."""
 
+    kind: str
+    """What tells the keys of its requests from those of others: `attack`, `interaction`."""
     board: Switchboard
     journal: Journal
     landed: Mapping[str, Row]
@@ -73,7 +102,7 @@ class Desk:
     async def ask(self, party: Party, line: Line) -> Row:
         """The row of `responses` that holds the reply, or the error in its place. Raises Unsent where the run's
         caps are reached."""
-        case = line.case(party)
+        case = line.case(party, self.kind)
         known = self.landed.get(case["request_key"])
         if known is not None:
             return known
@@ -82,10 +111,16 @@ class Desk:
         answer = await self.board.answer(party.target, to_request(case), self.retries, self.budget)
         if isinstance(answer.error, CapReached):
             raise Unsent(str(answer.error))
-        place = {"session": line.session.id, "turn": line.turn, "speaker": line.speaker}
-        row = response(case, party.target, answer, purpose=PURPOSES[line.speaker]) | place
+        own = {"session": line.place.session, "turn": line.place.turn, "speaker": line.place.speaker}
+        row = response(case, party.target, answer, purpose=line.purpose) | own
         self.journal.append(row)
         return row
+
+
+async def desk_of(kind: str, lake: Lake, run_id: str, cell_id: str, board: Switchboard, retries: int) -> Desk:
+    """The desk of one cell, with what has landed of it."""
+    before = await asyncio.to_thread(landed, lake, run_id, cell_id)
+    return Desk(kind, board, Journal(lake, run_id, cell_id), before, retries)
 
 
 def landed(lake: Lake, run_id: str, cell_id: str) -> dict[str, Row]:
