@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from catalogs.models import Target
-from tasks.connectors.base import CapReached, Message
+from tasks.connectors.base import Answer, CapReached, Message
 from tasks.connectors.budget import RetryBudget
 from tasks.connectors.identity import parameters
 from tasks.connectors.rows import response, to_request
@@ -98,6 +98,8 @@ class Desk:
     closed: bool = False
     """Nothing further is sent; what has been sent still lands."""
     budget: RetryBudget = field(default_factory=RetryBudget)
+    asking: set[asyncio.Task[Any]] = field(default_factory=set)
+    """The tasks that wait for a reply, in flight or not: a session may have several, agents that speak at once."""
 
     async def ask(self, party: Party, line: Line) -> Row:
         """The row of `responses` that holds the reply, or the error in its place. Raises Unsent where the run's
@@ -108,13 +110,26 @@ class Desk:
             return known
         if self.closed:
             raise asyncio.CancelledError
-        answer = await self.board.answer(party.target, to_request(case), self.retries, self.budget)
+        answer = await self._answer(party, case)
         if isinstance(answer.error, CapReached):
             raise Unsent(str(answer.error))
         own = {"session": line.place.session, "turn": line.place.turn, "speaker": line.place.speaker}
         row = response(case, party.target, answer, purpose=line.purpose) | own
         self.journal.append(row)
         return row
+
+    async def _answer(self, party: Party, case: dict[str, Any]) -> Answer:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - a coroutine runs in one
+        self.asking.add(task)
+        try:
+            return await self.board.answer(party.target, to_request(case), self.retries, self.budget)
+        finally:
+            self.asking.discard(task)
+
+    def waiting(self) -> set[asyncio.Task[Any]]:
+        """Who asks and has sent nothing yet, or waits before sending again."""
+        return {task for task in self.asking if task not in self.board.in_flight}
 
 
 async def desk_of(kind: str, lake: Lake, run_id: str, cell_id: str, board: Switchboard, retries: int) -> Desk:

@@ -28,20 +28,22 @@ async def side_by_side(conversations: Iterable[Coroutine[Any, Any, Ended]], desk
         await _wind_up(tasks, desk)
         raise
     finally:
-        await _dismiss(tasks)
+        await _dismiss(tasks, desk)
         await asyncio.shield(asyncio.to_thread(desk.journal.land))
 
 
 async def _wind_up(tasks: Sequence[asyncio.Task[Ended]], desk: Desk) -> None:
-    """Let what has been sent arrive; what only waits for its turn is given up."""
+    """Let what has been sent arrive; what only waits for its turn is given up. Who has asked nothing yet meets the
+    closed desk."""
     desk.closed = True
-    for task in tasks:
-        if task not in desk.board.in_flight:
-            task.cancel()
-    await asyncio.wait(tasks, timeout=PATIENCE_S)
-
-
-async def _dismiss(tasks: Sequence[asyncio.Task[Ended]]) -> None:
-    for task in tasks:
+    for task in desk.waiting():
         task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    under_way = {*desk.asking, *tasks}  # what agents of a broken session have in flight outlives it
+    await asyncio.wait(under_way, timeout=PATIENCE_S)
+
+
+async def _dismiss(tasks: Sequence[asyncio.Task[Ended]], desk: Desk) -> None:
+    left = {*desk.asking, *tasks}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
