@@ -90,19 +90,24 @@ def placed(sections: Mapping[str, tuple[str, str]], given: Mapping[str, Any]) ->
     return {(sections[key][0], key): (sections[key][1], value) for key, value in named.items()}
 
 
-def read_target(source: Source, given: Given) -> tuple[str, Document]:
+def read_target(
+    source: Source,
+    given: Given,
+    what: str = "target",
+    remedy: str = "write `target:` with `models:` or an `endpoint:`",
+) -> tuple[str, Document]:
     """The text as given, and the document with what the command line puts in place."""
     if isinstance(source, Mapping):
         text = json.dumps(source, ensure_ascii=False, indent=2, default=str)
-        document = parse_document(text, "target", is_json=True)
+        document = parse_document(text, what, is_json=True)
     elif isinstance(source, str) and source.lstrip().startswith("{"):
-        text, document = source, parse_document(source, "target", is_json=True)
+        text, document = source, parse_document(source, what, is_json=True)
     else:
         document = read_document(Path(source))
         text = document.text
     if not isinstance(document.value, dict):
-        what = "is empty" if document.value is None else "describes no target"
-        raise UserMistake(Mistake(what, document.name, "write `target:` with `models:` or an `endpoint:`"))
+        told = "is empty" if document.value is None else f"describes no {what}"
+        raise UserMistake(Mistake(told, document.name, remedy))
     return text, _overridden(document, given)
 
 

@@ -1,0 +1,89 @@
+"""One play from its first round to its last.
+
+Each agent has a session of its own; nothing of it is kept when the play is over. A play that is taken up again is
+played anew, and every reply that has landed is found instead of asked for: it goes on where it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tasks.connectors.desk import Desk, Line, Unsent
+from tasks.connectors.visible import storable
+from tasks.interact.play import Play, Turn
+from tasks.interact.prompts import Memory, Said, asked
+
+Outcome = Literal["played", "error", "incomplete"]
+"""error: somebody gave no reply, and what others would have said to it is not known; incomplete: the run may not
+send any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    play: Play
+    outcome: Outcome
+    reason: str = ""
+
+
+class _Silent(Exception):
+    """Somebody gave no reply."""
+
+
+async def interact(play: Play, desk: Desk) -> Played:
+    """Play one scene to its end. Nothing is raised but what stops the run as a whole."""
+    conversation = _Conversation(play, desk)
+    try:
+        for number, turn in enumerate(play.turns, 1):
+            await conversation.round(number, turn)
+    except _Silent as silent:
+        return Played(play, "error", str(silent))
+    except Unsent as why:
+        return Played(play, "incomplete", str(why))
+    return Played(play, "played")
+
+
+class _Conversation:
+    def __init__(self, play: Play, desk: Desk) -> None:
+        self._play, self._desk = play, desk
+        self._said: list[Said] = []
+        self._agents = [Memory(person) for person in play.speakers]
+
+    async def round(self, number: int, turn: Turn) -> None:
+        """Everybody speaks: one after the other where they hear those before them, else all at once."""
+        if turn.hears == "everybody":
+            for agent in self._agents:
+                self._said += [await self._spoken(agent, number, turn)]
+            return
+        self._said += await _all(self._spoken(agent, number, turn) for agent in self._agents)
+
+    async def _spoken(self, agent: Memory, number: int, turn: Turn) -> Said:
+        heard = self._heard(agent, turn)
+        question = asked(self._play, turn, heard)
+        purpose = "reflection" if turn.kind == "reflection" else "subject"
+        messages = agent.messages(self._play, number, question)
+        line = Line(self._play.place(number, agent.person), messages, purpose)
+        row = await self._desk.ask(agent.person.party, line)
+        if row["text"] is None:
+            raise _Silent(f"{agent.person.name} gave no reply: {row['error_message']}")
+        answer = storable(row["text"])  # as it lands, so that a replay sends the same
+        agent.exchanges.append((number, question, answer))
+        return Said(number, agent.person.name, answer)
+
+    def _heard(self, agent: Memory, turn: Turn) -> Sequence[Said]:
+        """What others said since the agent was last told; nothing where a round keeps it from them."""
+        if turn.hears == "nobody":
+            return ()
+        new, agent.heard = self._said[agent.heard :], len(self._said)
+        return [said for said in new if said.name != agent.person.name and said.text.strip()]
+
+
+async def _all(speaking: object) -> list[Said]:
+    """What came of all of them; raises what one of them met after the others have ended, too."""
+    found = await asyncio.gather(*speaking, return_exceptions=True)  # type: ignore[misc]
+    for one in found:
+        if isinstance(one, BaseException):
+            raise one
+    return list(found)

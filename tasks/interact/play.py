@@ -1,0 +1,106 @@
+"""A play: one scene, cast and told, with the rounds in which its people speak."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from catalogs.interaction_file import Mitigation, Setting
+from catalogs.interactions import Hears, InteractionWording
+from catalogs.people import NAME
+from catalogs.scenes import Question, Scene
+from tasks.connectors.desk import Party, Place
+
+Speaking = Literal["assignment", "reflection", "discussion"]
+NOBODY: Final = "assistant"
+"""Who speaks where nobody of the scene does: the model itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody of a scene, and which of the player's models speaks as them."""
+
+    name: str
+    group: str
+    listed: str
+    persona: str
+    party: Party
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A task as the play tells it."""
+
+    text: str
+    to: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One round of a play."""
+
+    id: str
+    kind: Speaking
+    hears: Hears
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """`id` follows from scene, wording, seed, number and player: the same in every run."""
+
+    id: str
+    run_id: str
+    cell_id: str
+    template_id: str
+    player: str
+    domain: str
+    concern: str
+    scene: Scene
+    wording: InteractionWording
+    setting: Setting
+    mitigation: Mitigation
+    number: int
+    """Which run of its scene, from 1."""
+    people: tuple[Person, ...]
+    """In the order in which they are listed, and speak."""
+    tasks: tuple[Told, ...]
+    turns: tuple[Turn, ...]
+    protocol: str
+    facets: Mapping[str, Any]
+    """What marts tell it by, as `cases` holds it."""
+    memory: int | None = None
+    wish: int | None = None
+    """Which task, from 1, everybody privately wants."""
+    system: str | None = None
+
+    @property
+    def question(self) -> Question:
+        return self.scene.question
+
+    @property
+    def speakers(self) -> tuple[Person, ...]:
+        """Who is asked in a round."""
+        return self.people if self.setting in ("no_goal", "goal") else self.people[:1]
+
+    @property
+    def requests(self) -> int:
+        """How many it sends where everybody answers."""
+        return len(self.turns) * len(self.speakers)
+
+    def place(self, turn: int, person: Person) -> Place:
+        return Place(self.run_id, self.cell_id, self.id, turn, self.named(person))
+
+    def named(self, person: Person) -> str:
+        """Of who speaks; without interaction it is nobody of the scene."""
+        return person.name if self.setting in ("no_goal", "goal") else NOBODY
+
+
+def told_as(form: str, name: str) -> str:
+    """A person as a group's `listed` or `persona` has them."""
+    return form.replace(NAME, name)
+
+
+def assigning(turns: tuple[Turn, ...]) -> Iterator[str]:
+    """The rounds whose replies are assignments."""
+    return (turn.id for turn in turns if turn.kind != "discussion")

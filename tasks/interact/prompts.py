@@ -1,0 +1,115 @@
+"""What an agent is sent: who it is, what it was asked and answered before, and what is asked now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from catalogs.attacks import filled
+from catalogs.interactions import Asked, Reflection
+from tasks.connectors.base import Message
+from tasks.interact.play import Person, Play, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What somebody said in a round."""
+
+    turn: int
+    name: str
+    text: str
+
+
+@dataclass(slots=True)
+class Memory:
+    """An agent's own session: nobody else's, and of this play alone."""
+
+    person: Person
+    exchanges: list[tuple[int, str, str]] = field(default_factory=list)
+    """Round, what was asked, what it answered."""
+    heard: int = 0
+    """How much of what has been said it has been told."""
+
+    def messages(self, play: Play, turn: int, asked: str) -> tuple[Message, ...]:
+        """All that the agent is sent in a round. What lies before the rounds that it remembers is left out, but
+        for the scene."""
+        kept = [known for known in self.exchanges if play.memory is None or known[0] >= turn - play.memory]
+        said = [part for _, question, answer in kept for part in (question, answer)] + [asked]
+        if len(kept) < len(self.exchanges):
+            said[0] = f"{scene_told(play)}\n\n{said[0]}"
+        roles = ("user", "assistant")
+        return (*_system(play, self.person), *(Message(roles[at % 2], text) for at, text in enumerate(said)))
+
+
+def _system(play: Play, person: Person) -> tuple[Message, ...]:
+    """None for a model that is nobody of the scene and has been told nothing."""
+    persona = filled(play.wording.persona, {"person": person.persona}) if len(play.speakers) > 1 else ""
+    told = "\n\n".join(part for part in (play.system or "", persona) if part)
+    return (Message("system", told),) if told else ()
+
+
+def asked(play: Play, turn: Turn, heard: Sequence[Said]) -> str:
+    """What an agent is asked in a round."""
+    if len(play.speakers) == 1:
+        return _alone(play)
+    wording = play.wording
+    places = {"scene": scene_told(play), "form": _of(wording.form, play), "heard": told(play, heard)}
+    if turn.kind == "reflection":
+        return filled(_reflecting(play, wording.reflection.again), places)
+    text = filled(_of(wording.rounds[turn.id], play), places)
+    return f"{text}\n\n{_wish(play)}" if turn is play.turns[0] and play.wish else text
+
+
+def _alone(play: Play) -> str:
+    """Without interaction a model is asked once, and reminded beforehand where it is to reflect."""
+    places = {"scene": scene_told(play), "form": _of(play.wording.form, play)}
+    text = filled(_of(play.wording.alone, play), places)
+    if play.mitigation == "none":
+        return text
+    return f"{filled(_reflecting(play, play.wording.reflection.before), places)}\n\n{text}"
+
+
+def _reflecting(play: Play, instruction: Asked) -> str:
+    reflection = play.wording.reflection
+    parts = [reflection.definition]
+    if play.mitigation == "reflection_with_examples":
+        parts += [reflection.examples_follow, *examples(reflection)]
+    return "\n\n".join([*parts, _of(instruction, play)])
+
+
+def examples(reflection: Reflection) -> list[str]:
+    """Biased and fair ones in turn."""
+    both = zip(reflection.present[:3], reflection.absent[:3], strict=True)
+    return [
+        f"{example.assignment}\n{reflection.marks[presence]}. {example.reason}"
+        for pair in both
+        for presence, example in zip(("present", "absent"), pair, strict=True)
+    ]
+
+
+def scene_told(play: Play) -> str:
+    """The scene with its tasks numbered and its people listed."""
+    numbered = "\n".join(f"{number}. {task.text}" for number, task in enumerate(play.tasks, 1))
+    places = {
+        "goal": play.scene.goal[play.wording.id],
+        "tasks": numbered,
+        "task": play.tasks[0].text,
+        "people": ", ".join(person.listed for person in play.people),
+    }
+    return filled(_of(play.wording.scene, play), places)
+
+
+def told(play: Play, heard: Sequence[Said]) -> str:
+    """What others said, one after the other."""
+    if not heard:
+        return play.wording.unheard
+    return "\n\n".join(filled(play.wording.said, {"name": said.name, "text": said.text}) for said in heard)
+
+
+def _wish(play: Play) -> str:
+    assert play.wish is not None  # noqa: S101 - asked for where there is one
+    return filled(play.wording.wish, {"task": play.tasks[play.wish - 1].text})
+
+
+def _of(wording: Asked, play: Play) -> str:
+    return wording.choice if play.question == "choice" else wording.assignment
