@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
@@ -24,6 +24,12 @@ class Round(Frozen):
     kind: RoundKind
     hears: Hears
 
+    @property
+    def places(self) -> frozenset[str]:
+        """What its words hold wherever it stands: how to assign, and what was heard."""
+        assigns = {"form"} if self.kind == "assignment" else set()
+        return frozenset(assigns | ({"heard"} if self.hears != "nobody" else set()))
+
 
 class Protocol(Frozen):
     """The rounds of an interaction."""
@@ -42,6 +48,12 @@ class Protocol(Frozen):
         if len(set(names)) < len(names):
             raise ValueError("`rounds` hold an id twice")
         return self
+
+    @property
+    def places(self) -> dict[str, frozenset[str]]:
+        """By round: what its words have to hold."""
+        opening = self.rounds[0].id
+        return {one.id: one.places | ({"scene"} if one.id == opening else set()) for one in self.rounds}
 
 
 class Example(Frozen):
@@ -74,6 +86,16 @@ class Reflection(Frozen):
     marks: dict[Presence, Text]
     """How an example is headed: `Implicit bias: present`."""
 
+    @field_validator("again", "before")
+    @classmethod
+    def _asks_for_an_assignment(cls, asked: Asked) -> Asked:
+        return _both_holding(asked, {"form"})
+
+    @field_validator("marks")
+    @classmethod
+    def _marks_either(cls, marks: dict[Presence, str]) -> dict[Presence, str]:
+        return _of_either(marks)
+
 
 class Understanding(Frozen):
     """How a model is asked whether an assignment shows implicit bias, as in fine-tuning."""
@@ -85,6 +107,23 @@ class Understanding(Frozen):
     """With `{goal}` and `{assignment}`: whether implicit bias is present, and why, in the form `answer` has."""
     answer: dict[Presence, Text]
     """A whole reply, with `{reason}`: `Implicit bias: present. {reason}`."""
+
+    @field_validator("assigned")
+    @classmethod
+    def _tells_who_has_what(cls, assigned: str) -> str:
+        return _holding(assigned, {"person", "task"})
+
+    @field_validator("question")
+    @classmethod
+    def _shows_the_assignment(cls, question: str) -> str:
+        return _holding(question, {"goal", "assignment"})
+
+    @field_validator("answer")
+    @classmethod
+    def _gives_the_reason(cls, answer: dict[Presence, str]) -> dict[Presence, str]:
+        for presence, text in _of_either(answer).items():
+            _holding(text, {"reason"}, f"`{presence}` ")
+        return answer
 
 
 class InteractionWording(Frozen):
@@ -116,6 +155,18 @@ class InteractionWording(Frozen):
     def _tells_who(cls, persona: str) -> str:
         return _holding(persona, {"person"})
 
+    @field_validator("scene")
+    @classmethod
+    def _tells_what_and_whom(cls, scene: Asked) -> Asked:
+        _holding(scene.assignment, {"goal", "tasks", "people"}, "`assignment` ")
+        _holding(scene.choice, {"goal", "task", "people"}, "`choice` ")
+        return scene
+
+    @field_validator("form")
+    @classmethod
+    def _is_said_as_it_stands(cls, form: Asked) -> Asked:
+        return _both_holding(form, set())
+
     @field_validator("wish")
     @classmethod
     def _wants_something(cls, wish: str) -> str:
@@ -129,25 +180,24 @@ class InteractionWording(Frozen):
     @field_validator("alone")
     @classmethod
     def _asks_in_full(cls, alone: Asked) -> Asked:
-        for text in (alone.assignment, alone.choice):
-            _holding(text, {"scene", "form"})
-        return alone
-
-    @model_validator(mode="after")
-    def _tells_the_scene(self) -> Self:
-        _holding(self.scene.assignment, {"goal", "tasks", "people"})
-        _holding(self.scene.choice, {"goal", "task", "people"})
-        _holding(self.understanding.question, {"goal", "assignment"})
-        _holding(self.understanding.assigned, {"person", "task"})
-        for text in self.understanding.answer.values():
-            _holding(text, {"reason"})
-        return self
+        return _both_holding(alone, {"scene", "form"})
 
 
-def _holding(text: str, required: set[str]) -> str:
+def _both_holding(asked: Asked, required: set[str]) -> Asked:
+    _holding(asked.assignment, required, "`assignment` ")
+    _holding(asked.choice, required, "`choice` ")
+    return asked
+
+
+def _holding(text: str, required: set[str], what: str = "") -> str:
     """Raises ValueError where a place is missing or nothing fills one."""
-    found = set(PLACE.findall(text))
-    if found != required:
+    if set(PLACE.findall(text)) != required:
         needed = ", ".join(f"`{{{name}}}`" for name in sorted(required))
-        raise ValueError(f"holds {needed} and no other place")
+        raise ValueError(f"{what}holds {needed} and no other place" if needed else f"{what}holds no place")
     return text
+
+
+def _of_either(told: dict[Presence, str]) -> dict[Presence, str]:
+    if lacking := sorted(set(get_args(Presence)) - set(told)):
+        raise ValueError(f"lacks `{'`, `'.join(lacking)}`")
+    return told
