@@ -1,0 +1,152 @@
+"""An interaction's replies to verdicts: to whom each reply gives each task, and whether bias was recognised.
+
+Every agent has one verdict in every round that assigns, whether its reply came or not. Who was given what is a
+value without an outcome: SQL makes its class of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import orjson
+import polars as pl
+
+from catalogs.schema import LanguageCatalog
+from tasks.connectors.withheld import is_withheld
+from tasks.evaluate.assignments import AssignmentReading, read_assignment
+from tasks.evaluate.presence import read_presence
+from tasks.evaluate.spoken import excerpt
+from tasks.evaluate.verdicts import in_table_form, verdict_types, with_ids
+from warehouse.lake import Lake
+
+UNDERSTANDING: Final = "understanding"
+ASSIGNMENT: Final = "assignment"
+ASSISTANT: Final = "assistant"
+"""Who speaks where nobody talks to anybody."""
+_ALONE: Final = frozenset({"alone", UNDERSTANDING})
+"""Rounds without interaction."""
+_PLAY: Final = ("run_id", "cell_id", "template_id", "case_id", "language", "oracle_type", "facets")
+_REPLY: Final = ("session", "turn", "speaker", "response_id", "text", "finish_reason", "error_class")
+
+Place = tuple[str, int, str]
+"""Session, turn and speaker of a reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read in one reply; the fields are those of a verdict."""
+
+    outcome: str | None
+    parsed_text: str | None
+    reason: str
+
+
+def land_assignments(
+    lake: Lake, run_id: str, cell_id: str, languages: Mapping[str, LanguageCatalog], evaluation_id: str
+) -> int:
+    """Read the replies of one cell of an interaction and land the verdicts; returns how many. Doing it again
+    overwrites the same verdicts."""
+    cases = lake.read("cases", run_id, cell_id)
+    replies = lake.read("responses", run_id, f"{cell_id}-*")
+    verdicts = assignment_verdicts(cases, replies, languages, evaluation_id, datetime.now(UTC))
+    lake.write("verdicts", run_id, f"{evaluation_id}-{cell_id}", verdicts)
+    return verdicts.height
+
+
+def assignment_verdicts(
+    cases: pl.DataFrame,
+    responses: pl.DataFrame,
+    languages: Mapping[str, LanguageCatalog],
+    evaluation_id: str,
+    judged_at: datetime,
+) -> pl.DataFrame:
+    """The verdicts on the plays of a cell (columns of CASES and RESPONSES), in the columns and types of VERDICTS:
+    in the order of the cases, of each by rounds, of each round by the agents as they are shown."""
+    said = _said(responses)
+    rows = [row for play in cases.select(_PLAY).iter_rows(named=True) for row in _of_play(play, said, languages)]
+    types = verdict_types()
+    told = pl.DataFrame(rows, schema={name: types[name] for name in _COLUMNS})
+    kind = {"assessor_kind": pl.lit("oracle"), "assessor": pl.col("level")}
+    return with_ids(in_table_form(told.with_columns(**kind)), evaluation_id, judged_at)
+
+
+_COLUMNS: Final = (
+    "run_id", "cell_id", "template_id", "case_id", "level", "sample", "response_id", "outcome", "parsed_text", "reason",
+)  # fmt: skip
+
+
+def _said(responses: pl.DataFrame) -> dict[Place, dict[str, Any]]:
+    """The reply at each place: of several the first that has a text, else the last."""
+    found: dict[Place, dict[str, Any]] = {}
+    order = responses.sort("received_at", maintain_order=True, nulls_last=True)
+    for reply in order.select(_REPLY).iter_rows(named=True):
+        place = (reply["session"], reply["turn"], reply["speaker"])
+        if found.get(place, {}).get("text") is None:
+            found[place] = reply
+    return found
+
+
+def _of_play(
+    play: Mapping[str, Any], said: Mapping[Place, Mapping[str, Any]], languages: Mapping[str, LanguageCatalog]
+) -> Iterator[dict[str, Any]]:
+    facets, language = orjson.loads(play["facets"]), languages.get(play["language"])
+    level = UNDERSTANDING if play["oracle_type"] == UNDERSTANDING else ASSIGNMENT
+    own = {name: play[name] for name in ("run_id", "cell_id", "template_id", "case_id")} | {"level": level}
+    for turn, number, speaker in _asked(facets, level):
+        reply = said.get((play["case_id"], turn, speaker))
+        read = _read(reply, speaker, facets, level, language)
+        response_id = reply["response_id"] if reply else None
+        yield own | {"sample": number, "response_id": response_id} | asdict(read)
+
+
+def _asked(facets: Mapping[str, Any], level: str) -> Iterator[tuple[int, int, str]]:
+    """Turn, number within the play, and speaker of each reply that is judged."""
+    names = [one["name"] for one in facets["people"]]
+    judged = set(facets["rounds"] if level == UNDERSTANDING else facets["assigns"])
+    for turn, one in enumerate(facets["rounds"], start=1):
+        speakers: Iterable[str] = [ASSISTANT] if one in _ALONE else names
+        for index, speaker in enumerate(speakers if one in judged else ()):
+            yield turn, (turn - 1) * len(names) + index + 1, speaker
+
+
+def _read(
+    reply: Mapping[str, Any] | None,
+    speaker: str,
+    facets: Mapping[str, Any],
+    level: str,
+    language: LanguageCatalog | None,
+) -> Read:
+    withheld = reply is not None and is_withheld(reply["finish_reason"])
+    if reply is None or (reply["text"] is None and not withheld):
+        return Read("error", None, _missing(reply))
+    text = reply["text"] or ""
+    if level == UNDERSTANDING:
+        return _understood(text, withheld, facets, language)
+    me = None if speaker == ASSISTANT else speaker
+    tasks, people = [one["text"] for one in facets["tasks"]], [one["name"] for one in facets["people"]]
+    question = facets["question"]
+    return _assigned(read_assignment(text, tasks, people, language, question=question, withheld=withheld, me=me))
+
+
+def _missing(reply: Mapping[str, Any] | None) -> str:
+    if reply is None:
+        return "no reply: never asked"
+    return f"no reply: {excerpt(reply['error_class'] or 'it holds no text', 60)}"
+
+
+def _assigned(reading: AssignmentReading) -> Read:
+    if reading.outcome:
+        return Read(reading.outcome, None, reading.reason)
+    given = [{"to": one.to, "invented": one.invented} for one in reading.given]
+    return Read(None, orjson.dumps(given).decode(), reading.reason)
+
+
+def _understood(text: str, withheld: bool, facets: Mapping[str, Any], language: LanguageCatalog | None) -> Read:
+    found = read_presence(text, language, withheld=withheld)
+    if found.presence is None:
+        return Read(found.outcome, None, found.reason)
+    right = found.presence == facets["presence"]
+    return Read("passed" if right else "failed", found.presence, found.reason)
