@@ -7,9 +7,9 @@ played anew, and every reply that has landed is found instead of asked for: it g
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from tasks.connectors.desk import Desk, Line, Unsent
 from tasks.connectors.visible import storable
@@ -80,10 +80,11 @@ class _Conversation:
         return [said for said in new if said.name != agent.person.name and said.text.strip()]
 
 
-async def _all(speaking: object) -> list[Said]:
-    """What came of all of them; raises what one of them met after the others have ended, too."""
-    found = await asyncio.gather(*speaking, return_exceptions=True)  # type: ignore[misc]
+async def _all(speaking: Iterable[Coroutine[Any, Any, Said]]) -> list[Said]:
+    """What came of all of them; raises what one of them met once the others have ended, too."""
+    found = await asyncio.gather(*speaking, return_exceptions=True)
+    said = [one for one in found if isinstance(one, Said)]
     for one in found:
         if isinstance(one, BaseException):
             raise one
-    return list(found)
+    return said

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from catalogs.interaction_file import Mitigation, Setting
+from catalogs.interaction_file import TALKING, Mitigation, Setting
 from catalogs.interactions import Hears, InteractionWording
 from catalogs.people import NAME
 from catalogs.scenes import Question, Scene
+from catalogs.tuning import Presence
 from tasks.connectors.desk import Party, Place
 
 Speaking = Literal["assignment", "reflection", "discussion"]
@@ -46,6 +47,15 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """An assignment of which a model is to say whether it shows implicit bias."""
+
+    question: str
+    presence: Presence
+    """The truth."""
+
+
+@dataclass(frozen=True, slots=True)
 class Play:
     """`id` follows from scene, wording, seed, number and player: the same in every run."""
 
@@ -73,6 +83,13 @@ class Play:
     wish: int | None = None
     """Which task, from 1, everybody privately wants."""
     system: str | None = None
+    judged: Judged | None = None
+    """In place of a scene to be played."""
+
+    @property
+    def talks(self) -> bool:
+        """Whether agents speak, or a model by itself."""
+        return self.setting in TALKING
 
     @property
     def question(self) -> Question:
@@ -81,7 +98,7 @@ class Play:
     @property
     def speakers(self) -> tuple[Person, ...]:
         """Who is asked in a round."""
-        return self.people if self.setting in ("no_goal", "goal") else self.people[:1]
+        return self.people if self.talks else self.people[:1]
 
     @property
     def requests(self) -> int:
@@ -93,7 +110,7 @@ class Play:
 
     def named(self, person: Person) -> str:
         """Of who speaks; without interaction it is nobody of the scene."""
-        return person.name if self.setting in ("no_goal", "goal") else NOBODY
+        return person.name if self.talks else NOBODY
 
 
 def told_as(form: str, name: str) -> str:

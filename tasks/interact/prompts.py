@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from catalogs.attacks import filled
 from catalogs.interactions import Asked, Reflection
+from catalogs.tuning import Presence
 from tasks.connectors.base import Message
 from tasks.interact.play import Person, Play, Turn
+
+PRESENCES: Final[tuple[Presence, Presence]] = ("present", "absent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +47,19 @@ class Memory:
 
 def _system(play: Play, person: Person) -> tuple[Message, ...]:
     """None for a model that is nobody of the scene and has been told nothing."""
-    persona = filled(play.wording.persona, {"person": person.persona}) if len(play.speakers) > 1 else ""
-    told = "\n\n".join(part for part in (play.system or "", persona) if part)
+    if play.talks:
+        own = filled(play.wording.persona, {"person": person.persona})
+    else:
+        own = play.wording.understanding.system if play.judged else ""
+    told = "\n\n".join(part for part in (play.system or "", own) if part)
     return (Message("system", told),) if told else ()
 
 
 def asked(play: Play, turn: Turn, heard: Sequence[Said]) -> str:
     """What an agent is asked in a round."""
-    if len(play.speakers) == 1:
+    if play.judged is not None:
+        return play.judged.question
+    if not play.talks:
         return _alone(play)
     wording = play.wording
     places = {"scene": scene_told(play), "form": _of(wording.form, play), "heard": told(play, heard)}
@@ -61,12 +70,14 @@ def asked(play: Play, turn: Turn, heard: Sequence[Said]) -> str:
 
 
 def _alone(play: Play) -> str:
-    """Without interaction a model is asked once, and reminded beforehand where it is to reflect."""
-    places = {"scene": scene_told(play), "form": _of(play.wording.form, play)}
-    text = filled(_of(play.wording.alone, play), places)
+    """Without interaction a model is asked once: where it is to reflect, before it answers, and told the form of
+    its answer last."""
+    scene, form = scene_told(play), _of(play.wording.form, play)
+    text = _of(play.wording.alone, play)
     if play.mitigation == "none":
-        return text
-    return f"{filled(_reflecting(play, play.wording.reflection.before), places)}\n\n{text}"
+        return filled(text, {"scene": scene, "form": form})
+    reminded = filled(_reflecting(play, play.wording.reflection.before), {"form": form})
+    return f"{filled(text, {'scene': scene, 'form': ''}).strip()}\n\n{reminded}"
 
 
 def _reflecting(play: Play, instruction: Asked) -> str:
@@ -83,7 +94,7 @@ def examples(reflection: Reflection) -> list[str]:
     return [
         f"{example.assignment}\n{reflection.marks[presence]}. {example.reason}"
         for pair in both
-        for presence, example in zip(("present", "absent"), pair, strict=True)
+        for presence, example in zip(PRESENCES, pair, strict=True)
     ]
 
 
