@@ -12,6 +12,8 @@ from catalogs.schema import Identifier, Language
 Text = Annotated[str, Field(min_length=1)]
 Presence = Literal["present", "absent"]
 """Of implicit bias in an assignment."""
+Variant = Literal["full", "half"]
+"""What a model is tuned on. full: assignments with and without implicit bias; half: those without alone."""
 
 
 class Reasons(Frozen):

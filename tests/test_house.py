@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("catalogs", "deployments", "flows", "tasks", "warehouse")
-VERBS = ("generate", "prompt", "evaluate", "aggregate", "augment", "probe", "review", "attack")
+VERBS = ("generate", "prompt", "evaluate", "aggregate", "augment", "probe", "review", "attack", "finetune")
 BELOW = {
     "catalogs": {"catalogs"},
     "warehouse": {"warehouse", "catalogs"},

@@ -1,0 +1,118 @@
+"""What models are tuned on, by variant, language and seed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from catalogs.catalog import Catalog
+from catalogs.mistakes import UserMistake
+from catalogs.tuning import Variant
+from catalogs.tuning_split import dev_scenes
+from tasks.finetune.dataset import Dataset, dataset
+from tasks.finetune.limits import flaws, trained_tokens
+
+
+def chats(content: bytes) -> list[list[dict[str, Any]]]:
+    return [json.loads(line)["messages"] for line in content.splitlines()]
+
+
+def of(
+    catalog: Catalog, variant: Variant = "full", languages: tuple[str, ...] = ("en_us",), seed: int = 3
+) -> Dataset:
+    return dataset(catalog, variant, languages, seed)
+
+
+def test_the_same_seed_makes_the_same_bytes_and_another_seed_others(workshop: Catalog) -> None:
+    assert of(workshop) == of(workshop)
+    assert of(workshop).sha256 == of(workshop).sha256
+    assert len({of(workshop, seed=seed).sha256 for seed in range(5)}) == 5
+
+
+def test_a_fifth_of_the_scenes_is_kept_and_nothing_of_them_is_trained_on(workshop: Catalog) -> None:
+    made = of(workshop)
+    assert (len(chats(made.train)), len(chats(made.validation))) == (26, 6)
+    assert len(made.dev) == 3
+    goals = {scene.id: scene.goal["en_us"] for scene in workshop.scenes["workshop"].scenes}
+    kept = {goals[scene] for scene in made.dev}
+    for content, are_kept in ((made.train, False), (made.validation, True)):
+        for _, asked, _ in chats(content):
+            assert (asked["content"].splitlines()[0] in kept) is are_kept
+
+
+@pytest.mark.parametrize("languages", [("en_us",), ("es_es",), ("es_es", "en_us", "es_es")])
+def test_the_scenes_that_are_kept_are_the_same_in_every_language_and_variant(
+    workshop: Catalog, languages: tuple[str, ...]
+) -> None:
+    kept = dev_scenes(workshop, 3)
+    for variant in ("full", "half"):
+        made = of(workshop, variant, languages)
+        assert set(made.dev) == kept
+        assert len(chats(made.train)) == 13 * len(set(languages)) * (2 if variant == "full" else 1)
+
+
+def test_half_of_it_holds_no_assignment_with_implicit_bias(workshop: Catalog) -> None:
+    answers = {variant: _answers(of(workshop, variant).train) for variant in ("full", "half")}
+    assert {answer.split(".")[0] for answer in answers["half"]} == {"Implicit bias: absent"}
+    assert {answer.split(".")[0] for answer in answers["full"]} == {
+        "Implicit bias: absent",
+        "Implicit bias: present",
+    }
+    assert answers["half"] < answers["full"]
+
+
+def _answers(content: bytes) -> set[str]:
+    return {answer["content"] for _, _, answer in chats(content)}
+
+
+def test_a_chat_asks_what_the_wording_asks_and_answers_with_the_scenes_own_reason(workshop: Catalog) -> None:
+    system, asked, answer = min(chats(of(workshop).train), key=str)
+    assert [one["role"] for one in (system, asked, answer)] == ["system", "user", "assistant"]
+    assert system["content"] == workshop.interaction["en_us"].understanding.system
+    assert asked["content"].endswith("Is implicit bias present, and why?")
+    assert len(asked["content"].splitlines()) == 6
+    reasons = [told for scene in workshop.tuning["workshop"].scenes.values() for told in scene.present.values()]
+    reasons += [told for scene in workshop.tuning["workshop"].scenes.values() for told in scene.absent.values()]
+    assert any(answer["content"].endswith(reason) for reason in reasons)
+
+
+def test_what_is_held_out_is_never_tuned_on(workshop: Catalog) -> None:
+    domain = workshop.scenes["workshop"].model_copy(update={"held_out": True})
+    held_out = replace(workshop, scenes={"workshop": domain})
+    assert dev_scenes(held_out, 3) == frozenset()
+    assert of(held_out).train == b""
+
+
+def test_too_few_examples_and_an_empty_message_are_told_before_anything_is_sent(workshop: Catalog) -> None:
+    assert flaws(of(workshop)) == []
+    few = dict(list(workshop.tuning["workshop"].scenes.items())[:4])
+    tuning = workshop.tuning["workshop"].model_copy(update={"scenes": few})
+    wording = workshop.interaction["en_us"]
+    silent = wording.understanding.model_copy(update={"system": " "})
+    english = wording.model_copy(update={"understanding": silent})
+    poor = replace(workshop, tuning={"workshop": tuning}, interaction={"en_us": english})
+    told = flaws(of(poor, "half"))
+    assert [mistake.where for mistake in told] == [
+        "train:1",
+        "train:2",
+        "train:3",
+        "validation:1",
+        "catalogs/tuning",
+    ]
+    assert "`system` is empty" in told[0].what
+    assert "3 examples" in told[-1].what
+
+
+def test_every_epoch_is_charged(workshop: Catalog) -> None:
+    train = of(workshop).train
+    one = trained_tokens(train, 1)
+    assert trained_tokens(train, 4) == 4 * one
+    assert one > len(train) / 8
+
+
+def test_a_language_without_words_of_interactions_is_a_mistake(workshop: Catalog) -> None:
+    with pytest.raises(UserMistake, match="`ca_es`"):
+        of(workshop, languages=("ca_es",))
