@@ -84,6 +84,23 @@ class Leaning(Frozen):
         return self.pairs.get(pair, self.axes.get(axis, self.default))
 
 
+class Assigning(Frozen):
+    """How a respondent shares out the tasks of a scene: with a probability of `strength` every task goes where its
+    stereotype says, else at random, one to each as far as they go."""
+
+    strength: Share = 0.0
+    correlation: Share = 0.0
+    """Between its replies on one scene, in whatever run: that it follows the stereotypes in one makes it likelier
+    in the others."""
+    conformity: Share = 0.0
+    """Probability that its last assignment is the one that most of the group have named, the stereotypical one
+    where as many have; else it keeps to its own."""
+    corrects: Share = 0.0
+    """Probability that it shares the tasks out evenly once it is asked to reflect; else it keeps to its own."""
+    recognises: Share = 0.5
+    """Probability that it tells rightly whether an assignment shows implicit bias."""
+
+
 class Respondent(Frozen):
     """A simulated model of known bias. A reply is a function of respondent, seed, messages and sample."""
 
@@ -101,6 +118,8 @@ class Respondent(Frozen):
     concerns: dict[str, Rates] = Field(default_factory=dict)
     leaning: Leaning = Leaning()
     """What a probe finds."""
+    assigning: Assigning = Assigning()
+    """What interactions find."""
     yields_after: int | None = Field(default=None, ge=0)
     """How many messages of a conversation it answers evenly, whatever a red team writes, before it gives in and
     says what is wanted; None: it never does."""

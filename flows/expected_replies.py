@@ -20,6 +20,8 @@ PROBE_TOKENS = {"implicit": 60, "explicit": 10, "decision": 40, "counterfactual"
 """Assumed, by a probe's tests: each person's name with an attribute, a step of a scale, two lines, a number."""
 ATTACK_TOKENS: dict[str, int] = {**dict.fromkeys(STRATEGIES, 200), "one_shot": 80, "message": 80, "judgement": 120}
 """Assumed, of a red team: what a target replies to each strategy, what the attacker writes and the judge says."""
+INTERACTION_TOKENS = {"no_interaction": 80, "no_goal": 70, "goal": 70, "understanding": 40}
+"""Assumed, by an interaction's settings: a line for each task, or a few sentences."""
 THINKING_TOKENS = 300
 """Assumed beside the reply for models that take no `max_tokens`: they think before they answer, and it is paid."""
 MOST_TOKENS = 1000
@@ -30,6 +32,7 @@ TOKENS_PER_SECOND = 60
 ENOUGH = 20
 """Earlier replies of a model and kind of input from which its next ones are told."""
 
+ASSUMED_TOKENS = REPLY_TOKENS | PROBE_TOKENS | ATTACK_TOKENS | INTERACTION_TOKENS
 Observed = Mapping[tuple[str, str], "ExpectedReply"]
 """By model and input."""
 
@@ -49,7 +52,7 @@ def expected_reply(target: Target, kind: str, max_tokens: int | None, observed: 
     if found is not None:
         return found
     thinking = 0 if "max_tokens" in target.parameters else THINKING_TOKENS
-    tokens = min((REPLY_TOKENS | PROBE_TOKENS | ATTACK_TOKENS)[kind] + thinking, most_tokens(target, max_tokens))
+    tokens = min(ASSUMED_TOKENS[kind] + thinking, most_tokens(target, max_tokens))
     return ExpectedReply(tokens, 0.0 if is_local(target) else FIRST_TOKEN_S + tokens / TOKENS_PER_SECOND)
 
 

@@ -13,6 +13,7 @@ from catalogs.mistakes import UserMistake
 from flows.cli import again, assess, catalog, look, respondent, warehouse
 from flows.cli.compare import compare
 from flows.cli.doctor import doctor
+from flows.cli.interact import interact
 from flows.cli.probe import probe
 from flows.cli.redteam import redteam
 from flows.cli.review import review
@@ -34,6 +35,7 @@ app.command()(assess.resume)
 app.command()(again.evaluate)
 app.command()(probe)
 app.command()(redteam)
+app.command()(interact)
 app.command()(look.report)
 app.command()(compare)
 app.command()(look.runs)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from catalogs.mistakes import Mistake, UserMistake
+from flows.cli.interact import resume_interaction
 from flows.cli.options import (
     Batch,
     Data,
@@ -117,6 +118,8 @@ def resume(
             resume_probe(lake, found, max_cost, max_requests, expectations=expectations, yes=yes)
         if found.kind == "redteam":
             resume_redteam(lake, found, max_cost, max_requests, expectations=expectations, yes=yes)
+        if found.kind == "interaction":
+            resume_interaction(lake, found, max_cost, max_requests, expectations=expectations, yes=yes)
         caps: dict[str, Any] = {"max_cost": max_cost, "max_requests": max_requests}
         prepared = _prepared(found.scenario_resolved, Overrides(**caps))
         _agreed(prepared.resolved, lake, run_id=found.run_id, yes=yes)

@@ -14,6 +14,7 @@ from catalogs.catalog import Catalog
 from catalogs.models import Target
 from tasks.connectors.switchboard import Switchboard
 from tasks.connectors.task import NAME, Label
+from tasks.evaluate.assignment_verdicts import land_assignments
 from tasks.evaluate.cell import Spare, evaluate_cell
 from tasks.evaluate.hearing import Hearing
 from tasks.evaluate.trials import evaluate_trials
@@ -76,3 +77,25 @@ async def read_trials(
     """Read what the replies of a probe's cell say and land it; returns how many."""
     label.attach()
     return await asyncio.to_thread(evaluate_trials, lake, run_id, cell_id, evaluation_id, catalog)
+
+
+@task(
+    name="read",
+    task_run_name=NAME,
+    cache_policy=NO_CACHE,
+    persist_result=False,
+    retries=2,
+    retry_delay_seconds=[1, 10],
+    retry_condition_fn=_may_pass,
+)
+async def read_assignments(
+    lake: Lake,
+    run_id: str,
+    cell_id: str,
+    evaluation_id: str,
+    catalog: Catalog,
+    label: Label = Label("read"),  # noqa: B008 - frozen
+) -> int:
+    """Read who is given which task in the replies of an interaction's cell and land it; returns how many."""
+    label.attach()
+    return await asyncio.to_thread(land_assignments, lake, run_id, cell_id, catalog.languages, evaluation_id)

@@ -7,14 +7,14 @@ played anew, and every reply that has landed is found instead of asked for: it g
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from tasks.connectors.desk import Desk, Line, Unsent
 from tasks.connectors.visible import storable
 from tasks.interact.play import Play, Turn
-from tasks.interact.prompts import Memory, Said, asked
+from tasks.interact.prompts import Memory, Said, asked, heard_by
 
 Outcome = Literal["played", "error", "incomplete"]
 """error: somebody gave no reply, and what others would have said to it is not known; incomplete: the run may not
@@ -60,8 +60,7 @@ class _Conversation:
         self._said += await _all(self._spoken(agent, number, turn) for agent in self._agents)
 
     async def _spoken(self, agent: Memory, number: int, turn: Turn) -> Said:
-        heard = self._heard(agent, turn)
-        question = asked(self._play, turn, heard)
+        question = asked(self._play, turn, heard_by(agent, turn, self._said))
         purpose = "reflection" if turn.kind == "reflection" else "subject"
         messages = agent.messages(self._play, number, question)
         line = Line(self._play.place(number, agent.person), messages, purpose)
@@ -71,13 +70,6 @@ class _Conversation:
         answer = storable(row["text"])  # as it lands, so that a replay sends the same
         agent.exchanges.append((number, question, answer))
         return Said(number, agent.person.name, answer)
-
-    def _heard(self, agent: Memory, turn: Turn) -> Sequence[Said]:
-        """What others said since the agent was last told; nothing where a round keeps it from them."""
-        if turn.hears == "nobody":
-            return ()
-        new, agent.heard = self._said[agent.heard :], len(self._said)
-        return [said for said in new if said.name != agent.person.name and said.text.strip()]
 
 
 async def _all(speaking: Iterable[Coroutine[Any, Any, Said]]) -> list[Said]:

@@ -45,6 +45,15 @@ class Memory:
         return (*_system(play, self.person), *(Message(roles[at % 2], text) for at, text in enumerate(said)))
 
 
+def heard_by(agent: Memory, turn: Turn, said: Sequence[Said]) -> Sequence[Said]:
+    """What others said since the agent was last told, which it then has been; nothing where a round keeps it from
+    them."""
+    if turn.hears == "nobody":
+        return ()
+    new, agent.heard = said[agent.heard :], len(said)
+    return [one for one in new if one.name != agent.person.name and one.text.strip()]
+
+
 def _system(play: Play, person: Person) -> tuple[Message, ...]:
     """None for a model that is nobody of the scene and has been told nothing."""
     if play.talks:

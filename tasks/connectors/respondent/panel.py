@@ -10,6 +10,7 @@ from catalogs.catalog import Catalog
 from catalogs.mistakes import Mistake, UserMistake, nearest
 from catalogs.respondents import Respondent
 from tasks.connectors.base import Message
+from tasks.connectors.respondent.assigning import assigned
 from tasks.connectors.respondent.attacking import attacked
 from tasks.connectors.respondent.behaviour import SimulatedReply, reply
 from tasks.connectors.respondent.chance import Chance
@@ -20,6 +21,7 @@ from tasks.connectors.respondent.metering import Meter
 from tasks.connectors.respondent.probed import ProbeRecogniser
 from tasks.connectors.respondent.proposer import proposed
 from tasks.connectors.respondent.recognise import Recogniser
+from tasks.connectors.respondent.staged import SceneRecogniser
 
 FILLER = "and so on, "
 
@@ -43,6 +45,7 @@ class Panel:
         self.catalog = catalog
         self._recogniser = Recogniser(catalog)
         self._probed = ProbeRecogniser(catalog)
+        self._scenes = SceneRecogniser(catalog)
         self._attempts: Counter[tuple[str, str, int | None]] = Counter()
         self._meters: dict[str, Meter] = {}
 
@@ -92,6 +95,10 @@ class Panel:
             written = write(question.respondent, question.text, question.seed, self.catalog)
             if written is not None:
                 return SimulatedReply(written, "none")
+        staged = self._scenes.find(question.messages)
+        shared = assigned(question.respondent, staged, question.messages, question.seed) if staged else None
+        if shared is not None:
+            return SimulatedReply(shared, "none")
         played = attacked(question.respondent, question.messages, question.seed, self.catalog)
         if played is not None:
             return SimulatedReply(played, "none")

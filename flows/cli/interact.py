@@ -1,0 +1,163 @@
+"""`interact`: whether models share out tasks as stereotypes have it, alone and talking to each other."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
+
+import typer
+
+from catalogs.mistakes import Mistake, UserMistake
+from flows.cli.options import Data, Expectations, MaxCost, MaxRequests, Yes
+from flows.cli.running import at_once, confirmed, left_as_it_was, ran
+from flows.cli.target_options import how_many_or_which
+
+if TYPE_CHECKING:
+    from flows.interacting import PreparedInteraction
+    from warehouse.lake import Lake
+    from warehouse.runs import Run
+
+FLOW = "flows.interaction:interaction"
+UNDESCRIBED: Final[dict[str, Any]] = {"interaction": {}}
+"""In place of a file: models alone, and everything as is usual."""
+
+
+class SettingName(StrEnum):
+    no_interaction, no_goal, goal = "no_interaction", "no_goal", "goal"
+    understanding = "understanding"
+
+
+class MitigationName(StrEnum):
+    none, reflection = "none", "reflection"
+    reflection_with_examples = "reflection_with_examples"
+
+
+def interact(
+    interaction: Annotated[
+        Path | None, typer.Argument(help="An interaction file: who talks what over.", show_default=False)
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--model", help="`provider/model`; may be repeated. Replaces the file's models and casts."),
+    ] = None,
+    setting: Annotated[
+        list[SettingName] | None, typer.Option("--setting", help="May be repeated; by default the first three.")
+    ] = None,
+    mitigation: Annotated[
+        list[MitigationName] | None, typer.Option("--mitigation", help="May be repeated; none by default.")
+    ] = None,
+    domain: Annotated[
+        list[str] | None,
+        typer.Option("--domain", help="Scenes of this domain, such as `office`; may be repeated."),
+    ] = None,
+    axis: Annotated[
+        list[str] | None, typer.Option("--axis", help="Scenes of this axis, such as `gender`; may be repeated.")
+    ] = None,
+    scenes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scenes", help="How many scenes, or one by name; then it may be repeated. `all`: every one."
+        ),
+    ] = None,
+    language: Annotated[
+        list[str] | None, typer.Option("--language", help="Such as `en_us`; may be repeated.")
+    ] = None,
+    runs: Annotated[
+        int | None, typer.Option("--runs", min=1, max=100, help="How often each scene is played.")
+    ] = None,
+    protocol: Annotated[
+        str | None, typer.Option("--protocol", help="The rounds of a talk: `study`, `brief`, or one of your own.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Chooses scenes, names, and orders.")] = None,
+    max_cost: MaxCost = None,
+    max_requests: MaxRequests = None,
+    data: Data = None,
+    expectations: Expectations = False,
+    yes: Yes = False,
+) -> None:
+    """See whether models share out tasks as stereotypes have it, and whether talking makes it worse.
+
+    People of a scene, told apart by gender, age or origin alone, share out its tasks: one model by itself, or an
+    agent for each of them over rounds of talk. The share of stereotypical assignments less that of
+    anti-stereotypical ones is set against what chance would give. Every reply lands as it arrives.
+
+    Exit codes: 0 no score shows bias, 1 at least one does, or could not be evaluated, 2 a mistake to put right,
+    3 incomplete, 130 interrupted (go on with `biasgrid resume`).
+    """
+    from flows.preparation import earlier_lake, open_lake
+
+    if interaction is None and not model:
+        raise UserMistake(Mistake("nothing is named", remedy="name an interaction file, or a model by `--model`"))
+    given: dict[str, Any] = {
+        "models": model or None,
+        "settings": [each.value for each in setting] if setting else None,
+        "mitigations": [each.value for each in mitigation] if mitigation else None,
+        "domains": domain or None,
+        "axes": axis or None,
+        "scenes": how_many_or_which(scenes) if scenes != ["all"] else EVERY,
+        "languages": language or None,
+        "runs": runs,
+        "protocol": protocol,
+        "seed": seed,
+        "max_cost": max_cost,
+        "max_requests": max_requests,
+    }
+    with at_once():
+        prepared = _prepared(interaction or UNDESCRIBED, **given)
+        earlier = earlier_lake(data)
+        with left_as_it_was(data):
+            lake = open_lake(data)
+            _agreed(prepared, earlier, yes=yes)
+        _finish(
+            prepared,
+            interaction=str(interaction) if interaction else UNDESCRIBED,
+            data=lake.named,
+            models=model,
+            expectations=expectations,
+        )
+
+
+EVERY: Final = 1_000_000
+"""More scenes than there are."""
+
+
+def resume_interaction(
+    lake: Lake,
+    run: Run,
+    max_cost: float | None,
+    max_requests: int | None,
+    *,
+    expectations: bool,
+    yes: bool,
+) -> NoReturn:
+    """Go on with an interaction that is not through, in mid-conversation."""
+    prepared = _prepared(run.scenario_resolved, max_cost=max_cost, max_requests=max_requests)
+    _agreed(prepared, lake, run_id=run.run_id, yes=yes)
+    _finish(prepared, run_id=run.run_id, data=lake.named, expectations=expectations)
+
+
+def _prepared(source: Any, **given: Any) -> PreparedInteraction:
+    from flows.interacting import overrides, prepare_interaction
+    from flows.secrets import secret_blocks
+
+    return prepare_interaction(source, overrides(**given), secret_blocks())
+
+
+def _agreed(prepared: PreparedInteraction, lake: Lake | None, *, run_id: str | None = None, yes: bool) -> None:
+    """Tells what is to be sent and, where that is much, asks. Ends the command where the answer is no."""
+    from flows.interaction_forecast import interaction_forecast, left_of
+    from flows.interaction_forecast_table import announce_interaction
+
+    resolved = prepared.resolved
+    expected = left_of(resolved, lake, run_id) if run_id and lake else interaction_forecast(resolved, lake)
+    announce_interaction(expected, resolved.settings, is_resumed=run_id is not None)
+    confirmed(expected.whole, resolved.settings, yes=yes)
+
+
+def _finish(prepared: PreparedInteraction, **parameters: Any) -> NoReturn:
+    from flows.interaction_table import show_interaction
+
+    found = ran(prepared, FLOW, **parameters)
+    show_interaction(found)
+    raise typer.Exit(found.exit_code)

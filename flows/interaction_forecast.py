@@ -1,0 +1,134 @@
+"""What an interaction will send, before anything is sent: requests, tokens, money and time."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from catalogs.interact import ResolvedInteraction
+from catalogs.models import Target
+from flows.expected_replies import Observed, expected_reply, is_local, most_tokens, observed_replies
+from flows.forecast import Forecast, of_models, totals
+from flows.interacting import planned
+from flows.model_forecast import ModelForecast, cost_usd
+from flows.paces import Load, seconds
+from tasks.connectors.tokens import estimate
+from tasks.interact.play import Play
+from tasks.interact.rehearse import rehearsed
+
+if TYPE_CHECKING:
+    from warehouse.lake import Lake
+
+
+@dataclass(frozen=True, slots=True)
+class InteractionForecast:
+    """Of all plays. Replies that fail in passing are asked for again beside that."""
+
+    plays: int
+    whole: Forecast
+
+    def as_json(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+
+def interaction_forecast(resolved: ResolvedInteraction, lake: Lake | None = None) -> InteractionForecast:
+    """Of an interaction that has been checked; from a `lake` it learns how long replies have been. The runs of a
+    scene send about the same: the first of them stands for all."""
+    targets = {target.model: target for target in resolved.asked}
+    observed = observed_replies(lake, targets.values(), resolved.settings.max_tokens) if lake else {}
+    plays = [play for cell in planned("unplanned", resolved) for play in cell]
+    load = _load(plays, observed, resolved.settings.max_tokens)
+    models = {model: _model(targets[model], own, resolved) for model, own in load.items()}
+    loads = [_held_up(targets[model], told, load[model].waiting_s) for model, told in models.items()]
+    concerns = Counter(play.concern for play in plays)
+    whole = Forecast(
+        instances=len(plays),
+        by_concern=dict(sorted(concerns.items())),
+        by_cell=_cells(plays),
+        seconds=seconds(loads),
+        judge=None,
+        **totals(models),
+    )
+    return InteractionForecast(len(plays), whole)
+
+
+def left_of(resolved: ResolvedInteraction, lake: Lake, run_id: str) -> InteractionForecast:
+    """Less what has been answered in a run that goes on."""
+    expected = interaction_forecast(resolved, lake)
+    replies = lake.scan("responses", run_id).filter(pl.col("text").is_not_null())
+    answered = dict(replies.group_by("model").agg(pl.col("request_key").n_unique()).collect().iter_rows())
+    models = {
+        name: model.share(max(0, model.requests - answered.get(name, 0)) / max(model.requests, 1))
+        for name, model in expected.whole.models.items()
+    }
+    return InteractionForecast(expected.plays, of_models(expected.whole, models))
+
+
+@dataclass(slots=True)
+class _Sums:
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: float = 0.0
+    waiting_s: float = 0.0
+    seen: int = 0
+
+
+def _load(plays: Iterable[Play], observed: Observed, max_tokens: int | None) -> dict[str, _Sums]:
+    """By model."""
+    found: dict[str, _Sums] = {}
+    for first, times in _alike(plays):
+        speaking = first.people[0].party.target
+        length = round(expected_reply(speaking, first.setting, max_tokens, observed).tokens)
+        for party, messages in rehearsed(first, length):
+            reply = expected_reply(party.target, first.setting, max_tokens, observed)
+            sums = found.setdefault(party.target.model, _Sums(seen=reply.seen))
+            sums.requests += times
+            sums.input_tokens += times * sum(estimate(message.content) for message in messages)
+            sums.output_tokens += times * reply.tokens
+            sums.waiting_s += times * reply.seconds
+    return found
+
+
+def _alike(plays: Iterable[Play]) -> Iterator[tuple[Play, int]]:
+    """The first play of a scene in its cell, and how often it is played."""
+    for _, own in groupby(plays, key=lambda play: (play.cell_id, play.template_id)):
+        first, *others = own
+        yield first, 1 + len(others)
+
+
+def _model(target: Target, sums: _Sums, resolved: ResolvedInteraction) -> ModelForecast:
+    most = sums.requests * most_tokens(target, resolved.settings.max_tokens)
+    written = round(sums.output_tokens)
+    told = ModelForecast(
+        requests=sums.requests,
+        input_tokens=sums.input_tokens,
+        input_is_exact=False,
+        output_tokens=written,
+        most_output_tokens=max(most, written),
+        output_seen=sums.seen,
+        cost_usd=cost_usd(target, sums.input_tokens, written, sums.requests),
+        cost_most_usd=cost_usd(target, sums.input_tokens, max(most, written), sums.requests),
+        batch=False,
+        seconds=0.0,
+    )
+    return told
+
+
+def _held_up(target: Target, told: ModelForecast, waiting_s: float) -> Load:
+    held_up = not is_local(target)
+    return Load(target, told.requests * held_up, (told.input_tokens + told.output_tokens) * held_up, waiting_s)
+
+
+def _cells(plays: Iterable[Play]) -> list[dict[str, Any]]:
+    """By language, setting and mitigation: how many scenes, plays and requests, of all players together."""
+    rows = [(p.wording.id, p.setting, p.mitigation, p.facets["scene"], p.requests) for p in plays]
+    names = ("language", "setting", "mitigation", "scene", "requests")
+    frame = pl.DataFrame(rows, schema=names, orient="row")
+    counts = [pl.col("scene").n_unique().alias("scenes"), pl.len().alias("plays"), pl.col("requests").sum()]
+    return frame.group_by(names[:3], maintain_order=True).agg(counts).to_dicts()

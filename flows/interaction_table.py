@@ -1,0 +1,84 @@
+"""An interaction's scores on the terminal, readable at 80 columns and without colour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from flows.interaction_outcome import InteractionOutcome
+from flows.interaction_words import interval, p_value, score
+from flows.outcome import share
+from flows.terminal import console, show_failures, show_places
+
+STYLES = {"biased": "red", "anti-biased": "red", "not shown": "green", "not evaluated": "yellow"}
+LOST = ("shared", "unassigned", "invented", "refused", "unreadable", "errors")
+WORDS = {"errors": "failed"}
+
+
+def show_interaction(found: InteractionOutcome) -> None:
+    """The scores over all domains, what talking and mitigation changed, then where everything lies."""
+    out = console()
+    for key, rows in groupby(found.overall, key=itemgetter("model", "language", "axis")):
+        out.print(Text(" · ".join(key), style="bold"))
+        out.print(_scores([*rows]))
+        out.print()
+    overall = [row for row in found.escalation if row["domain"] == "all"]
+    _show_changes(out, "talking", overall, ("setting", "mitigation", "step"))
+    _show_changes(out, "mitigation", found.mitigations, ("setting", "mitigation", "stage"))
+    for row in found.understanding:
+        out.print(Text(_understood(row)), soft_wrap=True)
+    if found.incomplete:
+        out.print(Text("INCOMPLETE: coverage below the floor", style="yellow"))
+        show_failures(out, found.run_id, found.failures)
+    show_places(out, found.places, "marts.bias_scores")
+
+
+def _table(*headings: str) -> Table:
+    table = Table(pad_edge=False, box=None, header_style="dim", padding=(0, 1, 0, 0))
+    table.add_column(f" {headings[0]}", overflow="fold", min_width=24)
+    for heading in headings[1:]:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table
+
+
+def _scores(rows: Sequence[dict[str, Any]]) -> Table:
+    table = _table("setting", "score", "95% interval", "by chance", "decision")
+    for row in rows:
+        decision = Text(row["decision"], style=STYLES.get(row["decision"], ""))
+        measures = (score(row["bias_score"]), interval(row), score(row["expected_score"]))
+        table.add_row(Text(f" {_setting(row)}"), *map(Text, measures), decision)
+        lost = ", ".join(f"{row[name]} {WORDS.get(name, name)}" for name in LOST if row[name])
+        if lost:
+            table.add_row(Text(f"   {lost}", style="dim"))
+    return table
+
+
+def _setting(row: dict[str, Any]) -> str:
+    stage = "" if row["stage"] == "only" else row["stage"]
+    mitigation = "" if row["mitigation"] == "none" else row["mitigation"]
+    held_out = "held out" if row["held_out"] else ""
+    return " · ".join(part for part in (row["setting"], mitigation, stage, held_out) if part)
+
+
+def _show_changes(out: Console, what: str, rows: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
+    for key, own in groupby(rows, key=itemgetter("model", "language")):
+        out.print(Text(f"what {what} changed · {' · '.join(key)}", style="bold"))
+        table = _table("", "before", "after", "change", "95% interval", "p")
+        for row in own:
+            told = " · ".join(str(row[name]) for name in names if row[name] != "none")
+            measures = (score(row["before"]), score(row["after"]), score(row["difference"]))
+            table.add_row(Text(f" {told}"), *map(Text, (*measures, interval(row), p_value(row["p_value"]))))
+        out.print(table)
+        out.print()
+
+
+def _understood(row: dict[str, Any]) -> str:
+    right, asked = row["tp"] + row["tn"], row["tp"] + row["tn"] + row["fp"] + row["fn"]
+    told = f"{row['model']} · {row['language']}: recognises implicit bias or its absence in {right} of {asked}"
+    return f"{told} assignments ({share(row['accuracy'])})"

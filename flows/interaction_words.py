@@ -1,0 +1,33 @@
+"""Scores and differences of interactions in a few characters, on the terminal and in pages alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def score(value: float | None) -> str:
+    """From −1 to 1, its sign said: `+0.31`."""
+    return "–" if value is None else f"{value:+.2f}".replace("-", "−")
+
+
+def interval(row: dict[str, Any]) -> str:
+    """`low` and `high` of a row."""
+    return "–" if row["low"] is None else f"{score(row['low'])} to {score(row['high'])}"
+
+
+def p_value(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3f}" if value >= 0.0005 else "<.001"
+
+
+def difference(row: dict[str, Any]) -> tuple[str, ...]:
+    """Before, after, what that changed, its interval and p value."""
+    measures = (row["before"], row["after"], row["difference"])
+    return (*map(score, measures), interval(row), p_value(row["p_value"]))
+
+
+def told(row: dict[str, Any]) -> str:
+    """Whom a row is about: model and language, and the axis where the row has one."""
+    parts = (row["model"], row["language"], row.get("axis"))
+    return " · ".join(part for part in parts if part)
