@@ -28,15 +28,14 @@ class PreparedInteraction(Ready):
     resolved: ResolvedInteraction
 
 
-OF_FILE = (
-    *("models", "languages", "domains", "axes", "scenes", "settings", "mitigations", "runs", "protocol", "tuned"),
-)
+WHO = ("models", "tuned")
+WHAT = ("languages", "domains", "axes", "scenes", "settings", "mitigations", "runs", "protocol")
 OF_ASKING = ("seed", "temperature", "max_tokens", "max_cost", "max_requests")
 OPTIONS = {"models": "model", "languages": "language", "domains": "domain", "axes": "axis", "settings": "setting"}
 OPTIONS |= {"mitigations": "mitigation"}
 SECTIONS = {
     name: (section, f"--{OPTIONS.get(name, name).replace('_', '-')}")
-    for section, names in (("interaction", OF_FILE), ("asking", OF_ASKING))
+    for section, names in (("interaction", (*WHO, *WHAT)), ("asking", OF_ASKING))
     for name in names
 }
 """Where an interaction file has what may be given beside it, and by which option."""
@@ -50,7 +49,7 @@ def overrides(**given: Any) -> Given:
 def prepare_interaction(
     source: Source, given: Given | None = None, secrets: Secrets | None = None
 ) -> PreparedInteraction:
-    """Resolve an interaction file, check its models, keys and scenes. Raises UserMistake with all that is wrong."""
+    """Resolve an interaction file, check models, keys and scenes. Raises UserMistake with all that is wrong."""
 
     def inspect(resolved: ResolvedInteraction) -> Iterator[Mistake]:
         yield from missing_keys(resolved.asked, secrets)

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, cast
 
-import polars as pl
 from prefect import flow, get_run_logger
 from prefect.runtime import flow_run
 from prefect.utilities.annotations import quote

@@ -105,7 +105,7 @@ def _alike(plays: Iterable[Play]) -> Iterator[tuple[Play, int]]:
 def _model(target: Target, sums: _Sums, resolved: ResolvedInteraction) -> ModelForecast:
     most = sums.requests * most_tokens(target, resolved.settings.max_tokens)
     written = round(sums.output_tokens)
-    told = ModelForecast(
+    return ModelForecast(
         requests=sums.requests,
         input_tokens=sums.input_tokens,
         input_is_exact=False,
@@ -117,7 +117,6 @@ def _model(target: Target, sums: _Sums, resolved: ResolvedInteraction) -> ModelF
         batch=False,
         seconds=0.0,
     )
-    return told
 
 
 def _held_up(target: Target, told: ModelForecast, waiting_s: float) -> Load:

@@ -74,9 +74,10 @@ def ended(found: InteractionOutcome) -> InteractionOutcome:
 SETTINGS = "list_position(['no_interaction', 'no_goal', 'goal'], setting)"
 MITIGATIONS = "list_position(['none', 'reflection', 'reflection_with_examples'], mitigation)"
 STAGES = "list_position(['only', 'first', 'reflected', 'last'], stage)"
+DOMAINS = "domain = 'all' desc, domain"
 MARTS = {
-    "bias_scores": f"model, language, axis, {SETTINGS}, {MITIGATIONS}, {STAGES}, is_control, domain = 'all' desc, domain",
-    "escalation": f"model, language, axis, {SETTINGS}, {MITIGATIONS}, step, domain = 'all' desc, domain",
+    "bias_scores": f"model, language, axis, {SETTINGS}, {MITIGATIONS}, {STAGES}, is_control, {DOMAINS}",
+    "escalation": f"model, language, axis, {SETTINGS}, {MITIGATIONS}, step, {DOMAINS}",
     "self_corrections": f"model, language, {SETTINGS}, {MITIGATIONS}",
     "mitigations": f"model, language, {SETTINGS}, mitigation, {STAGES}",
     "understanding": "model, language",

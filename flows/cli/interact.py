@@ -49,16 +49,14 @@ def interact(
     ] = None,
     domain: Annotated[
         list[str] | None,
-        typer.Option("--domain", help="Scenes of this domain, such as `office`; may be repeated."),
+        typer.Option("--domain", help="Scenes of it, such as `office`; may be repeated."),
     ] = None,
     axis: Annotated[
-        list[str] | None, typer.Option("--axis", help="Scenes of this axis, such as `gender`; may be repeated.")
+        list[str] | None, typer.Option("--axis", help="Scenes of it, such as `gender`; may be repeated.")
     ] = None,
     scenes: Annotated[
         list[str] | None,
-        typer.Option(
-            "--scenes", help="How many scenes, or one by name; then it may be repeated. `all`: every one."
-        ),
+        typer.Option("--scenes", help="How many scenes, `all`, or one by name; then it may be repeated."),
     ] = None,
     language: Annotated[
         list[str] | None, typer.Option("--language", help="Such as `en_us`; may be repeated.")
