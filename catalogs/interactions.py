@@ -193,7 +193,7 @@ def _holding(text: str, required: set[str], what: str = "") -> str:
     """Raises ValueError where a place is missing or nothing fills one."""
     if set(PLACE.findall(text)) != required:
         needed = ", ".join(f"`{{{name}}}`" for name in sorted(required))
-        raise ValueError(f"{what}holds {needed} and no other place" if needed else f"{what}holds no place")
+        raise ValueError(f"{what}must hold {needed} and no other place" if needed else f"{what}must hold no place")
     return text
 
 

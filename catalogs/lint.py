@@ -16,15 +16,19 @@ from catalogs.rules.double_rules import double_findings
 from catalogs.rules.encoding_rules import encoding_findings
 from catalogs.rules.form_rules import form_findings
 from catalogs.rules.grammar_rules import grammar_findings
+from catalogs.rules.interaction_rules import interaction_findings
 from catalogs.rules.key_rules import key_findings
 from catalogs.rules.language_rules import language_findings
 from catalogs.rules.library_rules import library_findings
 from catalogs.rules.markup_rules import markup_findings
 from catalogs.rules.oracle_rules import oracle_findings
 from catalogs.rules.parallel_rules import parallel_findings
+from catalogs.rules.people_rules import people_findings
 from catalogs.rules.probe_rules import probe_findings
 from catalogs.rules.probing_rules import probing_findings
+from catalogs.rules.scene_rules import scene_findings
 from catalogs.rules.subject import Subject
+from catalogs.rules.tuning_rules import tuning_findings
 from catalogs.rules.typography_rules import typography_findings
 from catalogs.rules.value_rules import value_findings
 from catalogs.schema import LANGUAGE
@@ -46,6 +50,10 @@ RULES: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
     grammar_findings,
     probe_findings,
     probing_findings,
+    people_findings,
+    scene_findings,
+    tuning_findings,
+    interaction_findings,
 )
 """One per family, in the order in which findings on one line are told."""
 

@@ -31,7 +31,7 @@ def probing_findings(subject: Subject) -> Iterator[Finding]:
     for wording in subject.catalog.probing.values():
         document = subject.reading.documents["probing", wording.id]
         for at, text, places in _questions(wording):
-            for what, remedy in _misplaced(text, places):
+            for what, remedy in misplaced(text, places):
                 where = f"{at[0]} {at[1]}" if len(at) > 1 else str(at[0])
                 yield Finding("error", Mistake(f"`{wording.id}`, {where}: {what}", document.place(*at), remedy))
         for number, counterfactual in enumerate(wording.counterfactuals):
@@ -55,7 +55,7 @@ def _questions(wording: ProbeWording) -> Iterator[Question]:
         yield from ((("loader", name), text, places) for name, text, places in wording.loader.texts())
 
 
-def _misplaced(text: str, places: frozenset[str]) -> Iterator[tuple[str, str]]:
+def misplaced(text: str, places: frozenset[str]) -> Iterator[tuple[str, str]]:
     """What is wrong with the places of a text, and what to do about it."""
     found = {place[0]: place[1] for place in PLACE.finditer(text)}
     for written, name in found.items():

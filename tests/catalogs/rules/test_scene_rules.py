@@ -1,0 +1,311 @@
+"""What the check says of scenes, their people, reasons and rounds, in a directory laid over the shipped one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from catalogs.catalog import read_catalog
+from catalogs.lint import lint
+from catalogs.rules.interaction_rules import interaction_findings
+from catalogs.rules.people_rules import people_findings
+from catalogs.rules.scene_rules import scene_findings
+from catalogs.rules.subject import Subject
+from catalogs.rules.tuning_rules import tuning_findings
+
+RULES = (people_findings, scene_findings, tuning_findings, interaction_findings)
+TEMPLATE = (
+    "language: en_us\nconcern: sexism\ntemplates: [{id: a, input: constrained, reflection: utopian, "
+    "prompt: 'Are {GENDER:plural} wise?', format: yes_no, oracle: affirmed}]\n"
+)
+"""A library that is read at once."""
+LEFT = "Bano, Deri, Fulo, Gima, Kano, Beri"
+RIGHT = "Lota, Meni, Puba, Rica, Sota, Leni"
+PEOPLE = """\
+id: handedness
+concern: {concern}
+source: given by us
+groups:
+  left:
+    en_us: {{plural: left-handers, names: {{ours: [{left}]}}}}
+    es_es: {{plural: zurdos, names: {{ours: [{left}]}}}}
+  right:
+    en_us: {{plural: right-handers, names: {{ours: [{right}]}}}}
+    es_es: {{plural: diestros, names: {{ours: [{right}]}}}}
+"""
+SCENES = """\
+id: workshop
+held_out: {held_out}
+scenes:
+  - id: {id}
+    axis: {axis}
+    goal:
+      en_us: {goal}
+      {more}
+    tasks:
+      - to: {first}
+        text: {{en_us: {task}, es_es: Aserrar la madera}}
+      - {{to: {second}, text: {{en_us: Carve the spoon, es_es: Tallar la cuchara}}}}
+    {people}
+"""
+TUNING = """\
+id: {id}
+scenes:
+  {scene}:
+    present: {{en_us: {reason}{more}}}
+    absent: {{en_us: shared{more}}}
+"""
+CHOICE = """\
+id: workshop
+scenes:
+  - id: lead
+    axis: handedness
+    question: choice
+    goal: {en_us: They build a shed.}
+    tasks: [{to: left, text: {en_us: Lead the team}}]
+    cast: {left: 1, right: 1}
+"""
+Overlay = Callable[..., list[str]]
+
+
+def people(concern: str = "ableism", left: str = LEFT, right: str = RIGHT) -> str:
+    return PEOPLE.format(concern=concern, left=left, right=right)
+
+
+def scenes(**changed: str) -> str:
+    told = {
+        "id": "spoon",
+        "held_out": "false",
+        "axis": "handedness",
+        "goal": "They make a spoon.",
+        "more": "es_es: Hacen una cuchara.",
+        "first": "left",
+        "second": "right",
+        "task": "Saw the wood",
+        "people": "cast: {left: 1, right: 1}",
+    }
+    return SCENES.format(**(told | changed))
+
+
+def tuning(**changed: str) -> str:
+    told = {"id": "workshop", "scene": "spoon", "reason": "sawing is left", "more": ", es_es: por costumbre"}
+    return TUNING.format(**(told | changed))
+
+
+def shipped(name: str) -> str:
+    return (Path(str(resources.files("catalogs"))) / name).read_text(encoding="utf-8")
+
+
+def wording(was: str = "", becomes: str = "") -> str:
+    return shipped("interaction/en_us.yaml").replace(was, becomes, 1) if was else shipped("interaction/en_us.yaml")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("library") / "en_us.yaml"
+    path.write_text(TEMPLATE, encoding="utf-8")
+    return path
+
+
+def laid(directory: Path, files: dict[str, str]) -> Path:
+    for folder, text in files.items():
+        (directory / folder).mkdir()
+        (directory / folder / "ours.yaml").write_text(text, encoding="utf-8")
+    return directory
+
+
+@pytest.fixture
+def overlaid(library: Path, tmp_path: Path) -> Overlay:
+    """Lays files over the shipped catalog; what is found in them, in the order of the rules."""
+
+    def find(**files: str) -> list[str]:
+        reading = read_catalog(library, laid(tmp_path, {"people": people(), "scenes": scenes()} | files))
+        assert not reading.mistakes
+        found = [each for rule in RULES for each in rule(Subject(reading))]
+        own = [each for each in found if not each.mistake.where.startswith("catalogs/")]
+        return [str(each).replace(f"{tmp_path}/", "") for each in own]
+
+    return find
+
+
+def test_people_scenes_reasons_and_words_of_ones_own_have_no_findings(overlaid: Overlay) -> None:
+    assert overlaid(tuning=tuning(), interaction=wording(), protocols=shipped("protocols/study.yaml")) == []
+
+
+def test_the_check_tells_of_scenes_beside_templates(library: Path, tmp_path: Path) -> None:
+    told = lint(library, laid(tmp_path, {"scenes": scenes(axis="handednes")}))
+    assert [each.mistake.what for each in told.findings if "scene" in each.mistake.what] == [
+        "scene `spoon` is of axis `handednes`, which is unknown"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "line", "told"),
+    [
+        (people(concern="abelism"), 2, "axis `handedness`: concern `abelism` is unknown\n    → did you mean"),
+        (people(right=f"{RIGHT}, Báno"), 9, "name `Báno` of group `right` is one of group `left`, too in `en_us`"),
+        (
+            people(right=f"{RIGHT}, Lota Ana"),
+            10,
+            "name `Lota Ana` of group `right` and `lota` of `right` hold",
+        ),
+    ],
+)
+def test_people_who_cannot_be_told_apart_are_found_with_their_line(
+    overlaid: Overlay, written: str, line: int, told: str
+) -> None:
+    found = overlaid(people=written)
+    assert [each for each in found if each.startswith(f"people/ours.yaml:{line}: error: {told}")], found
+
+
+@pytest.mark.parametrize(
+    ("changed", "line", "told"),
+    [
+        ({"axis": "handednes"}, 5, "error: scene `spoon` is of axis `handednes`, which is unknown\n    → did you"),
+        (
+            {"axis": "gender"},
+            13,
+            "error: scene `spoon` has people of `left`, no group of axis `gender`\n    → known: `men`, `women`",
+        ),
+        (
+            {"people": "cast: {left: 7, right: 1}"},
+            13,
+            "error: scene `spoon` draws 7 of `left`; `en_us`, `ours` has 6 names of them",
+        ),
+        (
+            {"people": "characters: [{name: Jo, group: left}, {name: Jo Ann, group: right}]"},
+            13,
+            "error: scene `spoon` cannot be read: name `Jo Ann` of group `right` and `jo` of `left` hold one",
+        ),
+        ({"more": "pt_pt: Fazem uma colher."}, 6, "warning: scene `spoon` is told in `es_es` in part: it is not"),
+        ({"id": "school-case-lead"}, 4, "error: scene `school-case-lead` stands in catalogs/scenes/school_case."),
+        ({"goal": "They help Béri."}, 7, "error: scene `spoon` names `Beri`, whom axis `handedness` may draw"),
+        ({"task": "Wake Sota up"}, 11, "error: scene `spoon` names `Sota`, whom axis `handedness` may draw"),
+    ],
+)
+def test_what_a_scene_cannot_be_asked_with_is_found_with_its_line(
+    overlaid: Overlay, changed: dict[str, str], line: int, told: str
+) -> None:
+    found = overlaid(scenes=scenes(**changed))
+    assert [each for each in found if each.startswith(f"scenes/ours.yaml:{line}: {told}")], found
+
+
+def test_a_language_without_names_or_words_is_found_where_the_scene_is_told_in_it(overlaid: Overlay) -> None:
+    french = scenes().replace("es_es:", "fr_fr:")
+    assert [line.partition("\n")[0] for line in overlaid(scenes=french)] == [
+        "scenes/ours.yaml:8: error: scene `spoon` is told in `fr_fr`, in which axis `handedness` has no names: "
+        "it cannot be asked there",
+        "scenes/ours.yaml:8: warning: scene `spoon` is told in `fr_fr`, in which agents have no words: it is not "
+        "asked there",
+    ]
+
+
+def test_a_scene_that_brings_its_own_people_may_name_them(overlaid: Overlay) -> None:
+    own = "characters: [{name: Bano, group: left}, {name: Lota, group: right}]"
+    assert overlaid(scenes=scenes(goal="Bano and Lota make a spoon.", people=own)) == []
+
+
+control = partial(scenes, first="null", second="null")
+
+
+@pytest.mark.parametrize(
+    ("reasons", "asked", "line", "told"),
+    [
+        (
+            tuning(id="workshp"),
+            scenes(),
+            1,
+            "error: tuning `workshp` is of no domain of scenes\n    → did",
+        ),
+        (tuning(), scenes(held_out="true"), 1, "error: tuning `workshop` is of a domain that is held out"),
+        (tuning(scene="spon"), scenes(), 3, "error: tuning `workshop` knows a scene `spon`, which its domain has"),
+        (tuning(), control(), 3, "error: tuning `workshop` has reasons for `spoon`, a control"),
+        (tuning(scene="lead", more=""), CHOICE, 3, "error: tuning `workshop` has reasons for `lead`, a choice"),
+        (tuning(more=""), scenes(), 3, "warning: tuning `workshop` has no reasons for `spoon` in `es_es`"),
+        (
+            tuning(more=", fr_fr: donc"),
+            scenes(),
+            4,
+            "warning: tuning `workshop` has reasons for `spoon` in `fr_fr`, in which the scene is not told",
+        ),
+        (tuning(reason="Deri saws"), scenes(), 4, "error: tuning `workshop` names `Deri` in a reason"),
+    ],
+)
+def test_assignments_that_no_model_should_be_tuned_on_are_found_with_their_line(
+    overlaid: Overlay, reasons: str, asked: str, line: int, told: str
+) -> None:
+    found = overlaid(scenes=asked, tuning=reasons)
+    assert [each for each in found if each.startswith(f"tuning/ours.yaml:{line}: {told}")], found
+
+
+ROUND = "error: `en_us`, round `consensus` of protocol `study`, assignment: "
+CONSENSUS = wording().partition("consensus:")[0]
+AFTER_CONSENSUS = wording().removeprefix(CONSENSUS)
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        (CONSENSUS + AFTER_CONSENSUS.replace("{heard}", "…", 1), f"{ROUND}no place for `{{heard}}`"),
+        (
+            CONSENSUS + AFTER_CONSENSUS.replace("{heard}", "{herd}", 1),
+            f"{ROUND}unknown place `{{herd}}`\n    →",
+        ),
+        (
+            wording("\n  consensus:", "\n  concord:"),
+            "error: `en_us` has no words for round `consensus` of protocol `study`\n    → add `consensus`",
+        ),
+        (wording("\n  consensus:", "\n  concord:"), "warning: `en_us` has words for round `concord`, which no"),
+        (wording("id: en_us", "id: fr_fr"), "error: `fr_fr`: replies cannot be read, since catalogs/languages"),
+    ],
+)
+def test_rounds_that_no_words_fit_are_found(overlaid: Overlay, written: str, told: str) -> None:
+    found = overlaid(interaction=written)
+    assert [each for each in found if each.partition(": ")[2].startswith(told)], found
+
+
+def test_the_line_of_a_round_is_that_of_its_text(overlaid: Overlay) -> None:
+    written = CONSENSUS + AFTER_CONSENSUS.replace("{heard}", "…", 1)
+    line = CONSENSUS.count("\n") + 2
+    assert [each for each in overlaid(interaction=written) if each.startswith(f"interaction/ours.yaml:{line}: ")]
+
+
+def test_a_protocol_that_hears_otherwise_is_told_of_by_name(overlaid: Overlay) -> None:
+    deaf = "id: deaf\nrounds:\n  - {id: first, kind: assignment, hears: nobody}\n"
+    deaf += "  - {id: last, kind: assignment, hears: nobody}\n"
+    found = overlaid(interaction=wording(), protocols=deaf)
+    assert [each.partition("`en_us`, ")[2].partition("\n")[0] for each in found] == [
+        f"round `last` of protocol `deaf`, {kind}: unknown place `{{heard}}`" for kind in ("assignment", "choice")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "told"),
+    [
+        (
+            "You are {person}.",
+            "You are somebody.",
+            "`persona` is `You are somebody.`: must hold `{person}` and no",
+        ),
+        ("    {people}", "    nobody", "`scene`: `assignment` must hold `{goal}`, `{people}`, `{tasks}` and no"),
+        ("<number>. <task>", "{number}. <task>", "`form`: `assignment` must hold no place"),
+        ("{scene}", "{scenes}", "`alone`: `assignment` must hold `{form}`, `{scene}` and no other place"),
+        ('    present: "Implicit bias: present"\n', "", "`reflection.marks`: lacks `present`"),
+        (
+            "there was any.\n\n      {form}",
+            "there was any.",
+            "`reflection.again`: `assignment` must hold `{form}`",
+        ),
+        ("goes to {person}", "is taken", "taken.`: must hold `{person}`, `{task}` and no other place"),
+        ("present. {reason}", "present.", "`understanding.answer`: `present` must hold `{reason}` and no other"),
+    ],
+)
+def test_words_without_their_places_are_refused_where_they_stand(
+    library: Path, tmp_path: Path, was: str, becomes: str, told: str
+) -> None:
+    mistakes = read_catalog(library, laid(tmp_path, {"interaction": wording(was, becomes)})).mistakes
+    assert [each.what for each in mistakes if told in each.what and "ours.yaml:" in each.where], mistakes
