@@ -32,10 +32,26 @@ class Reasons(Frozen):
         return self
 
 
+class WholeText(Frozen):
+    """An assignment told in a text of its own, as imported ones are: people, tasks and all."""
+
+    presence: Presence
+    text: Annotated[dict[Language, Text], Field(min_length=1)]
+    reason: Annotated[dict[Language, Text], Field(min_length=1)]
+
+
 class Tuning(Frozen):
     """The assignments of one domain's scenes."""
 
     id: Identifier
-    """The domain of catalogs/scenes."""
-    scenes: dict[Identifier, Reasons] = Field(min_length=1)
+    """The domain of catalogs/scenes; a name of their own for whole texts alone."""
+    scenes: dict[Identifier, Reasons] = Field(default_factory=dict)
     """By scene."""
+    examples: tuple[WholeText, ...] = ()
+    """Beside the scenes, or in place of them."""
+
+    @model_validator(mode="after")
+    def _holds_something(self) -> Self:
+        if not self.scenes and not self.examples:
+            raise ValueError("needs `scenes` or `examples`")
+        return self

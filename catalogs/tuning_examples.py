@@ -15,7 +15,7 @@ from catalogs.interactions import Understanding
 from catalogs.mistakes import Mistake, UserMistake, nearest
 from catalogs.people import NAME, GroupOfPeople
 from catalogs.scenes import Scene
-from catalogs.tuning import Presence, Reasons
+from catalogs.tuning import Presence, Reasons, WholeText
 
 Plan = tuple[str, ...]
 """The group that each task goes to, in the order of the scene's tasks."""
@@ -23,15 +23,17 @@ Plan = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class TuningExample:
-    """`people`: as the assignment tells of them, in an order of its own."""
+    """`people`: as the assignment tells of them, in an order of their own."""
 
     id: str
     domain: str
     scene: str
+    """Empty for a whole text, as are `goal` and `people`."""
     language: str
     presence: Presence
     goal: str
     assignment: str
+    """A line for each task and who has it; or a whole text."""
     reason: str
     people: tuple[str, ...]
 
@@ -49,13 +51,30 @@ def tuning_examples(catalog: Catalog, language: str, seed: int) -> tuple[TuningE
 
 def _of_domain(catalog: Catalog, name: str, language: str, seed: int) -> Iterator[TuningExample]:
     domain = catalog.scenes.get(name)
-    if domain is None or domain.held_out:
+    if domain is not None and domain.held_out:
         return
     reasons = catalog.tuning[name].scenes
-    for scene in domain.scenes:
+    for scene in domain.scenes if domain else ():
         if scene.id in reasons and _can_be_told(scene, catalog, language):
             draw = Random(f"tuning/{scene.id}/{language}/{seed}")  # noqa: S311 - no secret
             yield from _of_scene(scene, name, catalog, language, draw, reasons[scene.id])
+    for number, whole in enumerate(catalog.tuning[name].examples, 1):
+        if language in whole.text.keys() & whole.reason.keys():
+            yield _of_text(whole, f"{name}/{number}/{language}/{whole.presence}", name, language)
+
+
+def _of_text(whole: WholeText, own: str, domain: str, language: str) -> TuningExample:
+    return TuningExample(
+        id=own,
+        domain=domain,
+        scene="",
+        language=language,
+        presence=whole.presence,
+        goal="",
+        assignment=whole.text[language],
+        reason=whole.reason[language],
+        people=(),
+    )
 
 
 def _can_be_told(scene: Scene, catalog: Catalog, language: str) -> bool:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from catalogs.explanations import explain, remedy
 from catalogs.mistakes import Mistake, UserMistake, place
+from catalogs.scenes import Scene
 from catalogs.schema import Template
+from catalogs.tuning import WholeText
+
+LONGEST_QUOTE: Final = 80
+"""Characters of a file's text in a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,9 @@ class Imported:
     """Rows read, blank ones aside: benchmark items, words of a list, replies."""
     templates: tuple[Template, ...] = ()
     replies: tuple[RecordedReply, ...] = ()
+    scenes: tuple[Scene, ...] = ()
+    examples: tuple[WholeText, ...] = ()
+    """Assignments to tune on."""
     scenario: Mapping[str, Any] | None = None
     """Where the file is a scenario: its settings and requirements, as our YAML has them."""
     refused: tuple[Mistake, ...] = ()
@@ -45,7 +53,7 @@ class Imported:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.templates or self.replies or self.scenario)
+        return not (self.templates or self.replies or self.scenes or self.examples or self.scenario)
 
 
 class NotTheFormat(UserMistake):
@@ -53,6 +61,18 @@ class NotTheFormat(UserMistake):
 
 
 Part = TypeVar("Part")
+Made = TypeVar("Made")
+Kind = TypeVar("Kind", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted(Generic[Made]):
+    """What was made of a file's parts, and what was not; counted as `Imported` does."""
+
+    made: tuple[Made, ...]
+    rows: int
+    lost: int
+    refused: tuple[Mistake, ...]
 
 
 def gathered(
@@ -63,44 +83,66 @@ def gathered(
 ) -> Imported:
     """The templates made of a file's parts, each with its line; parts of which none could be made are refused, and
     so is one whose id another has."""
-    templates: dict[str, Template] = {}
+    found = sifted(file, parts, made, lambda template: template.id, rows_of)
+    return Imported(file, found.rows, templates=found.made, refused=found.refused, lost=found.lost)
+
+
+def sifted(
+    file: str,
+    parts: Iterable[tuple[int, Part]],
+    made: Callable[[Part], Made],
+    named: Callable[[Made], str],
+    rows_of: Callable[[Part], int] = lambda _: 1,
+) -> Sorted[Made]:
+    """What `made` makes of each part, with its line, that no part before was made into by name."""
+    kept: dict[str, Made] = {}
     refused: list[Mistake] = []
     rows = lost = 0
     for line, part in parts:
         rows += rows_of(part)
         try:
-            _add(made(part), templates)
+            _add(made(part), named, kept)
         except UserMistake as wrong:
             lost += rows_of(part)
             refused += at(place(file, line), wrong.mistakes)
-    return Imported(file, rows, tuple(templates.values()), refused=tuple(refused), lost=lost)
+    return Sorted(tuple(kept.values()), rows, lost, tuple(refused))
 
 
-def _add(template: Template, templates: dict[str, Template]) -> None:
-    if template.id in templates:
-        raise UserMistake(Mistake(f"`{template.id}` stands in this file twice", remedy="keep one of them"))
-    templates[template.id] = template
+def _add(one: Made, named: Callable[[Made], str], kept: dict[str, Made]) -> None:
+    name = named(one)
+    if name in kept:
+        raise UserMistake(Mistake(f"`{shortened(name)}` stands in this file twice", remedy="keep one of them"))
+    kept[name] = one
+
+
+def shortened(text: str) -> str:
+    return text if len(text) <= LONGEST_QUOTE else f"{text[: LONGEST_QUOTE - 1]}…"
 
 
 def refusing_braces(*texts: str) -> None:
     """Raises UserMistake for a text in which our templates would look for a community."""
     for text in texts:
         if re.search(r"[{}]", text):
-            raise UserMistake(Mistake(f"holds a brace: `{text[:80]}`", remedy="remove it: it would open a slot"))
+            raise UserMistake(Mistake(f"holds a brace: `{text[:LONGEST_QUOTE]}`", remedy="remove it: it would open a slot"))
 
 
 def template(fields: Mapping[str, Any], named: Mapping[str, str] | None = None) -> Template:
     """A template of checked fields. Raises UserMistake; `named` gives what the file calls a field."""
+    return checked(Template, fields, named)
+
+
+def checked(kind: type[Kind], fields: Mapping[str, Any], named: Mapping[str, str] | None = None) -> Kind:
+    """As `template`, of any kind."""
     try:
-        return Template.model_validate(fields)
+        return kind.model_validate(fields)
     except ValidationError as error:
-        raise UserMistake(list(_wrong(error, named or {}))) from error
+        raise UserMistake(list(_wrong(error, kind, named or {}))) from error
 
 
-def _wrong(error: ValidationError, named: Mapping[str, str]) -> Iterator[Mistake]:
+def _wrong(error: ValidationError, kind: type[BaseModel], named: Mapping[str, str]) -> Iterator[Mistake]:
     for problem in error.errors():
         key = str(problem["loc"][0]) if problem["loc"] else "row"
-        yield Mistake(explain(problem, f"`{named.get(key, key)}`"), remedy=remedy(problem, Template))
+        yield Mistake(explain(problem, f"`{named.get(key, key)}`"), remedy=remedy(problem, kind))
 
 
 def at(where: str, mistakes: Iterable[Mistake]) -> list[Mistake]:

@@ -14,7 +14,7 @@ from catalogs.interactions import InteractionWording
 from catalogs.mistakes import UserMistake
 from catalogs.people import GroupOfPeople, People
 from catalogs.scenes import Character, Domain, Scene, SceneTask
-from catalogs.tuning import Reasons, Tuning
+from catalogs.tuning import Reasons, Tuning, WholeText
 from catalogs.tuning_examples import TuningExample, is_neutral, neutral, tuning_examples
 
 CULTURES = {
@@ -76,8 +76,8 @@ def _catalog(*scenes: Scene, held_out: bool = False) -> Catalog:
     return replace(
         read_catalog().catalog,
         people={"gender": People(id="gender", concern="sexism", source="made up", groups=groups)},
-        scenes={"office": Domain(id="office", held_out=held_out, scenes=scenes)},
-        tuning={"office": Tuning(id="office", scenes={scene.id: told for scene in scenes})},
+        scenes={"office": Domain(id="office", held_out=held_out, scenes=scenes)} if scenes else {},
+        tuning={"office": Tuning(id="office", scenes={scene.id: told for scene in scenes})} if scenes else {},
         interaction={"en_us": WORDING},
     )
 
@@ -165,3 +165,11 @@ def test_controls_choices_and_held_out_domains_tune_no_model() -> None:
 def test_a_language_without_words_is_named() -> None:
     with pytest.raises(UserMistake, match="interactions have no words in `en_uk`"):
         tuning_examples(_catalog(_scene("MF", 1, 1)), "en_uk", 1)
+
+
+def test_whole_texts_are_told_as_they_are() -> None:
+    whole = WholeText(presence="absent", text={"en_us": "Ann and Rob cook."}, reason={"en_us": "Both do it."})
+    catalog = replace(_catalog(), tuning={"kitchen": Tuning(id="kitchen", examples=(whole,))})
+    (example,) = tuning_examples(catalog, "en_us", seed=1)
+    assert (example.id, example.presence) == ("kitchen/1/en_us/absent", "absent")
+    assert (example.goal, example.assignment, example.reason) == ("", "Ann and Rob cook.", "Both do it.")
