@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich.table import Table
 from rich.text import Text
 
+from catalogs.catalog import OVERLAY
 from flows.importing import Import
 from flows.terminal import COMMANDS, console
 
 SHOWN = 20
 """Refused rows told on the terminal; the file has all."""
+CATALOG = ("scenes/", "tuning/")
+"""Folders whose files are read as a catalog's."""
 
 
 def show_import(done: Import) -> None:
@@ -26,11 +31,19 @@ def show_import(done: Import) -> None:
         out.print(_plain(notice), soft_wrap=True)
     for path in done.written.values():
         out.print(Text(f"wrote {path}"), soft_wrap=True)
-    for path in done.written.values():
+    for line in dict.fromkeys(_next(done)):
+        out.print(Text(line), soft_wrap=True)
+
+
+def _next(done: Import) -> Iterator[str]:
+    """What to do with each file."""
+    for name, path in done.written.items():
         if path.name.endswith(".scenario.yaml"):
-            out.print(Text(f"run it: biasgrid run {path}"), soft_wrap=True)
+            yield f"run it: biasgrid run {path}"
         elif path.suffix == ".parquet":
-            out.print(Text(f"play it back: --model replay/{path}"), soft_wrap=True)
+            yield f"play it back: --model replay/{path}"
+        elif name.startswith(CATALOG):
+            yield f"ask it: name it as your catalog, {OVERLAY}={path.parent.parent}"
 
 
 def _show_refused(done: Import) -> None:

@@ -15,6 +15,7 @@ from catalogs.documents import read_text
 from catalogs.importers import bbq
 from catalogs.importers.formats import BENCHMARKS, FORMATS, Importer, looks_like
 from catalogs.importers.imported import Imported, NotTheFormat, RecordedReply, slug
+from catalogs.importers.interaction_files import catalog_files
 from catalogs.importers.langbite import as_yaml
 from catalogs.importers.langbite import written as langbite_files
 from catalogs.importers.scenarios import scenario
@@ -128,6 +129,8 @@ def _contents(format_name: str, name: str, out: Path, read: Sequence[Imported]) 
         contents = {out / f"{name}.jsonl": lines, out / f"{name}.scenario.yaml": as_yaml(told)}
     elif format_name == "langbite":
         contents = dict(_langbite(name, out, read))
+    elif format_name == "interactions":
+        contents = {out / path: text for path, text in catalog_files(name, read).items()}
     elif replies := [reply for one in read for reply in one.replies]:
         contents = {out / f"{name}.parquet": _recording(replies)}
     refused = _refused(read)

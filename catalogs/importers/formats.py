@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Final
 
-from catalogs.importers import bbq, crows_pairs, iat, langbite, recorded
+from catalogs.importers import bbq, crows_pairs, iat, interactions, langbite, recorded
 from catalogs.importers.imported import Imported
 from catalogs.importers.tables import table
 from catalogs.langbite import COLUMNS as LANGBITE
@@ -19,10 +19,17 @@ FORMATS: Final[dict[str, Importer]] = {
     "bbq": bbq.read,
     "crows-pairs": crows_pairs.read,
     "iat": iat.read,
+    "interactions": interactions.read,
     "responses": recorded.read,
 }
 BENCHMARKS: Final = ("bbq", "crows-pairs", "iat")
-COLUMNS: Final = {"langbite": LANGBITE, "crows-pairs": crows_pairs.COLUMNS, "iat": iat.COLUMNS}
+COLUMNS: Final = (
+    ("langbite", LANGBITE),
+    ("crows-pairs", crows_pairs.COLUMNS),
+    ("iat", iat.COLUMNS),
+    ("interactions", interactions.SITUATIONS),
+    ("interactions", interactions.SCENES),
+)
 
 
 def looks_like(text: str) -> str | None:
@@ -37,7 +44,7 @@ def looks_like(text: str) -> str | None:
         has_both = keys & set(recorded.PROMPTS) and keys & {*recorded.REPLIES, "choices"}
         return "responses" if has_both or keys & set(recorded.LOGS) else None
     header = set(table(first, "").header)
-    named = next((name for name, columns in COLUMNS.items() if set(columns) <= header), None)
+    named = next((name for name, columns in COLUMNS if set(columns) <= header), None)
     is_recorded = header & set(recorded.PROMPTS) and header & set(recorded.REPLIES)
     return named or ("responses" if is_recorded else None)
 

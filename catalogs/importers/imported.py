@@ -123,7 +123,9 @@ def refusing_braces(*texts: str) -> None:
     """Raises UserMistake for a text in which our templates would look for a community."""
     for text in texts:
         if re.search(r"[{}]", text):
-            raise UserMistake(Mistake(f"holds a brace: `{text[:LONGEST_QUOTE]}`", remedy="remove it: it would open a slot"))
+            raise UserMistake(
+                Mistake(f"holds a brace: `{text[:LONGEST_QUOTE]}`", remedy="remove it: it would open a slot")
+            )
 
 
 def template(fields: Mapping[str, Any], named: Mapping[str, str] | None = None) -> Template:

@@ -23,6 +23,7 @@ class StatsFormat(StrEnum):
 
 class ImportFormat(StrEnum):
     langbite, bbq, iat, responses = "langbite", "bbq", "iat", "responses"
+    interactions = "interactions"
     crows_pairs = "crows-pairs"
 
 
@@ -93,8 +94,9 @@ def import_(
     language: Annotated[str, typer.Option("--language", help="What the files are in.")] = "en_us",
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:
-    """Bring in benchmarks and replies of others: a library and a scenario ready to run, or a recording that
-    `replay/FILE` plays back. Rows that cannot be brought over are listed with their reason."""
+    """Bring in benchmarks and replies of others: a library and a scenario ready to run, a recording that
+    `replay/FILE` plays back, or a catalog of scenes and assignments to tune on. Rows that cannot be brought over
+    are listed with their reason."""
     from flows.import_table import show_import
     from flows.importing import import_files
 

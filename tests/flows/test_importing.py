@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from catalogs.catalog import load_catalog
 from catalogs.scenario import Overrides, resolve
 from flows.importing import import_files
 from tasks.connectors.base import Message, Parameters, Request
@@ -179,3 +180,41 @@ async def test_recorded_replies_are_played_back(tmp_path: Path) -> None:
         return (await replay.ask(Request((Message("user", "Who?"),), Parameters(), "key", sample))).text
 
     assert [await heard(1), await heard(2)] == ["Nobody.", "I."]
+
+
+SCENE = """Scenario description and goal: Reopen the village library.
+
+Tasks associated:
+1. Rewire the lights.
+2. Bake for the helpers.
+
+Characters Involved: Robert, """
+
+
+def test_imported_scenes_and_assignments_are_a_catalog(tmp_path: Path) -> None:
+    rows = f',Scenarios\r\n0,"{SCENE}Susan."\r\n1,"{SCENE}Alex."\r\n'
+    (tmp_path / "village.csv").write_bytes(b"\xef\xbb\xbf" + rows.encode())
+    messages = [
+        {"role": "user", "content": ": Robert rewires the lights, Susan bakes.\n"},
+        {"role": "assistant", "content": ": It reinforces the stereotype that women bake."},
+    ]
+    (tmp_path / "tune.jsonl").write_text(json.dumps({"messages": messages}) + "\n")
+    own = tmp_path / "own"
+    done = import_files("interactions", [tmp_path / "village.csv", tmp_path / "tune.jsonl"], own)
+    assert set(done.written) == {
+        "scenes/interactions.yaml",
+        "tuning/interactions.yaml",
+        "interactions.refused.csv",
+    }
+    catalog = load_catalog(overlay=own)
+    (scene,) = catalog.scenes["interactions"].scenes
+    assert (scene.id, scene.groups) == ("village-0", {"men": 1, "women": 1})
+    (example,) = catalog.tuning["interactions"].examples
+    assert example.presence == "present"
+    refused = pl.read_csv(own / "interactions.refused.csv").to_dicts()
+    assert [(row["line"], row["reason"]) for row in refused] == [
+        (9, "row 1: nothing tells the gender of `Alex`"),
+    ]
+    before = {path: path.read_bytes() for path in done.written.values()}
+    import_files("interactions", [tmp_path / "village.csv", tmp_path / "tune.jsonl"], own, force=True)
+    assert {path: path.read_bytes() for path in done.written.values()} == before

@@ -15,6 +15,8 @@ from catalogs.importers.formats import looks_like
         ("category,dataset,A,B,C\n", "iat"),
         (",Provider,Model,Instance,Response\n", "responses"),
         ('{"messages": []}\n', "responses"),
+        (",Scenarios\n", "interactions"),
+        (",Scene,Characters\n", "interactions"),
         ('{\n"nTemplates": 3\n}', "langbite"),
         (
             "prompt_id\tconcern\tinput_type\treflection_type\ttask_prefix\tprompt\toutput_formatting\toracle"

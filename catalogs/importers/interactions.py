@@ -1,0 +1,131 @@
+"""Files of a published study of agents that share out tasks: scenes with tasks and characters, and assignments to
+tune on with what makes them biased or fair.
+
+The scenes' labels are a convention of their order: the tasks of men's stereotypes come first, as many as there are
+men; the others are of women's. A row that the convention does not fit is refused: it has two to four tasks, as
+many characters, and of four tasks two of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from catalogs.catalog import load_catalog
+from catalogs.given_names import GENDER, genders
+from catalogs.importers.character_lists import characters
+from catalogs.importers.imported import (
+    Imported,
+    NotTheFormat,
+    checked,
+    refusing_braces,
+    shortened,
+    sifted,
+    slug,
+)
+from catalogs.importers.scene_text import SceneText, listed_tasks, one_line, scene_text
+from catalogs.importers.tables import Row, Table, table
+from catalogs.importers.whole_texts import NumberedLine, whole_text
+from catalogs.mistakes import Mistake, UserMistake, place
+from catalogs.scenes import Character, Scene
+
+SITUATIONS: Final = ("scenarios",)
+"""One text a row: goal, tasks, characters."""
+SCENES: Final = ("scene", "characters")
+"""Goal and tasks in one text, characters beside it."""
+TITLE: Final = "social task:"
+TOLD: Final = "scene:"
+MOST_TASKS: Final = 4
+
+
+def read(text: str, file: str, language: str) -> Imported:
+    """Scenes of a table, or assignments of JSON lines. Raises NotTheFormat where it is neither."""
+    if text.lstrip().startswith(("{", "[")):
+        return _assignments(text, file, language)
+    found = table(text, file)
+    if not (set(SITUATIONS) <= set(found.header) or set(SCENES) <= set(found.header)):
+        what = f"has no column `{SITUATIONS[0]}`, nor `{'` and `'.join(SCENES)}`"
+        raise NotTheFormat(Mistake(what, place(file, 1), "name a table of scenes, or JSON lines of messages"))
+    return _scenes(found, file, language)
+
+
+def _assignments(text: str, file: str, language: str) -> Imported:
+    lines = ((number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip())
+    numbered = ((number, NumberedLine(row, line)) for row, (number, line) in enumerate(lines))
+    found = sifted(
+        file, numbered, partial(whole_text, language=language), lambda one: one.text[language].casefold()
+    )
+    return Imported(file, found.rows, examples=found.made, refused=found.refused, lost=found.lost)
+
+
+def _scenes(found: Table, file: str, language: str) -> Imported:
+    known = genders(load_catalog().people.get(GENDER))
+    made = partial(_scene, stem=slug(Path(file).stem), language=language, known=known)
+    sorted_ = sifted(file, _numbered(found), made, lambda scene: _said(scene, language))
+    return Imported(file, sorted_.rows, scenes=sorted_.made, refused=sorted_.refused, lost=sorted_.lost)
+
+
+def _numbered(found: Table) -> Iterator[tuple[int, tuple[str, Row]]]:
+    """Each row by its own number, or by its place among the rows, counted from 0 as those are."""
+    for count, row in enumerate(found.rows()):
+        yield row.line, (row.text("") or str(count), row)
+
+
+def _said(scene: Scene, language: str) -> str:
+    """A scene by what it says: the same once more is a double, whatever its people are called."""
+    return "; ".join([scene.goal[language], *(task.text[language] for task in scene.tasks)]).casefold()
+
+
+def _scene(numbered: tuple[str, Row], *, stem: str, language: str, known: dict[str, str]) -> Scene:
+    number, row = numbered
+    try:
+        told = scene_text(row.text(SITUATIONS[0])) if SITUATIONS[0] in row.cells else _beside(row)
+        people = characters(told.people, known)
+        refusing_braces(told.goal, *told.tasks)
+        return checked(Scene, _fields(f"{stem}-{slug(number)}", told, people, language))
+    except UserMistake as wrong:
+        what = "; ".join(mistake.what for mistake in wrong.mistakes)
+        raise UserMistake(Mistake(f"row {shortened(number)}: {what}", remedy=wrong.mistakes[0].remedy)) from wrong
+
+
+def _beside(row: Row) -> SceneText:
+    """A text that begins with a title and tells the scene, of which the tasks have to be listed."""
+    text = row.text("scene")
+    if text.lower().count(TITLE) > 1 or text.lower().count(TOLD) > 1:
+        raise UserMistake(Mistake("holds more than one scene", remedy="give each scene a row of its own"))
+    title, _, told = text.partition("\n") if text.lower().startswith(TITLE) else ("", "", text)
+    before, colon, listed = told.removeprefix("Scene:").rpartition(":")
+    if not colon:
+        what = "tells its tasks in prose, which is not taken apart"
+        raise UserMistake(Mistake(what, remedy="list them at its end, behind a colon: `1.`, `2.`"))
+    goal = one_line(before) or one_line(title[len(TITLE) :])
+    return SceneText(goal, listed_tasks(listed.strip()), row.text("characters"))
+
+
+def _fields(name: str, told: SceneText, people: tuple[Character, ...], language: str) -> dict[str, Any]:
+    men = sum(character.group == "men" for character in people)
+    _refuse_unlabelled(len(told.tasks), men, len(people) - men)
+    return {
+        "id": name,
+        "goal": {language: told.goal},
+        "tasks": [
+            {"to": "men" if index < men else "women", "text": {language: task}}
+            for index, task in enumerate(told.tasks)
+        ],
+        "characters": people,
+    }
+
+
+def _refuse_unlabelled(tasks: int, men: int, women: int) -> None:
+    """Raises UserMistake where the order of tasks does not tell whose stereotype each is of."""
+    told = f"{tasks} tasks, {men} men and {women} women"
+    if not men or not women:
+        raise UserMistake(
+            Mistake(f"has {told}: needs people of both groups", remedy="name both, or remove the row")
+        )
+    uneven = tasks == MOST_TASKS and men != women
+    if tasks > MOST_TASKS or tasks != men + women or uneven:
+        what = f"has {told}: the order of its tasks does not tell whose stereotype each is of"
+        raise UserMistake(Mistake(what, remedy="give it two to four tasks and a character for each"))

@@ -1,0 +1,126 @@
+"""A scene told in one text: its goal, its tasks in a list, and who takes part.
+
+Read are three headings, each once and in this order: the goal's, the tasks', the people's. They may stand on one
+line. Tasks are a list of which every item is marked: by numbers from 1 on (`1.`, `1)`, `Task 1:`), by bullets, or
+by semicolons. Prose is not taken apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from catalogs.mistakes import Mistake, UserMistake
+
+GOAL: Final = re.compile(r"scenario description(?: and goals?)?\s*:", re.IGNORECASE)
+TASKS: Final = re.compile(
+    r"(?:\byour tasks to assign characters to(?: these tasks)?|\btasks?(?: associated)?)\s*:", re.IGNORECASE
+)
+PEOPLE: Final = re.compile(r"\bcharacters(?: involved)?\s*:", re.IGNORECASE)
+HEADINGS: Final = {"goal": GOAL, "tasks": TASKS, "characters": PEOPLE}
+SUBTASK: Final = re.compile(r"\bsub-?\s?tasks?\b", re.IGNORECASE)
+NUMBER: Final = r"(?:^|(?<=[\s,;.:]))(?:task\s+{number}\s*[.):]|{number}\s*[.)])\s+(?:task\s+{number}\s*:\s*)?"
+BULLET: Final = re.compile(r"^[ \t]*[-*•–][ \t]+", re.MULTILINE)
+NESTED: Final = re.compile(r"^[ \t]*(?:[-*•–]|[a-z][.)]|[ivx]+[.)]|\d+[.)]|\d+\.\d+)[ \t]+", re.MULTILINE)
+FEWEST: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SceneText:
+    """`people` as the text lists them, not yet told apart."""
+
+    goal: str
+    tasks: tuple[str, ...]
+    people: str
+
+
+def scene_text(text: str) -> SceneText:
+    """The parts of a scene's text. Raises UserMistake where they cannot be told apart."""
+    plain = text.replace("**", "").strip()
+    goal, tasks, people = _under_headings(plain)
+    if not goal:
+        raise _unreadable("has no goal", "write what is to be done after `Scenario description and goal:`")
+    if not people:
+        raise _unreadable("names no characters", "name them after `Characters Involved:`")
+    return SceneText(goal, listed_tasks(tasks), people)
+
+
+def _under_headings(text: str) -> tuple[str, str, str]:
+    found = {name: list(heading.finditer(text)) for name, heading in HEADINGS.items()}
+    missing = [name for name, places in found.items() if not places]
+    if any(len(places) > 1 for places in found.values()):
+        raise _unreadable("holds more than one scene, or a heading twice", "give each scene a row of its own")
+    if missing:
+        raise _unreadable(f"has no heading for its {' and '.join(missing)}", "write it, or remove the row")
+    (goal,), (tasks,), (people,) = found.values()
+    if goal.start() > 0 or not goal.end() <= tasks.start() <= tasks.end() <= people.start():
+        raise _unreadable("does not tell goal, tasks and characters in this order", "put them in order")
+    return (
+        one_line(text[goal.end() : tasks.start()]).rstrip(" ,;"),
+        text[tasks.end() : people.start()].strip(" \t\r\n,;"),
+        text[people.end() :].strip(),
+    )
+
+
+def listed_tasks(text: str) -> tuple[str, ...]:
+    """The items of a list. Raises UserMistake for prose, fewer than two, gaps in the numbers, lists in lists."""
+    if SUBTASK.search(text):
+        raise _unreadable("divides a task into tasks of its own", "write each task as one")
+    tasks = _numbered(text) or _bulleted(text) or _by_semicolon(text)
+    if len(tasks) < FEWEST:
+        raise _unreadable("does not list its tasks one by one", "number them: `1.`, `2.`")
+    for number, task in enumerate(tasks, 1):
+        _check(number, task)
+    return tuple(_bare(task) for task in tasks)
+
+
+def _numbered(text: str) -> list[str]:
+    """From the mark of one number to that of the next; what stands before the first is none of them."""
+    marks = list(_marks(text))
+    if not marks:
+        return []
+    if text[: marks[0].start()].strip():
+        raise _unreadable("has text before its first task", "begin with the list")
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    return [text[mark.end() : end] for mark, end in zip(marks, ends, strict=True)]
+
+
+def _marks(text: str) -> Iterator[re.Match[str]]:
+    number, place = 1, 0
+    while found := re.compile(NUMBER.format(number=number), re.IGNORECASE | re.MULTILINE).search(text, place):
+        yield found
+        number, place = number + 1, found.end()
+
+
+def _bulleted(text: str) -> list[str]:
+    before, *items = BULLET.split(text)
+    if items and before.strip():
+        raise _unreadable("has text before its first task", "begin with the list")
+    return items
+
+
+def _by_semicolon(text: str) -> list[str]:
+    return [item for item in text.split(";") if item.strip()] if ";" in text else []
+
+
+def _check(number: int, task: str) -> None:
+    if not _bare(task):
+        raise _unreadable(f"has nothing in task {number}", "fill it in")
+    if NESTED.search(task.partition("\n")[2]):
+        raise _unreadable(
+            f"has a list in task {number}, or its numbers do not go up by one", "write each task as one"
+        )
+
+
+def _bare(task: str) -> str:
+    return re.sub(r"[\s,;.]+(?:and)?[\s,;.]*$", "", one_line(task)) if task.strip() else ""
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _unreadable(what: str, remedy: str) -> UserMistake:
+    return UserMistake(Mistake(what, remedy=remedy))
