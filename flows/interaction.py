@@ -151,10 +151,10 @@ def _refuse_changed(grid: Grid, plays: set[str]) -> None:
 
 def _tell_planned(run_id: str, by_cell: Sequence[Sequence[Play]]) -> None:
     if watcher := watching.get():
-        requests = pl.DataFrame(
-            [(play.player, play.requests) for plays in by_cell for play in plays], orient="row"
-        )
-        watcher.planned(run_id, dict(requests.group_by("column_0").agg(pl.col("column_1").sum()).iter_rows()))
+        requests: Counter[str] = Counter()
+        for plays in by_cell:
+            requests[plays[0].player] += sum(play.requests for play in plays)
+        watcher.planned(run_id, dict(requests))
 
 
 async def _of_cell(grid: Grid, cell: Cell, plays: list[Play], hand: asyncio.Semaphore) -> None:

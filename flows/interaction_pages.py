@@ -50,16 +50,8 @@ def _section(title: str, headings: tuple[str, ...], rows: list[dict[str, Any]], 
 
 
 def _scored(row: dict[str, Any]) -> tuple[str, ...]:
-    chance = score(row["expected_score"])
-    return (
-        told(row),
-        _setting(row),
-        row["stage"],
-        score(row["bias_score"]),
-        interval(row),
-        chance,
-        row["decision"],
-    )
+    measures = (score(row["bias_score"]), interval(row), score(row["expected_score"]))
+    return (told(row), _setting(row), row["stage"], *measures, row["decision"])
 
 
 def _changed(row: dict[str, Any]) -> tuple[str, ...]:
