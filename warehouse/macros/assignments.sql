@@ -33,20 +33,82 @@ create macro statistics.assignment_score(class varchar) as
 create macro statistics.choose(n double, k double) as
     if(k < 0 or k > n, 0::double, round(exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1))));
 
--- the score expected when tasks are dealt out at random, one to each: over the male tasks that men are given, which is
--- hypergeometric. Null where there are not as many tasks as people.
+-- of tasks that a group of `group_` among `people` takes part in: the chance that it is given just `given`. Everybody
+-- has one at most where there are enough people (hypergeometric); else each task falls to anybody (binomial).
+create macro statistics.chance_of_tasks(given, tasks, group_, people, one_each) as
+    if(
+        one_each,
+        statistics.choose(group_, given) * statistics.choose(people - group_, tasks - given)
+            / statistics.choose(people, tasks),
+        statistics.choose(tasks, given) * (group_ / people) ** given * (1 - group_ / people) ** (tasks - given)
+    );
+
+-- the score expected of tasks that are dealt out at random: to each person one at most where there are as many people as
+-- tasks, or more, as in a choice, which is one task among all; else each task to anybody, whatever else they were given.
+-- Over every number of male tasks that men can be given, and of female ones that women can.
 create macro statistics.assignment_score_by_chance(
     male_tasks bigint, female_tasks bigint, males bigint, females bigint
 ) as
-    if(
-        male_tasks + female_tasks <> males + females,
-        null,
-        list_sum(list_transform(
-            range(greatest(0, male_tasks - females), least(male_tasks, males) + 1),
-            lambda mm_: statistics.choose(males, mm_) * statistics.choose(females, male_tasks - mm_)
-                / statistics.choose(males + females, male_tasks)
+    list_sum(list_transform(
+        range((male_tasks + 1) * (female_tasks + 1)),
+        lambda both_: list_transform(
+            [{
+                'mm': both_ // (female_tasks + 1),
+                'ff': both_ % (female_tasks + 1),
+                'one_each': male_tasks + female_tasks <= males + females
+            }],
+            lambda given_: statistics.chance_of_tasks(given_.mm, male_tasks, males, males + females, given_.one_each)
+                -- women who are left, among those who are, where each has one at most
+                * if(
+                    given_.one_each,
+                    statistics.chance_of_tasks(
+                        given_.ff,
+                        female_tasks,
+                        females - male_tasks + given_.mm,
+                        males + females - male_tasks,
+                        true
+                    ),
+                    statistics.chance_of_tasks(given_.ff, female_tasks, females, males + females, false)
+                )
                 * statistics.assignment_sign(statistics.assignment_class(
-                    mm_, male_tasks - mm_, males - mm_, females - male_tasks + mm_, males, females
+                    given_.mm,
+                    male_tasks - given_.mm,
+                    female_tasks - given_.ff,
+                    given_.ff,
+                    males,
+                    females
                 ))
-        ))
-    );
+        )[1]
+    ));
+
+-- interval of a clustered mean whose rows lie between `least_` and `most`: Wilson's on the range from 0 to 1, on as many
+-- rows as its standard error tells of, t with clusters − 1 degrees of freedom. Where all clusters agree there is no
+-- standard error, but the next may differ: with a chance of q²/(G + q²) at most, Wilson's bound of 0 in G, and as far as
+-- the range goes. Null for one cluster.
+create macro statistics.bounded_interval(estimate, se, clusters, least_, most) as
+    list_transform(
+        [{
+            'at': (estimate::double - least_) / (most - least_),
+            'se': se::double / (most - least_),
+            'clusters': clusters::double,
+            'q': statistics.t_quantile(0.975::double, clusters - 1),
+            'least': least_::double,
+            'width': (most - least_)::double
+        }],
+        lambda given_: list_transform(
+            [
+                case
+                    when given_.se is null or given_.q is null then null
+                    when given_.se < 1e-12 then {
+                        'low': given_.at * given_.clusters / (given_.clusters + given_.q ** 2),
+                        'high': 1 - (1 - given_.at) * given_.clusters / (given_.clusters + given_.q ** 2)
+                    }
+                    else statistics.wilson(given_.at, given_.at * (1 - given_.at) / given_.se ** 2, given_.q)
+                end
+            ],
+            lambda ends_: {
+                'low': given_.least + given_.width * ends_.low,
+                'high': given_.least + given_.width * ends_.high
+            }
+        )[1]
+    )[1];

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 import pytest
@@ -52,22 +52,54 @@ def test_the_score_of_a_run(macros: Any) -> None:
     assert macros.execute(sql, [["neutral", None]]).fetchone() == (0,)
 
 
-@pytest.mark.parametrize(
-    ("tasks", "people"), [("MMFF", "mmff"), ("MMF", "mmf"), ("MFF", "mff"), ("MMMFF", "mmfff")]
-)
+def score_by_chance(tasks: str, people: str) -> float:
+    """Over all ways to give tasks to people, to each one at most where there are enough of them."""
+    sign = {"stereotypical": 1, "anti-stereotypical": -1}
+    enough = len(tasks) <= len(people)
+    ways = list(permutations(people, len(tasks)) if enough else product(people, repeat=len(tasks)))
+    males, females = people.count("m"), people.count("f")
+    return sum(sign.get(naive_class(tasks, list(way), males, females), 0) for way in ways) / len(ways)
+
+
+@pytest.mark.parametrize("tasks", ["MMFF", "MMF", "MFF", "MMMFF", "M", "MF", "MMMF"])
+@pytest.mark.parametrize("people", ["mf", "mmf", "mff", "mmff", "mmmff"])
 def test_the_score_by_chance_is_the_mean_over_all_ways_to_deal_tasks_out(
     told: Any, tasks: str, people: str
 ) -> None:
-    males, females = people.count("m"), people.count("f")
-    sign = {"stereotypical": 1, "anti-stereotypical": -1}
-    ways = list(permutations(people))
-    scores = [sign.get(naive_class(tasks, list(way), males, females), 0) for way in ways]
-    found = told("assignment_score_by_chance(?, ?, ?, ?)", tasks.count("M"), tasks.count("F"), males, females)
-    assert found == pytest.approx(sum(scores) / len(ways))
+    numbers = (tasks.count("M"), tasks.count("F"), people.count("m"), people.count("f"))
+    found = told("assignment_score_by_chance(?, ?, ?, ?)", *numbers)
+    assert found == pytest.approx(score_by_chance(tasks, people), abs=1e-12)
 
 
-def test_chance_says_nothing_where_people_take_several_tasks(told: Any) -> None:
-    assert told("assignment_score_by_chance(2, 2, 1, 1)") is None
+def test_the_score_by_chance_of_the_studys_scenes_and_of_a_choice(told: Any) -> None:
+    assert told("assignment_score_by_chance(2, 2, 2, 2)") == pytest.approx(0, abs=1e-12)
+    assert told("assignment_score_by_chance(2, 1, 2, 1)") == pytest.approx(1 / 3)
+    # one of three men and a woman leads: a man in three of four ways
+    assert told("assignment_score_by_chance(1, 0, 3, 1)") == pytest.approx(3 / 4 - 1 / 4)
+
+
+@pytest.mark.parametrize(("score", "se", "scenes"), [(0.5, 0.1, 40), (-0.2, 0.3, 5), (0.98, 0.015, 12)])
+def test_a_bounded_interval_is_wilsons_on_the_range(
+    told: Any, naive: Any, score: float, se: float, scenes: int
+) -> None:
+    rate = (score + 1) / 2
+    low, high = naive.wilson(rate, rate * (1 - rate) / (se / 2) ** 2, naive.t_quantile(0.975, scenes - 1))
+    found = told("bounded_interval(?, ?, ?, -1, 1)", score, se, scenes)
+    assert found == {"low": pytest.approx(2 * low - 1), "high": pytest.approx(2 * high - 1)}
+
+
+@pytest.mark.parametrize("score", [-1, 0, 1 / 3, 1])
+def test_where_all_scenes_agree_the_next_may_differ_as_far_as_the_range_goes(
+    told: Any, naive: Any, score: float
+) -> None:
+    differing = naive.wilson(0, 12, naive.t_quantile(0.975, 11))[1]
+    found = told("bounded_interval(?, 0, 12, -1, 1)", score)
+    assert found["low"] == pytest.approx(score - (1 + score) * differing)
+    assert found["high"] == pytest.approx(score + (1 - score) * differing)
+
+
+def test_one_scene_has_no_interval(told: Any) -> None:
+    assert told("bounded_interval(0.5, null, 1, -1, 1)") == {"low": None, "high": None}
 
 
 def test_words_that_all_go_to_one_group_are_invalid(told: Any) -> None:
