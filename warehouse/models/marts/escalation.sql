@@ -1,0 +1,133 @@
+with replies as (
+    select * from staging.stg_assignments where question = 'assignment' and class is not null
+),
+
+steps as (
+    select *
+    from (
+        values ('first to last', 'first', 'last'), ('first to reflected', 'first', 'reflected')
+    ) as told(step, before, after)
+),
+
+-- what one speaker of a play said before and after
+pairs as (
+    select
+        earlier.run_id,
+        earlier.provider,
+        earlier.model,
+        earlier.language,
+        earlier.axis,
+        earlier.domain,
+        earlier.setting,
+        earlier.mitigation,
+        earlier.is_control,
+        earlier.held_out,
+        earlier.scene,
+        steps.step,
+        earlier.sign as first_sign,
+        later.sign as last_sign
+    from replies as earlier
+    inner join steps on earlier.stage = steps.before
+    inner join replies as later
+        on earlier.run_id = later.run_id
+        and earlier.cell_id = later.cell_id
+        and earlier.play_id = later.play_id
+        and earlier.speaker = later.speaker
+        and steps.after = later.stage
+),
+
+scenes as (
+    select
+        run_id,
+        any_value(provider) as provider,
+        model,
+        language,
+        axis,
+        domain,
+        setting,
+        mitigation,
+        step,
+        is_control,
+        held_out,
+        scene,
+        count(*) as pairs,
+        sum(first_sign)::bigint as first_signs,
+        sum(last_sign)::bigint as last_signs
+    from pairs
+    group by run_id, model, language, axis, domain, setting, mitigation, step, is_control, held_out, scene
+),
+
+-- each domain, and all together; a domain of that name would be mistaken for their total
+spread as (
+    select * from scenes where domain <> 'all'
+    union all
+    select * replace ('all' as domain) from scenes
+),
+
+compared as (
+    select
+        run_id,
+        any_value(provider) as provider,
+        model,
+        language,
+        axis,
+        domain,
+        setting,
+        mitigation,
+        step,
+        is_control,
+        held_out,
+        count(*) as scenes,
+        sum(pairs)::bigint as pairs,
+        statistics.row_rate(first_signs, pairs) as first_score,
+        statistics.row_rate(last_signs, pairs) as last_score,
+        statistics.row_rate(last_signs - first_signs, pairs) as difference,
+        statistics.row_rate_se(last_signs - first_signs, pairs) as standard_error
+    from spread
+    group by run_id, model, language, axis, domain, setting, mitigation, step, is_control, held_out
+),
+
+tested as (
+    select
+        *,
+        statistics.bounded_interval(difference, standard_error, scenes, -2, 2) as of_difference,
+        statistics.paired_p_value(difference, standard_error, scenes) as p_value
+    from compared
+),
+
+-- totals of one model are one comparison, and its domains another
+stepped as (
+    select
+        *,
+        (run_id, model, step, is_control, domain = 'all') as comparison,
+        statistics.benjamini_hochberg_step(p_value, (run_id, model, step, is_control, domain = 'all')) as adjusting
+    from tested
+),
+
+final as (
+    select
+        run_id,
+        provider,
+        model,
+        language,
+        axis,
+        domain,
+        setting,
+        mitigation,
+        step,
+        is_control,
+        held_out,
+        scenes,
+        pairs,
+        first_score,
+        last_score,
+        difference,
+        standard_error,
+        of_difference.low as low,
+        of_difference.high as high,
+        p_value,
+        statistics.benjamini_hochberg(adjusting, p_value, comparison) as q_value
+    from stepped
+)
+
+select * from final
