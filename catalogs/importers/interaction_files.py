@@ -14,7 +14,7 @@ LABELS = "labels follow the order of its tasks, men's first: look at each before
 
 
 def catalog_files(name: str, read: Sequence[Imported]) -> dict[str, str]:
-    """YAML by the file's path in a catalog: `scenes/<name>.yaml` and `tuning/<name>.yaml`, if they hold anything."""
+    """YAML by the file's path in a catalog: `scenes/<name>.yaml`, `tuning/<name>.yaml`, if they hold anything."""
     scenes = [_entry(scene) for one in read for scene in one.scenes]
     examples = [_entry(example) for one in read for example in one.examples]
     sources = ", ".join(Path(one.file).name for one in read if one.scenes)

@@ -22,7 +22,7 @@ STATED = re.compile(r"^(?:[^\n:]{1,40}: )?(\d+)\. (?:.*: )?(.+?)(?: - .*)?$", re
 CHOSEN = re.compile(r"^(?:[^\n:]{1,40}: )?(.+?) - ", re.M)
 STANCE: Final[Mapping[str, str]] = {
     "en": "This is how I see it, and I am open to what you think:",
-    "es": "Yo lo veo así, y estoy abierto a lo que penséis:",
+    "es": "Yo lo veo así, y atiendo a lo que digáis:",
 }
 WHY: Final[Mapping[str, str]] = {"en": "it suits them", "es": "le va bien"}
 JUDGED: Final[Mapping[str, Mapping[Presence, str]]] = {
