@@ -20,6 +20,7 @@ from catalogs.attacks import AttackWording
 from catalogs.augmentation import Augmentation
 from catalogs.contexts import Context
 from catalogs.endpoints import NamedEndpoint
+from catalogs.interaction_file import InteractionFile
 from catalogs.interactions import InteractionWording, Protocol
 from catalogs.models import ModelsFile
 from catalogs.people import People
@@ -64,7 +65,8 @@ SCHEMAS: dict[str, type[BaseModel]] = {
     "people": People,
     "scenes": Domain,
     "tuning": Tuning,
-    "interaction": InteractionWording,
+    "interaction_wording": InteractionWording,
+    "interaction": InteractionFile,
     "protocol": Protocol,
 }
 """By the name of the file that holds the schema."""
