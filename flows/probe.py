@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
+import polars as pl
 from prefect import flow, get_run_logger
 from prefect.runtime import flow_run
 from prefect.utilities.annotations import quote
@@ -14,7 +15,7 @@ from catalogs.mistakes import UserMistake
 from catalogs.target_file import ProbeTest
 from catalogs.targets import ResolvedProbe
 from flows.benchmark import NOTHING_NAMED, scenario_name
-from flows.cells import Cell, cell_label, cells_stage
+from flows.cells import Cell, cells_stage
 from flows.concluding import concluded
 from flows.in_words import in_words
 from flows.inspecting import inspecting
@@ -34,9 +35,11 @@ from flows.probing import (
 )
 from flows.secrets import secret_blocks
 from flows.stages import Grid
+from flows.together import together
 from flows.under_way import under_way
 from tasks.aggregate.probe_gate import followed
 from tasks.connectors.task import Label
+from tasks.evaluate.ready_cells import ReadyCells
 from tasks.evaluate.task import read_trials
 from tasks.probe.stereotype import Stereotype
 from tasks.probe.task import plan
@@ -143,10 +146,24 @@ async def _stage(grid: Grid, stages: Any, name: str) -> None:
     record_planned(lake, run.run_id, cells)
     run.record(lake, "running")
     get_run_logger().info("run %s: %d cases in %d cells", run.run_id, cells["planned"].sum(), cells.height)
-    await cells_stage(grid, cells, judge=False, reader=read_cell)
+    await read_beside(grid, cells)
 
 
-async def read_cell(grid: Grid, cell: Cell) -> None:
-    """Read the replies of a cell that has been prompted."""
-    label = cell_label("read", cell, grid.tags)
-    await read_trials(grid.lake, grid.run.run_id, cell["cell_id"], grid.evaluation_id, grid.catalog, label)
+async def read_beside(grid: Grid, cells: pl.DataFrame, *, ask: bool = True) -> None:
+    """Prompt cells, or take them as they are, and read each as soon as it is complete."""
+    ready = ReadyCells()
+
+    async def complete(_: Grid, cell: Cell) -> None:
+        ready.add(cell["cell_id"])
+
+    async def prompted() -> None:
+        try:
+            await cells_stage(grid, cells, ask=ask, judge=False, reader=complete)
+        finally:
+            ready.close()
+
+    label = Label("read", tuple(grid.tags))
+    own = cast(Any, quote(ready))  # Prefect would look into it
+    await together(
+        [prompted(), read_trials(grid.lake, grid.run.run_id, own, grid.evaluation_id, grid.catalog, label)]
+    )

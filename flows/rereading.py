@@ -9,11 +9,10 @@ from prefect.runtime import flow_run
 from ulid import ULID
 
 from flows.benchmark import aggregated
-from flows.cells import cells_stage
 from flows.in_words import in_words
 from flows.inspecting import inspecting
 from flows.preparation import existing_lake, prepared_before
-from flows.probe import read_cell
+from flows.probe import read_beside
 from flows.probe_outcome import ProbeOutcome, ended, probe_outcome
 from flows.probe_pages import publish
 from flows.probing import PreparedProbe, prepare_probe
@@ -48,7 +47,7 @@ async def read_again(run_id: str, data: str | None = None, expectations: bool = 
         with inspecting(expectations) as inspector:
             again = replace(grid, again=str(ULID()))
             cells = planned_cells(lake, run.run_id)
-            await cells_stage(again, cells, ask=False, judge=False, reader=read_cell)
+            await read_beside(again, cells, ask=False)
             found = await _concluded(lake, run, inspector)
         await publish(found, prepared.resolved.name)
     return ended(found)

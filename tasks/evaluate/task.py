@@ -17,6 +17,7 @@ from tasks.connectors.task import NAME, Label
 from tasks.evaluate.assignment_verdicts import land_assignments
 from tasks.evaluate.cell import Spare, evaluate_cell
 from tasks.evaluate.hearing import Hearing
+from tasks.evaluate.ready_cells import ReadyCells
 from tasks.evaluate.trials import evaluate_trials
 from warehouse.lake import Lake
 from warehouse.trouble import StorageTrouble
@@ -69,14 +70,19 @@ async def evaluate(
 async def read_trials(
     lake: Lake,
     run_id: str,
-    cell_id: str,
+    cells: ReadyCells,
     evaluation_id: str,
     catalog: Catalog,
     label: Label = Label("read"),  # noqa: B008 - frozen
 ) -> int:
-    """Read what the replies of a probe's cell say and land it; returns how many."""
+    """Read what the replies of a probe's cells say, each as soon as it is complete, and land it; returns how many.
+    One task run for all: a cell has few replies, and Prefect takes longer for a run than reading them does."""
     label.attach()
-    return await asyncio.to_thread(evaluate_trials, lake, run_id, cell_id, evaluation_id, catalog)
+    landed = 0
+    while (cell_id := await cells.first()) is not None:
+        landed += await asyncio.to_thread(evaluate_trials, lake, run_id, cell_id, evaluation_id, catalog)
+        cells.read()
+    return landed
 
 
 @task(
