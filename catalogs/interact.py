@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from catalogs.catalog import Catalog, read_catalog
+from catalogs.catalog import Catalog, Reading, read_catalog
 from catalogs.documents import Document, validated
 from catalogs.explanations import Location
 from catalogs.interaction_file import CAST, TALKING, InteractionFile
@@ -17,6 +17,7 @@ from catalogs.interactions import Protocol
 from catalogs.mistakes import Mistake, UserMistake, nearest, position
 from catalogs.models import Target
 from catalogs.resolved import Resolved
+from catalogs.rules.played import unplayable
 from catalogs.scenes import Domain, Scene
 from catalogs.schema import ScenarioSettings
 from catalogs.targets import Given, Source, read_target, unknown_model
@@ -77,7 +78,7 @@ def resolve_interaction(
         raise UserMistake(_once([*wrong.mistakes, *mistakes])) from wrong
     _raise([*mistakes, *_unknown(document, file, reading.catalog)])
     resolved = _resolved(text, document, file, reading.catalog)
-    _raise([*_nothing(resolved), *inspect(resolved)])
+    _raise([*_nothing(resolved), *_unplayable(resolved, reading), *inspect(resolved)])
     return resolved
 
 
@@ -199,6 +200,11 @@ def _nothing(resolved: ResolvedInteraction) -> Iterator[Mistake]:
     if not resolved.scenes and set(own.settings) & {"no_interaction", *TALKING}:
         what = "no scene fits the domains, axes and languages"
         yield Mistake(what, "interaction.domains, interaction.axes", "name other ones, or none")
+
+
+def _unplayable(resolved: ResolvedInteraction, reading: Reading) -> Iterator[Mistake]:
+    own = resolved.file.interaction
+    yield from unplayable(reading, {domain.id for domain, _ in resolved.scenes}, own.languages, own.protocol)
 
 
 def _raise(mistakes: Iterable[Mistake]) -> None:

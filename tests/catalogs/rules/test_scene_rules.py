@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.catalog import read_catalog
+from catalogs.catalog import OVERLAY, read_catalog
+from catalogs.interact import resolve_interaction
 from catalogs.lint import lint
+from catalogs.mistakes import UserMistake
 from catalogs.rules.interaction_rules import interaction_findings
 from catalogs.rules.people_rules import people_findings
 from catalogs.rules.scene_rules import scene_findings
@@ -309,3 +311,32 @@ def test_words_without_their_places_are_refused_where_they_stand(
 ) -> None:
     mistakes = read_catalog(library, laid(tmp_path, {"interaction": wording(was, becomes)})).mistakes
     assert [each.what for each in mistakes if told in each.what and "ours.yaml:" in each.where], mistakes
+
+
+def refused(directory: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], **asked: object) -> list[str]:
+    """What a run of scenes refuses in a catalog with these files, each with the file's name."""
+    monkeypatch.setenv(OVERLAY, str(laid(directory, {"people": people()} | files)))
+    told = {"models": ["simulated/fair"], "domains": ["workshop"], **asked}
+    try:
+        resolve_interaction({"interaction": told})
+    except UserMistake as wrong:
+        return [str(mistake).replace(f"{directory}/", "") for mistake in wrong.mistakes]
+    return []
+
+
+def test_a_run_refuses_scenes_that_cannot_be_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = {
+        "scenes": scenes(people="cast: {left: 7, right: 1}"),
+        "interaction": wording("\n  last:", "\n  end:"),
+    }
+    found = refused(tmp_path, monkeypatch, broken)
+    assert [line.partition("\n")[0] for line in found] == [
+        f"interaction/ours.yaml:{wording().partition('rounds:')[0].count(chr(10)) + 1}: "
+        "`en_us` has no words for round `last` of protocol `study`",
+        "scenes/ours.yaml:13: scene `spoon` draws 7 of `left`; `en_us`, `ours` has 6 names of them",
+        "scenes/ours.yaml:13: scene `spoon` draws 7 of `left`; `es_es`, `ours` has 6 names of them",
+    ]
+
+
+def test_a_run_of_other_scenes_is_not_kept_from_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert refused(tmp_path, monkeypatch, {"scenes": scenes(axis="handednes")}, domains=["controls"]) == []
