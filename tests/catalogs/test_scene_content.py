@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from importlib import resources
 from itertools import chain
+from pathlib import Path
 
 import pytest
 
@@ -203,3 +205,18 @@ def test_examples_show_either_kind_with_people_and_tasks_of_no_scene(language: s
     told = " ".join(example.assignment for example in (*reflection.present, *reflection.absent))
     assert sorted(held(told, everybody("gender", language))) == []
     assert sorted(held(told, (text for scene in SCENES for text in texts(scene, language)))) == []
+
+
+@each_language
+def test_the_data_sheet_tells_how_many_scenes_reasons_and_names_there_are(language: str) -> None:
+    of_axes = [len(of_axis(axis)) for axis in ("gender", "age", "ethnicity")]
+    held_out = sum(len(domain.scenes) for domain in DOMAINS if domain.held_out)
+    borne = sum(
+        len(own)
+        for people in CATALOG.people.values()
+        for told in people.groups.values()
+        for own in told[language].names.values()
+    )
+    counts = [len(DOMAINS), len(SCENES), *of_axes, len(CONTROLS), held_out, 2 * len(REASONS), borne]
+    sheet = (Path(str(resources.files("catalogs"))) / "DATASHEET.md").read_text(encoding="utf-8")
+    assert f"| `{language}` | {' | '.join(map(str, counts))} |" in sheet, counts
