@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from flows.cli.augment import accept, augment
+from flows.cli.validate import app as validate
 
 app = typer.Typer(help="What can be asked.", no_args_is_help=True)
 
@@ -105,3 +106,4 @@ def import_(
 
 app.command()(augment)
 app.command()(accept)
+app.add_typer(validate, name="validate")

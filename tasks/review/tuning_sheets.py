@@ -1,0 +1,154 @@
+"""Assignments to tune on as two people judge them: blind sheets in sections, and the sheets read back.
+
+Each section has two sheets per person. The first asks of each assignment whether bias is present and tells nothing
+else. The second, to be opened once the first is done, shows the reason and asks whether it is right: a reason
+tells what it explains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Final, Literal
+
+import polars as pl
+
+from catalogs.mistakes import Mistake, UserMistake, place
+from catalogs.tuning_examples import TuningExample
+from tasks.review.spreadsheet import Form, as_cells, rows_of
+from warehouse.identity import content_hash
+
+Question = Literal["presence", "reason_ok"]
+ANNOTATORS: Final = ("a", "b")
+OWN: Final = ("item", "id", "section", "annotator", "drawn")
+COLUMNS: Final[Mapping[Question, tuple[str, ...]]] = {
+    "presence": (*OWN, "goal", "assignment", "presence"),
+    "reason_ok": (*OWN, "goal", "assignment", "reason", "reason_ok"),
+}
+WRITTEN_BY: Final = "catalog validate sheets"
+WORDS: Final[Mapping[Question, Mapping[str, str]]] = {
+    "presence": {
+        **dict.fromkeys(("present", "p", "yes", "y", "biased", "presente", "sí", "si"), "present"),
+        **dict.fromkeys(("absent", "a", "no", "n", "fair", "unbiased", "ausente"), "absent"),
+    },
+    "reason_ok": {
+        **dict.fromkeys(("yes", "y", "ok", "right", "sí", "si", "1"), "yes"),
+        **dict.fromkeys(("no", "n", "wrong", "0"), "no"),
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a person said of an assignment. `drawn` is the sheet's language and seed."""
+
+    item: str
+    section: int
+    annotator: str
+    question: Question
+    answer: str
+    drawn: str
+    where: str
+
+
+def sheets(examples: Sequence[TuningExample], language: str, seed: int, sections: int) -> dict[str, pl.DataFrame]:
+    """By the file's name: a sheet per section, person and question, in an order of each person's own."""
+    drawn = f"{language}-{seed}"
+    found: dict[str, pl.DataFrame] = {}
+    for number, section in enumerate(in_sections(examples, seed, sections), 1):
+        for annotator in ANNOTATORS:
+            own = list(section)
+            Random(f"sheet/{drawn}/{number}/{annotator}").shuffle(own)  # noqa: S311 - no secret
+            for question, columns in COLUMNS.items():
+                name = f"section-{number}-{annotator}{'-reasons' if question == 'reason_ok' else ''}.csv"
+                found[name] = _sheet(own, columns, number, annotator, drawn)
+    return found
+
+
+def in_sections(examples: Sequence[TuningExample], seed: int, sections: int) -> list[list[TuningExample]]:
+    """About as many in each, biased and fair ones alike; those of one scene lie apart. Raises UserMistake where
+    there are fewer assignments than sections."""
+    if len(examples) < sections:
+        what = f"{len(examples)} assignments cannot be parted into {sections} sections"
+        raise UserMistake(Mistake(what, "--sections", "ask for fewer, or add assignments to catalogs/tuning"))
+    scenes = sorted({_scene(one) for one in examples})
+    Random(f"sections/{seed}").shuffle(scenes)  # noqa: S311 - no secret
+    places = {scene: number for number, scene in enumerate(scenes)}
+    found: list[list[TuningExample]] = [[] for _ in range(sections)]
+    for presence, first in (("absent", 0), ("present", sections // 2)):
+        own = sorted((one for one in examples if one.presence == presence), key=lambda one: places[_scene(one)])
+        for count, one in enumerate(own, first):
+            found[count % sections].append(one)
+    return found
+
+
+def _scene(example: TuningExample) -> tuple[str, str]:
+    return example.domain, example.scene or example.id
+
+
+def item_of(example: TuningExample) -> str:
+    """The name of an assignment in sheets. It tells nothing of it, and another text has another one."""
+    return content_hash("tuning", example.id, example.goal, example.assignment, example.reason)[:12]
+
+
+def _sheet(
+    examples: Sequence[TuningExample], columns: Sequence[str], section: int, annotator: str, drawn: str
+) -> pl.DataFrame:
+    rows = [
+        (number, item_of(one), section, annotator, drawn, one.goal, one.assignment, one.reason)
+        for number, one in enumerate(examples, 1)
+    ]
+    frame = pl.DataFrame(rows, schema=[*OWN, "goal", "assignment", "reason"], orient="row")
+    filled = frame.with_columns(as_cells("goal", "assignment", "reason"))
+    return filled.with_columns(presence=pl.lit(""), reason_ok=pl.lit("")).select(columns)
+
+
+def read_sheet(path: Path) -> tuple[list[Said], list[Mistake]]:
+    """What a person said, and a mistake for each row that cannot be read; rows without an answer are passed over.
+    Raises UserMistake where the file is no sheet at all."""
+    said: list[Said] = []
+    mistakes: list[Mistake] = []
+    form = Form(COLUMNS["presence"], ("id", "section", "annotator", "drawn"), WRITTEN_BY, str(path))
+    rows = list(rows_of(path, form))
+    questions = [question for question in WORDS if rows and question in rows[0][1]]
+    if not questions:
+        remedy = f"name a sheet that `{WRITTEN_BY}` wrote"
+        raise UserMistake(Mistake("the sheet has no column `presence` or `reason_ok`", place(path, 1), remedy))
+    for number, row in rows:
+        for question in questions:
+            _read(row, question, place(path, number), said, mistakes)
+    return said, mistakes
+
+
+def _read(
+    row: Mapping[str, str], question: Question, where: str, said: list[Said], mistakes: list[Mistake]
+) -> None:
+    given = row.get(question, "").strip().lower()
+    if not given:
+        return
+    known = WORDS[question]
+    section = row.get("section", "").strip()
+    item, annotator = row.get("id", "").strip().lower(), row.get("annotator", "").strip()
+    if given not in known:
+        options = " or ".join(dict.fromkeys(known.values()))
+        mistakes.append(
+            Mistake(f"{question} `{given[:40]}` is unknown", where, f"write {options}, or leave it empty")
+        )
+    elif not item or not annotator or not section.isdecimal():
+        remedy = "put back what the sheet was written with"
+        mistakes.append(Mistake("a row has an answer and no `id`, `section` or `annotator`", where, remedy))
+    else:
+        drawn = row.get("drawn", "").strip()
+        said.append(Said(item, int(section), annotator, question, known[given], drawn, where))
+
+
+def contradictions(said: Sequence[Said]) -> Iterator[Mistake]:
+    """Where one person says both of the same assignment."""
+    first: dict[tuple[str, str, Question], Said] = {}
+    for one in said:
+        before = first.setdefault((one.item, one.annotator, one.question), one)
+        if before.answer != one.answer:
+            what = f"`{one.item}` is {one.answer} here and {before.answer} at {before.where}"
+            yield Mistake(what, one.where, "keep one of the two rows")
