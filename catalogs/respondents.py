@@ -83,6 +83,23 @@ class Leaning(Frozen):
     def strength(self, axis: str, pair: str) -> float:
         return self.pairs.get(pair, self.axes.get(axis, self.default))
 
+    def times(self, factor: float) -> Leaning:
+        """The same leaning, its strengths multiplied by a factor of at most one."""
+        weaker = {name: factor * strength for name, strength in self.axes.items()}
+        pairs = {name: factor * strength for name, strength in self.pairs.items()}
+        return self.model_copy(update={"default": factor * self.default, "axes": weaker, "pairs": pairs})
+
+
+class Tuning(Frozen):
+    """What becomes of a respondent that is fine-tuned, whatever it is tuned on."""
+
+    effect: Share = 0.8
+    """Share of its stereotyping strength that the tuned one has lost."""
+    seconds: float = Field(default=0.5, ge=0)
+    """How long it takes, from the job's creation to its end."""
+    fails: Share = 0.0
+    """Share of jobs that end in a server's error."""
+
 
 class Assigning(Frozen):
     """How a respondent shares out the tasks of a scene: with a probability of `strength` every task goes where its
@@ -140,4 +157,10 @@ class Respondent(Frozen):
     """Share of a batch's requests that end in a server's error, at most `faults.most` times for the same one."""
     batch_expired: Share = 0.0
     """Share of a batch's requests that are not done in time; with one of them the batch ends as expired."""
+    tuning: Tuning = Tuning()
     seed: int = 0
+
+    def tuned(self, share: float = 1.0) -> Respondent:
+        """The respondent that comes of fine-tuning it; `share`: of the way there, as checkpoints are."""
+        left = 1 - self.tuning.effect * share
+        return self.model_copy(update={"leaning": self.leaning.times(left)})

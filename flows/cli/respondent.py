@@ -34,14 +34,14 @@ def serve(
     ] = None,
     state: Annotated[
         Path | None,
-        typer.Option("--state", help="A directory in which uploaded files and batches outlive the server."),
+        typer.Option("--state", help="A directory in which files, batches and tuned models outlive the server."),
     ] = None,
 ) -> None:
     """Serve simulated respondents in the OpenAI, Hugging Face and Replicate protocols, until Ctrl-C.
 
     Point an SDK at it, say `OPENAI_BASE_URL=http://127.0.0.1:8080/v1`. A request for the model `biased` is
-    answered by that respondent. OpenAI's Batch API is served, too. No key is checked, but for `wrong-key`, which
-    is rejected. `GET /journal` tells what was asked.
+    answered by that respondent. OpenAI's Batch API and fine-tuning are served, too. No key is checked, but for
+    `wrong-key`, which is rejected. `GET /journal` tells what was asked.
     """
     from catalogs.catalog import load_catalog
     from tasks.connectors.respondent.server import build_app

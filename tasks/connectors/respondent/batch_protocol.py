@@ -16,7 +16,7 @@ from tasks.connectors.respondent.openai_protocol import error
 from tasks.connectors.respondent.service import Declined, Handler, Service, body_of, spoken
 from tasks.connectors.respondent.shelf import Document, Shelf, shown
 
-PREFIXES = ("/v1", "", "/openai/v1")
+PREFIXES = ("/v1", "", "/openai/v1", "/openai")
 ENDPOINTS = ("/v1/chat/completions",)
 PURPOSES = ("assistants", "batch", "fine-tune", "vision", "user_data", "evals")
 MOST_METADATA = 16
@@ -67,7 +67,7 @@ class BatchProtocol:
     async def files(self, request: Request) -> Response:
         purpose = request.query_params.get("purpose")
         found = [file for file in self._shelf.files() if purpose in (None, file["purpose"])]
-        return JSONResponse(_page(found, request))
+        return JSONResponse(page(found, request))
 
     async def file(self, request: Request) -> Response:
         return JSONResponse(shown(self._file(request.path_params["id"])))
@@ -91,11 +91,11 @@ class BatchProtocol:
         file = self._file(str(body.get("input_file_id")))
         if file["purpose"] != "batch":
             raise Declined("invalid", "The input file was uploaded for another purpose than 'batch'.")
-        return JSONResponse(shown(self._batches.create(file["id"], endpoint, _metadata(body))))
+        return JSONResponse(shown(self._batches.create(file["id"], endpoint, metadata(body))))
 
     async def batches(self, request: Request) -> Response:
         self._batches.attend()
-        return JSONResponse(_page(self._shelf.batches(), request))
+        return JSONResponse(page(self._shelf.batches(), request))
 
     async def batch(self, request: Request) -> Response:
         return JSONResponse(shown(self._batch(request)))
@@ -128,7 +128,8 @@ def _fit_for(purpose: str, filename: str, size: int) -> None:
         raise Declined("invalid", f"The file has {size} bytes; the Batch API takes {MOST_BYTES} at most.")
 
 
-def _metadata(body: Mapping[str, Any]) -> dict[str, str] | None:
+def metadata(body: Mapping[str, Any]) -> dict[str, str] | None:
+    """Raises Declined where it is not what OpenAI takes."""
     given = body.get("metadata")
     if given is None:
         return None
@@ -143,19 +144,19 @@ def _metadata(body: Mapping[str, Any]) -> dict[str, str] | None:
     return given
 
 
-def _page(found: list[Document], request: Request) -> Document:
+def page(found: list[Document], request: Request) -> Document:
     """The documents after `after`, newest first, `limit` of them."""
     after, size = request.query_params.get("after"), _limit(request)
     places = [place for place, document in enumerate(found) if document["id"] == after]
     if after and not places:
         raise Declined("missing", f"Nothing found with id '{after}'.")
     start = places[0] + 1 if places else 0
-    page = found[start : start + size]
+    own = found[start : start + size]
     return {
         "object": "list",
-        "data": [shown(document) for document in page],
-        "first_id": page[0]["id"] if page else None,
-        "last_id": page[-1]["id"] if page else None,
+        "data": [shown(document) for document in own],
+        "first_id": own[0]["id"] if own else None,
+        "last_id": own[-1]["id"] if own else None,
         "has_more": len(found) > start + size,
     }
 

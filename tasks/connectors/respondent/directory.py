@@ -13,24 +13,31 @@ ONLY_MODEL = ("tgi", "dummy")
 
 
 class Directory:
-    """Names of models to respondents: a respondent's id, alone or as the last part of a path; then `mapping`;
-    then the default for every model that the catalog lists."""
+    """Names of models to respondents: a tuned model's own; then a respondent's id, alone or as the last part of a
+    path; then `mapping`; then the default for every model that the catalog lists."""
 
     def __init__(self, panel: Panel, default: str, mapping: Mapping[str, str]) -> None:
         """Raises UserMistake where `default` or a value of `mapping` is no respondent."""
         self.default = panel.respondent(default)
         self._by_id = panel.catalog.respondents
         self._mapped = {name: panel.respondent(chosen) for name, chosen in mapping.items()}
+        self._tuned: dict[str, Respondent] = {}
         self._listed = frozenset(listed_names(panel.catalog)) | frozenset(ONLY_MODEL)
 
     def find(self, model: str) -> Respondent | None:
         """None where nobody answers for the name."""
+        if model in self._tuned:
+            return self._tuned[model]
         found = self._by_id.get(model) or self._by_id.get(model.rpartition("/")[2])
         found = found or self._mapped.get(model)
         return found or (self.default if model in self._listed else None)
 
     def names(self) -> list[str]:
-        return sorted({*self._by_id, *self._mapped, *(self._listed - set(ONLY_MODEL))})
+        return sorted({*self._by_id, *self._mapped, *self._tuned, *(self._listed - set(ONLY_MODEL))})
+
+    def add(self, model: str, respondent: Respondent) -> None:
+        """From now on the respondent answers for a tuned model's name."""
+        self._tuned[model] = respondent
 
 
 def listed_names(catalog: Catalog) -> Iterator[str]:

@@ -29,6 +29,7 @@ from tasks.connectors.respondent.panel import Panel
 from tasks.connectors.respondent.replicate_protocol import ReplicateProtocol
 from tasks.connectors.respondent.service import Service
 from tasks.connectors.respondent.shelf import Shelf
+from tasks.connectors.respondent.tuning_protocol import TuningProtocol
 from tasks.connectors.tokens import count_text
 
 START_S = 10.0
@@ -44,14 +45,15 @@ def build_app(
 ) -> Starlette:
     """All respondents of the catalog behind the three protocols. `default` answers for every model that
     the catalog lists, `mapping` gives single models to other respondents. `app.state.journal` has what was asked
-    (`Journal`), the file `journal` too; `state` is a directory in which files and batches outlive the server.
-    Raises UserMistake where a respondent is unknown or a path cannot be written."""
+    (`Journal`), the file `journal` too; `state` is a directory in which files, batches and tuned models outlive
+    the server. Raises UserMistake where a respondent is unknown or a path cannot be written."""
     panel = Panel(catalog)
     service = Service(panel, Directory(panel, default, mapping or {}), Journal(journal))
     protocols = (OpenAIProtocol(service), HuggingFaceProtocol(service), ReplicateProtocol(service))
-    batches = BatchProtocol(service, Shelf(state))
+    shelf = Shelf(state)
+    jobs = (BatchProtocol(service, shelf), TuningProtocol(service, shelf))
     count_text("", "")  # the vocabulary takes half a second, which no request should wait for
-    routes = [route for protocol in (batches, *protocols) for route in protocol.routes()]
+    routes = [route for protocol in (*jobs, *protocols) for route in protocol.routes()]
     app = Starlette(routes=[*routes, Route("/health", _health), Route("/journal", _journal)])
     app.state.journal = service.journal
     return app

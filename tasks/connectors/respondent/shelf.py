@@ -1,4 +1,4 @@
-"""Files and batches as the server keeps them: in memory, or in a directory that outlives it."""
+"""Files, batches and fine-tuning jobs as the server keeps them: in memory, or in a directory that outlives it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from catalogs.mistakes import Mistake, UserMistake
 
 Document = dict[str, Any]
-"""A file or a batch, in the shape in which the API shows it; names that begin with `_` stay here."""
+"""A file, a batch or a job, in the shape in which the API shows it; names that begin with `_` stay here."""
 
 
 class Shelf:
@@ -21,6 +21,7 @@ class Shelf:
         self._directory = directory
         self._files: dict[str, Document] = {}
         self._batches: dict[str, Document] = {}
+        self._tunings: dict[str, Document] = {}
         self._contents: dict[str, bytes] = {}
         if directory is not None:
             self._take_up(directory)
@@ -77,16 +78,28 @@ class Shelf:
         self._batches[batch["id"]] = batch
         self._save("batches", batch)
 
+    def tunings(self) -> list[Document]:
+        """Newest first."""
+        return list(reversed(self._tunings.values()))
+
+    def tuning(self, job_id: str) -> Document | None:
+        return self._tunings.get(job_id)
+
+    def save_tuning(self, job: Document) -> None:
+        self._tunings[job["id"]] = job
+        self._save("tunings", job)
+
     def _save(self, kind: str, document: Document) -> None:
         if self._directory is not None:
             _write(self._directory / kind / f"{document['id']}.json", json.dumps(document).encode())
 
     def _take_up(self, directory: Path) -> None:
         try:
-            for kind in ("files", "contents", "batches"):
+            for kind in ("files", "contents", "batches", "tunings"):
                 (directory / kind).mkdir(parents=True, exist_ok=True)
             self._files = _stored(directory / "files", "created_at")
             self._batches = _stored(directory / "batches", "_began")
+            self._tunings = _stored(directory / "tunings", "_began")
         except (OSError, ValueError, KeyError) as error:
             what = f"the state in `{directory}` cannot be used: {type(error).__name__}"
             raise UserMistake(
