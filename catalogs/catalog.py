@@ -18,7 +18,17 @@ from catalogs.endpoints import NamedEndpoint
 from catalogs.interactions import InteractionWording, Protocol
 from catalogs.libraries import read_library
 from catalogs.mistakes import Mistake, UserMistake, nearest
-from catalogs.models import HTTP, Limits, ModelEntry, ModelsFile, Prices, Provider, Target, endpoint_target
+from catalogs.models import (
+    HTTP,
+    Limits,
+    ModelEntry,
+    ModelsFile,
+    Prices,
+    Provider,
+    Target,
+    bases_of,
+    endpoint_target,
+)
 from catalogs.people import People
 from catalogs.probes import ProbeAxis, ProbeWording
 from catalogs.reader import Reader
@@ -130,6 +140,7 @@ class Catalog:
             limits=_limits(provider, entry),
             own_limits=_own_limits(provider, entry),
             batch=provider.batch,
+            tunes=provider.tunes,
             parameters=entry.parameters,
         )
 
@@ -142,6 +153,9 @@ class Catalog:
 
     def _entry(self, given: str, model: str, provider: Provider) -> ModelEntry:
         entry = self.models.models.get(model)
+        if entry is None and (bases := bases_of(model)):
+            listed = next((base for base in bases if base in self.models.models), bases[-1])
+            return self._entry(given, listed, provider).tuned()
         if entry is None and provider.models == "listed":
             prefix = model.partition("/")[0]
             near = nearest(model, [name for name in self.models.models if name.startswith(f"{prefix}/")])

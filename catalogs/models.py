@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from pydantic import Field
@@ -17,6 +18,8 @@ class Prices(Frozen):
     output: float = Field(ge=0)
     request: float = Field(default=0, ge=0)
     """US dollars for a request, beside its tokens."""
+    training: float | None = Field(default=None, ge=0)
+    """US dollars per million tokens that the model is fine-tuned on, each epoch anew."""
 
 
 class Limits(Frozen):
@@ -42,7 +45,8 @@ class Batching(Frozen):
 
 class Provider(Frozen):
     connector: str
-    """openai, azure, huggingface, replicate, http, simulated, replay, or an entry point `biasgrid.connectors`."""
+    """openai, azure, huggingface, replicate, http, transformers, simulated, replay, or an entry point
+    `biasgrid.connectors`."""
     base_url: str | None = None
     base_url_env: str | None = None
     """The provider's own environment variable for its address; it wins over `base_url`."""
@@ -54,6 +58,8 @@ class Provider(Frozen):
     each. Concurrency is always shared by all of a provider's models."""
     batch: Batching | None = None
     """Its batch API, where it has one: what `--batch` uses."""
+    tunes: bool = False
+    """Whether `biasgrid finetune` finds OpenAI's fine-tuning API there."""
     models: Literal["listed", "any"] = "listed"
     """listed: only models named in this file, so that a misspelt one is found before the first call."""
     api_version: str | None = None
@@ -76,6 +82,24 @@ class ModelEntry(Frozen):
         "seed",
     )
     """The parameters it accepts; others are not sent, and what was sent is stored."""
+
+    def tuned(self) -> ModelEntry:
+        """What of it holds for a model that came of fine-tuning it: its price does not."""
+        return ModelEntry(limits=self.limits, parameters=self.parameters)
+
+
+TUNED = re.compile(r"(?P<provider>[^/]+)/ft:(?P<base>[^:]+):")
+DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
+
+
+def bases_of(model: str) -> list[str]:
+    """The models of which a tuned one may have come: `openai/ft:gpt-4o-mini-2024-07-18:org:own:id` of that, and of
+    the same without its date. None where the name is not that of a tuned model."""
+    found = TUNED.match(model)
+    if found is None:
+        return []
+    base = f"{found['provider']}/{found['base']}"
+    return list(dict.fromkeys((base, DATED.sub("", base))))
 
 
 class ModelsFile(Frozen):
@@ -103,6 +127,7 @@ class Target(Frozen):
     own_limits: tuple[str, ...] = ()
     """The limits that hold for this model alone; its provider's other models share the rest."""
     batch: Batching | None = None
+    tunes: bool = False
     parameters: tuple[str, ...] = ("temperature", "max_tokens", "seed")
     endpoint: Endpoint | None = None
     """Of a chatbot behind HTTP: how it is asked."""

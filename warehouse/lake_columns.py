@@ -20,7 +20,7 @@ ROWS: Mapping[str, str] = {
     "cells": "Events of cells, which are requirement × model × language × input × reflection: the newest counts",
     "cases": "Prompts to be sent: one sample of one instance to one model",
     "responses": "Replies, and failures to get one after the last attempt",
-    "jobs": "Events of batches at a provider: the newest counts",
+    "jobs": "Events of batches and of fine-tuning at a provider: the newest counts",
     "criteria": "What each requirement demands, in each evaluation of a run",
     "verdicts": "What was made of each reply, or of a template's replies together, in each evaluation of a run",
     "assessments": "What a judge or a person thinks of a reply beside its verdict, and what people have decided",

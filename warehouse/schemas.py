@@ -126,18 +126,19 @@ JOBS = pa.schema(
         ("event_id", TEXT),
         ("recorded_at", MOMENT),
         ("job_id", TEXT),  # ours, known before the provider's
-        ("kind", TEXT),  # batch
+        ("kind", TEXT),  # batch, finetune
         ("provider", TEXT),
         ("model", TEXT),
         ("provider_job_id", TEXT),  # null until the provider has taken it
-        ("input_file_id", TEXT),  # what the provider calls the file of requests
+        ("input_file_id", TEXT),  # what the provider calls the file of requests, or of what is trained on
         ("output_file_id", TEXT),  # and that of replies
         ("error_file_id", TEXT),  # and that of requests without one
-        ("state", TEXT),  # submitting, then the provider's own word; collected
+        ("state", TEXT),  # submitting, then the provider's own word; collected, rejected, lost
         ("request_keys", pa.list_(TEXT)),  # of the requests in it
         ("completed", COUNT),  # requests, as the provider counts them
         ("failed", COUNT),
         ("error_message", TEXT),
+        ("result_model", TEXT),  # what the provider calls the model that came of fine-tuning
     ]
 )
 

@@ -1,4 +1,4 @@
-"""How long a batch is waited for, and what is done about a provider that does not answer meanwhile."""
+"""How long a job at a provider is waited for, and what is done about one that does not answer meanwhile."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _nobody(_: str) -> None:
 @dataclass(frozen=True, slots=True)
 class Patience:
     first_s: float = 1.0
-    """Seconds until a batch is first looked at again."""
+    """Seconds until a job is first looked at again."""
     longest_s: float = 30.0
     """Seconds between two looks at most."""
     outage_s: float = 600.0
@@ -37,6 +37,8 @@ class Patience:
     backoff: Backoff = field(default_factory=Backoff)
     tell: Callable[[str], None] = _nobody
     """Who hears that it is waited for, when it has failed to answer for the first time."""
+    goes_on: str = "`biasgrid resume` collects it"
+    """What a person does who finds that nobody answered: what was submitted goes on at the provider."""
 
     @classmethod
     def from_environment(cls) -> Patience:
@@ -71,7 +73,7 @@ class Patience:
                 asked_s = (error.retry_after_s or 0.0) if isinstance(error, RateLimited) else 0.0
                 wait_s = self.backoff.wait_s(attempts, asked_s)
                 if time.monotonic() - began + wait_s > self.outage_s:
-                    remedy = "what was submitted goes on: `biasgrid resume` collects it"
+                    remedy = f"what was submitted goes on: {self.goes_on}"
                     raise Unreachable(f"{error}; {remedy}") from None
                 if attempts == 1:
                     self.tell(f"{error}; tried again for up to {self._at_most()}")

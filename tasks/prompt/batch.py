@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from catalogs.models import Target
 from tasks.connectors.allowance import Allowance
 from tasks.connectors.base import ModelStopped
+from tasks.connectors.patience import Patience
 from tasks.prompt.batch_collection import Collecting
 from tasks.prompt.batch_desk import BatchDesk
 from tasks.prompt.batch_pool import Pool
 from tasks.prompt.batch_progress import Tell, silently
 from tasks.prompt.batch_submission import Submission
-from tasks.prompt.patience import Patience
 from tasks.prompt.prompt import Tally, Watch
 from warehouse.lake import Lake
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from tasks.connectors.base import Answer, ConnectorError, ModelStopped, ModelUnknown, Reply, Transient
 from tasks.connectors.batch_lines import Batch, Outcome
+from tasks.connectors.patience import Patience
 from tasks.prompt.batch_desk import BatchDesk
 from tasks.prompt.batch_pool import Pool
 from tasks.prompt.batch_progress import Progress, Tell
 from tasks.prompt.jobs import COLLECTED, Job
-from tasks.prompt.patience import Patience
 from warehouse.trouble import storing
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from tasks.connectors.allowance import Allowance, Hold
 from tasks.connectors.base import ModelStopped, ModelUnknown, QuotaResting, RequestRejected, Terminal
 from tasks.connectors.batch_lines import Batch
+from tasks.connectors.patience import Patience
 from tasks.prompt.batch_desk import BatchDesk, Load, Room
 from tasks.prompt.batch_pool import Pool
 from tasks.prompt.handover import NotTaken, hand_over
 from tasks.prompt.jobs import SUBMITTING, Job
-from tasks.prompt.patience import Patience
 
 if TYPE_CHECKING:
     from tasks.connectors.batches import Batches

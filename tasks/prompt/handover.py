@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from tasks.connectors.base import Terminal
 from tasks.connectors.batch_lines import Batch
+from tasks.connectors.patience import Patience, Unreachable
 from tasks.prompt.jobs import Job
-from tasks.prompt.patience import Patience, Unreachable
 from warehouse.lake import Lake
 
 if TYPE_CHECKING:

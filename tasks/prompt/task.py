@@ -17,11 +17,11 @@ from prefect.client.schemas.objects import State
 from prefect.states import Failed
 
 from catalogs.models import Target
+from tasks.connectors.patience import Patience
 from tasks.connectors.switchboard import Switchboard
 from tasks.connectors.task import NAME, STOPPED, Label, artifact_key
 from tasks.prompt.batch import batch_cells
 from tasks.prompt.batch_progress import Progress
-from tasks.prompt.patience import Patience
 from tasks.prompt.prompt import Tally, UnderWay, Watch, prompt_cell
 from warehouse.lake import Lake
 from warehouse.trouble import StorageTrouble

@@ -134,6 +134,19 @@ def test_only_models_of_a_provider_that_lists_them_must_be_known() -> None:
         catalog.target("openai/gpt-40")
 
 
+@pytest.mark.parametrize("base", ["gpt-5-mini", "gpt-5-mini-2025-08-07"])
+def test_a_tuned_model_is_reached_as_its_base_is_and_its_price_is_its_own(base: str) -> None:
+    target = load_catalog().target(f"openai/ft:{base}:acme:biasgrid-full:Ab1")
+    assert target.name == f"ft:{base}:acme:biasgrid-full:Ab1"
+    assert target.parameters == ("seed",)
+    assert target.prices is None
+
+
+def test_a_tuned_model_of_a_base_that_nobody_knows_is_unknown() -> None:
+    with pytest.raises(UserMistake, match=r"model `openai/ft:gpt-40:a:b:c` is unknown[\s\S]*`openai/gpt-4o`"):
+        load_catalog().target("openai/ft:gpt-40:a:b:c")
+
+
 def test_a_simulated_model_is_a_respondent_of_the_catalog() -> None:
     with pytest.raises(UserMistake, match="did you mean `fair`"):
         load_catalog().target("simulated/fiar")

@@ -21,6 +21,7 @@ from catalogs.mistakes import UserMistake
 from catalogs.models import Batching, Limits, Prices, Target
 from tasks.connectors import batches as api
 from tasks.connectors.allowance import Allowance, most_usd
+from tasks.connectors.patience import Patience
 from tasks.connectors.respondent.server import RunningServer, build_app
 from tasks.connectors.retries import Backoff
 from tasks.connectors.rows import to_request
@@ -28,7 +29,6 @@ from tasks.prompt.batch import batch_cells
 from tasks.prompt.batch_progress import Progress
 from tasks.prompt.jobs import requests_waiting, unsettled
 from tasks.prompt.outstanding import outstanding
-from tasks.prompt.patience import Patience
 from tasks.prompt.spent import spent
 from warehouse.lake import Lake
 

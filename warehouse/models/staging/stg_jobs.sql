@@ -12,6 +12,7 @@ final as (
         provider_job_id,
         state,
         error_message,
+        result_model,
         len(request_keys) as requests,
         completed,
         failed,
