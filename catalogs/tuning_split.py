@@ -4,20 +4,31 @@ two assignments."""
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 
 from catalogs.catalog import Catalog
 
 DEV = 0.2
-"""Share of the scenes that are kept."""
+"""Share of the scenes that are kept, and of the texts that belong to none."""
 
 
 def dev_scenes(catalog: Catalog, seed: int) -> frozenset[str]:
     """The scenes kept to validate tuning and to ask what a model understands. They follow from the scenes' ids and
     the seed alone, whatever the language or the assignments."""
-    scenes = sorted({scene for domain in _tuned_on(catalog) for scene in catalog.tuning[domain].scenes})
-    scenes.sort(key=lambda scene: hashlib.sha256(f"dev/{seed}/{scene}".encode()).digest())
-    return frozenset(scenes[: round(DEV * len(scenes))])
+    tuned_on = [name for name in catalog.tuning if _has_scenes(catalog, name)]
+    return _kept({scene for name in tuned_on for scene in catalog.tuning[name].scenes}, seed)
 
 
-def _tuned_on(catalog: Catalog) -> list[str]:
-    return [name for name in catalog.tuning if name in catalog.scenes and not catalog.scenes[name].held_out]
+def dev_texts(catalog: Catalog, seed: int) -> frozenset[str]:
+    """The whole texts kept to validate tuning, as `domain/number`."""
+    numbered = ((name, range(1, len(own.examples) + 1)) for name, own in catalog.tuning.items())
+    return _kept({f"{name}/{number}" for name, numbers in numbered for number in numbers}, seed)
+
+
+def _kept(names: Iterable[str], seed: int) -> frozenset[str]:
+    ordered = sorted(names, key=lambda name: hashlib.sha256(f"dev/{seed}/{name}".encode()).digest())
+    return frozenset(ordered[: round(DEV * len(ordered))])
+
+
+def _has_scenes(catalog: Catalog, name: str) -> bool:
+    return name in catalog.scenes and not catalog.scenes[name].held_out

@@ -16,7 +16,7 @@ from catalogs.catalog import Catalog
 from catalogs.interactions import Understanding
 from catalogs.tuning import Variant
 from catalogs.tuning_examples import TuningExample, tuning_examples
-from catalogs.tuning_split import dev_scenes
+from catalogs.tuning_split import dev_scenes, dev_texts
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Dataset:
     validation: bytes
     """The same of scenes that `train` does not hold."""
     dev: tuple[str, ...]
-    """Those scenes."""
+    """Those scenes, and texts that belong to none."""
 
     @cached_property
     def sha256(self) -> str:
@@ -55,7 +55,7 @@ class Dataset:
 
 def dataset(catalog: Catalog, variant: Variant, languages: Sequence[str], seed: int) -> Dataset:
     """The examples of a variant in some languages. Raises UserMistake where one has no wording of interactions."""
-    dev = dev_scenes(catalog, seed)
+    dev = dev_scenes(catalog, seed) | dev_texts(catalog, seed)
     found = [one for language in dict.fromkeys(languages) for one in tuning_examples(catalog, language, seed)]
     wanted = [one for one in found if variant == "full" or one.presence == "absent"]
     Random(f"tuning order/{seed}").shuffle(wanted)  # noqa: S311 - no secret
@@ -63,10 +63,15 @@ def dataset(catalog: Catalog, variant: Variant, languages: Sequence[str], seed: 
         variant,
         tuple(dict.fromkeys(languages)),
         seed,
-        lines(catalog, [one for one in wanted if one.scene not in dev]),
-        lines(catalog, [one for one in wanted if one.scene in dev]),
-        tuple(sorted(dev & {one.scene for one in wanted})),
+        lines(catalog, [one for one in wanted if _of(one) not in dev]),
+        lines(catalog, [one for one in wanted if _of(one) in dev]),
+        tuple(sorted(dev & {_of(one) for one in wanted})),
     )
+
+
+def _of(example: TuningExample) -> str:
+    """The scene, or the whole text, that an example is of."""
+    return example.scene or example.id.rsplit("/", 2)[0]
 
 
 def lines(catalog: Catalog, examples: Iterable[TuningExample]) -> bytes:
@@ -78,5 +83,6 @@ def lines(catalog: Catalog, examples: Iterable[TuningExample]) -> bytes:
 def chat(example: TuningExample, wording: Understanding) -> dict[str, list[dict[str, str]]]:
     asked = filled(wording.question, {"goal": example.goal, "assignment": example.assignment})
     answer = filled(wording.answer[example.presence], {"reason": example.reason})
-    said = (("system", wording.system), ("user", asked), ("assistant", answer))
+    # a whole text has no goal beside it
+    said = (("system", wording.system), ("user", asked.strip()), ("assistant", answer))
     return {"messages": [{"role": role, "content": content} for role, content in said]}

@@ -10,7 +10,7 @@ import pytest
 
 from catalogs.catalog import Catalog
 from catalogs.mistakes import UserMistake
-from catalogs.tuning import Variant
+from catalogs.tuning import Tuning, Variant, WholeText
 from catalogs.tuning_split import dev_scenes
 from tasks.finetune.dataset import Dataset, dataset
 from tasks.finetune.limits import flaws, trained_tokens
@@ -84,6 +84,18 @@ def test_what_is_held_out_is_never_tuned_on(workshop: Catalog) -> None:
     held_out = replace(workshop, scenes={"workshop": domain})
     assert dev_scenes(held_out, 3) == frozenset()
     assert of(held_out).train == b""
+
+
+def test_whole_texts_are_kept_in_the_same_share(workshop: Catalog) -> None:
+    texts = tuple(
+        WholeText(presence="absent", text={"en_us": f"Text {number}."}, reason={"en_us": "So."})
+        for number in range(20)
+    )
+    brought = replace(workshop, tuning={"brought": Tuning(id="brought", examples=texts)}, scenes={})
+    made = of(brought, "half")
+    assert (len(chats(made.train)), len(chats(made.validation))) == (16, 4)
+    asked = chats(made.train)[0][1]["content"]
+    assert asked.startswith("Text ")
 
 
 def test_too_few_examples_and_an_empty_message_are_told_before_anything_is_sent(workshop: Catalog) -> None:
