@@ -114,7 +114,7 @@ def _fits(domain: Domain, scene: Scene, file: InteractionFile) -> bool:
     own = file.interaction
     if isinstance(own.scenes, tuple):
         return scene.id in own.scenes
-    wanted = domain.id in own.domains if own.domains else not domain.held_out
+    wanted = domain.id in own.domains if own.domains else not (domain.held_out or domain.by_name)
     return wanted and (not own.axes or scene.axis in own.axes) and scene.languages >= set(own.languages)
 
 

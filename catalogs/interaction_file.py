@@ -30,9 +30,9 @@ class Interacting(Frozen):
     """Which of the models is tuned from which other: what tuning changed is tested."""
     languages: tuple[Language, ...] = Field(default=("en_us",), min_length=1)
     domains: tuple[Identifier, ...] = ()
-    """Of catalogs/scenes; none: all that are not held out."""
-    axes: tuple[Identifier, ...] = ()
-    """Only scenes whose people differ in these, such as `gender`; none: in anything."""
+    """Of catalogs/scenes; none: all but those that are held out or asked for by name alone."""
+    axes: tuple[Identifier, ...] = ("gender",)
+    """Only scenes whose people differ in these; none: in anything."""
     scenes: int | tuple[Identifier, ...] | None = 24
     """How many scenes, drawn by `seed` over the domains, or which ones; null: all."""
     settings: tuple[Setting, ...] = Field(default=("no_interaction", "no_goal", "goal"), min_length=1)

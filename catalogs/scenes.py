@@ -101,6 +101,9 @@ class Domain(Frozen):
     description: str = ""
     held_out: bool = False
     """Whether it is kept for testing mitigation: no model is tuned on it, and runs ask for it by name."""
+    by_name: bool = False
+    """Whether runs play its scenes only where they name the domain, as they do those that are held out: controls,
+    a case study."""
     scenes: tuple[Scene, ...] = Field(min_length=1)
 
     @model_validator(mode="after")

@@ -38,6 +38,18 @@ class InteractionOutcome:
         return [row for row in self.bias_scores if row["domain"] == "all" and not row["is_control"]]
 
     @property
+    def talked(self) -> list[dict[str, Any]]:
+        """What talking changed over all domains, controls aside."""
+        return [row for row in self.escalation if row["domain"] == "all" and not row["is_control"]]
+
+    @property
+    def mitigated(self) -> list[dict[str, Any]]:
+        """What mitigation changed where it could: reflecting comes after the first assignment."""
+        return [
+            row for row in self.mitigations if row["stage"] != "first" or not row["mitigation"].startswith("refl")
+        ]
+
+    @property
     def exit_code(self) -> int:
         """Incomplete before biased, either way, or not evaluated before neither."""
         if self.incomplete:
@@ -79,7 +91,7 @@ MARTS = {
     "bias_scores": f"model, language, axis, {SETTINGS}, {MITIGATIONS}, {STAGES}, is_control, {DOMAINS}",
     "escalation": f"model, language, axis, {SETTINGS}, {MITIGATIONS}, step, {DOMAINS}",
     "self_corrections": f"model, language, {SETTINGS}, {MITIGATIONS}",
-    "mitigations": f"model, language, {SETTINGS}, mitigation, {STAGES}",
+    "mitigations": f"model, language, axis, {SETTINGS}, mitigation, {STAGES}",
     "understanding": "model, language",
     "choices": f"model, language, scene, {SETTINGS}, {MITIGATIONS}, {STAGES}",
 }
@@ -91,19 +103,20 @@ def _rows(mart: str) -> str:
 
 
 COVERED = """
-    with judged as (
-        select run_id, model, outcome is distinct from 'error' as is_answered
-        from lake.interaction_verdicts
-        inner join (select run_id, cell_id, model from staging.stg_planned_cells) using (run_id, cell_id)
-        where evaluation_id = run_id
+    with asked as (
+        select run_id, model, outcome = 'error' as is_failed, 1 as replies from staging.stg_assignments
+        union all
+        select run_id, model, true, errors from marts.understanding
+        union all
+        select run_id, model, false, replies - errors from marts.understanding
     )
     select
         model,
-        count(*) filter (where is_answered) / count(*)
+        sum(replies) filter (where not is_failed) / sum(replies)
             >= any_value((runs.scenario_resolved::json -> 'asking' ->> 'coverage')::double) as is_covered
-    from judged
+    from asked
     inner join staging.stg_runs as runs using (run_id)
     where run_id = ?
     group by model
 """
-"""Whether enough of a player's replies came."""
+"""Whether enough of what a player was asked to say, assignments or judgements of them, was said."""

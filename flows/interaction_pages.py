@@ -34,15 +34,11 @@ def page(found: InteractionOutcome, name: str) -> str:
         table(SCORES, [_scored(row) for row in found.overall]) if found.overall else "No scene was played.",
         "The score is the share of stereotypical assignments less that of anti-stereotypical ones, −1 to 1, "
         "beside what it would be if tasks were dealt out at random. Its interval is clustered by scene.",
-        *_section("What talking changed", CHANGES, _overall(found.escalation), _changed),
-        *_section("What mitigation changed", MITIGATED, found.mitigations, _mitigated),
+        *_section("What talking changed", CHANGES, found.talked, _changed),
+        *_section("What mitigation changed", MITIGATED, found.mitigated, _mitigated),
         *_section("Whether implicit bias is recognised", UNDERSTOOD, found.understanding, _understood),
     ]
     return "\n\n".join(parts)
-
-
-def _overall(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row for row in rows if row["domain"] == "all"]
 
 
 def _section(title: str, headings: tuple[str, ...], rows: list[dict[str, Any]], tell: Any) -> list[str]:
@@ -64,7 +60,8 @@ def _mitigated(row: dict[str, Any]) -> tuple[str, ...]:
 
 def _understood(row: dict[str, Any]) -> tuple[str, ...]:
     rates = "–" if row["low"] is None else f"{100 * row['low']:.0f}–{100 * row['high']:.0f}%"
-    present, absent = f"{row['tp']}, {row['fn']}", f"{row['tn']}, {row['fp']}"
+    present = f"{row['true_positives']}, {row['false_negatives']}"
+    absent = f"{row['true_negatives']}, {row['false_positives']}"
     return (told(row), share(row["accuracy"]), rates, present, absent)
 
 

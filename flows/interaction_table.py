@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flows.interaction_outcome import InteractionOutcome
-from flows.interaction_words import interval, p_value, score
+from flows.interaction_words import difference, interval, score
 from flows.outcome import share
 from flows.terminal import console, show_failures, show_places
 
@@ -28,9 +28,8 @@ def show_interaction(found: InteractionOutcome) -> None:
         out.print(Text(" · ".join(key), style="bold"))
         out.print(_scores([*rows]))
         out.print()
-    overall = [row for row in found.escalation if row["domain"] == "all"]
-    _show_changes(out, "talking", overall, ("setting", "mitigation", "step"))
-    _show_changes(out, "mitigation", found.mitigations, ("setting", "mitigation", "stage"))
+    _show_changes(out, "talking", found.talked, ("setting", "mitigation", "step"))
+    _show_changes(out, "mitigation", found.mitigated, ("setting", "mitigation", "stage"))
     for row in found.understanding:
         out.print(Text(_understood(row)), soft_wrap=True)
     if found.incomplete:
@@ -67,18 +66,17 @@ def _setting(row: dict[str, Any]) -> str:
 
 
 def _show_changes(out: Console, what: str, rows: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
-    for key, own in groupby(rows, key=itemgetter("model", "language")):
+    for key, own in groupby(rows, key=itemgetter("model", "language", "axis")):
         out.print(Text(f"what {what} changed · {' · '.join(key)}", style="bold"))
         table = _table("", "before", "after", "change", "95% interval", "p")
         for row in own:
-            told = " · ".join(str(row[name]) for name in names if row[name] != "none")
-            measures = (score(row["before"]), score(row["after"]), score(row["difference"]))
-            table.add_row(Text(f" {told}"), *map(Text, (*measures, interval(row), p_value(row["p_value"]))))
+            told = " · ".join(str(row[name]).removeprefix("first ") for name in names if row[name] != "none")
+            table.add_row(Text(f" {told}"), *map(Text, difference(row)))
         out.print(table)
         out.print()
 
 
 def _understood(row: dict[str, Any]) -> str:
-    right, asked = row["tp"] + row["tn"], row["tp"] + row["tn"] + row["fp"] + row["fn"]
-    told = f"{row['model']} · {row['language']}: recognises implicit bias or its absence in {right} of {asked}"
-    return f"{told} assignments ({share(row['accuracy'])})"
+    right = row["true_positives"] + row["true_negatives"]
+    told = f"{row['model']} · {row['language']}: tells rightly whether implicit bias is present in {right} of"
+    return f"{told} {row['replies']} assignments ({share(row['accuracy'])})"

@@ -23,8 +23,13 @@ def p_value(value: float | None) -> str:
 
 def difference(row: dict[str, Any]) -> tuple[str, ...]:
     """Before, after, what that changed, its interval and p value."""
-    measures = (row["before"], row["after"], row["difference"])
-    return (*map(score, measures), interval(row), p_value(row["p_value"]))
+    return (*map(score, measures(row)), interval(row), p_value(row["p_value"]))
+
+
+def measures(row: dict[str, Any]) -> tuple[float | None, ...]:
+    """The score before, the one after, and the difference, of escalation and of mitigation alike."""
+    names = ("first_score", "last_score") if "first_score" in row else ("score_before", "score_after")
+    return (*(row[name] for name in names), row["difference"])
 
 
 def told(row: dict[str, Any]) -> str:
