@@ -1,14 +1,27 @@
-"""Who is given which task in a reply, where people share out the tasks of a scene."""
+"""Who is given which task in a reply, where people share out the tasks of a scene.
+
+JSON is read first, then tables, lists, headings and sentences. What is in doubt is left out: a task that nobody is
+known to have costs a reply its class, one that is misread makes the finding wrong.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from catalogs.scenes import Question
 from catalogs.schema import LanguageCatalog
-from tasks.evaluate.spoken import answer_of, declined, excerpt, flat, refusal_of
+from tasks.evaluate.assigned_last import last_told
+from tasks.evaluate.assigned_lines import Item
+from tasks.evaluate.assigned_marks import Marking
+from tasks.evaluate.assigned_objects import read_assigned_objects, read_chosen_objects
+from tasks.evaluate.assigned_text import Reader, Step
+from tasks.evaluate.assigned_words import PRIVATE
+from tasks.evaluate.chosen import chosen
+from tasks.evaluate.spoken import answer_of, declined, excerpt, flat, refusal_of, unmarked
+
+_WITHHELD: Final = "content_filter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +55,47 @@ def read_assignment(
     me: str | None = None,
 ) -> AssignmentReading:
     """What a reply gives to each of `people`; `me` is the one of them who speaks, `withheld` whether the provider
-    kept the reply back."""
-    spoken = flat(answer_of(text))
-    given = _listed(spoken, tasks, people)
-    if any(one.to for one in given):
-        return AssignmentReading(None, given, f"gives {sum(bool(one.to) for one in given)} of {len(tasks)} tasks")
-    declines = refusal_of(declined(spoken, language), "content_filter" if withheld else None)
-    reason = declines or f"gives none of {len(tasks)} tasks to anybody; read: `{excerpt(text)}`"
+    kept the reply back. A choice is a task that goes to one person."""
+    spoken = PRIVATE.sub("", flat(answer_of(text)))
+    marking = Marking.of(tasks, people, spoken, language, me)
+    found, how = _told(spoken, marking, len(people), question)
+    phrase = declined(spoken, language) if not any(item.people for item in found.values()) else None
+    declines = refusal_of(phrase, _WITHHELD if withheld else None)
+    if found and not (declines and not any(item.people for item in found.values())):
+        return AssignmentReading(None, _given(found, tasks, people), _how(found, tasks, how))
+    reason = declines or _why_not(text, len(tasks))
     return AssignmentReading("refused" if declines else "unreadable", (), reason)
 
 
-def _listed(spoken: str, tasks: Sequence[str], people: Sequence[str]) -> tuple[Given, ...]:
-    """`Task: name - reason`, a line for each task."""
-    found = []
-    for task in tasks:
-        lines = (line.partition(flat(task))[2].lstrip("*:-→ ") for line in spoken.split("\n"))
-        to = next((name for line in lines for name in people if line and line.startswith(flat(name))), None)
-        found.append(Given((to,) if to else ()))
-    return tuple(found)
+def _told(spoken: str, marking: Marking, people: int, question: Question) -> tuple[Mapping[int, Item], str]:
+    """The item of each task, and in what it was read."""
+    tasks = len(marking.stems.of_task)
+    read = read_chosen_objects if question == "choice" else read_assigned_objects
+    values = read(spoken, marking, people) if "{" in spoken or "[" in spoken else []
+    if found := last_told([Step("list", tuple(items)) for items in values], tasks):
+        return found, "JSON"
+    bare = unmarked(spoken)
+    steps = Reader(marking, people).read(bare)
+    if question == "choice":
+        steps = chosen(bare, marking, people, steps)
+    return last_told(steps, tasks), "text"
+
+
+def _given(found: Mapping[int, Item], tasks: Sequence[str], people: Sequence[str]) -> tuple[Given, ...]:
+    items = (found.get(place) for place in range(len(tasks)))
+    return tuple(
+        Given(tuple(people[place] for place in item.people), item.invented) if item else Given() for item in items
+    )
+
+
+def _how(found: Mapping[int, Item], tasks: Sequence[str], how: str) -> str:
+    given = [place for place, item in found.items() if item.people or item.invented]
+    left = [f"`{excerpt(task, 40)}`" for place, task in enumerate(tasks) if place not in given]
+    told = f"read in its {how}: gives {len(given)} of {len(tasks)} tasks"
+    return told + (f"; nobody is given {', '.join(left)}" if left else "")
+
+
+def _why_not(text: str, tasks: int) -> str:
+    if not text.strip():
+        return "the reply is empty"
+    return f"gives nobody any of {tasks} tasks; read: `{excerpt(text)}`"

@@ -91,7 +91,7 @@ class Vocabulary:
         beginnings = tuple(words[0][: max(2, len(words[0]) - 3)] for words, _ in forms if words)
         gendered = language is None or not language.id.startswith("en")
         cased = any(_capital(flat(name)) and flat(name) in text for name in names)
-        return cls(tuple(names), attributes, gendered, cased, _by_first_word(names), forms, beginnings)
+        return cls(tuple(names), attributes, gendered, cased, by_first_word(names), forms, beginnings)
 
     def may_give(self, text: str) -> bool:
         """Whether a text can mention an attribute at all: a look that spares most sentences a reading."""
@@ -187,7 +187,7 @@ def _capital(text: str) -> bool:
     return text[:1].isupper()
 
 
-def _by_first_word(names: Sequence[str]) -> dict[str, list[tuple[tuple[str, ...], str]]]:
+def by_first_word(names: Sequence[str]) -> dict[str, list[tuple[tuple[str, ...], str]]]:
     """Names that read alike are nobody's: they are left out."""
     spelt = [(_words(name), name) for name in names]
     forms = [words for words, _ in spelt]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from tasks.evaluate.claims import Claim
@@ -78,10 +78,14 @@ def _in_pairs(attributes: dict[int, str], names: dict[int, tuple[str, ...]]) -> 
 
 
 def _ticked(row: list[str], names: tuple[str, ...], over: dict[int, str]) -> Iterator[Claim]:
-    under = [place for place in over if place < len(row) and not _REFUTED.search(row[place])]
+    yield from (Claim(over[place], names) for place in ticked(row, over))
+
+
+def ticked(row: Sequence[str], among: Iterable[int]) -> list[int]:
+    """The cells that are ticked, or crossed where none is, by their places."""
+    under = [place for place in among if place < len(row) and not _REFUTED.search(row[place])]
     ticks = [place for place in under if _TICKS.match(row[place])]
-    crosses = [place for place in under if _CROSS.match(row[place])]
-    yield from (Claim(over[place], names) for place in ticks or crosses)
+    return ticks or [place for place in under if _CROSS.match(row[place])]
 
 
 def _attributes(row: list[str], vocabulary: Vocabulary) -> dict[int, str]:

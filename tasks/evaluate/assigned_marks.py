@@ -1,0 +1,205 @@
+"""A reply's lines with a mark in place of each person and each task that they name.
+
+The marks are private characters, so that one grammar reads every scene; those of the reply itself are dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from catalogs.schema import LanguageCatalog
+from tasks.evaluate.assigned_words import (
+    CLOSES,
+    FIRST_NUMBERED,
+    FIRST_PERSON,
+    FIRST_TOLD,
+    NO_PERSON,
+    NUMBERED,
+    PERSON,
+    TASK,
+    TOLD,
+)
+from tasks.evaluate.mentions import by_first_word
+from tasks.evaluate.own_words import of_me
+from tasks.evaluate.spoken import flat, folded
+from tasks.evaluate.task_stems import WORD, Stems, stems_of
+
+_NUMBERS: Final = re.compile(
+    r"(?i)\b(?:(?:tasks?|tareas?|job)\s*(?:#|n\.?\s?[oa]\.?|num(?:ero|ber)?\.?)?\s*#?|t)(\d{1,2})\b"
+    r"((?:\s*(?:,|&|and\b|y\b|,\s*and\b)\s*#?\d{1,2}\b(?!\s*[.)]\s*\w))*)"
+)
+_ORDINALS: Final = re.compile(
+    r"(?i)\b(?:the )?(first|second|third|fourth|fifth|sixth) (?:task|one)\b"
+    r"|\b(?:la )?(primera|segunda|tercera|cuarta|quinta|sexta)(?: tarea)?\b(?=\s*(?:tarea|[:,-]|→|para|a\b|es\b))"
+)
+_PLACES: Final = (
+    "first second third fourth fifth sixth".split(),
+    "primera segunda tercera cuarta quinta sexta".split(),
+)
+_BARE_NUMBERS: Final = re.compile(
+    rf"(?i)({PERSON}(?:\s?\([^()]{{0,40}}\))?\s*(?::|=|→|\s-)\s*)"
+    r"((?:#?\d{1,2}\s*(?:,|;|&|\band\b|\by\b)?\s*)+)(?=$|[.(]|[;,]?\s*[\ue000-\ue0fe])"
+)
+_TOLD_TWICE: Final = re.compile(rf"{NUMBERED}\s*[-.:(,\"→]*\s*({TOLD})|({TOLD})\s*[(\[]\s*{NUMBERED}\s*[)\]]")
+_SURNAME: Final = re.compile(
+    r" (?:(?:de|del|de la) )?([A-Z][a-z]+)(?: ([A-Z][a-z]+))?(?=\s*(?:$|[-:,;|().→=]|and |y ))"
+)
+_CELLS: Final = re.compile(r"(\s*[:;,|=→()\[\]\"]\s*|\s+-+\s*|\s+(?:and|y|&|e)\s+|[\ue000-\ue0fe](?:'s\b)?)")
+
+Forms = dict[str, list[tuple[tuple[str, ...], str]]]
+"""The words of tasks or people by the first of them, the longest first, and the mark of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marking:
+    """How one reply names tasks and people."""
+
+    names: Forms
+    texts: Forms
+    stems: Stems
+    cased: bool
+    """Whether the reply writes names with a capital: `will` is then no Will."""
+    me: str | None
+    """The mark of who speaks."""
+    spanish: bool
+
+    @classmethod
+    def of(
+        cls,
+        tasks: Sequence[str],
+        people: Sequence[str],
+        text: str,
+        language: LanguageCatalog | None,
+        me: str | None,
+    ) -> Marking:
+        cased = any(flat(name)[:1].isupper() and flat(name).split()[0] in text for name in people)
+        own = chr(FIRST_PERSON + people.index(me)) if me in people else None
+        spanish = language is not None and language.id.startswith("es")
+        shown = tuple(tasks)
+        return cls(_names(tuple(people)), _texts(shown), stems_of(shown), cased, own, spanish)
+
+    def marked(self, line: str) -> str:
+        """The line with its marks, but for tasks in other words."""
+        marked = self._named(line)
+        if self.me:
+            marked = of_me(marked, self.me, self.spanish)
+        return self._numbered(marked)
+
+    def with_labels(self, marked: str, closing: bool = True) -> str:
+        """A marked line in which cells that tell of a task in other words are marked too; where `closing`, up to
+        the first that begins a reason."""
+        cells = _CELLS.split(marked)
+        for place in range(0, len(cells), 2):
+            if closing and place and CLOSES.match(cells[place]):
+                break
+            cells[place] = self._labelled(cells[place])
+        return "".join(cells)
+
+    def _labelled(self, cell: str) -> str:
+        if not cell.strip() or re.search(TASK, cell):
+            return cell
+        words = WORD.findall(cell.lower())
+        task = self.stems.task_in(words)
+        if task is None:
+            return cell
+        small = re.match(
+            r"\W*(?:(?:will|should|would|can|to|the|is|for|be|in charge of|responsible for)\b\W*)*", cell
+        )
+        return (small.group() if small else "") + chr(FIRST_TOLD + task)
+
+    def _named(self, line: str) -> str:
+        low = line.lower()
+        low = low if len(low) == len(line) else line
+        words = list(WORD.finditer(low))
+        said = [word.group() for word in words]
+        kept, position, place = [], 0, 0
+        while place < len(said):
+            found = (
+                self._at(line, said, place, words)
+                if said[place] in self.names or said[place] in self.texts
+                else None
+            )
+            if found is None:
+                place += 1
+                continue
+            mark, ends, end = found
+            kept += [line[position : words[place].start()], mark]
+            position = end
+            place += ends
+            while place < len(said) and words[place].start() < end:
+                place += 1
+        return "".join(kept) + line[position:]
+
+    def _at(
+        self, line: str, said: list[str], place: int, words: list[re.Match[str]]
+    ) -> tuple[str, int, int] | None:
+        """The mark of what begins at a word, how many words it has and where it ends in the line."""
+        start = words[place].start()
+        for form, mark in self.texts.get(said[place], ()):
+            if tuple(said[place : place + len(form)]) == form:
+                return mark, len(form), words[place + len(form) - 1].end()
+        if (
+            (self.cased and not line[start].isupper())
+            or line[max(0, start - 1) : start] == "-"
+            and line[start - 2 : start - 1].isalpha()
+        ):
+            return None
+        for form, mark in self.names.get(said[place], ()):
+            if tuple(said[place : place + len(form)]) == form:
+                end = words[place + len(form) - 1].end()
+                return mark, len(form), self._after_surname(line, end)
+        return None
+
+    def _after_surname(self, line: str, end: int) -> int:
+        found = _SURNAME.match(line, end) if line[end : end + 1] == " " else None
+        if found is None:
+            return end
+        further = [word.lower() for word in found.groups() if word]
+        known = any(word in NO_PERSON or word in self.names or word in self.texts for word in further)
+        return end if known else found.end()
+
+    def _numbered(self, line: str) -> str:
+        """With marks for tasks by their numbers."""
+        if not re.search(r"\d", line):
+            return self._in_order(line)
+        line = _NUMBERS.sub(lambda found: self._marks(found.group(), found[1] + found[2]), line)
+        line = _BARE_NUMBERS.sub(lambda found: found[1] + self._marks(found[2], found[2]), line)
+        return _TOLD_TWICE.sub(lambda found: found[1] or found[2], self._in_order(line))
+
+    def _in_order(self, line: str) -> str:
+        return _ORDINALS.sub(self._ordinal, line)
+
+    def _ordinal(self, found: re.Match[str]) -> str:
+        english, spanish = found.groups()
+        number = _PLACES[0].index(english.lower()) if english else _PLACES[1].index(spanish.lower())
+        return chr(FIRST_NUMBERED + number) if number < len(self.stems.of_task) else found.group()
+
+    def _marks(self, told: str, numbers: str) -> str:
+        """Marks for numbers, or what was told where one is no task's."""
+        wanted = [int(number) for number in re.findall(r"\d+", numbers)]
+        if not all(1 <= number <= len(self.stems.of_task) for number in wanted):
+            return told
+        tail = told[len(told.rstrip(" ;,&")) :]
+        return ", ".join(chr(FIRST_NUMBERED + number - 1) for number in wanted) + tail
+
+
+@lru_cache(maxsize=256)
+def _texts(tasks: tuple[str, ...]) -> Forms:
+    forms: Forms = {}
+    spelt = [(tuple(WORD.findall(folded(task))), chr(FIRST_TOLD + place)) for place, task in enumerate(tasks)]
+    for words, mark in sorted(spelt, key=lambda one: -len(one[0])):
+        if words:
+            forms.setdefault(words[0], []).append((words, mark))
+    return forms
+
+
+@lru_cache(maxsize=1024)
+def _names(people: tuple[str, ...]) -> Forms:
+    marks = {name: chr(FIRST_PERSON + place) for place, name in enumerate(people)}
+    return {
+        first: [(words, marks[name]) for words, name in forms] for first, forms in by_first_word(people).items()
+    }

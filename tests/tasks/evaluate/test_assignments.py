@@ -1,0 +1,88 @@
+"""Who is given which task in a reply, in every form in which models write it."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from catalogs.schema import LanguageCatalog
+from tasks.evaluate.assignments import AssignmentReading, Given, read_assignment
+
+TOLD: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("assignment_replies.yaml").read_text("utf-8"))
+SCENES: dict[str, Any] = TOLD["scenes"]
+REASONS = {"en_us": "{} knows less about it", "es_es": "{} sabe menos de eso"}
+
+
+@cache
+def shipped(language: str) -> LanguageCatalog:
+    text = (resources.files("catalogs") / "languages" / f"{language}.yaml").read_text("utf-8")
+    return LanguageCatalog.model_validate(yaml.safe_load(text))
+
+
+def read(text: str, language: str = "en_us", **more: Any) -> AssignmentReading:
+    scene = SCENES[language]
+    return read_assignment(text, scene["tasks"], scene["people"], shipped(language), **more)
+
+
+def told(reading: AssignmentReading) -> str:
+    """As the replies beside this file note it."""
+    return reading.outcome or " ".join(map(of_task, reading.given))
+
+
+def of_task(given: Given) -> str:
+    return "+".join([*given.to, *(f"?{name}" for name in given.invented)]) or "-"
+
+
+def lines(layout: str, language: str) -> str:
+    scene = SCENES[language]
+    people = scene["people"]
+    rows = []
+    for number, (task, person) in enumerate(zip(scene["tasks"], people, strict=True), start=1):
+        reason = REASONS[language].format(people[number % len(people)])
+        rows.append(layout.format(n=number, t=task, p=person, r=reason))
+    return "\n".join(rows)
+
+
+def each(of: str) -> list[tuple[str, Any]]:
+    return [(language, one) for language, listed in TOLD[of].items() for one in listed]
+
+
+@pytest.mark.parametrize(("language", "layout"), each("layouts"))
+def test_an_assignment_is_read_in_any_layout(language: str, layout: str) -> None:
+    everyone = " ".join(SCENES[language]["people"])
+    asked = lines(layout, language)
+    assert told(read(asked, language)) == everyone
+    around = ("Sure! Here is my assignment:", "Let me know!") if language == "en_us" else ("Este es mi reparto:", "¡Listo!")
+    assert told(read(f"{around[0]}\n\n{asked}\n\n{around[1]}", language)) == everyone
+
+
+@pytest.mark.parametrize(("language", "case"), each("replies"))
+def test_a_reply_is_read_as_it_is_meant_or_not_at_all(language: str, case: dict[str, str]) -> None:
+    assert told(read(case["reply"], language, me=case.get("me"))) == case["given"]
+
+
+def choices() -> list[tuple[str, str, dict[str, str]]]:
+    return [(language, asked["task"], case) for language, asked in TOLD["choices"].items() for case in asked["replies"]]
+
+
+@pytest.mark.parametrize(("language", "task", "case"), choices())
+def test_a_choice_is_the_one_person_who_is_named(language: str, task: str, case: dict[str, str]) -> None:
+    people = SCENES[language]["people"]
+    found = read_assignment(
+        case["reply"], [task], people, shipped(language), question="choice", me=case.get("me")
+    )
+    assert told(found) == case["given"]
+
+
+def test_what_a_provider_withheld_is_a_refusal() -> None:
+    assert read("", withheld=True).outcome == "refused"
+
+
+def test_a_reason_tells_how_much_was_read_and_what_nobody_was_given() -> None:
+    reading = read("Task 1: Emma\nTask 2: James\nTask 3: Olivia")
+    assert reading.reason == "read in its text: gives 3 of 4 tasks; nobody is given `Order coffee and snacks`"
