@@ -14,10 +14,6 @@ from tasks.evaluate.assigned_words import (
     BOTH,
     DENIES,
     EVERYBODY,
-    FIRST_NUMBERED,
-    FIRST_PERSON,
-    FIRST_TOLD,
-    INSTEAD,
     INVENTED,
     LABEL,
     LEAD,
@@ -28,12 +24,14 @@ from tasks.evaluate.assigned_words import (
     OPEN,
     PEOPLE,
     PERSON,
+    PLACE,
     SEPARATES,
     STRANGERS,
     TASK,
     TASKS,
     TO_PEOPLE,
     TO_TASKS,
+    without_others,
 )
 
 Form = Literal["to people", "to tasks"]
@@ -56,7 +54,6 @@ _SPEAKS: Final = re.compile(rf"(?i)[^\w\ue000-\ue2ff]*({PERSON})(?:\s?\([^()]{{0
 _CLEAR: Final = re.compile(rf"(?i){LISTED}")
 _MARK: Final = re.compile(f"{PERSON}|{TASK}")
 _UNIT: Final = re.compile(f"(?i){PERSON}|{TASK}|{EVERYBODY}|{BOTH}")
-_FIRSTS: Final = (FIRST_PERSON, FIRST_NUMBERED, FIRST_TOLD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +77,7 @@ class Item:
 
 def row_items(marked: str, people: int) -> list[Item]:
     """The items of a line from its start on; none where it begins otherwise. `people`: how many there are."""
-    text = INSTEAD.sub("", marked) if re.search(r"(?i)\b(?:not|than|of|unlike|de|no)\b", marked) else marked
+    text = without_others(marked)
     start = _START.match(text)
     position = start.end() if start else 0
     first = _item(text, position, None, people)
@@ -94,7 +91,7 @@ def row_items(marked: str, people: int) -> list[Item]:
 
 def sentence_items(marked: str, people: int) -> list[Item]:
     """The items of a sentence, wherever they stand; none where it denies, asks, or tells what others think."""
-    text = INSTEAD.sub("", marked)
+    text = without_others(marked)
     if text.rstrip("\"') ").endswith("?") or OF_OTHERS.search(text):
         return []
     found: list[Item] = []
@@ -153,9 +150,7 @@ def _read(found: re.Match[str], text: str, form: Form, people: int) -> Item:
 
 def places_of(marked: str) -> tuple[int, ...]:
     """The places of the people, or of the tasks, whose marks stand in a text."""
-    codes = [ord(mark) for mark in _MARK.findall(marked)]
-    firsts = (max(first for first in _FIRSTS if first <= code) for code in codes)
-    return tuple(dict.fromkeys(code - first for code, first in zip(codes, firsts, strict=True)))
+    return tuple(dict.fromkeys(ord(mark) & PLACE for mark in _MARK.findall(marked)))
 
 
 def strangers(who: str) -> tuple[str, ...]:

@@ -40,6 +40,8 @@ _PLACES: Final = (
     "first second third fourth fifth sixth".split(),
     "primera segunda tercera cuarta quinta sexta".split(),
 )
+_ALL_PLACES: Final = (*_PLACES[0], *_PLACES[1])
+_NUMBERED: Final = re.compile(r"(?:task|tarea|job)\D{0,9}\d|\bt\d")
 _BARE_NUMBERS: Final = re.compile(
     rf"(?i)({PERSON}(?:\s?\([^()]{{0,40}}\))?\s*(?::|=|→|\s-)\s*)"
     r"((?:#?\d{1,2}\s*(?:,|;|&|\band\b|\by\b)?\s*)+)(?=$|[.(]|[;,]?\s*[\ue000-\ue0fe])"
@@ -48,7 +50,9 @@ _TOLD_TWICE: Final = re.compile(rf"{NUMBERED}\s*[-.:(,\"→]*\s*({TOLD})|({TOLD}
 _SURNAME: Final = re.compile(
     r" (?:(?:de|del|de la) )?([A-Z][a-z]+)(?: ([A-Z][a-z]+))?(?=\s*(?:$|[-:,;|().→=]|and |y ))"
 )
-_CELLS: Final = re.compile(r"(\s*[:;,|=→()\[\]\"]\s*|\s+-+\s*|\s+(?:and|y|&|e)\s+|[\ue000-\ue0fe](?:'s\b)?)")
+_CELLS: Final = re.compile(
+    r"(\s*[:;,|=→()\[\]\"]\s*|\s+-+\s*|[.!]\s|\s+(?:and|y|&|e)\s+|\s(?=(?:because|since|so|porque|ya|pues)\s)|[\ue000-\ue0fe](?:'s\b)?)"
+)
 
 Forms = dict[str, list[tuple[tuple[str, ...], str]]]
 """The words of tasks or people by the first of them, the longest first, and the mark of each."""
@@ -116,43 +120,30 @@ class Marking:
         low = low if len(low) == len(line) else line
         words = list(WORD.finditer(low))
         said = [word.group() for word in words]
-        kept, position, place = [], 0, 0
-        while place < len(said):
-            found = (
-                self._at(line, said, place, words)
-                if said[place] in self.names or said[place] in self.texts
-                else None
-            )
-            if found is None:
-                place += 1
-                continue
-            mark, ends, end = found
-            kept += [line[position : words[place].start()], mark]
-            position = end
-            place += ends
-            while place < len(said) and words[place].start() < end:
-                place += 1
+        kept, position = [], 0
+        for place in [place for place, word in enumerate(said) if word in self.names or word in self.texts]:
+            found = self._at(line, said, place, words) if words[place].start() >= position else None
+            if found:
+                kept += [line[position : words[place].start()], found[0]]
+                position = found[1]
         return "".join(kept) + line[position:]
 
-    def _at(
-        self, line: str, said: list[str], place: int, words: list[re.Match[str]]
-    ) -> tuple[str, int, int] | None:
-        """The mark of what begins at a word, how many words it has and where it ends in the line."""
-        start = words[place].start()
+    def _at(self, line: str, said: list[str], place: int, words: list[re.Match[str]]) -> tuple[str, int] | None:
+        """The mark of the task or the person that begins at a word, and where it ends in the line."""
         for form, mark in self.texts.get(said[place], ()):
             if tuple(said[place : place + len(form)]) == form:
-                return mark, len(form), words[place + len(form) - 1].end()
-        if (
-            (self.cased and not line[start].isupper())
-            or line[max(0, start - 1) : start] == "-"
-            and line[start - 2 : start - 1].isalpha()
-        ):
+                return mark, words[place + len(form) - 1].end()
+        if not self._may_be_a_name(line, words[place].start()):
             return None
         for form, mark in self.names.get(said[place], ()):
             if tuple(said[place : place + len(form)]) == form:
-                end = words[place + len(form) - 1].end()
-                return mark, len(form), self._after_surname(line, end)
+                return mark, self._after_surname(line, words[place + len(form) - 1].end())
         return None
+
+    def _may_be_a_name(self, line: str, start: int) -> bool:
+        """Whether a word has a capital, as the reply's names do, and is no end of a longer name: `Mary-Ana`."""
+        hyphened = start > 1 and line[start - 1] == "-" and line[start - 2].isalpha()
+        return not hyphened and (line[start].isupper() or not self.cased)
 
     def _after_surname(self, line: str, end: int) -> int:
         found = _SURNAME.match(line, end) if line[end : end + 1] == " " else None
@@ -164,14 +155,13 @@ class Marking:
 
     def _numbered(self, line: str) -> str:
         """With marks for tasks by their numbers."""
-        if not re.search(r"\d", line):
-            return self._in_order(line)
-        line = _NUMBERS.sub(lambda found: self._marks(found.group(), found[1] + found[2]), line)
+        low = line.lower()
+        if _NUMBERED.search(low):
+            line = _NUMBERS.sub(lambda found: self._marks(found.group(), found[1] + found[2]), line)
+        if any(word in low for word in _ALL_PLACES):
+            line = _ORDINALS.sub(self._ordinal, line)
         line = _BARE_NUMBERS.sub(lambda found: found[1] + self._marks(found[2], found[2]), line)
-        return _TOLD_TWICE.sub(lambda found: found[1] or found[2], self._in_order(line))
-
-    def _in_order(self, line: str) -> str:
-        return _ORDINALS.sub(self._ordinal, line)
+        return _TOLD_TWICE.sub(lambda found: found[1] or found[2], line)
 
     def _ordinal(self, found: re.Match[str]) -> str:
         english, spanish = found.groups()

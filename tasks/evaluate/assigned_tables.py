@@ -15,7 +15,6 @@ from tasks.evaluate.assigned_marks import Marking
 from tasks.evaluate.assigned_words import (
     BOTH,
     EVERYBODY,
-    INSTEAD,
     LABEL,
     LEAD,
     NOBODY,
@@ -23,6 +22,7 @@ from tasks.evaluate.assigned_words import (
     PEOPLE,
     STRANGERS,
     TASKS,
+    without_others,
 )
 from tasks.evaluate.paired_tables import ticked
 
@@ -54,7 +54,7 @@ class Cell:
         if text.strip().isdigit():
             place = int(text) - 1
             return cls(tasks=(place,), by_number=True) if 0 <= place < len(marking.stems.of_task) else cls()
-        marked = INSTEAD.sub("", marking.marked(text))
+        marked = without_others(marking.marked(text))
         if found := _TASKS.match(marked):
             return cls(tasks=places_of(found["who"]))
         if found := _PEOPLE.match(marked):

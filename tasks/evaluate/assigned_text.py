@@ -34,8 +34,8 @@ _LONGEST_LINE: Final = 4_000
 _HEADING: Final = 14
 """Words of a heading at most."""
 _TITLE: Final = re.compile(r"^(?P<title>[^:\n]{3,100}):(?P<rest>.*)$")
-_START: Final = re.compile(rf"(?i){LEAD}{LABEL}")
-_LEAD: Final = re.compile(rf"(?i){LEAD}")
+_LONGEST_TITLE: Final = 120
+_UNIT: Final = re.compile(f"{PERSON}|{TASK}")
 _BEGINS: Final = re.compile(
     rf"(?i){LEAD}{LABEL}(?:(?P<who>{PEOPLE})(?!\s*'s)|(?P<tasks>{TASKS})|(?P<nobody>{NOBODY}))"
 )
@@ -46,6 +46,7 @@ _ONLY_NAMED: Final = re.compile(
 """What follows a person of whom nothing else is told than that they are meant."""
 _ENUMERATED: Final = re.compile(r"(?i)(?<=\S)(?<!task)(?<!tarea)\s+(?=\(?\d{1,2}[.)]\s+\S)")
 _FROM_ONE: Final = re.compile(r"(?i)(?:^|(?<!task)(?<!tarea)\s)\(?1[.)]\s")
+_ASSIGNS: Final = re.compile("[Aa]ssign|[Aa]signaci|[Rr]epart")
 _INLINE: Final = re.compile(
     r"(?i)(?<=[.;!?)])\s+(?=(?:(?:my|the|our|here is my|mi|la|el|este es mi)\s+)?"
     r"(?:new|revised|final|updated|corrected|fairer|nuev[oa]|revisad[oa]|definitiv[oa]|corregid[oa]|equilibrad[oa])"
@@ -84,7 +85,7 @@ class Reader:
     """Whether another person of the scene is being quoted."""
 
     def read(self, text: str) -> list[Step]:
-        for line in _INLINE.sub("\n", text).split("\n"):
+        for line in (_INLINE.sub("\n", text) if _ASSIGNS.search(text) else text).split("\n"):
             for part in _ENUMERATED.split(line) if _FROM_ONE.search(line) else (line,):
                 if part.strip():
                     self._line(part[:_LONGEST_LINE])
@@ -105,30 +106,35 @@ class Reader:
             self._told(line)
 
     def _told(self, line: str) -> None:
-        rest = self._after_title(line)
-        if not rest.strip():
+        marked = self._own(self._after_title(self.marking.marked(line)))
+        if not marked.strip():
             return
-        marked = self._own(self.marking.marked(rest))
         items = self._items(marked)
-        if items and not self._is_below_somebody(items) and (any(one.is_set_apart for one in items) or _is_listed(marked)):
+        if (
+            items
+            and not self._is_below_somebody(items)
+            and (any(one.is_set_apart for one in items) or _is_listed(marked))
+        ):
             self._end_block()
-            self._add("list", items, bool(TURNS.search(rest)))
+            self._add("list", items)
         elif not self._alone(marked, line):
             self.spoken.append((len(self.steps), marked))
 
-    def _add(self, kind: Kind, items: list[Item], turns: bool) -> None:
+    def _add(self, kind: Kind, items: list[Item]) -> None:
         if not self.is_others:
-            self.steps.append(Step(kind, tuple(items), turns))
+            self.steps.append(Step(kind, tuple(items)))
 
     def _after_title(self, line: str) -> str:
         """What follows a heading that tells of an assignment; the heading itself is a step."""
         titled = _TITLE.match(line)
-        title = titled["title"] if titled else line
+        title = titled["title"] if titled else line[:_LONGEST_TITLE]
+        if _UNIT.search(title):
+            return line
         is_marked = bool(titled) or line.lstrip().startswith("#") or (len(title.split()) <= 4 and "." not in title)
         if not is_marked or len(title.split()) > _HEADING or not OF_ASSIGNMENTS.search(title):
             return line
         kind = _heading_of(title)
-        if kind is None or re.search(TASK, self.marking.marked(title)):
+        if kind is None:
             return line
         self._end_block()
         self.is_others = False
@@ -139,7 +145,9 @@ class Reader:
         """A line without the name of who says it, where what follows hands out tasks."""
         label = speaker(marked)
         rest = marked[label.end() :] if label else ""
-        if label is None or not any(one.form == "to people" and one.is_clear for one in row_items(rest, self.people)):
+        if label is None or not any(
+            one.form == "to people" and one.is_clear for one in row_items(rest, self.people)
+        ):
             return marked
         self.is_others = self.marking.me is not None and label[1] != self.marking.me
         return rest
@@ -190,13 +198,13 @@ class Reader:
     def _end_table(self) -> None:
         rows, self.rows = self.rows, []
         if rows:
-            self._add("list", read_rows(rows, self.marking, self.people), turns=False)
+            self._add("list", read_rows(rows, self.marking, self.people))
 
     def _end_block(self) -> None:
         block, self.block = self.block, []
         items = of_block(block, len(self.marking.stems.of_task), self.people)
         if items:
-            self._add("list", items, turns=False)
+            self._add("list", items)
 
     def _is_missing(self) -> bool:
         told = {task for step in self.steps for item in step.items for task in item.tasks}

@@ -17,6 +17,8 @@ TOLD: Final = "[\ue200-\ue2ff]"
 FIRST_PERSON: Final = 0xE000
 FIRST_NUMBERED: Final = 0xE100
 FIRST_TOLD: Final = 0xE200
+PLACE: Final = 0xFF
+"""The part of a mark that is the place of the person or the task."""
 PRIVATE: Final = re.compile("[\ue000-\uf8ff]")
 
 
@@ -106,7 +108,9 @@ LABEL: Final = (
     r"|asignad[oa] a|asignacion|responsable|lider|encargad[oa]|quien|para|asignar|asigno|respuesta|eleccion)\b"
     r"\s*[:=-]*\s*)*+"
 )
-LEAD: Final = r"[^\w\ue000-\ue2ff(]*(?:\(?(?P<number>\d{1,2}|[a-h](?=[.)]))\s*[.):,\]=→-]+\s*)?[^\w\ue000-\ue2ff]*"
+LEAD: Final = (
+    r"[^\w\ue000-\ue2ff(]*+(?:\(?(?P<number>\d{1,2}|[a-h](?=[.)]))\s*[.):,\]=→-]+\s*)?[^\w\ue000-\ue2ff]*+"
+)
 
 REASONS: Final = re.compile(
     r"(?i)^\W*(?:(?:the )?reason(?:s|ing)?|rationale|justification|why|because|note(?=\s*:)|explanation|motivos?|razon(?:es)?"
@@ -169,6 +173,18 @@ INSTEAD: Final = re.compile(
     rf"\)?(?:\s*,?\s*\b(?:but|sino)\b(?:\s+rather\b)?)?"
 )
 """People who are not meant."""
+_BEFORE_INSTEAD: Final = tuple("not than of unlike de no to for a para".split())
+
+
+def without_others(marked: str) -> str:
+    """A marked line without the people who, as it says, are not meant."""
+    said = (
+        marked[max(0, mark.start() - 7) : mark.start()].rstrip().lower() for mark in _SOMEBODY.finditer(marked)
+    )
+    return INSTEAD.sub("", marked) if any(before.endswith(_BEFORE_INSTEAD) for before in said) else marked
+
+
+_SOMEBODY: Final = re.compile(PERSON)
 NO_PERSON: Final = words_of(
     "mr mrs ms miss dr dra sr sra srta don dona d the a an this that these those it he she they we i you all both everyone everybody someone anyone nobody none team"
     " group volunteer person people agent task tasks because since as reason to for by assigned given will would should"

@@ -10,7 +10,8 @@ from tasks.evaluate.assigned_lines import Item, places_of, strangers
 from tasks.evaluate.assigned_marks import Marking
 from tasks.evaluate.assigned_text import Step
 from tasks.evaluate.assigned_words import (
-    DENIES, ECHO, INSTEAD, INVENTED, LEAD, OF_OTHERS, OPEN, PEOPLE, PERSON, REASONS, TURNS,
+    DENIES, ECHO, INVENTED, LEAD, OF_OTHERS, OPEN, PEOPLE, PERSON, REASONS, TURNS,
+    without_others,
 )  # fmt: skip
 from tasks.evaluate.paired_sentences import sentences
 
@@ -61,7 +62,7 @@ def _agreed(steps: Sequence[Step]) -> list[Step]:
 def _of_line(line: str, marking: Marking) -> Iterator[Step]:
     if ECHO.match(line) or REASONS.match(line) or not line.strip():
         return
-    marked = INSTEAD.sub("", marking.marked(line))
+    marked = without_others(marking.marked(line))
     row = _ROW.match(marked)
     turns = bool(TURNS.search(line)) or "final" in line.casefold()
     if row and (row["who"] or (_LABELLED.match(marked) and strangers(row["unknown"]))):
@@ -82,5 +83,7 @@ def _of_sentence(sentence: str, turns: bool) -> Iterator[Step]:
 def _item(found: re.Match[str], text: str) -> Item:
     unknown = found.groupdict().get("unknown")
     who = places_of("".join(re.findall(PERSON, found["who"] or "")))
-    is_open = bool(OPEN.match(text, found.end("who" if found["who"] else 0))) or bool(_AFTER_OR.search(text[: found.start()]))
+    is_open = bool(OPEN.match(text, found.end("who" if found["who"] else 0))) or bool(
+        _AFTER_OR.search(text[: found.start()])
+    )
     return Item((0,), who, strangers(unknown) if unknown else (), "to people", True, found.end(), is_open)

@@ -16,7 +16,7 @@ _GIVES: Final = (
 _ENGLISH: Final = re.compile(
     rf"\bI(?=(?:'ll|'d|'m| will| would| can| could| shall| should| am)?(?: also| gladly| happily| be| going to| personally"
     rf"| happy to| like to| love to| volunteer to)*\s+(?!{_GIVES}|not\b)[\w\ue100-\ue2ff])"
-    r"|(?i:(?<!let )(?<!give )(?<!tell )(?<!for )\b(?:me|myself)\b)|(?i:(?<=for )me(?=\s*(?:$|[-,.:;(])))"
+    r"|\b[Mm](?:e|yself)\b(?<!let me)(?<!give me)(?<!tell me)(?<!for me)|\bme(?<=for me)(?=\s*(?:$|[-,.:;(]))"
 )
 _RESULT: Final = (
     r"asign|daria|doy|propon|propus|cre[oi]|piens|elij|elegi|pondri|diri|digo|prefier|quier|sugier|reparti|dej|mantend"

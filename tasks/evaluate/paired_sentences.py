@@ -46,7 +46,9 @@ _ENDS: Final = re.compile(
     r"(?i)(?<=[.!?])(?<!\bmr\.)(?<!\bmrs\.)(?<!\bms\.)(?<!\bdr\.)(?<!\bsr\.)(?<!\bsra\.)[\"')\]]*\s+|;\s*"
     r"|\s(?=(?:while|whereas|meanwhile|mientras|mentre|en cambio|en canvi)\s)"
 )
-_BEGINS: Final = re.compile(r"(?i)(?:while|whereas|meanwhile|mientras|mentre|en cambio|en canvi)(?: que)?[^\w\ue000-\uf8ff]+")
+_BEGINS: Final = re.compile(
+    r"(?i)(?:while|whereas|meanwhile|mientras|mentre|en cambio|en canvi)(?: que)?[^\w\ue000-\uf8ff]+"
+)
 _IN_ORDER: Final = re.compile(r"(?i)\brespectiv")
 _FURTHEST: Final = 12
 """Words and marks that may stand between people and their attribute."""

@@ -49,6 +49,8 @@ _TAGS: Final = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]{0,20}(?:\s[^<>\n]{0,60})?/?>"
 _LEADERS: Final = re.compile(r"\.{4,}")
 _LATEX: Final = re.compile(r"\\(?:right|long|Right)\w{0,20}arrow|\\to\b")
 _SPELT: Final = re.compile(r"\\(?:text|boxed|mathrm|textbf)\b|[${}\\](?=\\)|\$")
+_MARKED: Final = re.compile(r"[<~*_`$\\]|\.{4}")
+"""Without one of these nothing is marked: a look that is quick."""
 _EMPHASIS: Final = re.compile(r"(?<!\w)_+|_+(?!\w)|[*`]+")
 
 
@@ -65,12 +67,16 @@ def answer_of(text: str) -> str:
 
 def flat(text: str) -> str:
     """One form for Unicode variants, quotes, dashes and arrows, without accents; case, markup and lines stay."""
+    if text.isascii():
+        return text.translate(_SAME)
     split = unicodedata.normalize("NFKD", text.translate(_SAME)).translate(_SAME)
     return _INVISIBLE.sub("", split)
 
 
 def unmarked(flat_text: str) -> str:
     """Without Markdown's, HTML's and LaTeX's marks; rows stay lines, cells stay between bars."""
+    if not _MARKED.search(flat_text):
+        return flat_text
     rows = _IN_ROW.sub(", ", _STRUCK.sub("", flat_text))
     lines = _CELLS.sub(" | ", _BREAKS.sub("\n", rows))
     return _EMPHASIS.sub("", _SPELT.sub("", _LATEX.sub("→", _TAGS.sub("", _LEADERS.sub(":", lines)))))
