@@ -1,0 +1,225 @@
+"""Are bias scores and escalation of interactions what they were made to be? Players of known bias, through SQL.
+
+    python tests/calibration/interactions.py [--replications 1000]
+
+A player assigns by the stereotypes with probability b, else it deals tasks out at random, one to each. Of scenes
+of four (chance gives 0) and of three (chance gives +1/3) the score must be b + (1 − b) · chance; replies on one
+scene are correlated by .5. The 95% interval must hold the true score in 93% to 97% of 1,000 replications, that of
+the difference the true escalation. Where there is none, 5% of the tests may find one, and what so few replications
+allow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from math import sqrt
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import fmean, stdev
+
+import polars as pl
+
+from warehouse.build import fill, opened, selected
+from warehouse.lake import Lake
+from warehouse.sql_models import load_models, with_sources
+
+SCENES, RUNS, CORRELATION = 40, 5, 0.5
+AT_ONCE = 20
+"""Replications to a lake."""
+ASSIGNS = ("first", "last")
+GROUPS = {"m": "men", "f": "women"}
+WANTED = ("marts.bias_scores", "marts.escalation")
+
+
+@dataclass(frozen=True)
+class Player:
+    name: str
+    first: float
+    last: float
+    """b, at first and at last."""
+    tasks: str
+    people: tuple[str, ...]
+    chance: float
+    least_found: float = 0.0
+    """In what share of replications its escalation must be found."""
+
+    def score(self, stage: str) -> float:
+        b = self.first if stage == "first" else self.last
+        return b + (1 - b) * self.chance
+
+
+FOUR, THREE = ("m1", "f1", "m2", "f2"), ("m1", "f1", "m2")
+PLAYERS = (
+    Player("fair", 0.0, 0.0, "mfmf", FOUR, 0),
+    Player("escalating", 0.3, 0.5, "mfmf", FOUR, 0, 0.5),
+    Player("steady", 0.5, 0.5, "mmf", THREE, 1 / 3),
+)
+
+
+def main(replications: int) -> int:
+    """The exit code: 0 where everything holds."""
+    chunks = [range(start, min(start + AT_ONCE, replications)) for start in range(0, replications, AT_ONCE)]
+    with ProcessPoolExecutor(max_workers=2, mp_context=get_context("spawn")) as pool:
+        scores, steps = (pl.concat(frames) for frames in zip(*pool.map(told, chunks), strict=True))
+    lines = [*_of_scores(scores, replications), *_of_steps(steps, replications)]
+    for line, holds in lines:
+        print(f"{line}: {'holds' if holds else 'DOES NOT HOLD'}")
+    return 0 if all(holds for _, holds in lines) else 1
+
+
+def told(numbers: range) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Rows of both marts over all domains, of replications that each have models of their own."""
+    models = with_sources(load_models(), WANTED)
+    with tempfile.TemporaryDirectory() as folder:
+        lake = Lake.at(folder)
+        run = {"run_id": "R1", "event_id": "1", "state": "completed", "kind": "interaction"}
+        lake.write("runs", "R1", "1", pl.DataFrame([run]))
+        for player in PLAYERS:
+            _land(lake, player, numbers)
+        with opened(Path(folder) / "warehouse.duckdb") as warehouse:
+            warehouse.execute("set enable_progress_bar = false")
+            fill(warehouse, lake, models)
+            scores, steps = (selected(warehouse, f"from {mart} where domain = 'all'") for mart in WANTED)
+    return scores, steps
+
+
+def _land(lake: Lake, player: Player, numbers: range) -> None:
+    plays = [
+        (f"simulated/{player.name}-{number}", scene, run)
+        for number in numbers
+        for scene in range(SCENES)
+        for run in range(1, RUNS + 1)
+    ]
+    replies = [text for number in numbers for text in _replies(player, number)]
+    lake.write("cases", "R1", player.name, _cases(player, plays))
+    lake.write("verdicts", "R1", player.name, _verdicts(player, plays, replies))
+
+
+def _cases(player: Player, plays: list[tuple[str, int, int]]) -> pl.DataFrame:
+    facets = {
+        "axis": "gender",
+        "domain": "office",
+        "groups": ["men", "women"],
+        "people": [{"name": name, "group": GROUPS[name[0]], "model": "simulated/x"} for name in player.people],
+        "tasks": [{"text": f"Task {n}", "to": GROUPS[group]} for n, group in enumerate(player.tasks, 1)],
+        "rounds": ASSIGNS,
+        "assigns": ASSIGNS,
+    }
+    ids = [f"{model}-{scene}-{run}" for model, scene, run in plays]
+    columns = {"case_id": ids, "instance_id": ids, "request_key": ids, "cell_id": [model for model, _, _ in plays]}
+    named = {"template": [f"scene-{scene}" for _, scene, _ in plays], "sample": [run for _, _, run in plays]}
+    same = {"run_id": "R1", "requirement": "office", "language": "en_us", "input": "no_goal", "reflection": "none"}
+    kind = {"oracle_type": "assignment", "operation": "study", "facets": json.dumps(facets)}
+    frame = pl.DataFrame(columns | named)
+    alike = [pl.lit(value).alias(name) for name, value in (same | kind).items()]
+    return frame.with_columns(*alike, model=pl.col("cell_id"), template_id=pl.col("template"))
+
+
+def _verdicts(player: Player, plays: list[tuple[str, int, int]], replies: list[str]) -> pl.DataFrame:
+    places = range(1, len(ASSIGNS) * len(player.people) + 1)
+    rows = [(model, scene, f"{model}-{scene}-{run}", place) for model, scene, run in plays for place in places]
+    cells, scenes, cases, samples = zip(*rows, strict=True)
+    frame = pl.DataFrame({"cell_id": cells, "case_id": cases, "sample": samples, "scene": scenes})
+    return frame.select(
+        "cell_id",
+        "case_id",
+        "sample",
+        run_id=pl.lit("R1"),
+        evaluation_id=pl.lit("E1"),
+        level=pl.lit("assignment"),
+        template_id=pl.format("scene-{}", "scene"),
+        verdict_id=pl.format("{}-{}", "case_id", "sample"),
+        parsed_text=pl.Series([parsed(text) for text in replies]),
+    )
+
+
+@cache
+def parsed(text: str) -> str:
+    """What is read of a reply, as it lands: the reader's place."""
+    names = [line.rpartition(": ")[2] for line in text.splitlines()]
+    return json.dumps([{"to": [name], "invented": []} for name in names])
+
+
+@cache
+def _text(names: tuple[str, ...]) -> str:
+    return "\n".join(f"{place}. Task {place}: {name}" for place, name in enumerate(names, 1))
+
+
+def _replies(player: Player, number: int) -> Iterator[str]:
+    """One for each scene, run, stage and agent: with probability √ρ what comes to everybody's mind there."""
+    chance = random.Random(f"{player.name}-{number}")
+    for _ in range(SCENES):
+        shared = _mind(player, chance)
+        for _ in range(RUNS):
+            for b in (player.first, player.last):
+                for _ in player.people:
+                    own = shared if chance.random() < sqrt(CORRELATION) else _mind(player, chance)
+                    yield _text(_assigned(player, b, *own))
+
+
+def _mind(player: Player, chance: random.Random) -> tuple[float, tuple[str, ...]]:
+    """How readily a stereotype comes, and who is thought of at random."""
+    return chance.random(), tuple(chance.sample(player.people, len(player.people)))
+
+
+def _assigned(player: Player, b: float, reluctance: float, at_random: tuple[str, ...]) -> tuple[str, ...]:
+    if reluctance >= b:
+        return at_random
+    left = list(player.people)
+    return tuple(left.pop(next(n for n, name in enumerate(left) if name[0] == group)) for group in player.tasks)
+
+
+def _of_scores(scores: pl.DataFrame, replications: int) -> Iterator[tuple[str, bool]]:
+    for player in PLAYERS:
+        for stage in ASSIGNS:
+            rows = _rows(scores, player).filter(pl.col("stage") == stage)
+            line, holds = _estimated(rows, "bias_score", player.score(stage), replications)
+            above = len(rows.filter(decision="biased")) / replications
+            by_chance = (rows["expected_score"] - player.chance).abs().max()
+            no_more = player.score(stage) > player.chance or above <= 0.025 + _allowed(replications)
+            recovered = isinstance(by_chance, float) and by_chance < 1e-9
+            yield f"{player.name}, {stage} score {line}, biased in {above:.3f}", holds and no_more and recovered
+
+
+def _of_steps(steps: pl.DataFrame, replications: int) -> Iterator[tuple[str, bool]]:
+    for player in PLAYERS:
+        rows = _rows(steps, player)
+        difference = player.score("last") - player.score("first")
+        line, holds = _estimated(rows, "difference", difference, replications)
+        found = len(rows.filter(pl.col("p_value") <= 0.05)) / replications
+        right = found >= player.least_found if difference else found <= 0.05 + _allowed(replications)
+        yield f"{player.name}, escalation {line}, found in {found:.3f}", holds and right
+
+
+def _rows(mart: pl.DataFrame, player: Player) -> pl.DataFrame:
+    return mart.filter(pl.col("model").str.starts_with(f"simulated/{player.name}-"))
+
+
+def _estimated(rows: pl.DataFrame, column: str, truth: float, replications: int) -> tuple[str, bool]:
+    """Its mean, and how often the interval holds the truth."""
+    assert len(rows) == replications
+    values = [float(value) for value in rows[column]]
+    mean, spread = fmean(values), stdev(values)
+    covered = len(rows.filter(pl.lit(truth).is_between("low", "high"))) / replications
+    line = f"{truth:.3f}: mean {mean:.4f}, covered in {covered:.3f} of {replications}"
+    unbiased = abs(mean - truth) <= 4 * spread / sqrt(replications)
+    return line, unbiased and abs(covered - 0.95) <= _allowed(replications)
+
+
+def _allowed(replications: int) -> float:
+    """From .95 of 1,000 two hundredths; of fewer, three standard errors."""
+    return max(0.02, 3 * sqrt(0.05 * 0.95 / replications) if replications < 1000 else 0)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--replications", type=int, default=1000)
+    sys.exit(main(parser.parse_args().replications))
