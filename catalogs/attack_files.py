@@ -58,7 +58,7 @@ def resolve_attack(
     """Read and check a target file that is to be attacked. Raises UserMistake with every mistake of the file and
     its names, and those that `inspect` finds in what could be resolved."""
     text, document = read_target(source, given or {})
-    reading = read_catalog()
+    reading = read_catalog(scenes=False)
     catalog, mistakes = reading.catalog, list(reading.mistakes)
     file = checked_file(document, catalog, mistakes)
     mistakes += _unknown(document, file, catalog)

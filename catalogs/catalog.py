@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from catalogs.attacks import AttackWording
 from catalogs.augmentation import Augmentation
@@ -142,6 +143,7 @@ class Catalog:
             batch=provider.batch,
             tunes=provider.tunes,
             parameters=entry.parameters,
+            structured=provider.structured if entry.structured is None else entry.structured,
         )
 
     def _endpoint(self, model: str, name: str) -> Target:
@@ -213,10 +215,15 @@ def load_catalog(
 
 
 def read_catalog(
-    library: str | Path = "shipped", overlay: Path | None = None, language: str | None = None
+    library: str | Path = "shipped",
+    overlay: Path | None = None,
+    language: str | None = None,
+    *,
+    scenes: bool = True,
 ) -> Reading:
     """As `load_catalog`, but what can be read is read whatever is wrong elsewhere. Raises UserMistake where the
-    library or the overlay does not exist."""
+    library or the overlay does not exist. `scenes`: whether scenes are read and all that belongs to them, which
+    takes two fifths of the time and is for interactions alone."""
     named = overlay or (Path(os.environ[OVERLAY]) if os.environ.get(OVERLAY) else None)
     if named is not None and not named.is_dir():
         raise UserMistake(Mistake(f"`{named}` is no directory", OVERLAY, "name a directory, or unset it"))
@@ -241,17 +248,23 @@ def read_catalog(
         probing=reader.entries("probing", ProbeWording),
         endpoints=reader.entries("endpoints", NamedEndpoint),
         attacks=reader.entries("attacks", AttackWording),
-        people=reader.entries("people", People),
-        scenes=reader.entries("scenes", Domain),
-        tuning=reader.entries("tuning", Tuning),
-        interaction=reader.entries("interaction", InteractionWording),
-        protocols=reader.entries("protocols", Protocol),
+        **(_scenes(reader) if scenes else {}),
         overlay=str(named or ""),
     )
     unread = unread_names(reader.mistakes)
     loose = [*uncomposed, *include_mistakes(catalog.requirements, reader.documents, unread)]
     mistakes = [*reader.mistakes, *loose, *mistakes]
     return Reading(catalog, tuple(mistakes), reader.documents, tuple(reader.stray_folders()), unread)
+
+
+def _scenes(reader: Reader) -> dict[str, Any]:
+    return {
+        "people": reader.entries("people", People),
+        "scenes": reader.entries("scenes", Domain),
+        "tuning": reader.entries("tuning", Tuning),
+        "interaction": reader.entries("interaction", InteractionWording),
+        "protocols": reader.entries("protocols", Protocol),
+    }
 
 
 def _templates(

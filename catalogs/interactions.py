@@ -136,6 +136,9 @@ class InteractionWording(Frozen):
     """With `{goal}`, `{tasks}` (a choice: `{task}`) and `{people}`: what the prompts of every round begin from."""
     form: Asked
     """How an assignment is written, for instance `<number>. <task>: <name> - <reason>`."""
+    structured: Asked
+    """The same for models that reply by a JSON Schema: an object with `remarks` and `assignments`, each of them
+    with `task` (its number), `person` and `reason`; of a choice `remarks`, `person` and `reason`."""
     alone: Asked
     """To a model that nobody talks to, with `{scene}` and `{form}`."""
     rounds: dict[Identifier, Asked]
@@ -161,6 +164,16 @@ class InteractionWording(Frozen):
         _holding(scene.assignment, {"goal", "tasks", "people"}, "`assignment` ")
         _holding(scene.choice, {"goal", "task", "people"}, "`choice` ")
         return scene
+
+    @field_validator("structured")
+    @classmethod
+    def _names_its_keys(cls, structured: Asked) -> Asked:
+        for question, text in (("assignment", structured.assignment), ("choice", structured.choice)):
+            keys = ("remarks", "person", "reason", *(("assignments", "task") if question == "assignment" else ()))
+            lacking = [key for key in keys if f'"{key}"' not in text]
+            if lacking:
+                raise ValueError(f"`{question}` must name `{'`, `'.join(lacking)}`, each in double quotes")
+        return structured
 
     @field_validator("form")
     @classmethod

@@ -60,6 +60,8 @@ class Provider(Frozen):
     """Its batch API, where it has one: what `--batch` uses."""
     tunes: bool = False
     """Whether `biasgrid finetune` finds OpenAI's fine-tuning API there."""
+    structured: bool = False
+    """Whether its models reply by a JSON Schema where they are sent one, as `response_format`."""
     models: Literal["listed", "any"] = "listed"
     """listed: only models named in this file, so that a misspelt one is found before the first call."""
     api_version: str | None = None
@@ -82,10 +84,12 @@ class ModelEntry(Frozen):
         "seed",
     )
     """The parameters it accepts; others are not sent, and what was sent is stored."""
+    structured: bool | None = None
+    """Whether it replies by a JSON Schema; None: as its provider's models do."""
 
     def tuned(self) -> ModelEntry:
         """What of it holds for a model that came of fine-tuning it: its price does not."""
-        return ModelEntry(limits=self.limits, parameters=self.parameters)
+        return ModelEntry(limits=self.limits, parameters=self.parameters, structured=self.structured)
 
 
 TUNED = re.compile(r"(?P<provider>[^/]+)/ft:(?P<base>[^:]+):")
@@ -129,6 +133,7 @@ class Target(Frozen):
     batch: Batching | None = None
     tunes: bool = False
     parameters: tuple[str, ...] = ("temperature", "max_tokens", "seed")
+    structured: bool = False
     endpoint: Endpoint | None = None
     """Of a chatbot behind HTTP: how it is asked."""
 

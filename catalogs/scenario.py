@@ -166,12 +166,12 @@ def _read_catalog(document: Document, overrides: Overrides) -> tuple[Reading, li
         found.append(Mistake("`library` is empty", where, "name a file or directory of templates, or `shipped`"))
         library = "shipped"
     try:
-        reading = read_catalog(library, language=_only_language(document))
+        reading = read_catalog(library, language=_only_language(document), scenes=False)
     except UserMistake as absent:
         if library == "shipped":
             raise
         found += absent.mistakes
-        reading = read_catalog()
+        reading = read_catalog(scenes=False)
     return reading, [*found, *reading.mistakes]
 
 

@@ -126,7 +126,7 @@ def _overridden(document: Document, given: Given) -> Document:
 
 
 def _catalog() -> tuple[Catalog, list[Mistake]]:
-    reading = read_catalog()
+    reading = read_catalog(scenes=False)
     return reading.catalog, list(reading.mistakes)
 
 

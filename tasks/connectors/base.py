@@ -44,6 +44,8 @@ class Parameters:
     temperature: float | None = None
     max_tokens: int | None = None
     seed: int | None = None
+    json_schema: Mapping[str, object] | None = None
+    """What the reply is to be, for models that reply by a schema."""
 
 
 @dataclass(frozen=True, slots=True)

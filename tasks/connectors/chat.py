@@ -50,6 +50,10 @@ def chat_body(request: Request, name: str, accepted: frozenset[str], spelling: s
     parameters = sampling(request, accepted)
     if OLD in parameters:
         parameters[spelling] = parameters.pop(OLD)
+    schema = request.parameters.json_schema
+    if schema is not None:
+        told = {"name": str(schema.get("title", "reply")), "strict": True, "schema": schema}
+        parameters["response_format"] = {"type": "json_schema", "json_schema": told}
     return {"model": name, "messages": as_dicts(request.messages), **parameters}
 
 

@@ -37,10 +37,15 @@ class Party:
     max_tokens: int | None = None
     seed: int = 0
 
-    def sent(self, attempt: int) -> str:
+    def sent(self, attempt: int, json_schema: Mapping[str, object] | None = None) -> str:
         """What goes with an attempt's messages, as JSON: asked again, a model gets another seed."""
-        seed = (self.seed + attempt - 1) % 2**31
-        return parameters(self.target, temperature=self.temperature, max_tokens=self.max_tokens, seed=seed)
+        return parameters(
+            self.target,
+            temperature=self.temperature,
+            max_tokens=self.max_tokens,
+            seed=(self.seed + attempt - 1) % 2**31,
+            json_schema=json_schema,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +70,13 @@ class Line:
     attempt: int = 1
     conversation: str | None = None
     """For a target that remembers: which of its conversations it is."""
+    json_schema: Mapping[str, object] | None = None
+    """What the reply is to be, where the model replies by a schema."""
 
     def case(self, party: Party, kind: str) -> dict[str, Any]:
         """As a row of `cases`. Its key holds its place: a session that is replayed finds its own replies, and no
         other's."""
-        own, sent = self.place, party.sent(self.attempt)
+        own, sent = self.place, party.sent(self.attempt, self.json_schema)
         told = [{"role": message.role, "content": message.content} for message in self.messages]
         where = (own.session, own.turn, own.speaker, self.attempt)
         return {

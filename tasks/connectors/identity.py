@@ -13,14 +13,25 @@ from catalogs.models import Target
 from warehouse.identity import content_hash, hashed
 
 
-def parameters(target: Target, *, temperature: float | None, max_tokens: int | None, seed: int | None) -> str:
+def parameters(
+    target: Target,
+    *,
+    temperature: float | None,
+    max_tokens: int | None,
+    seed: int | None,
+    json_schema: Mapping[str, object] | None = None,
+) -> str:
     """What is sent beside the messages, as JSON: only what the model takes."""
     offered = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed}
-    sent = {name: value for name, value in offered.items() if name in target.parameters and value is not None}
+    sent: dict[str, object] = {
+        name: value for name, value in offered.items() if name in target.parameters and value is not None
+    }
+    if json_schema is not None and target.structured:
+        sent["json_schema"] = json_schema
     return orjson.dumps(sent, option=orjson.OPT_SORT_KEYS).decode()
 
 
-NOT_SENT = {"prices", "limits", "own_limits", "batch", "key_env", "endpoint"}
+NOT_SENT = {"prices", "limits", "own_limits", "batch", "tunes", "structured", "key_env", "endpoint"}
 
 
 def fingerprint(target: Target, catalog: Catalog) -> str:

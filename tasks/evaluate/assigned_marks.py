@@ -37,8 +37,8 @@ _ORDINALS: Final = re.compile(
     r"|\b(?:la )?(primera|segunda|tercera|cuarta|quinta|sexta)(?: tarea)?\b(?=\s*(?:tarea|[:,-]|→|para|a\b|es\b))"
 )
 _PLACES: Final = (
-    "first second third fourth fifth sixth".split(),
-    "primera segunda tercera cuarta quinta sexta".split(),
+    ["first", "second", "third", "fourth", "fifth", "sixth"],
+    ["primera", "segunda", "tercera", "cuarta", "quinta", "sexta"],
 )
 _ALL_PLACES: Final = (*_PLACES[0], *_PLACES[1])
 _NUMBERED: Final = re.compile(r"(?:task|tarea|job)\D{0,9}\d|\bt\d")

@@ -173,7 +173,7 @@ INSTEAD: Final = re.compile(
     rf"\)?(?:\s*,?\s*\b(?:but|sino)\b(?:\s+rather\b)?)?"
 )
 """People who are not meant."""
-_BEFORE_INSTEAD: Final = tuple("not than of unlike de no to for a para".split())
+_BEFORE_INSTEAD: Final = tuple(["not", "than", "of", "unlike", "de", "no", "to", "for", "a", "para"])
 
 
 def without_others(marked: str) -> str:

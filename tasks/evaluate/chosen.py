@@ -10,7 +10,16 @@ from tasks.evaluate.assigned_lines import Item, places_of, strangers
 from tasks.evaluate.assigned_marks import Marking
 from tasks.evaluate.assigned_text import Step
 from tasks.evaluate.assigned_words import (
-    DENIES, ECHO, INVENTED, LEAD, OF_OTHERS, OPEN, PEOPLE, PERSON, REASONS, TURNS,
+    DENIES,
+    ECHO,
+    INVENTED,
+    LEAD,
+    OF_OTHERS,
+    OPEN,
+    PEOPLE,
+    PERSON,
+    REASONS,
+    TURNS,
     without_others,
 )  # fmt: skip
 from tasks.evaluate.paired_sentences import sentences

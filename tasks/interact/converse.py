@@ -7,7 +7,7 @@ played anew, and every reply that has landed is found instead of asked for: it g
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from tasks.connectors.desk import Desk, Line, Unsent
 from tasks.connectors.visible import storable
 from tasks.interact.play import Play, Turn
 from tasks.interact.prompts import Memory, Said, asked, heard_by
+from tasks.interact.reply_schema import SCHEMAS
 
 Outcome = Literal["played", "error", "incomplete"]
 """error: somebody gave no reply, and what others would have said to it is not known; incomplete: the run may not
@@ -60,16 +61,21 @@ class _Conversation:
         self._said += await _all(self._spoken(agent, number, turn) for agent in self._agents)
 
     async def _spoken(self, agent: Memory, number: int, turn: Turn) -> Said:
-        question = asked(self._play, turn, heard_by(agent, turn, self._said))
+        question = asked(self._play, agent.person, turn, heard_by(agent, turn, self._said))
         purpose = "reflection" if turn.kind == "reflection" else "subject"
         messages = agent.messages(self._play, number, question)
-        line = Line(self._play.place(number, agent.person), messages, purpose)
+        line = Line(self._play.place(number, agent.person), messages, purpose, json_schema=self._schema(turn))
         row = await self._desk.ask(agent.person.party, line)
         if row["text"] is None:
             raise _Silent(f"{agent.person.name} gave no reply: {row['error_message']}")
         answer = storable(row["text"])  # as it lands, so that a replay sends the same
         agent.exchanges.append((number, question, answer))
         return Said(number, agent.person.name, answer)
+
+    def _schema(self, turn: Turn) -> Mapping[str, object] | None:
+        """Of the replies to a round; talk is free."""
+        assigns = turn.kind != "discussion" and self._play.judged is None
+        return SCHEMAS[self._play.question] if assigns else None
 
 
 async def _all(speaking: Iterable[Coroutine[Any, Any, Said]]) -> list[Said]:

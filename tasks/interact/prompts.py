@@ -64,24 +64,30 @@ def _system(play: Play, person: Person) -> tuple[Message, ...]:
     return (Message("system", told),) if told else ()
 
 
-def asked(play: Play, turn: Turn, heard: Sequence[Said]) -> str:
+def asked(play: Play, person: Person, turn: Turn, heard: Sequence[Said]) -> str:
     """What an agent is asked in a round."""
     if play.judged is not None:
         return play.judged.question
     if not play.talks:
-        return _alone(play)
+        return _alone(play, person)
     wording = play.wording
-    places = {"scene": scene_told(play), "form": _of(wording.form, play), "heard": told(play, heard)}
+    places = {"scene": scene_told(play), "form": _form(play, person), "heard": told(play, heard)}
     if turn.kind == "reflection":
         return filled(_reflecting(play, wording.reflection.again), places)
     text = filled(_of(wording.rounds[turn.id], play), places)
     return f"{text}\n\n{_wish(play)}" if turn is play.turns[0] and play.wish else text
 
 
-def _alone(play: Play) -> str:
+def _form(play: Play, person: Person) -> str:
+    """How an assignment is to be written: by a schema where the model takes one."""
+    wording = play.wording
+    return _of(wording.structured if person.party.target.structured else wording.form, play)
+
+
+def _alone(play: Play, person: Person) -> str:
     """Without interaction a model is asked once: where it is to reflect, before it answers, and told the form of
     its answer last."""
-    scene, form = scene_told(play), _of(play.wording.form, play)
+    scene, form = scene_told(play), _form(play, person)
     text = _of(play.wording.alone, play)
     if play.mitigation == "none":
         return filled(text, {"scene": scene, "form": form})

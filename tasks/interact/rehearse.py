@@ -20,7 +20,7 @@ def rehearsed(play: Play, reply_tokens: int) -> Iterator[tuple[Party, tuple[Mess
         before = len(said)
         for agent in agents:
             audible = said if turn.hears == "everybody" else said[:before]
-            question = asked(play, turn, heard_by(agent, turn, audible))
+            question = asked(play, agent.person, turn, heard_by(agent, turn, audible))
             yield agent.person.party, agent.messages(play, number, question)
             agent.exchanges.append((number, question, reply))
             said.append(Said(number, agent.person.name, reply))

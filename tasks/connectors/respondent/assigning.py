@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import Counter
@@ -19,6 +20,7 @@ from tasks.connectors.respondent.staged import Staged
 Assignment = tuple[str, ...]
 """Who does each task, in the order of the scene."""
 STATED = re.compile(r"^(?:[^\n:]{1,40}: )?(\d+)\. (?:.*: )?(.+?)(?: - .*)?$", re.M)
+IN_JSON = re.compile(r'"person": "([^"\\]+)"')
 CHOSEN = re.compile(r"^(?:[^\n:]{1,40}: )?(.+?) - ", re.M)
 STANCE: Final[Mapping[str, str]] = {
     "en": "This is how I see it, and I am open to what you think:",
@@ -122,6 +124,8 @@ class _Agent:
     def stated(self, text: str) -> list[Assignment]:
         """The whole assignments that a text holds, one task after the other."""
         people = {name for name, _ in self.staged.people}
+        if self.staged.structured and '"person"' in text:
+            return _parted(IN_JSON.findall(text), len(self.staged.tasks))
         if self.staged.scene.question == "choice":
             return [(name,) for name in CHOSEN.findall(text) if name in people]
         found, current = list[Assignment](), list[str]()
@@ -145,10 +149,18 @@ class _Agent:
 
     def written(self, assignment: Assignment) -> str:
         tasks, why = self.staged.tasks, WHY.get(self.staged.wording.id[:2], WHY["en"])
+        if self.staged.structured:
+            return self._in_json(assignment, why)
         if self.staged.scene.question == "choice":
             return f"{assignment[0]} - {why}"
         lines = enumerate(zip(tasks, assignment, strict=True), 1)
         return "\n".join(f"{number}. {task}: {name} - {why}" for number, (task, name) in lines)
+
+    def _in_json(self, assignment: Assignment, why: str) -> str:
+        if self.staged.scene.question == "choice":
+            return json.dumps({"remarks": "", "person": assignment[0], "reason": why}, ensure_ascii=False)
+        entries = [{"task": at, "person": name, "reason": why} for at, name in enumerate(assignment, 1)]
+        return json.dumps({"remarks": "", "assignments": entries}, ensure_ascii=False)
 
 
 def assigned(respondent: Respondent, staged: Staged, messages: Sequence[Message], seed: int | None) -> str | None:
@@ -171,3 +183,8 @@ def assigned(respondent: Respondent, staged: Staged, messages: Sequence[Message]
 
 def _has_heard(messages: Sequence[Message]) -> bool:
     return sum(message.role == "user" for message in messages) > 1
+
+
+def _parted(names: Sequence[str], tasks: int) -> list[Assignment]:
+    """Whole assignments that follow one another."""
+    return [tuple(names[at : at + tasks]) for at in range(0, len(names) - tasks + 1, tasks)]

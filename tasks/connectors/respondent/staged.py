@@ -31,6 +31,8 @@ class Staged:
     """Name and group of each, as listed."""
     talks: bool
     """Whether others take part."""
+    structured: bool = False
+    """Whether it is to be answered in JSON."""
     shown: tuple[tuple[str | None, str], ...] = ()
     """Of an assignment that is to be judged: each task's stereotype, and the group of who has it."""
 
@@ -65,7 +67,9 @@ class SceneRecogniser:
         told = messages[0].content if messages[0].role == "system" else ""
         talks = any(name in told for name, _ in people)
         shown = tuple(self._shown(lines, scene, wording.id)) if step == "understand" else ()
-        return Staged(step, scene, wording, tasks, people, talks, shown)
+        forms = (wording.structured.assignment, wording.structured.choice)
+        structured = any(form.strip() in asked[-1] for form in forms)
+        return Staged(step, scene, wording, tasks, people, talks, structured, shown)
 
     def _shown(self, lines: Sequence[str], scene: Scene, language: str) -> Iterator[tuple[str | None, str]]:
         known = self._listed[scene.axis, language] | self._named(scene, language)
@@ -125,5 +129,5 @@ def _step(messages: Sequence[Message], last: str, wording: InteractionWording) -
         return "understand"
     if wording.reflection.definition.strip() in last:
         return "reflect"
-    forms = (wording.form.assignment, wording.form.choice)
+    forms = [form for asked in (wording.form, wording.structured) for form in (asked.assignment, asked.choice)]
     return "assign" if any(form.strip() in last for form in forms) else "discuss"

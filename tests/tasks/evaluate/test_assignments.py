@@ -57,7 +57,11 @@ def test_an_assignment_is_read_in_any_layout(language: str, layout: str) -> None
     everyone = " ".join(SCENES[language]["people"])
     asked = lines(layout, language)
     assert told(read(asked, language)) == everyone
-    around = ("Sure! Here is my assignment:", "Let me know!") if language == "en_us" else ("Este es mi reparto:", "¡Listo!")
+    around = (
+        ("Sure! Here is my assignment:", "Let me know!")
+        if language == "en_us"
+        else ("Este es mi reparto:", "¡Listo!")
+    )
     assert told(read(f"{around[0]}\n\n{asked}\n\n{around[1]}", language)) == everyone
 
 
@@ -67,15 +71,15 @@ def test_a_reply_is_read_as_it_is_meant_or_not_at_all(language: str, case: dict[
 
 
 def choices() -> list[tuple[str, str, dict[str, str]]]:
-    return [(language, asked["task"], case) for language, asked in TOLD["choices"].items() for case in asked["replies"]]
+    return [
+        (language, asked["task"], case) for language, asked in TOLD["choices"].items() for case in asked["replies"]
+    ]
 
 
 @pytest.mark.parametrize(("language", "task", "case"), choices())
 def test_a_choice_is_the_one_person_who_is_named(language: str, task: str, case: dict[str, str]) -> None:
     people = SCENES[language]["people"]
-    found = read_assignment(
-        case["reply"], [task], people, shipped(language), question="choice", me=case.get("me")
-    )
+    found = read_assignment(case["reply"], [task], people, shipped(language), question="choice", me=case.get("me"))
     assert told(found) == case["given"]
 
 
