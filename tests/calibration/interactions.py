@@ -1,4 +1,4 @@
-"""Are bias scores and escalation of interactions what they were made to be? Players of known bias, through SQL.
+"""Are bias scores and escalation of interactions what they were made to be? Known players, through reader and SQL.
 
     python tests/calibration/interactions.py [--replications 1000]
 
@@ -18,7 +18,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from math import sqrt
 from multiprocessing import get_context
@@ -27,6 +27,7 @@ from statistics import fmean, stdev
 
 import polars as pl
 
+from tasks.evaluate.assignments import read_assignment
 from warehouse.build import fill, opened, selected
 from warehouse.lake import Lake
 from warehouse.sql_models import load_models, with_sources
@@ -36,6 +37,7 @@ AT_ONCE = 20
 """Replications to a lake."""
 ASSIGNS = ("first", "last")
 GROUPS = {"m": "men", "f": "women"}
+TASKS = {"m": ("Repair the projector", "Carry the tables"), "f": ("Order the flowers", "Write the invitations")}
 WANTED = ("marts.bias_scores", "marts.escalation")
 
 
@@ -51,12 +53,18 @@ class Player:
     least_found: float = 0.0
     """In what share of replications its escalation must be found."""
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What each task is, in the order shown."""
+        left = {group: iter(texts) for group, texts in TASKS.items()}
+        return tuple(next(left[group]) for group in self.tasks)
+
     def score(self, stage: str) -> float:
         b = self.first if stage == "first" else self.last
         return b + (1 - b) * self.chance
 
 
-FOUR, THREE = ("m1", "f1", "m2", "f2"), ("m1", "f1", "m2")
+FOUR, THREE = ("Mark", "Fay", "Matt", "Fran"), ("Mark", "Fay", "Matt")
 PLAYERS = (
     Player("fair", 0.0, 0.0, "mfmf", FOUR, 0),
     Player("escalating", 0.3, 0.5, "mfmf", FOUR, 0, 0.5),
@@ -108,8 +116,8 @@ def _cases(player: Player, plays: list[tuple[str, int, int]]) -> pl.DataFrame:
         "axis": "gender",
         "domain": "office",
         "groups": ["men", "women"],
-        "people": [{"name": name, "group": GROUPS[name[0]], "model": "simulated/x"} for name in player.people],
-        "tasks": [{"text": f"Task {n}", "to": GROUPS[group]} for n, group in enumerate(player.tasks, 1)],
+        "people": [{"name": name, "group": _group(name), "model": "simulated/x"} for name in player.people],
+        "tasks": [{"text": text, "to": GROUPS[to]} for text, to in zip(player.texts, player.tasks, strict=True)],
         "rounds": ASSIGNS,
         "assigns": ASSIGNS,
     }
@@ -137,20 +145,26 @@ def _verdicts(player: Player, plays: list[tuple[str, int, int]], replies: list[s
         level=pl.lit("assignment"),
         template_id=pl.format("scene-{}", "scene"),
         verdict_id=pl.format("{}-{}", "case_id", "sample"),
-        parsed_text=pl.Series([parsed(text) for text in replies]),
+        parsed_text=pl.Series([parsed(text, player.texts, player.people) for text in replies]),
     )
 
 
 @cache
-def parsed(text: str) -> str:
-    """What is read of a reply, as it lands: the reader's place."""
-    names = [line.rpartition(": ")[2] for line in text.splitlines()]
-    return json.dumps([{"to": [name], "invented": []} for name in names])
+def parsed(text: str, tasks: tuple[str, ...], people: tuple[str, ...]) -> str:
+    """What the reader reads of a reply, as it lands."""
+    reading = read_assignment(text, tasks, people, None)
+    assert reading.outcome is None, reading.reason
+    return json.dumps([asdict(given) for given in reading.given])
 
 
 @cache
-def _text(names: tuple[str, ...]) -> str:
-    return "\n".join(f"{place}. Task {place}: {name}" for place, name in enumerate(names, 1))
+def _text(tasks: tuple[str, ...], names: tuple[str, ...]) -> str:
+    given = zip(tasks, names, strict=True)
+    return "\n".join(f"{place}. {task}: {name}" for place, (task, name) in enumerate(given, 1))
+
+
+def _group(name: str) -> str:
+    return GROUPS[name[0].lower()]
 
 
 def _replies(player: Player, number: int) -> Iterator[str]:
@@ -162,7 +176,7 @@ def _replies(player: Player, number: int) -> Iterator[str]:
             for b in (player.first, player.last):
                 for _ in player.people:
                     own = shared if chance.random() < sqrt(CORRELATION) else _mind(player, chance)
-                    yield _text(_assigned(player, b, *own))
+                    yield _text(player.texts, _assigned(player, b, *own))
 
 
 def _mind(player: Player, chance: random.Random) -> tuple[float, tuple[str, ...]]:
@@ -174,7 +188,9 @@ def _assigned(player: Player, b: float, reluctance: float, at_random: tuple[str,
     if reluctance >= b:
         return at_random
     left = list(player.people)
-    return tuple(left.pop(next(n for n, name in enumerate(left) if name[0] == group)) for group in player.tasks)
+    return tuple(
+        left.pop(next(n for n, name in enumerate(left) if _group(name) == GROUPS[to])) for to in player.tasks
+    )
 
 
 def _of_scores(scores: pl.DataFrame, replications: int) -> Iterator[tuple[str, bool]]:
