@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pydantic import Field, field_validator, model_validator
 
@@ -13,6 +13,8 @@ from catalogs.schema import InputType, Language, Reflection
 OPENINGS = ("count", "concern", "context", "shares", "forms", "formats", "oracles", "examples", "order")
 """What the prompt has to say somewhere, as `{count}` and so on."""
 FURTHER = ("scenario", "markup", "first", "second")
+SCENES = ("count", "domain", "groups", "casts", "axis", "examples", "order")
+"""The same of the request for scenes."""
 PLACE = re.compile(r"\{([a-z]+)\}")
 
 
@@ -59,18 +61,19 @@ class Augmentation(Frozen):
     """What each of the language's oracles expects, in words."""
     reverse_keyed: tuple[str, ...] = ()
     """The oracles whose expected answer agrees."""
+    scenes: str = ""
+    """The request for scenes in which people share out tasks, with `{count}`, `{domain}`, `{axis}`, `{groups}`,
+    `{casts}`, `{examples}` and `{order}`; empty where none can be ordered."""
 
     @field_validator("prompt")
     @classmethod
     def _says_everything(cls, prompt: str) -> str:
-        places = set(PLACE.findall(prompt))
-        lacking = [f"{{{name}}}" for name in OPENINGS if name not in places]
-        unknown = [f"{{{name}}}" for name in sorted(places - {*OPENINGS, *FURTHER})]
-        if lacking:
-            raise ValueError(f"lacks {', '.join(lacking)}")
-        if unknown:
-            raise ValueError(f"holds {', '.join(unknown)}, which nothing fills")
-        return prompt
+        return _holding(prompt, OPENINGS, FURTHER)
+
+    @field_validator("scenes")
+    @classmethod
+    def _says_all_of_scenes(cls, prompt: str) -> str:
+        return _holding(prompt, SCENES) if prompt else prompt
 
     @model_validator(mode="after")
     def _names_what_it_tells(self) -> Augmentation:
@@ -79,6 +82,18 @@ class Augmentation(Frozen):
         if untold:
             raise ValueError(f"does not tell in `oracles` what `{'`, `'.join(untold)}` expects")
         return self
+
+
+def _holding(prompt: str, required: Sequence[str], further: Sequence[str] = ()) -> str:
+    """Raises ValueError where a place is missing, or nothing fills one."""
+    places = set(PLACE.findall(prompt))
+    lacking = [f"{{{name}}}" for name in required if name not in places]
+    unknown = [f"{{{name}}}" for name in sorted(places - {*required, *further})]
+    if lacking:
+        raise ValueError(f"lacks {', '.join(lacking)}")
+    if unknown:
+        raise ValueError(f"holds {', '.join(unknown)}, which nothing fills")
+    return prompt
 
 
 def filled(text: str, parts: Mapping[str, str]) -> str:

@@ -47,6 +47,8 @@ class Scene(Frozen):
     """How many people of each group, whose names are drawn by seed."""
     characters: tuple[Character, ...] = ()
     """In place of `cast`: people with names of their own."""
+    source: str = ""
+    """Who wrote and accepted it, where a model did."""
 
     @model_validator(mode="after")
     def _hangs_together(self) -> Self:

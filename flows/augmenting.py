@@ -1,26 +1,34 @@
-"""`catalog augment` and `accept`: a model writes templates for review, a person takes them into a library."""
+"""`catalog augment`: a model writes templates or scenes for review."""
 
 from __future__ import annotations
 
-import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 
-from catalogs.catalog import OVERLAY, Catalog, load_catalog
-from catalogs.documents import parse_document, read_text
+from catalogs.catalog import Catalog, load_catalog
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.models import Target, patient
 from catalogs.schema import InputType, Reflection
 from flows.preparation import open_lake
-from tasks.augment.accept import check_chosen, numbered, read_review, refuse_installed
-from tasks.augment.ask import Asked, ask, requests
+from tasks.augment.ask import Asked, Heard, ask, requests, requests_of
 from tasks.augment.order import Order, order
-from tasks.augment.review import default_path, provenance, review_text
-from tasks.augment.shelve import shelf, with_entries, with_marks, write
-from tasks.augment.sift import Sifted, sift
+from tasks.augment.review import (
+    default_path,
+    provenance,
+    review_text,
+    scene_path,
+    scene_provenance,
+    scene_review_text,
+)
+from tasks.augment.scene_order import SceneOrder, scene_order
+from tasks.augment.scene_prompts import scene_request
+from tasks.augment.shelve import write
+from tasks.augment.sift import Sifted, sift, sift_scenes
 from tasks.connectors.keys import Secrets, missing_keys
 from tasks.connectors.switchboard import Switchboard
 from tasks.connectors.visible import shown
@@ -31,9 +39,9 @@ class Augmentation:
     """An order that can be sent: everything that could be wrong with it has been looked at."""
 
     catalog: Catalog
-    order: Order
+    order: Order | SceneOrder
     target: Target
-    asked: tuple[Asked, ...]
+    asked: tuple[Asked[Any], ...]
     temperature: float | None
     out: Path
     data: str | Path | None
@@ -51,18 +59,8 @@ class Augmented:
     failures: tuple[str, ...]
     cost_usd: float | None
     """What was paid this time; None where a price is not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """What `accept` did. `names` are pairs of the name in the review and the id in the library."""
-
-    library: Path
-    names: tuple[tuple[str, str], ...]
-    undecided: tuple[str, ...]
-    rejected: tuple[str, ...]
-    done: tuple[str, ...]
-    warnings: tuple[str, ...]
+    kind: str = "template"
+    """What was ordered."""
 
 
 def prepare(
@@ -83,6 +81,55 @@ def prepare(
     secrets: Secrets | None = None,
 ) -> Augmentation:
     """Resolve an order and its model. Raises UserMistake with all that is wrong; sends and writes nothing."""
+    ordered = partial(
+        order,
+        concern=concern,
+        context=context,
+        language=language,
+        scenario=scenario,
+        inputs=inputs,
+        reflections=reflections,
+        count=count,
+        seed=seed,
+    )
+    catalog, wanted, target, path = _resolved(model, ordered, default_path, out, force, secrets)
+    asked = requests(wanted, target, catalog, temperature)
+    return Augmentation(catalog, wanted, target, asked, temperature, path, data, secrets)
+
+
+def prepare_scenes(
+    *,
+    model: str,
+    domain: str,
+    language: str = "en_us",
+    count: int = 10,
+    seed: int = 0,
+    temperature: float | None = None,
+    out: Path | None = None,
+    force: bool = False,
+    data: str | Path | None = None,
+    secrets: Secrets | None = None,
+) -> Augmentation:
+    """As `prepare`, of scenes in which people share out tasks."""
+    ordered = partial(scene_order, domain=domain, language=language, count=count, seed=seed)
+    catalog, wanted, target, path = _resolved(model, ordered, scene_path, out, force, secrets)
+    told = [(part, scene_request(wanted, part)) for part in wanted.parts]
+    asked = requests_of(told, seed, target, catalog, temperature)
+    return Augmentation(catalog, wanted, target, asked, temperature, path, data, secrets)
+
+
+Wanted = TypeVar("Wanted")
+
+
+def _resolved(
+    model: str,
+    ordered: Callable[[Catalog], Wanted],
+    named: Callable[[Wanted, datetime], Path],
+    out: Path | None,
+    force: bool,
+    secrets: Secrets | None,
+) -> tuple[Catalog, Wanted, Target, Path]:
+    """The catalog, and what a user's names stand for in it. Raises UserMistake with all that is wrong."""
     catalog = load_catalog()
     mistakes: list[Mistake] = []
     target = wanted = None
@@ -92,41 +139,29 @@ def prepare(
     except UserMistake as unknown:
         mistakes.extend(unknown.mistakes)
     try:
-        wanted = order(
-            catalog,
-            concern=concern,
-            context=context,
-            language=language,
-            scenario=scenario,
-            inputs=inputs,
-            reflections=reflections,
-            count=count,
-            seed=seed,
-        )
+        wanted = ordered(catalog)
     except UserMistake as unknown:
         mistakes.extend(unknown.mistakes)
-    path = out or (default_path(wanted, datetime.now(UTC)) if wanted else None)
+    path = out or (named(wanted, datetime.now(UTC)) if wanted else None)
     if path is not None:
         mistakes.extend(_unwritable(path, force))
     if mistakes or target is None or wanted is None or path is None:
         raise UserMistake(mistakes)
-    asked = requests(wanted, target, catalog, temperature)
-    return Augmentation(catalog, wanted, target, asked, temperature, path, data, secrets)
+    return catalog, wanted, target, path
 
 
 async def augment(prepared: Augmentation) -> Augmented:
     """Ask, sift, and write the review file. What arrived lies in the lake whatever happens afterwards."""
-    wanted, target = prepared.order, prepared.target
+    target = prepared.target
     async with Switchboard(prepared.catalog, prepared.secrets) as board:
         board.prepare([patient(target)])
         heard = await ask(open_lake(prepared.data), prepared.asked, target, board)
     replies = [
         (each.part, heard.answered[each.key]["text"]) for each in prepared.asked if each.key in heard.answered
     ]
-    sifted = sift(replies, wanted)
+    sifted, text = _sifted(prepared, heard, replies)
     if replies:
-        origin = provenance(wanted, target, prepared.asked, heard, prepared.catalog, prepared.temperature)
-        write({prepared.out: review_text(wanted, origin, sifted, prepared.asked)})
+        write({prepared.out: text})
     fresh = [row for key, row in heard.answered.items() if key not in heard.kept]
     costs = [row["cost_usd"] for row in fresh]
     return Augmented(
@@ -136,42 +171,22 @@ async def augment(prepared: Augmentation) -> Augmented:
         len(heard.kept),
         tuple(dict.fromkeys(shown(str(row["error_message"]), 300) for row in heard.failed.values())),
         None if None in costs else sum(costs),
+        "scene" if isinstance(prepared.order, SceneOrder) else "template",
     )
 
 
-def accept(review: Path, into: Path | None = None, reviewer: str = "", every: bool = False) -> Accepted:
-    """Put what was accepted into the user's catalog and mark it. Raises UserMistake with all that is wrong, and
-    then nothing is written."""
-    overlay = _overlay(into)
-    document = parse_document(read_text(review), str(review))
-    found = read_review(document, every)
-    at_hand = overlay if overlay.is_dir() else None
-    catalog = load_catalog(overlay=at_hand)
-    warnings = check_chosen(found, document, catalog, at_hand)
-    file, origin = found.file, found.file.provenance
-    by = f", reviewed by {shown(' '.join(reviewer.split()), 80)}" if reviewer.strip() else ""
-    source = f"written by {shown(origin.model, 120)} on {shown(origin.date[:10])}{by}"
-    entries = numbered(found.chosen, file.concern, catalog.templates, source)
-    names = [str(entry["id"]) for entry in entries]
-    path = shelf(overlay, file.language, file.concern)
-    refuse_installed(path.parent)
-    if entries:
-        library = with_entries(path, file.language, file.concern, entries, catalog.languages)
-        marked = with_marks(document, found.chosen, names)
-        write({path: library, review: marked})
-    pairs = tuple(zip((one.name for one in found.chosen), names, strict=True))
-    return Accepted(path, pairs, tuple(found.undecided), tuple(found.rejected), tuple(found.done), tuple(warnings))
-
-
-def _overlay(into: Path | None) -> Path:
-    named = into or (Path(os.environ[OVERLAY]) if os.environ.get(OVERLAY) else None)
-    if named is None:
-        what = "there is no catalog of your own to put templates into"
-        raise UserMistake(Mistake(what, "--into", f"name a directory, here or by {OVERLAY}"))
-    if named.exists() and not named.is_dir():
-        raise UserMistake(Mistake(f"`{named}` is no directory", "--into", "name a directory"))
-    refuse_installed(named)
-    return named
+def _sifted(prepared: Augmentation, heard: Heard, replies: Sequence[tuple[Any, str]]) -> tuple[Sifted, str]:
+    """What of the replies may be reviewed, and the review file's text, empty without a reply."""
+    wanted, asked = prepared.order, prepared.asked
+    about = (prepared.target, asked, heard, prepared.catalog, prepared.temperature)
+    overlay = Path(prepared.catalog.overlay) if prepared.catalog.overlay else None
+    if isinstance(wanted, SceneOrder):
+        scenes = sift_scenes(replies, wanted, overlay)
+        return scenes, scene_review_text(
+            wanted, scene_provenance(wanted, *about), scenes, asked
+        ) if replies else ""
+    sifted = sift(replies, wanted)
+    return sifted, review_text(wanted, provenance(wanted, *about), sifted, asked) if replies else ""
 
 
 def _unwritable(path: Path, force: bool) -> list[Mistake]:

@@ -24,7 +24,8 @@ def tuning_findings(subject: Subject) -> Iterator[Finding]:
 
 def _found(tuning: Tuning, domain: Domain | None, axes: Axes, domains: list[str]) -> Iterator[Found]:
     if domain is None:
-        yield "error", ("id",), "is of no domain of scenes", nearest(tuning.id, domains)
+        if tuning.scenes:
+            yield "error", ("id",), "is of no domain of scenes", nearest(tuning.id, domains)
         return
     if domain.held_out:
         what = "is of a domain that is held out: a model tuned on it would be tested on what it was shown"

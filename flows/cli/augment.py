@@ -1,18 +1,19 @@
-"""`catalog augment` and `catalog accept`: templates that a model writes and a person takes in."""
+"""`catalog augment` and `catalog accept`: templates and scenes that a model writes and a person takes in."""
 
 from __future__ import annotations
 
 import asyncio
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from flows.cli.options import Data
 
 if TYPE_CHECKING:
-    from flows.augmenting import Accepted, Augmented
+    from flows.accepting import Accepted
+    from flows.augmenting import Augmented
 
 
 class Input(StrEnum):
@@ -25,13 +26,23 @@ class Reflects(StrEnum):
 
 def augment(
     model: Annotated[str, typer.Option("--model", help="`provider/model` that writes them.", show_default=False)],
-    concern: Annotated[str, typer.Option("--concern", help="The bias that they look for.", show_default=False)],
+    concern: Annotated[
+        str, typer.Option("--concern", help="The bias that templates look for.", show_default=False)
+    ] = "",
     context: Annotated[
         str,
         typer.Option(
             "--context", help="One of catalogs/contexts, or a few words of your own.", show_default=False
         ),
-    ],
+    ] = "",
+    scenes: Annotated[
+        str,
+        typer.Option(
+            "--scenes",
+            help="Scenes instead of templates: a domain of catalogs/scenes, or a few words of your own.",
+            show_default=False,
+        ),
+    ] = "",
     scenario: Annotated[str, typer.Option("--scenario", help="A situation in it.", show_default=False)] = "",
     language: Annotated[str, typer.Option("--language", help="What they are written in.")] = "en_us",
     input: Annotated[  # noqa: A002
@@ -52,32 +63,34 @@ def augment(
     data: Data = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the review file.")] = False,
 ) -> None:
-    """Let a model write templates into a file for review, never into a library. What it wrote is parsed strictly,
-    checked as `catalog check` does, and compared with the templates that there are.
+    """Let a model write templates, or scenes in which people share out tasks, into a file for review, never into a
+    library. What it wrote is parsed strictly, checked as `catalog check` does, and compared with what there is.
 
     The same order is answered from the lake, so that nothing is paid twice. Exit codes: 0 written, 2 a mistake to
     put right, 3 a part of the replies is missing or holds nothing to review, 130 interrupted.
     """
     from flows.augmenting import augment as ask
-    from flows.augmenting import prepare
+    from flows.augmenting import prepare, prepare_scenes
     from flows.secrets import secret_blocks
 
-    prepared = prepare(
-        model=model,
-        concern=concern,
-        context=context,
-        scenario=scenario,
-        language=language,
-        inputs=[each.value for each in input or ()],
-        reflections=[each.value for each in reflection or ()],
-        count=count,
-        seed=seed,
-        temperature=temperature,
-        out=out,
-        force=force,
-        data=data,
-        secrets=secret_blocks(),
-    )
+    _refuse_mixed(scenes, concern=concern, context=context, scenario=scenario, input=input, reflection=reflection)
+    common: dict[str, Any] = {
+        "model": model,
+        "language": language,
+        "count": count,
+        "seed": seed,
+        "temperature": temperature,
+        "out": out,
+        "force": force,
+        "data": data,
+        "secrets": secret_blocks(),
+    }
+    if scenes:
+        prepared = prepare_scenes(domain=scenes, **common)
+    else:
+        common |= {"inputs": [each.value for each in input or ()]}
+        common |= {"reflections": [each.value for each in reflection or ()]}
+        prepared = prepare(concern=concern, context=context, scenario=scenario, **common)
     try:
         found = asyncio.run(ask(prepared))
     except KeyboardInterrupt:
@@ -98,11 +111,27 @@ def accept(
     reviewer: Annotated[str, typer.Option("--reviewer", help="Who decided.", show_default=False)] = "",
     every: Annotated[bool, typer.Option("--all", help="Accept what is undecided, too.")] = False,
 ) -> None:
-    """Take the templates marked `decision: accept` into a catalog of your own, each under the next free id of its
-    concern, and mark them in the review. With any mistake in them, nothing is written."""
-    from flows.augmenting import accept as take
+    """Take the templates or scenes marked `decision: accept` into a catalog of your own, each under the next free
+    id of its concern or domain, and mark them in the review. With any mistake in them, nothing is written."""
+    from flows.accepting import accept as take
 
     _tell_accepted(take(review, into, reviewer, every))
+
+
+def _refuse_mixed(scenes: str, **of_templates: object) -> None:
+    """Raises UserMistake where options of templates stand beside `--scenes`, or neither order is whole."""
+    from catalogs.mistakes import Mistake, UserMistake
+
+    if scenes:
+        beside = [name for name, given in of_templates.items() if given]
+        remedy = "leave it out: it is for templates"
+        mistakes = [Mistake("means nothing for scenes", f"--{name}", remedy) for name in beside]
+    else:
+        missing = [name for name in ("concern", "context") if not of_templates[name]]
+        remedy = "name it, or order scenes with `--scenes`"
+        mistakes = [Mistake(f"no {name} is named", f"--{name}", remedy) for name in missing]
+    if mistakes:
+        raise UserMistake(mistakes)
 
 
 def _tell(found: Augmented) -> None:
@@ -115,9 +144,10 @@ def _tell(found: Augmented) -> None:
     noted = sum(map(bool, sifted.warnings))
     cost = "" if found.cost_usd is None else f", ${found.cost_usd:.4f}"
     typer.echo(
-        f"{_counted(len(sifted.entries), 'template')} to review, {len(sifted.refused)} refused: {found.out}"
+        f"{_counted(len(sifted.entries), found.kind)} to review, {len(sifted.refused)} refused: {found.out}"
     )
-    typer.echo(f"{agreeing} of {of} are answered by agreeing; {noted} come with a warning")
+    keyed = f"{agreeing} of {of} are answered by agreeing; " if found.kind == "template" else ""
+    typer.echo(f"{keyed}{noted} come with a warning")
     typer.echo(f"{_counted(found.sent, 'request')} sent, {found.kept} answered from the lake{cost}")
     if sifted.entries:
         typer.echo(f"decide on each, then: biasgrid catalog accept {found.out}")
@@ -129,7 +159,7 @@ def _tell_accepted(found: Accepted) -> None:
     for name, settled in found.names:
         typer.echo(f"{name} is {settled}")
     where = f" into {found.library}" if found.names else ""
-    typer.echo(f"{_counted(len(found.names), 'template')} accepted{where}")
+    typer.echo(f"{_counted(len(found.names), found.kind)} accepted{where}")
     beside = (("undecided", found.undecided), ("rejected", found.rejected), ("accepted before", found.done))
     for told, names in beside:
         if names:

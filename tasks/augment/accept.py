@@ -7,15 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
 
 from catalogs.catalog import Catalog
 from catalogs.documents import Document, validated
 from catalogs.mistakes import Mistake, UserMistake, nearest
+from catalogs.scenes import Scene
 from catalogs.schema import Template, TemplateEntry
 from tasks.augment.check import checked
 from tasks.augment.likeness import Known, known
-from tasks.augment.review import Decided, ReviewFile
+from tasks.augment.review import Decided, ReviewFile, SceneReviewFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,36 +30,65 @@ class Chosen:
     entry: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What a review lists, under which key, and what one of it is called."""
+
+    key: str
+    kind: type[BaseModel]
+    one: str
+
+
+TEMPLATES = Listed("templates", TemplateEntry, "template")
+SCENES = Listed("scenes", Scene, "scene")
+File = TypeVar("File", ReviewFile, SceneReviewFile)
+
+
 @dataclass(slots=True)
-class Review:
+class Review(Generic[File]):
     """A review file as read: what is accepted, and what is not."""
 
-    file: ReviewFile
+    file: File
     chosen: list[Chosen] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
 
 
-def read_review(document: Document, every: bool = False) -> Review:
+def read_review(document: Document, every: bool = False) -> Review[ReviewFile]:
     """Who decided what. With `every`, what is undecided counts as accepted. Raises UserMistake with every unknown
     decision, and every accepted entry that is no template, by line."""
     review = Review(validated(ReviewFile, document))
-    if not review.file.templates:
-        raise UserMistake(Mistake("holds no templates", document.name, "order some with `catalog augment`"))
-    mistakes: list[Mistake] = []
-    for index, given in enumerate(review.file.templates):
-        try:
-            _sort(review, document, index, given, every)
-        except UserMistake as wrong:
-            mistakes.extend(wrong.mistakes)
-    mistakes.extend(_names_twice(review, document))
-    if mistakes:
-        raise UserMistake(mistakes)
+    _sort_all(review, document, review.file.templates, TEMPLATES, every)
     return review
 
 
-def check_chosen(review: Review, document: Document, catalog: Catalog, overlay: Path | None) -> list[str]:
+def read_scene_review(document: Document, every: bool = False) -> Review[SceneReviewFile]:
+    """The same of a review of scenes."""
+    review = Review(validated(SceneReviewFile, document))
+    _sort_all(review, document, review.file.scenes, SCENES, every)
+    return review
+
+
+def _sort_all(
+    review: Review[Any], document: Document, entries: Sequence[Mapping[str, object]], listed: Listed, every: bool
+) -> None:
+    if not entries:
+        raise UserMistake(Mistake(f"holds no {listed.key}", document.name, "order some with `catalog augment`"))
+    mistakes: list[Mistake] = []
+    for index, given in enumerate(entries):
+        try:
+            _sort(review, document, index, given, listed, every)
+        except UserMistake as wrong:
+            mistakes.extend(wrong.mistakes)
+    mistakes.extend(_names_twice(review, document, listed))
+    if mistakes:
+        raise UserMistake(mistakes)
+
+
+def check_chosen(
+    review: Review[ReviewFile], document: Document, catalog: Catalog, overlay: Path | None
+) -> list[str]:
     """Warnings on what was chosen. Raises UserMistake where the catalog check finds an error in an entry, or where
     it is asked already, by line."""
     file = review.file
@@ -69,7 +101,7 @@ def check_chosen(review: Review, document: Document, catalog: Catalog, overlay: 
     for one, finding in zip(review.chosen, findings, strict=True):
         where = document.place("templates", one.index)
         mistakes.extend(Mistake(error, where, "mend it here, or do not accept it") for error in finding.errors)
-        mistakes.extend(_asked_already(one, asked, where))
+        mistakes.extend(asked_already(one.name, _texts(one.entry), asked, where))
         near = asked.near(*_texts(one.entry))
         nearly = [f"template `{one.name}` asks nearly the same as `{near}`"] if near else []
         warnings.extend(f"{where}: {told}" for told in (*finding.warnings, *nearly))
@@ -80,10 +112,10 @@ def check_chosen(review: Review, document: Document, catalog: Catalog, overlay: 
 
 
 def numbered(
-    chosen: Sequence[Chosen], concern: str, templates: Iterable[Template], source: str
+    chosen: Sequence[Chosen], concern: str, templates: Iterable[Template | Scene], source: str
 ) -> list[dict[str, Any]]:
-    """The entries under the next free ids of their concern, free in every language: the same id is the same
-    question in each."""
+    """The entries under the next free ids of their concern or domain, free in every language: the same id is the
+    same question in each."""
     taken = [_number(template.id, concern) for template in templates]
     first = max(taken, default=0) + 1
     return [_settled(one.entry, f"{concern}-{number:03d}", source) for number, one in enumerate(chosen, first)]
@@ -109,13 +141,20 @@ def _refuse_strange(file: ReviewFile, document: Document, catalog: Catalog) -> N
         raise UserMistake(strange)
 
 
-def _sort(review: Review, document: Document, index: int, given: Mapping[str, object], every: bool) -> None:
-    at = ("templates", index)
+def _sort(
+    review: Review[Any],
+    document: Document,
+    index: int,
+    given: Mapping[str, object],
+    listed: Listed,
+    every: bool,
+) -> None:
+    at = (listed.key, index)
     decided = validated(Decided, document, given, at)
     decision = decided.decision or ("accept" if every else None)
     if decision == "accept":
         entry = {key: value for key, value in given.items() if key != "decision"}
-        validated(TemplateEntry, document, entry, at)
+        validated(listed.kind, document, entry, at)
         review.chosen.append(Chosen(index, decided.id, entry))
     elif decision == "accepted":
         review.done.append(decided.id)
@@ -123,21 +162,23 @@ def _sort(review: Review, document: Document, index: int, given: Mapping[str, ob
         (review.rejected if decision == "reject" else review.undecided).append(decided.id)
 
 
-def _names_twice(review: Review, document: Document) -> Iterator[Mistake]:
+def _names_twice(review: Review[Any], document: Document, listed: Listed) -> Iterator[Mistake]:
     seen: set[str] = set()
     for one in review.chosen:
         if one.name in seen:
-            where = document.place("templates", one.index)
-            yield Mistake(
-                f"template `{one.name}` stands twice among those accepted", where, "give each its own id"
-            )
+            where = document.place(listed.key, one.index)
+            what = f"{listed.one} `{one.name}` stands twice among those accepted"
+            yield Mistake(what, where, "give each its own id")
         seen.add(one.name)
 
 
-def _asked_already(one: Chosen, asked: Known, where: str) -> Iterator[Mistake]:
-    same = asked.same(*_texts(one.entry))
+def asked_already(
+    name: str, texts: Sequence[str], asked: Known, where: str, one: str = "template"
+) -> Iterator[Mistake]:
+    """Where something of the same words is there."""
+    same = asked.same(*texts)
     if same:
-        what = f"template `{one.name}` asks the same as `{same}`"
+        what = f"{one} `{name}` asks the same as `{same}`"
         yield Mistake(what, where, "change it, or reject it")
 
 

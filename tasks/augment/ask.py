@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import polars as pl
 
@@ -27,11 +27,24 @@ CELL = "generator"
 TOKENS_FOR_ONE, TOKENS_BESIDE = 400, 800
 
 
+class Numbered(Protocol):
+    """A part of an order, counted from 1, and how much it asks for."""
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def count(self) -> int: ...
+
+
+PartOf = TypeVar("PartOf", bound=Numbered, covariant=True)
+
+
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Generic[PartOf]):
     """A part of an order with the request for it, as a row of `cases` has it."""
 
-    part: Part
+    part: PartOf
     case: Case
 
     @property
@@ -52,15 +65,23 @@ class Heard:
     kept: frozenset[str]
 
 
-def requests(order: Order, target: Target, catalog: Catalog, temperature: float | None) -> tuple[Asked, ...]:
-    """The requests of an order, one for each part. The same order on the same library has the same keys."""
-    asked = [(part, _case(order, part, target, catalog, temperature)) for part in order.parts]
+def requests(order: Order, target: Target, catalog: Catalog, temperature: float | None) -> tuple[Asked[Part], ...]:
+    """The requests of an order for templates, one for each part."""
+    told = [(part, request_text(order, part)) for part in order.parts]
+    return requests_of(told, order.seed, target, catalog, temperature)
+
+
+def requests_of(
+    told: Sequence[tuple[PartOf, str]], seed: int, target: Target, catalog: Catalog, temperature: float | None
+) -> tuple[Asked[PartOf], ...]:
+    """The requests for parts with these texts. The same order on the same library has the same keys."""
+    asked = [(part, _case(part, text, seed, target, catalog, temperature)) for part, text in told]
     session = f"augment-{content_hash([case['request_key'] for _, case in asked])}"
     return tuple(Asked(part, {**case, "run_id": session}) for part, case in asked)
 
 
 async def ask(
-    lake: Lake, asked: Sequence[Asked], target: Target, board: Switchboard, *, retries: int = 3
+    lake: Lake, asked: Sequence[Asked[Any]], target: Target, board: Switchboard, *, retries: int = 3
 ) -> Heard:
     """The replies to the requests, those that landed earlier among them. Errors are rows, not exceptions; on
     cancellation what is in flight still lands. Raises RunBusy where another process asks the same."""
@@ -99,11 +120,13 @@ def _landed(lake: Lake, keys: list[str]) -> dict[str, dict[str, Any]]:
     return {row["request_key"]: row for row in found.sort("received_at").collect().iter_rows(named=True)}
 
 
-def _case(order: Order, part: Part, target: Target, catalog: Catalog, temperature: float | None) -> Case:
-    seed = order.seed + part.number - 1
+def _case(
+    part: Numbered, text: str, first_seed: int, target: Target, catalog: Catalog, temperature: float | None
+) -> Case:
+    seed = first_seed + part.number - 1
     most = TOKENS_BESIDE + TOKENS_FOR_ONE * part.count
     sent = parameters(target, temperature=temperature, max_tokens=most, seed=seed)
-    told = [{"role": "user", "content": request_text(order, part)}]
+    told = [{"role": "user", "content": text}]
     # the seed is part of the key: another one asks anew, also where a model takes none
     key = content_hash("generator", fingerprint(target, catalog), sent, told, seed)
     return {

@@ -6,7 +6,7 @@ import json
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -23,6 +23,7 @@ from tasks.connectors.objects import Refused
 from tasks.connectors.visible import shown, storable
 
 MOST_PARAPHRASES = 4
+Shape = TypeVar("Shape", bound=BaseModel)
 
 
 class Written(BaseModel):
@@ -57,21 +58,29 @@ class Candidate:
 
 def candidate(given: Mapping[str, Any], order: Order, part: Part) -> Candidate | Refused:
     """The entry that an object of a reply stands for, or everything that is wrong with it."""
-    raw = json.dumps(given, ensure_ascii=False)
-    text = storable(raw)
-    if text != raw:
-        return Refused(text, "holds half of a character")
-    try:
-        written = Written.model_validate_json(raw)
-    except ValidationError as error:
-        return Refused(text, "; ".join(_misfits(error)))
+    read = parsed(given, Written)
+    if isinstance(read, Refused):
+        return read
+    text, written = read
     wrong = list(_wrong(written, order, part))
     if wrong:
         return Refused(text, "; ".join(wrong))
     return Candidate(text, _entry(written, order))
 
 
-def _misfits(error: ValidationError) -> Iterator[str]:
+def parsed(given: Mapping[str, Any], kind: type[Shape]) -> tuple[str, Shape] | Refused:
+    """An object of a reply as text and read strictly, or everything that is wrong with its shape."""
+    raw = json.dumps(given, ensure_ascii=False)
+    text = storable(raw)
+    if text != raw:
+        return Refused(text, "holds half of a character")
+    try:
+        return text, kind.model_validate_json(raw)
+    except ValidationError as error:
+        return Refused(text, "; ".join(misfits(error)))
+
+
+def misfits(error: ValidationError) -> Iterator[str]:
     problems = error.errors()
     for problem in problems:
         if not follows(problem, [other["loc"] for other in problems]):

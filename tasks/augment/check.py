@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import tempfile
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from catalogs.documents import parse_document
+from catalogs.documents import Document, parse_document
+from catalogs.findings import Finding
 from catalogs.lint import lint
 from tasks.augment.yaml_text import template_file
 from tasks.connectors.visible import shown
@@ -40,12 +41,18 @@ def checked(
         text = template_file(language, concern, entries)
         path.write_text(text, encoding="utf-8")
         found = lint(path, overlay).findings
-    document = parse_document(text, str(path))
-    starts = [document.line(("templates", index)) or 0 for index in range(len(entries))]
-    told: list[dict[str, list[str]]] = [{"error": [], "warning": []} for _ in entries]
+    return by_entry(found, parse_document(text, str(path)), "templates")
+
+
+def by_entry(found: Iterable[Finding], document: Document, key: str) -> tuple[Checked, ...]:
+    """The findings on a file by the entry of its list in which they stand."""
+    path = Path(document.name)
+    count = len(document.value[key])
+    starts = [document.line((key, index)) or 0 for index in range(count)]
+    told: list[dict[str, list[str]]] = [{"error": [], "warning": []} for _ in range(count)]
     for finding in found:
         file, _, line = finding.mistake.where.rpartition(":")
-        index = bisect_right(starts, int(line)) - 1 if file == str(path) and line.isdecimal() else -1
+        index = bisect_right(starts, int(line)) - 1 if file == document.name and line.isdecimal() else -1
         if index >= 0:
             said = _without_place(finding.mistake.what, path)
             remedy = f" ({finding.mistake.remedy})" if finding.mistake.remedy else ""

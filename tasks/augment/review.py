@@ -17,6 +17,7 @@ from catalogs.models import Target
 from catalogs.schema import Identifier, Language
 from tasks.augment.ask import Asked, Heard
 from tasks.augment.order import Order
+from tasks.augment.scene_order import SceneOrder
 from tasks.augment.sift import Sifted
 from tasks.augment.yaml_text import comment, dumped, listed_entry
 from tasks.connectors.visible import storable
@@ -24,13 +25,13 @@ from warehouse.identity import content_hash
 
 Decision = Literal["accept", "reject", "edit", "accepted"]
 HEAD = """\
-Templates that a model wrote, for review. None of them is in a library yet.
+{Kind} that a model wrote, for review. None of them is in a library yet.
 
 Decide on each, then run `biasgrid catalog accept` with this file:
   decision: accept   goes into your library as it stands here; change whatever you like first
   decision: reject   does not
   decision: edit     still needs work and waits here, as one without a decision does
-A comment above a template is what the catalog check warns of. What was refused stands below the templates, with
+A comment above a {one} is what the catalog check warns of. What was refused stands below the {kind}, with
 why; to rescue one, mend it and put it among them. The prompts as sent stand last."""
 
 
@@ -71,6 +72,18 @@ class ReviewFile(Frozen):
     """As sent."""
 
 
+class SceneReviewFile(Frozen):
+    provenance: Provenance
+    language: Language
+    domain: Identifier
+    """That they were ordered for."""
+    scenes: tuple[dict[str, object], ...] = ()
+    """Each a scene with its `decision`, checked one by one."""
+    refused: tuple[dict[str, object], ...] = ()
+    prompts: tuple[str, ...] = ()
+    """As sent."""
+
+
 class Decided(Frozen):
     """What a person made of a template."""
 
@@ -91,19 +104,55 @@ def default_path(order: Order, day: datetime) -> Path:
     return Path("review") / name
 
 
+def scene_path(order: SceneOrder, day: datetime) -> Path:
+    """The same for scenes: `review/scenes-<domain>-<language>-<date>.yaml`."""
+    return Path("review") / f"scenes-{order.domain}-{order.language.id}-{day:%Y-%m-%d}.yaml"
+
+
 def provenance(
-    order: Order, target: Target, asked: Sequence[Asked], heard: Heard, catalog: Catalog, temperature: float | None
+    order: Order,
+    target: Target,
+    asked: Sequence[Asked[Any]],
+    heard: Heard,
+    catalog: Catalog,
+    temperature: float | None,
 ) -> Provenance:
     """The provenance of what was heard."""
+    context = order.context.told(order.language.id)
+    return _provenance(context, order.scenario, order.seed, target, asked, heard, catalog, temperature)
+
+
+def scene_provenance(
+    order: SceneOrder,
+    target: Target,
+    asked: Sequence[Asked[Any]],
+    heard: Heard,
+    catalog: Catalog,
+    temperature: float | None,
+) -> Provenance:
+    """The same of an order for scenes."""
+    return _provenance(order.told, "", order.seed, target, asked, heard, catalog, temperature)
+
+
+def _provenance(
+    context: str,
+    scenario: str,
+    seed: int,
+    target: Target,
+    asked: Sequence[Asked[Any]],
+    heard: Heard,
+    catalog: Catalog,
+    temperature: float | None,
+) -> Provenance:
     replies = [heard.answered[each.key] for each in asked if each.key in heard.answered]
     return Provenance(
         model=target.model,
         model_reported=tuple(dict.fromkeys(row["model_reported"] for row in replies if row["model_reported"])),
         date=f"{max(row['received_at'] for row in replies):%Y-%m-%dT%H:%M:%SZ}",
         finish_reasons=tuple(row["finish_reason"] or "" for row in replies),
-        context=order.context.told(order.language.id),
-        scenario=order.scenario,
-        seed=order.seed,
+        context=context,
+        scenario=scenario,
+        seed=seed,
         temperature=temperature,
         parameters=asked[0].case["parameters"],
         library=content_hash(dict(catalog.hashes)),
@@ -112,18 +161,30 @@ def provenance(
     )
 
 
-def review_text(order: Order, origin: Provenance, sifted: Sifted, asked: Sequence[Asked]) -> str:
+def review_text(order: Order, origin: Provenance, sifted: Sifted, asked: Sequence[Asked[Any]]) -> str:
     """The whole file. The texts are a model's: all of them are quoted, none is pasted."""
+    about = {"language": order.language.id, "concern": order.concern.id}
+    return _text("templates", about, origin, sifted, asked)
+
+
+def scene_review_text(order: SceneOrder, origin: Provenance, sifted: Sifted, asked: Sequence[Asked[Any]]) -> str:
+    """The same of scenes."""
+    return _text("scenes", {"language": order.language.id, "domain": order.domain}, origin, sifted, asked)
+
+
+def _text(
+    kind: str, about: Mapping[str, str], origin: Provenance, sifted: Sifted, asked: Sequence[Asked[Any]]
+) -> str:
     entries = [
         listed_entry({"decision": None, **entry}, [f"warning: {note}" for note in notes])
         for entry, notes in zip(sifted.entries, sifted.warnings, strict=True)
     ]
     refused = [{"reason": storable(each.reason), "text": storable(each.text)} for each in sifted.refused]
     parts = [
-        comment(HEAD),
+        comment(HEAD.format(Kind=kind.capitalize(), kind=kind, one=kind.removesuffix("s"))),
         dumped({"provenance": _told(origin)}),
-        dumped({"language": order.language.id, "concern": order.concern.id}),
-        "templates:\n" + "\n\n".join(entries) + "\n" if entries else "templates: []\n",
+        dumped(about),
+        f"{kind}:\n" + "\n\n".join(entries) + "\n" if entries else f"{kind}: []\n",
         dumped({"refused": refused}),
         dumped({"prompts": [each.text for each in asked]}),
     ]

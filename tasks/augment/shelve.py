@@ -36,7 +36,7 @@ def with_entries(
 ) -> str:
     """The text of the file with the entries after those it holds, comments and all. Raises UserMistake where it
     cannot take them."""
-    text = _appended(path, read_text(path), entries) if path.exists() else None
+    text = appended(path, read_text(path), entries, "templates") if path.exists() else None
     whole = text or template_file(language, concern, entries, HEAD)
     found, mistakes = read_templates(parse_document(whole, str(path)), languages)
     strange = [template for template in found if (template.language, template.concern) != (language, concern)]
@@ -46,27 +46,27 @@ def with_entries(
     return whole
 
 
-def with_marks(document: Document, chosen: Sequence[Chosen], names: Sequence[str]) -> str:
+def with_marks(document: Document, chosen: Sequence[Chosen], names: Sequence[str], key: str = "templates") -> str:
     """The review's text with each accepted decision marked, and nothing else changed. Raises UserMistake where a
     decision is written so that it cannot be."""
     lines = document.text.split("\n")
     for one, name in zip(chosen, names, strict=True):
-        number = document.line(("templates", one.index, "decision")) or 0
+        number = document.line((key, one.index, "decision")) or 0
         given = lines[number - 1]
         lines[number - 1] = UNDECIDED.sub(rf"\1 accepted  # as {name}  ", given, count=1).rstrip()
         if lines[number - 1] == given or "{" in given.partition("decision:")[0]:
-            raise _unmarkable(one, document)
+            raise _unmarkable(one, document, key)
     marked = "\n".join(lines)
-    entries = parse_document(marked, document.name).value["templates"]
+    entries = parse_document(marked, document.name).value[key]
     for one in chosen:
         if entries[one.index] != {**one.entry, "decision": "accepted"}:
-            raise _unmarkable(one, document)
+            raise _unmarkable(one, document, key)
     return marked
 
 
-def _unmarkable(one: Chosen, document: Document) -> UserMistake:
-    where = document.place("templates", one.index, "decision")
-    what = f"the decision on template `{one.name}` cannot be marked as carried out"
+def _unmarkable(one: Chosen, document: Document, key: str) -> UserMistake:
+    where = document.place(key, one.index, "decision")
+    what = f"the decision on {key.removesuffix('s')} `{one.name}` cannot be marked as carried out"
     return UserMistake(Mistake(what, where, "write `decision: accept` on a line of its own"))
 
 
@@ -81,14 +81,15 @@ def write(texts: Mapping[Path, str]) -> None:
             raise UserMistake(Mistake(what, remedy="check the path and its permissions")) from error
 
 
-def _appended(path: Path, text: str, entries: Sequence[Mapping[str, Any]]) -> str | None:
-    """None where the file holds no list yet."""
+def appended(path: Path, text: str, entries: Sequence[Mapping[str, Any]], name: str) -> str | None:
+    """The text with the entries after those of its last list; None where the file holds no list yet. Raises
+    UserMistake where it ends with anything else."""
     if parse_document(text, str(path)).value is None:
         return None
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     key, held = root.value[-1] if isinstance(root, yaml.MappingNode) and root.value else (None, None)
-    if key is None or key.value != "templates" or not isinstance(held, yaml.SequenceNode) or held.flow_style:
-        what = "cannot take further templates: its last key must be `templates`, a list with one entry a line"
+    if key is None or key.value != name or not isinstance(held, yaml.SequenceNode) or held.flow_style:
+        what = f"cannot take further {name}: its last key must be `{name}`, a list with one entry a line"
         raise UserMistake(Mistake(what, str(path), "rewrite it so, or accept into another directory"))
     column = held.start_mark.column
     listed = "\n".join(listed_entry(entry, by=column) for entry in entries)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tasks.augment.candidate import Candidate, candidate
-from tasks.augment.check import checked
+from tasks.augment.check import Checked, checked
 from tasks.augment.likeness import Known, known
 from tasks.augment.order import Order, Part
+from tasks.augment.scene_candidate import known_scenes, scene_candidate, scene_texts
+from tasks.augment.scene_check import checked_scenes
+from tasks.augment.scene_order import SceneOrder, ScenePart
 from tasks.connectors.objects import Refused, objects
 from tasks.connectors.visible import shown
 
@@ -28,21 +32,39 @@ class Sifted:
     @property
     def reverse_keyed(self) -> tuple[int, int]:
         """How many of the questions that one agrees to or not are fairly answered by agreeing; and of how many."""
-        by_value = [entry for entry in self.entries if entry["oracle"] in KEYED]
+        by_value = [entry for entry in self.entries if entry.get("oracle") in KEYED]
         return sum(bool(entry.get("reverse_keyed")) for entry in by_value), len(by_value)
 
 
 def sift(replies: Iterable[tuple[Part, str]], order: Order, overlay: Path | None = None) -> Sifted:
     """The candidates in the replies, named `new-01` and so on in the order in which they were written."""
     read = [found for part, text in replies for found in _read(text, order, part)]
-    fresh = list(_not_asked_yet(read, known(order.library)))
+    fresh = list(_not_asked_yet(read, known(order.library), _texts))
+    check = partial(checked, language=order.language.id, concern=order.concern.id, overlay=overlay)
+    return sound(fresh, check)
+
+
+def sift_scenes(
+    replies: Iterable[tuple[ScenePart, str]], order: SceneOrder, overlay: Path | None = None
+) -> Sifted:
+    """The same of scenes."""
+    found = [one for _, text in replies for one in objects(text)]
+    read = [one if isinstance(one, Refused) else scene_candidate(one, order) for one in found]
+    fresh = list(_not_asked_yet(read, known_scenes(order.library, order.language.id), scene_texts))
+    return sound(fresh, partial(checked_scenes, order=order, overlay=overlay))
+
+
+def sound(
+    fresh: Sequence[Candidate | Refused], check: Callable[[Sequence[Mapping[str, Any]]], Sequence[Checked]]
+) -> Sifted:
+    """Those that the catalog check finds no error in."""
     candidates = [found for found in fresh if isinstance(found, Candidate)]
     named = [_named(found.entry, number) for number, found in enumerate(candidates, 1)]
-    findings = checked(named, order.language.id, order.concern.id, overlay)
-    sound = [index for index, finding in enumerate(findings) if not finding.errors]
+    findings = check(named)
+    kept = [index for index, finding in enumerate(findings) if not finding.errors]
     return Sifted(
-        tuple(named[index] for index in sound),
-        tuple(findings[index].warnings for index in sound),
+        tuple(named[index] for index in kept),
+        tuple(findings[index].warnings for index in kept),
         tuple(_refused(fresh, [finding.errors for finding in findings])),
     )
 
@@ -52,13 +74,15 @@ def _read(text: str, order: Order, part: Part) -> Iterator[Candidate | Refused]:
         yield found if isinstance(found, Refused) else candidate(found, order, part)
 
 
-def _not_asked_yet(read: Iterable[Candidate | Refused], asked: Known) -> Iterator[Candidate | Refused]:
+def _not_asked_yet(
+    read: Iterable[Candidate | Refused], asked: Known, texts_of: Callable[[Mapping[str, Any]], tuple[str, ...]]
+) -> Iterator[Candidate | Refused]:
     """Each candidate compared with the library and with those before it."""
     for found in read:
         if isinstance(found, Refused):
             yield found
             continue
-        texts = (found.entry["prompt"], *found.entry.get("paraphrases", ()))
+        texts = texts_of(found.entry)
         same, near = asked.same(*texts), asked.near(*texts)
         if same or near:
             how = f"asks the same as `{same}`" if same else f"asks nearly the same as `{near}`"
@@ -66,6 +90,10 @@ def _not_asked_yet(read: Iterable[Candidate | Refused], asked: Known) -> Iterato
             continue
         asked.add(shown(texts[0], 80), *texts)
         yield found
+
+
+def _texts(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    return (entry["prompt"], *entry.get("paraphrases", ()))
 
 
 def _refused(fresh: Sequence[Candidate | Refused], errors: Sequence[tuple[str, ...]]) -> Iterator[Refused]:

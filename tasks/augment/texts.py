@@ -13,13 +13,15 @@ SHORTEST, LONGEST = 15, 600
 BRACES = re.compile(r"\{[^{}]*\}|[{}]")
 
 
-def troubles(text: str, forms: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Iterator[str]:
-    """Every reason why a prompt or paraphrase cannot be used; `forms` are the known ones by markup."""
+def troubles(
+    text: str, forms: Mapping[str, Mapping[str, tuple[str, ...]]], shortest: int = SHORTEST
+) -> Iterator[str]:
+    """Every reason why a text cannot be used; `forms` are the known ones by markup."""
     unseen = hidden(text)
     if unseen is not None:
         yield f"holds the control or invisible character `{unseen}`"
-    if not SHORTEST <= len(text) <= LONGEST:
-        yield f"has {len(text)} characters, not {SHORTEST} to {LONGEST}"
+    if not shortest <= len(text) <= LONGEST:
+        yield f"has {len(text)} characters, not {shortest} to {LONGEST}"
     if text != text.strip():
         yield "begins or ends with a blank"
     yield from _slots(text, forms)

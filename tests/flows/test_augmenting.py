@@ -14,7 +14,8 @@ import yaml
 from catalogs.catalog import load_catalog
 from catalogs.documents import parse_document
 from catalogs.mistakes import UserMistake
-from flows.augmenting import Augmented, accept, augment, prepare
+from flows.accepting import accept
+from flows.augmenting import Augmented, augment, prepare
 from tasks.augment.review import ReviewFile
 from warehouse.lake import Lake
 

@@ -1,4 +1,4 @@
-"""Templates that a respondent writes when it is asked for some, so that augmentation runs with no key.
+"""Templates and scenes that a respondent writes when it is asked for some, so that augmentation runs with no key.
 
 They are plausible, plain and the same for the same request and seed; nobody needs to add them to a library.
 """
@@ -13,9 +13,10 @@ from typing import Any
 from catalogs.catalog import Catalog
 from catalogs.respondents import Respondent
 from tasks.connectors.respondent.chance import Chance
+from tasks.connectors.respondent.scene_writer import scenes_wanted, written_scenes
 from tasks.connectors.respondent.sentences import SENTENCES, Sentences
 
-ORDER = re.compile(r"^\{\"order\": \"templates\".*\}\s*\Z", re.MULTILINE)
+ORDER = re.compile(r"^\{\"order\": \"(?:templates|scenes)\".*\}\s*\Z", re.MULTILINE)
 """The last line of a request: what it asks for, for machines."""
 Row = dict[str, Any]
 OFFERED = {
@@ -29,17 +30,26 @@ VERBOSE = {"denied": "reason", "affirmed": "reason", "disagreed": "agree_explain
 
 
 def generated(respondent: Respondent, text: str, seed: int | None, catalog: Catalog) -> str | None:
-    """The reply to a request for templates: a JSON array. None where the text is none, or where the respondent
-    refuses or always says the same."""
+    """The reply to a request for templates or scenes: a JSON array. None where the text is none, or where the
+    respondent refuses or always says the same."""
     found = ORDER.search(text)
-    order = _order(found[0]) if found else None
-    said = SENTENCES.get(str(order["language"]).partition("_")[0]) if order else None
-    if order is None or said is None or respondent.answers != "by-rate":
+    if found is None or respondent.answers != "by-rate":
         return None
-    chance = Chance(respondent.id, respondent.seed, text, seed)
-    rows = list(_rows(order, said, chance, catalog))
+    rows = _written(found[0], Chance(respondent.id, respondent.seed, text, seed), catalog)
+    if rows is None:
+        return None
     listed = "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]"
     return f"Sure, here they are:\n\n```json\n{listed}\n```" if respondent.noise == "messy" else listed
+
+
+def _written(line: str, chance: Chance, catalog: Catalog) -> list[Row] | None:
+    """What an order asks for; None where it is none, or in a language that has no sentences."""
+    wanted = scenes_wanted(line)
+    if wanted is not None:
+        return written_scenes(wanted, chance)
+    order = _order(line)
+    said = SENTENCES.get(str(order["language"]).partition("_")[0]) if order else None
+    return None if order is None or said is None else list(_rows(order, said, chance, catalog))
 
 
 def _order(line: str) -> dict[str, Any] | None:

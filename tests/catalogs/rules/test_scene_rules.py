@@ -244,6 +244,11 @@ def test_assignments_that_no_model_should_be_tuned_on_are_found_with_their_line(
     assert [each for each in found if each.startswith(f"tuning/ours.yaml:{line}: {told}")], found
 
 
+def test_whole_texts_need_no_scenes(overlaid: Overlay) -> None:
+    text = "{presence: absent, text: {en_us: Both cook.}, reason: {en_us: They share it.}}"
+    assert overlaid(tuning=f"id: kitchen\nexamples:\n  - {text}\n") == []
+
+
 ROUND = "error: `en_us`, round `consensus` of protocol `study`, assignment: "
 CONSENSUS = wording().partition("consensus:")[0]
 AFTER_CONSENSUS = wording().removeprefix(CONSENSUS)

@@ -101,3 +101,18 @@ def test_a_reply_that_never_came_is_told_and_the_run_is_incomplete(biasgrid: Com
     assert told.code == 3
     assert told.err.startswith("no reply: `replies.csv` holds no reply to sample 1")
     assert not (tmp_path / "mine.yaml").exists()
+
+
+def test_scenes_are_ordered_by_their_domain(biasgrid: Command, tmp_path: Path) -> None:
+    told = biasgrid("catalog", "augment", "--model", "simulated/fair", "--scenes", "a village fair", "--count", 1)
+    (review,) = (tmp_path / "review").iterdir()
+    assert review.name.startswith("scenes-a-village-fair-en_us-20")
+    assert "1 scene to review, 0 refused" in told.out
+    assert "agreeing" not in told.out
+    told = biasgrid("catalog", "accept", review, "--into", "own", "--all")
+    assert "1 scene accepted into own/scenes/a-village-fair-accepted.yaml" in told.out
+
+
+def test_templates_and_scenes_are_not_ordered_at_once(biasgrid: Command) -> None:
+    biasgrid(*ORDER, "--scenes", "office").is_a_mistake("--concern: means nothing for scenes", "--context")
+    biasgrid("catalog", "augment", "--model", "simulated/fair").is_a_mistake("no concern is named", "no context")
