@@ -36,11 +36,11 @@ class Memory:
 
     def messages(self, play: Play, turn: int, asked: str) -> tuple[Message, ...]:
         """All that the agent is sent in a round. What lies before the rounds that it remembers is left out, but
-        for the scene."""
+        for the scene and what it wishes for."""
         kept = [known for known in self.exchanges if play.memory is None or known[0] >= turn - play.memory]
         said = [part for _, question, answer in kept for part in (question, answer)] + [asked]
         if len(kept) < len(self.exchanges):
-            said[0] = f"{scene_told(play)}\n\n{said[0]}"
+            said[0] = "\n\n".join([scene_told(play), *_wish(play), said[0]])
         roles = ("user", "assistant")
         return (*_system(play, self.person), *(Message(roles[at % 2], text) for at, text in enumerate(said)))
 
@@ -75,7 +75,7 @@ def asked(play: Play, person: Person, turn: Turn, heard: Sequence[Said]) -> str:
     if turn.kind == "reflection":
         return filled(_reflecting(play, wording.reflection.again), places)
     text = filled(_of(wording.rounds[turn.id], play), places)
-    return f"{text}\n\n{_wish(play)}" if turn is play.turns[0] and play.wish else text
+    return "\n\n".join([text, *_wish(play)]) if turn is play.turns[0] else text
 
 
 def _form(play: Play, person: Person) -> str:
@@ -132,9 +132,11 @@ def told(play: Play, heard: Sequence[Said]) -> str:
     return "\n\n".join(filled(play.wording.said, {"name": said.name, "text": said.text}) for said in heard)
 
 
-def _wish(play: Play) -> str:
-    assert play.wish is not None  # noqa: S101 - asked for where there is one
-    return filled(play.wording.wish, {"task": play.tasks[play.wish - 1].text})
+def _wish(play: Play) -> list[str]:
+    """None where nobody has been told to want anything."""
+    if play.wish is None:
+        return []
+    return [filled(play.wording.wish, {"task": play.tasks[play.wish - 1].text})]
 
 
 def _of(wording: Asked, play: Play) -> str:
