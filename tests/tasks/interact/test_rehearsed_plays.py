@@ -1,0 +1,23 @@
+"""What a rehearsal expects is what is then sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tasks.interact.rehearse import WORD, rehearsed
+
+
+@pytest.mark.parametrize("protocol", ["study", "brief"])
+async def test_a_rehearsal_tells_every_request_of_a_play_whose_replies_are_as_long(
+    stage: Any, company: Any, protocol: str
+) -> None:
+    mitigations = ["none", "reflection_with_examples"]
+    planned = stage.plays("a", "b", protocol=protocol, mitigations=mitigations)
+    agents = company(says=lambda _: WORD * 20)
+    await stage.play(agents, planned)
+    told = [(party.target.name, messages) for play in planned for party, messages in rehearsed(play, 20)]
+    sent = [(model, request.messages) for model, request in agents.asked]
+    assert sorted(told, key=str) == sorted(sent, key=str)
+    assert len(told) == sum(play.requests for play in planned)
