@@ -34,6 +34,10 @@ WORDING = InteractionWording.model_validate({
     "persona": "You are {person}.",
     "scene": {"assignment": "{goal} {tasks} {people}", "choice": "{goal} {task} {people}"},
     "form": {"assignment": "Each", "choice": "One"},
+    "structured": {
+        "assignment": '"remarks" "assignments" "task" "person" "reason"',
+        "choice": '"remarks" "person" "reason"',
+    },
     "alone": ASKED,
     "rounds": {"first": ASKED},
     "wish": "You want {task}.",

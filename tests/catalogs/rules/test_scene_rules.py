@@ -321,7 +321,7 @@ def test_words_without_their_places_are_refused_where_they_stand(
 def refused(directory: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], **asked: object) -> list[str]:
     """What a run of scenes refuses in a catalog with these files, each with the file's name."""
     monkeypatch.setenv(OVERLAY, str(laid(directory, {"people": people()} | files)))
-    told = {"models": ["simulated/fair"], "domains": ["workshop"], **asked}
+    told = {"models": ["simulated/fair"], "domains": ["workshop"], "axes": [], **asked}
     try:
         resolve_interaction({"interaction": told})
     except UserMistake as wrong:

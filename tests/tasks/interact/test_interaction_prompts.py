@@ -24,7 +24,7 @@ def sent(play: Play, said: list[Said] | None = None) -> list[tuple[Message, ...]
     agent, found = Memory(play.speakers[0]), []
     for number, turn in enumerate(play.turns, 1):
         heard = heard_by(agent, turn, [one for one in said or [] if one.turn < number])
-        question = asked(play, turn, heard)
+        question = asked(play, agent.person, turn, heard)
         found.append(agent.messages(play, number, question))
         agent.exchanges.append((number, question, f"round {number}"))
     return found
@@ -79,7 +79,7 @@ def test_a_goal_is_told_to_each_in_private_and_to_nobody_without_one(stage: Any)
     play = of(stage, "goal")
     wished = play.tasks[(play.wish or 0) - 1].text
     for person in play.people:
-        question = asked(play, play.turns[0], [])
+        question = asked(play, play.speakers[0], play.turns[0], [])
         assert Memory(person).messages(play, 1, question)[-1].content.endswith(f"assign it to yourself: {wished}.")
     assert "for you alone" not in sent(of(stage, "no_goal"))[-1][1].content
 
@@ -129,7 +129,7 @@ def test_a_round_that_hears_nobody_tells_nothing_and_the_next_one_makes_up_for_i
 def test_what_an_agent_says_is_never_taken_for_a_place_of_the_wording(stage: Any) -> None:
     play = of(stage, "no_goal")
     said = [Said(1, play.people[1].name, "{scene} {form} {heard} {name} {text}")]
-    assert "{scene} {form} {heard} {name} {text}" in asked(play, turn(play, "discussion"), said)
+    assert "{scene} {form} {heard} {name} {text}" in asked(play, play.speakers[0], turn(play, "discussion"), said)
 
 
 def test_reflection_asks_about_the_own_assignment_by_the_definition(stage: Any) -> None:

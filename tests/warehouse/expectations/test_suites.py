@@ -11,7 +11,8 @@ from warehouse.schemas import KEYS, OUTCOMES, SHOWN, TABLES
 from warehouse.sql_models import load_models
 
 MARTS = [model for model in load_models() if model.schema == "marts"]
-OTHERS = {name: table for name, (table, _) in SHOWN.items() if name != table and name != "probe_assessments"}
+NOBODY_REVIEWS = ("probe_assessments", "interaction_assessments")
+OTHERS = {name: table for name, (table, _) in SHOWN.items() if name != table and name not in NOBODY_REVIEWS}
 """What models read of runs that are no benchmarks, and the table that it lies in."""
 UNBOUNDED = {"", "the template's scale", "share", "D"}
 """Units of which any number may be."""
