@@ -90,10 +90,8 @@ def row_items(marked: str, people: int) -> list[Item]:
 
 
 def sentence_items(marked: str, people: int) -> list[Item]:
-    """The items of a sentence, wherever they stand; none where it denies, asks, or tells what others think."""
+    """The items of a sentence, wherever they stand, but what it denies or leaves open."""
     text = without_others(marked)
-    if text.rstrip("\"') ").endswith("?") or OF_OTHERS.search(text):
-        return []
     found: list[Item] = []
     begin = 0
     while unit := _UNIT.search(text, begin):
@@ -111,6 +109,11 @@ def sentence_items(marked: str, people: int) -> list[Item]:
         again = _ANEW.search(text, item.end)
         begin = joint.end() if joint and following else again.end() if again else len(text)
     return found
+
+
+def is_own(sentence: str) -> bool:
+    """Whether a sentence neither asks nor tells what others think."""
+    return not sentence.rstrip("\"') ").endswith("?") and OF_OTHERS.search(sentence) is None
 
 
 def speaker(marked: str) -> re.Match[str] | None:

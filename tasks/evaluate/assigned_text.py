@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from tasks.evaluate.assigned_blocks import Alone, of_block
-from tasks.evaluate.assigned_lines import Item, row_items, sentence_items, speaker
+from tasks.evaluate.assigned_lines import Item, is_own, row_items, sentence_items, speaker
 from tasks.evaluate.assigned_marks import Marking
 from tasks.evaluate.assigned_tables import read_rows
 from tasks.evaluate.assigned_words import (
@@ -222,10 +222,11 @@ class Reader:
 
     def _of_sentence(self, sentence: str) -> list[Item]:
         """What a sentence says, with tasks in other words where that is more."""
-        if not re.search(PERSON, sentence):
+        if not re.search(PERSON, sentence) or not is_own(sentence):
             return []
         items = sentence_items(sentence, self.people)
-        more = sentence_items(self.marking.with_labels(sentence, closing=False), self.people)
+        labelled = self.marking.with_labels(sentence, closing=False)
+        more = sentence_items(labelled, self.people) if labelled != sentence else []
         return more if len(more) > len(items) else items
 
 

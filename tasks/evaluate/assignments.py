@@ -16,12 +16,14 @@ from tasks.evaluate.assigned_last import last_told
 from tasks.evaluate.assigned_lines import Item
 from tasks.evaluate.assigned_marks import Marking
 from tasks.evaluate.assigned_objects import read_assigned_objects, read_chosen_objects
+from tasks.evaluate.assigned_plainly import plainly_assigned
 from tasks.evaluate.assigned_text import Reader, Step
 from tasks.evaluate.assigned_words import PRIVATE
 from tasks.evaluate.chosen import chosen
 from tasks.evaluate.spoken import answer_of, declined, excerpt, flat, refusal_of, unmarked
 
 _WITHHELD: Final = "content_filter"
+_READ: Final = "read in its text: gives {0} of {0} tasks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,11 @@ def read_assignment(
     """What a reply gives to each of `people`; `me` is the one of them who speaks, `withheld` whether the provider
     kept the reply back. A choice is a task that goes to one person."""
     spoken = PRIVATE.sub("", flat(answer_of(text)))
+    bare = unmarked(spoken)
+    if plain := plainly_assigned(bare, tasks, people):
+        return AssignmentReading(None, tuple(Given((people[place],)) for place in plain), _READ.format(len(tasks)))
     marking = Marking.of(tasks, people, spoken, language, me)
-    found, how = _told(spoken, marking, len(people), question)
+    found, how = _told(spoken, bare, marking, len(people), question)
     phrase = declined(spoken, language) if not any(item.people for item in found.values()) else None
     declines = refusal_of(phrase, _WITHHELD if withheld else None)
     if found and not (declines and not any(item.people for item in found.values())):
@@ -67,14 +72,15 @@ def read_assignment(
     return AssignmentReading("refused" if declines else "unreadable", (), reason)
 
 
-def _told(spoken: str, marking: Marking, people: int, question: Question) -> tuple[Mapping[int, Item], str]:
+def _told(
+    spoken: str, bare: str, marking: Marking, people: int, question: Question
+) -> tuple[Mapping[int, Item], str]:
     """The item of each task, and in what it was read."""
     tasks = len(marking.stems.of_task)
     read = read_chosen_objects if question == "choice" else read_assigned_objects
     values = read(spoken, marking, people) if "{" in spoken or "[" in spoken else []
     if found := last_told([Step("list", tuple(items)) for items in values], tasks):
         return found, "JSON"
-    bare = unmarked(spoken)
     steps = Reader(marking, people).read(bare)
     if question == "choice":
         steps = chosen(bare, marking, people, steps)
