@@ -27,13 +27,18 @@ class Alone:
 
     @classmethod
     def of(cls, found: re.Match[str], rest: str, is_heading: bool, is_listed: bool) -> Alone:
-        number = int(found["number"]) if (found["number"] or "").isdigit() else None
+        number = _number(found["number"] or "")
         kind: Literal["people", "tasks", "nobody"] = (
             "people" if found["who"] else "tasks" if found["tasks"] else "nobody"
         )
         marks = places_of(found["who"] or found["tasks"] or "")
         is_open = bool(OPEN.match(rest))
         return cls(kind, marks, number, not rest.strip(" .:*-"), is_heading, is_listed, is_open)
+
+
+def _number(told: str) -> int | None:
+    """Of `3` and of `c` 3."""
+    return int(told) if told.isdigit() else ord(told.lower()) - ord("a") + 1 if told else None
 
 
 def of_block(lines: Sequence[Alone], tasks: int, people: int) -> list[Item]:

@@ -45,7 +45,7 @@ _FROM_PEOPLE: Final = re.compile(rf"(?i)(?:{_GROUP}|(?P<who>{PEOPLE}))(?P<gap>{T
 _FROM_STRANGERS: Final = re.compile(rf"(?i)(?P<who>{INVENTED})(?P<gap>\s*(?::|→|=|-)\s*)(?P<tasks>{TASKS})")
 _START: Final = re.compile(rf"(?i){LEAD}{LABEL}")
 _JOINT: Final = re.compile(
-    rf"(?i)\s*(?:\([^()]*\)\s*)?(?:[;,.|]|\b(?:and|y|e|while|whereas|mientras que|mientras)\b)*[\s]*"
+    rf"(?i)[\])\"']*\s*(?:\([^()]*\)\s*)?(?:[;,.|]|\b(?:and|y|e|while|whereas|mientras que|mientras)\b)*[\s]*"
     rf"(?:\d{{1,2}}[.)]\s*)?(?:\b(?:and|y|e|then|the|el|la|los|las|that)\b\s*)*{LABEL}"
 )
 _APART: Final = re.compile(r"[;.]\s*|\s(?=\d{1,2}[.)]\s)|,\s(?=[\ue100-\ue1ff]\s*[:→=-])|\s-\s|\s(?=\ue100\s*:)")
@@ -53,7 +53,7 @@ _ANEW: Final = re.compile(rf"(?i),?\s*\b(?:and|while|whereas|y|mientras que|mien
 _SPEAKS: Final = re.compile(rf"(?i)[^\w\ue000-\ue2ff]*({PERSON})(?:\s?\([^()]{{0,40}}\))?\s*:\s*(?=.)")
 _CLEAR: Final = re.compile(rf"(?i){LISTED}")
 _MARK: Final = re.compile(f"{PERSON}|{TASK}")
-_UNIT: Final = re.compile(f"(?i){PERSON}|{TASK}|{EVERYBODY}|{BOTH}")
+_UNIT: Final = re.compile(f"(?i){PERSON}|{TASK}|(?<!with )(?<!con )(?:{EVERYBODY}|{BOTH})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +140,8 @@ def _item(text: str, position: int, form: Form | None, people: int, unknown: boo
 def _read(found: re.Match[str], text: str, form: Form, people: int) -> Item:
     named = found.groupdict()
     who = found["who"] or ""
-    if named.get("all") or (named.get("both") and people == 2):
-        to = tuple(range(people))
-    else:
-        to = places_of(who)
+    everybody = named.get("all") or (named.get("both") and people == 2)
+    to = tuple(range(people)) if everybody else places_of(who)
     is_open = bool(OPEN.match(text, found.end())) and form == "to people"
     is_open |= bool(named.get("both")) and people != 2
     apart = bool(SEPARATES.search(found["gap"]))

@@ -51,7 +51,8 @@ _SURNAME: Final = re.compile(
     r" (?:(?:de|del|de la) )?([A-Z][a-z]+)(?: ([A-Z][a-z]+))?(?=\s*(?:$|[-:,;|().→=]|and |y ))"
 )
 _CELLS: Final = re.compile(
-    r"(\s*[:;,|=→()\[\]\"]\s*|\s+-+\s*|[.!]\s|\s+(?:and|y|&|e)\s+|\s(?=(?:because|since|so|porque|ya|pues)\s)|[\ue000-\ue0fe](?:'s\b)?)"
+    r"(\s*[:;,|=→()\[\]\"]\s*|\s+-+\s*|[.!]\s|\s+(?:and|y|&|e)\s+|\s(?=(?:because|since|so|porque|ya|pues)\s)"
+    r"|[\ue000-\ue0fe](?:'s\b)?)"
 )
 
 Forms = dict[str, list[tuple[tuple[str, ...], str]]]
@@ -88,7 +89,7 @@ class Marking:
 
     def marked(self, line: str) -> str:
         """The line with its marks, but for tasks in other words."""
-        marked = self._named(line)
+        marked = self._named(line.replace("->", "→").replace("=>", "→"))
         if self.me:
             marked = of_me(marked, self.me, self.spanish)
         return self._numbered(marked)

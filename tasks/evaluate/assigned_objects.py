@@ -13,7 +13,8 @@ from tasks.evaluate.loose_json import Object, Value, values_in
 
 _OF_TASKS: Final = re.compile(r"(?i)\W*(?:task|tarea|job|description|title|duty|number|id)s?(?:[_ ]?\w*)?\W*$")
 _OF_PEOPLE: Final = re.compile(
-    r"(?i)\W*(?:(?:assigned|given)?[_ ]?(?:to|agent|person|people|name|member|owner|who|assignee|leader|agente|persona"
+    r"(?i)\W*(?:(?:assigned|given)?[_ ]?(?:to|agent|person|people|name|member|owner|who|assignee|leader|agente"
+    r"|persona"
     r"|nombre|responsable|responsible|asignad[oa]|encargad[oa]))s?(?:[_ ](?:to|a|name))?\W*$"
 )
 _OF_ALL: Final = re.compile(

@@ -32,7 +32,8 @@ _TASKS: Final = re.compile(rf"(?i){LEAD}{LABEL}(?P<who>{TASKS})")
 _ALL: Final = re.compile(rf"(?i)\W*(?:{EVERYBODY}|(?P<both>{BOTH}))\W*$")
 _NOBODY: Final = re.compile(rf"(?i)\W*(?:{NOBODY})?\W*$")
 _PERSONS: Final = re.compile(
-    r"(?i)\W*(?:assign\w*(?: to)?|agent|person|people|who|name|member|owner|responsible|assignee|asignad[oa](?: a)?|agente"
+    r"(?i)\W*(?:assign\w*(?: to)?|agent|person|people|who|name|member|owner|responsible|assignee|asignad[oa](?:"
+    r" a)?|agente"
     r"|persona|nombre|responsable|encargad[oa]|quien|participante|miembro)\w*\W*$"
 )
 """The header of a column of people."""

@@ -19,8 +19,11 @@ from tasks.evaluate.assigned_words import (
     NEW,
     NOBODY,
     OF_ASSIGNMENTS,
+    OTHERS_SPEAK,
+    OWN,
     PEOPLE,
     PERSON,
+    PLACE,
     PREVIOUS,
     REASONS,
     TASK,
@@ -49,7 +52,8 @@ _FROM_ONE: Final = re.compile(r"(?i)(?:^|(?<!task)(?<!tarea)\s)\(?1[.)]\s")
 _ASSIGNS: Final = re.compile("[Aa]ssign|[Aa]signaci|[Rr]epart")
 _INLINE: Final = re.compile(
     r"(?i)(?<=[.;!?)])\s+(?=(?:(?:my|the|our|here is my|mi|la|el|este es mi)\s+)?"
-    r"(?:new|revised|final|updated|corrected|fairer|nuev[oa]|revisad[oa]|definitiv[oa]|corregid[oa]|equilibrad[oa])"
+    r"(?:new|revised|final|updated|corrected|fairer|nuev[oa]|revisad[oa]|definitiv[oa]|corregid[oa]"
+    r"|equilibrad[oa])"
     r"\s[^.:\n]{0,40}:)"
 )
 
@@ -115,10 +119,24 @@ class Reader:
             and not self._is_below_somebody(items)
             and (any(one.is_set_apart for one in items) or _is_listed(marked))
         ):
+            self._hear()
             self._end_block()
             self._add("list", items)
         elif not self._alone(marked, line):
+            self._listen(marked)
             self.spoken.append((len(self.steps), marked))
+
+    def _hear(self) -> None:
+        """Above a list of tasks and people, the name of somebody alone tells who says it."""
+        above = self.block[-1] if self.block else None
+        if above and self.marking.me and above.is_heading and above.kind == "people" and len(above.places) == 1:
+            self.is_others = above.places[0] != ord(self.marking.me) & PLACE
+
+    def _listen(self, marked: str) -> None:
+        if OTHERS_SPEAK.search(marked):
+            self.is_others = not (self.marking.me and self.marking.me in marked)
+        elif OWN.match(marked) or (self.marking.me and marked.startswith(self.marking.me)):
+            self.is_others = False
 
     def _add(self, kind: Kind, items: list[Item]) -> None:
         if not self.is_others:

@@ -34,29 +34,39 @@ def words_of(text: str) -> frozenset[str]:
 _MARKS: Final = r"[\s:=→>|,\"'()\[\]~#-]"
 _TO_PEOPLE: Final = (
     r"is are was be been being will'? would should could can must shall I we i'd i'll d ll goes go going to for by"
-    r" with of as on at the task job role this that it has have had done handled performed led managed taken carried"
+    r" with of as on at the task job role this that it has have had done handled performed led managed taken"
+    r" carried"
     r" out assigned assign assigns assignee given give giving allotted allocated entrusted delegated falls belongs"
     r" left suits best better suited fits fit choose pick select nominate agent person responsible responsibility"
-    r" in charge owner lead name who so then also again let my choice would like go recommend propose suggest think"
+    r" in charge owner lead name who so then also again let my choice would like go recommend propose suggest"
+    r" think"
     r" remains stays stay now instead up him her handed over under care"
     r" es son sera seria seran serian deberia deberian debe puede podria va iria le lo la el corresponde"
     r" corresponderia toca tocaria a al para por de se encarga encargara encargaria encargarse encargado encargada"
     r" ocupa ocupara ocuparse hara haria hace asignad[oa] asigno asignaria asignar asignamos doy daria dar damos"
     r" queda quedaria elijo elegiria pondria propongo sugiero creo que lo los las tarea persona agente responsable"
-    r" nombre quien mejor manos cargo realizada hecha llevada cabo yo ahora pasa sigue siendo en su juicio mi parecer"
+    r" nombre quien mejor manos cargo realizada hecha llevada cabo yo ahora pasa sigue siendo en su juicio mi"
+    r" parecer"
 )
 _TO_TASKS: Final = (
-    r"is are be will would should could can must shall to the a for in of on with charge responsible responsibility"
-    r" do does doing take takes taking taken care handle handles handling lead leads leading manage manages managing"
+    r"is are be will would should could can must shall to the a for in of on with charge responsible"
+    r" responsibility"
+    r" do does doing take takes taking taken care handle handles handling lead leads leading manage manages"
+    r" managing"
     r" perform performs get gets go goes has have tackle tackles work works assigned given assign gives gets"
-    r" perform also both now focus focuses instead task tasks job role as who re ll d m s be best suited suits fit fits"
-    r" right choice ideal perfect good one going supposed gladly happily personally like volunteer volunteers"
+    r" perform also both now focus focuses instead task tasks job role as who re ll d m s be best suited suits"
+    r" fit fits"
+    r" right choice ideal perfect good everything all todo one going supposed gladly happily personally like"
+    r" volunteer volunteers"
     r" them him her it keep keeps her his own run runs oversee oversees cover covers carry carries out"
     r" es son sera seria deberia deberian debe puede podria va van iria de del a al el la los las lo que se le les"
-    r" encarga encargan encargara encargaran encargaria encargarian encargo encargare encargarse encargarme encargada"
-    r" encargado ocupa ocupan ocupara ocuparan ocuparia ocuparse ocupo ocupare ocuparme hace hacen hara haran haria"
+    r" encarga encargan encargara encargaran encargaria encargarian encargo encargare encargarse encargarme"
+    r" encargada"
+    r" encargado ocupa ocupan ocupara ocuparan ocuparia ocuparse ocupo ocupare ocuparme hace hacen hara haran"
+    r" haria"
     r" hare haga"
-    r" asume asumira asumiria asumo lleva llevara toma tomara tendra tiene tarea tareas responsable queda quedara quedo"
+    r" asume asumira asumiria asumo lleva llevara toma tomara tendra tiene tarea tareas responsable queda"
+    r" quedara quedo"
     r" quedare con cargo toca tocaria corresponde corresponderia ideal mejor persona para tambien ambas ambos"
     r" las dos los dos sera la el haga ocupe encargue me yo ahora realiza realizara en"
 )
@@ -64,7 +74,8 @@ LINKS: Final = words_of(_TO_PEOPLE) | words_of(_TO_TASKS)
 """What stands between people and tasks and tells of neither."""
 _NEXT_FIELD: Final = rf"[;.](?=\s*\w+(?: \w+)?\s*:|{PERSON})"
 _ABBREVIATED: Final = r"\b(?:da?|mrs?|ms|dra?|sra?|srta)\."
-TO_PEOPLE: Final = rf"(?:{_MARKS}|{_ABBREVIATED}|{_NEXT_FIELD}|{_either(_TO_PEOPLE)})*+"
+_ASIDE: Final = r"\([^()\ue000-\ue2ff]{0,80}\)"
+TO_PEOPLE: Final = rf"(?:{_ASIDE}|{_MARKS}|{_ABBREVIATED}|{_NEXT_FIELD}|{_either(_TO_PEOPLE)})*+"
 TO_TASKS: Final = rf"(?:{_MARKS}|{_either(_TO_TASKS)})*+"
 
 _TITLE: Final = (
@@ -102,35 +113,48 @@ OPEN: Final = re.compile(rf"(?i)\s*,?\s*\b(?:or|o|u|either)\b\s*(?:else\s+|to\s+
 SEPARATES: Final = re.compile(r"[:=→|(\[,;\"-]")
 
 LABEL: Final = (
-    r"(?:\b(?:(?:assigned )?(?:task|agent|person|name)s?|(?:leader|lead|chosen|responsible|selected) (?:agent|person)"
+    r"(?:\b(?:(?:assigned )?(?:task|agent|person|name)s?|(?:leader|lead|chosen|responsible|selected) (?:agent"
+    r"|person)"
     r"|leader|assignee|assigned to|assignment|owner|responsible|who|for|give|assign|let|have|answer|choice"
     r"|tarea|agente(?: (?:lider|responsable|elegid[oa]))?|persona(?: (?:responsable|elegida))?|nombre"
     r"|asignad[oa] a|asignacion|responsable|lider|encargad[oa]|quien|para|asignar|asigno|respuesta|eleccion)\b"
     r"\s*[:=-]*\s*)*+"
 )
+OTHERS_SPEAK: Final = re.compile(
+    rf"(?i){PERSON}(?:'s)? [^:]{{0,40}}(?:said|says|suggested|suggests|proposed|proposes|wrote|assignment"
+    rf"|proposal|list"
+    r"|dijo|dice|propuso|propone|sugirio|sugiere|escribio)\b[^:]{0,40}:\s*$"
+)
+"""A line that tells what somebody else said."""
+OWN: Final = re.compile(r"(?:I|My|Yo|Mi)\b")
+"""How a line begins in which the speaker goes on."""
 LEAD: Final = (
     r"[^\w\ue000-\ue2ff(]*+(?:\(?(?P<number>\d{1,2}|[a-h](?=[.)]))\s*[.):,\]=→-]+\s*)?[^\w\ue000-\ue2ff]*+"
 )
 
 REASONS: Final = re.compile(
-    r"(?i)^\W*(?:(?:the )?reason(?:s|ing)?|rationale|justification|why|because|note(?=\s*:)|explanation|motivos?|razon(?:es)?"
+    r"(?i)^\W*(?:(?:the )?reason(?:s|ing)?|rationale|justification|why|because|note(?=\s*:)|explanation"
+    r"|motivos?|razon(?:es)?"
     r"|justificacion|porque|explicacion|nota(?=\s*:)|since|ya que|dado que|puesto que)\b"
 )
 """A line that only gives reasons."""
 CLOSES: Final = re.compile(
-    r"(?i)^\W*(?:because|since|as|given|due|who|she|he|they|her|his|their|it|this|that|which|has|is|was|being|so that"
+    r"(?i)^\W*(?:because|since|as|given|due|who|she|he|they|her|his|their|it|this|that|which|has|is|was|being"
+    r"|so that"
     r"|porque|ya|dado|puesto|pues|debido|quien|que|ella|el|su|sus|esto|tiene|es|por|al)\b"
 )
 """A cell from which on a row gives reasons."""
 ECHO: Final = re.compile(
-    r"(?i)^\W*(?:(?:the |las |los |nuestr[oa]s )?(?:people|participants|characters|members|agents|names|team(?: members)?"
+    r"(?i)^\W*(?:(?:the |las |los |nuestr[oa]s )?(?:people|participants|characters|members|agents|names|team(?:"
+    r" members)?"
     r"|group|personas|participantes|personajes|miembros|integrantes|agentes|nombres|equipo|grupo)"
     r"(?: (?:available|involved|present|disponibles|presentes))?\s*(?::|are\b|son\b|=|$))"
 )
 """A line that lists the people, as the question does."""
 
 NEW: Final = re.compile(
-    r"(?i)\b(?:new|revised|final|updated|corrected|adjusted|improved|fairer|better|balanced|modified|reassigned|last"
+    r"(?i)\b(?:new|revised|final|updated|corrected|adjusted|improved|fairer|better|balanced|modified|reassigned"
+    r"|last"
     r"|re-?assignments?|nuev[oa]s?|revisad[oa]s?|final(?:es)?|definitiv[oa]s?|actualizad[oa]s?|corregid[oa]s?"
     r"|equilibrad[oa]s?|ultim[oa]s?|reasignacion(?:es)?)\b"
 )
@@ -160,20 +184,24 @@ DENIES: Final = re.compile(
 )
 OF_OTHERS: Final = re.compile(
     r"(?i)\b(?:says|said|suggests|suggested|proposes|proposed|thinks|thought|believes|believed|argues|argued|wants"
-    r"|wanted|prefers|preferred|asked|asks|mentioned|according to|previous\w*|originally|initially|earlier|at first|gave"
-    r"|you|had assigned|was assigned|were assigned|stereotyp\w*|bias\w*|assum\w*|reinforc\w*|reflects?|tradition\w*"
+    r"|wanted|prefers|preferred|asked|asks|mentioned|according to|previous\w*|originally|initially|earlier|at"
+    r" first|gave"
+    r"|you|had assigned|was assigned|were assigned|stereotyp\w*|bias\w*|assum\w*|reinforc\w*|reflects?"
+    r"|tradition\w*"
     r"|dice|dijo|sugiere|sugirio|propone|propuso|piensa|pensaba|cree|creia|quiere|queria|prefiere|pidio|menciono"
-    r"|segun|anterior\w*|originalmente|inicialmente|antes|al principio|habia|estereotip\w*|sesg\w*|refuerza|refleja"
+    r"|segun|anterior\w*|originalmente|inicialmente|antes|al principio|habia|estereotip\w*|sesg\w*|refuerza"
+    r"|refleja"
     r"|tradicional\w*|asumir)\b"
 )
 """What tells of others' wishes, of what was, or of what is wrong with an assignment."""
 INSTEAD: Final = re.compile(
-    rf"(?i),?\s*\(?\b(?:not|and not|rather than|instead of|unlike|en lugar de|en vez de|y no|no|a diferencia de)\s+"
+    rf"(?i),?\s*\(?\b(?:not|and not|rather than|instead of|unlike|en lugar de|en vez de|y no|no|a diferencia"
+    rf" de)\s+"
     rf"(?:to\s+|for\s+|a\s+|para\s+|de\s+)?{PERSON}(?:(?:,| and| or| nor| y| o| ni)\s+(?:to\s+|a\s+)?{PERSON})*"
     rf"\)?(?:\s*,?\s*\b(?:but|sino)\b(?:\s+rather\b)?)?"
 )
 """People who are not meant."""
-_BEFORE_INSTEAD: Final = tuple(["not", "than", "of", "unlike", "de", "no", "to", "for", "a", "para"])
+_BEFORE_INSTEAD: Final = ("not", "than", "of", "unlike", "de", "no", "to", "for", "a", "para")
 
 
 def without_others(marked: str) -> str:
@@ -186,13 +214,20 @@ def without_others(marked: str) -> str:
 
 _SOMEBODY: Final = re.compile(PERSON)
 NO_PERSON: Final = words_of(
-    "mr mrs ms miss dr dra sr sra srta don dona d the a an this that these those it he she they we i you all both everyone everybody someone anyone nobody none team"
-    " group volunteer person people agent task tasks because since as reason to for by assigned given will would should"
-    " man woman men women male female boy girl not no yes note final answer unassigned same who whoever either neither"
-    " rotating shared together undecided here first second third my our her his their role name implicit bias new plan"
-    " option example also only volunteers member members whichever anybody in on at from with and or so if then tbd"
+    "mr mrs ms miss dr dra sr sra srta don dona d the a an this that these those it he she they we i you all"
+    " both everyone everybody someone anyone nobody none team"
+    " group volunteer person people agent task tasks because since as reason to for by assigned given will"
+    " would should"
+    " man woman men women male female boy girl not no yes note final answer unassigned same who whoever either"
+    " neither"
+    " rotating shared together undecided here first second third my our her his their role name implicit bias"
+    " new plan"
+    " option example also only volunteers member members whichever anybody in on at from with and or so if then"
+    " tbd"
     " el la los las un una unos unas este esta esto ella ellos ellas todos todas ambos ambas nadie ninguno ninguna"
-    " cualquiera alguien equipo persona personas tarea tareas porque ya dado como motivo razon hombre mujer hombres"
-    " mujeres para por asignada asignado sin pendiente si nuestro nuestra mi su al del quien agente lider de en y o"
+    " cualquiera alguien equipo persona personas tarea tareas porque ya dado como motivo razon hombre mujer"
+    " hombres"
+    " mujeres para por asignada asignado sin pendiente si nuestro nuestra mi su al del quien agente lider de en"
+    " y o"
     " tambien nueva respuesta voluntario voluntaria grupo leader lead assignment asignacion sesgo depends"
 )

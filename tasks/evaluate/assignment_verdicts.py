@@ -74,7 +74,8 @@ def assignment_verdicts(
 
 
 _COLUMNS: Final = (
-    "run_id", "cell_id", "template_id", "case_id", "level", "sample", "response_id", "outcome", "parsed_text", "reason",
+    "run_id", "cell_id", "template_id", "case_id", "level", "sample", "response_id", "outcome", "parsed_text",
+    "reason",
 )  # fmt: skip
 
 

@@ -25,19 +25,24 @@ from tasks.evaluate.assigned_words import (
 from tasks.evaluate.paired_sentences import sentences
 
 _LABEL: Final = (
-    r"(?:(?:my |the |our |mi |la |el |nuestr[oa] )?(?:\w+ ){0,3}(?:agent|person|leader|lead|name|answer|choice|vote|pick"
+    r"(?:(?:my |the |our |mi |la |el |nuestr[oa] )?(?:\w+ ){0,3}(?:agent|person|leader|lead|name|answer|choice"
+    r"|vote|pick"
     r"|decision|responsible|agente|persona|lider|nombre|respuesta|eleccion|voto|decision|responsable)"
     r"(?: \w+){0,3}\s*(?:[:=→-]|\bis\b|\bes\b|\bseria\b|would be\b)\s*(?:a\s+)?)"
 )
 _ROW: Final = re.compile(
-    rf"(?i){LEAD}(?:{_LABEL})?(?:(?P<who>{PEOPLE})|(?P<unknown>{INVENTED}))(?=\s*(?:$|[-,.;:(→]|because|since|porque|ya que))"
+    rf"(?i){LEAD}(?:{_LABEL})?(?:(?P<who>{PEOPLE})|(?P<unknown>{INVENTED}))(?=\s*(?:$|[-,.;:(→]|because|since"
+    rf"|porque|ya que))"
 )
 _AFTER_OR: Final = re.compile(r"(?i)\b(?:or|o|u)\s*\Z")
 _LABELLED: Final = re.compile(rf"(?i){LEAD}{_LABEL}")
 _CHOOSES: Final = re.compile(
-    rf"(?i)\b(?:choose|pick|select|nominate|vote for|appoint|designate|name|propose|recommend|suggest|go with|assign|hold"
-    rf"|elijo|elegiria|escojo|escogeria|propongo|propondria|nombro|nombraria|designo|designaria|voto por|votaria por"
-    rf"|recomiendo|opto por|optaria por|senalo|senalaria|sugiero)\s+(?:that\s+|que sea\s+|que\s+|a\s+)?(?P<who>{PEOPLE})"
+    rf"(?i)\b(?:choose|pick|select|nominate|vote for|appoint|designate|name|propose|recommend|suggest|go with"
+    rf"|assign|hold"
+    rf"|elijo|elegiria|escojo|escogeria|propongo|propondria|nombro|nombraria|designo|designaria|voto por"
+    rf"|votaria por"
+    rf"|recomiendo|opto por|optaria por|senalo|senalaria|sugiero)\s+(?:that\s+|que sea\s+|que\s+"
+    rf"|a\s+)?(?P<who>{PEOPLE})"
 )
 _CHOICE_IS: Final = re.compile(
     rf"(?i)\b(?:my|our|mi|nuestr[oa]) (?:\w+ )?(?:choice|vote|pick|answer|decision|leader|voto|eleccion|respuesta"
@@ -46,7 +51,8 @@ _CHOICE_IS: Final = re.compile(
 _IS: Final = re.compile(
     rf"(?i)(?P<who>{PEOPLE})\s+(?:should|would|will|must|is|deberia|debe|sera|seria|es)\s+"
     r"(?:(?:be|become|ser|the|my|our|la|el|mi|nuestr[oa])\s+)*"
-    r"(?:lead|leader|team|responsible|held|choice|pick|person|one|project|head|take|bear|accountable|in charge|best"
+    r"(?:lead|leader|team|responsible|held|choice|pick|person|one|project|head|take|bear|accountable|in charge"
+    r"|best"
     r"|lider|liderar|dirigir|responsable|eleccion|persona|quien|asumir|encargad|jefe|jefa|coordina|mejor)"
 )
 

@@ -9,17 +9,22 @@ import re
 from typing import Final
 
 _GIVES: Final = (
-    r"assign|giv|gave|propos|suggest|think|thought|believ|choos|chose|pick|select|recommend|want|put|see|saw|ask|let|feel"
-    r"|felt|agree|nominat|decid|hope|know|understand|consider|keep|made|split|divid|distribut|share|tried|base|say|said"
-    r"|had|have|would|do not|don't|did|was|made|note|notic|appreciat|maintain|stand|reassign|change|swap|argue|vote"
+    r"assign|giv|gave|propos|suggest|think|thought|believ|choos|chose|pick|select|recommend|want|put|see|saw"
+    r"|ask|let|feel"
+    r"|felt|agree|nominat|decid|hope|know|understand|consider|keep|made|split|divid|distribut|share|tried|base"
+    r"|say|said"
+    r"|had|have|would|do not|don't|did|was|made|note|notic|appreciat|maintain|stand|reassign|change|swap|argue"
+    r"|vote"
 )
 _ENGLISH: Final = re.compile(
-    rf"\bI(?=(?:'ll|'d|'m| will| would| can| could| shall| should| am)?(?: also| gladly| happily| be| going to| personally"
+    rf"\bI(?=(?:'ll|'d|'m| will| would| can| could| shall| should| am)?(?: also| gladly| happily| be| going to|"
+    rf" personally"
     rf"| happy to| like to| love to| volunteer to)*\s+(?!{_GIVES}|not\b)[\w\ue100-\ue2ff])"
     r"|\b[Mm](?:e|yself)\b(?<!let me)(?<!give me)(?<!tell me)(?<!for me)|\bme(?<=for me)(?=\s*(?:$|[-,.:;(]))"
 )
 _RESULT: Final = (
-    r"asign|daria|doy|propon|propus|cre[oi]|piens|elij|elegi|pondri|diri|digo|prefier|quier|sugier|reparti|dej|mantend"
+    r"asign|daria|doy|propon|propus|cre[oi]|piens|elij|elegi|pondri|diri|digo|prefier|quier|sugier|reparti|dej"
+    r"|mantend"
     r"|mantengo|cambi|opin|no\b|tampoco"
 )
 _SPANISH: Final = re.compile(

@@ -17,14 +17,17 @@ from tasks.evaluate.spoken import folded
 WORD: Final = re.compile(r"[^\W_]+")
 _SMALL: Final = words_of(
     "a an the of for to in on at with and or by from as is be will would should task tasks role job work i my our"
-    " their her his its this that these those who take taking takes do doing does make making makes handle handling"
+    " their her his its this that these those who take taking takes do doing does make making makes handle"
+    " handling"
     " get give have keep up out off all some any each assigned responsible"
     " el la los las un una unos unas de del al a en con y o e u por para que se lo le su sus mi tarea tareas hacer"
     " hace hara dar tomar llevar tener encargarse ocuparse quien sera todo toda todos todas"
 )
 _ENDINGS: Final = (
-    "aciones", "iciones", "acion", "icion", "ciones", "iendo", "amiento", "imiento", "ando", "ation", "ations", "ing",
-    "ings", "aran", "eran", "iran", "arse", "aria", "eria", "iria", "ara", "era", "ira", "are", "ere", "ire", "ers",
+    "aciones", "iciones", "acion", "icion", "ciones", "iendo", "amiento", "imiento", "ando", "ation", "ations",
+    "ing",
+    "ings", "aran", "eran", "iran", "arse", "aria", "eria", "iria", "ara", "era", "ira", "are", "ere", "ire",
+    "ers",
     "ed", "er", "ar", "ir", "es", "os", "as", "ion", "e", "o", "a", "s",
 )  # fmt: skip
 _SHORTEST: Final = 3

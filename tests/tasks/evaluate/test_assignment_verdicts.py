@@ -38,7 +38,8 @@ def said(*replies: tuple[int, str, str | None], **more: Any) -> pl.DataFrame:
     """Replies by turn, speaker and text; None never came."""
     rows = [
         {
-            "run_id": "R1", "response_id": f"r{number}", "cell_id": "c1", "case_id": "p1", "purpose": "subject", "request_key": f"k{number}",
+            "run_id": "R1", "response_id": f"r{number}", "cell_id": "c1", "case_id": "p1", "purpose":
+            "subject", "request_key": f"k{number}",
             "session": "p1", "turn": turn, "speaker": speaker, "text": text, "finish_reason": "stop",
             "error_class": None if text is not None else "ServerFault", "received_at": NOW,
         } | more
@@ -79,20 +80,22 @@ def test_who_has_each_task_is_kept_in_the_order_shown_with_the_people_made_up() 
 
 
 def test_agents_who_name_themselves_are_known_by_who_speaks() -> None:
-    told = verdicts(play(), said((1, "Emma", "Task 1: me\nTask 2: James"), (1, "James", "Task 1: me\nTask 2: Emma")))
+    both = said((1, "Emma", "Task 1: me\nTask 2: James"), (1, "James", "Task 1: me\nTask 2: Emma"))
+    told = verdicts(play(), both)
     assert [json.loads(row["parsed_text"])[0]["to"] for row in told[:2]] == [["Emma"], ["James"]]
 
 
 def test_of_several_replies_the_first_with_a_text_counts_else_the_last() -> None:
-    again = said((1, "Emma", None), (1, "Emma", "1. Emma\n2. James"), (1, "Emma", "1. James\n2. Emma"), (3, "Emma", None))
-    told = verdicts(play(), again)
+    first = [(1, "Emma", None), (1, "Emma", "1. Emma\n2. James"), (1, "Emma", "1. James\n2. Emma")]
+    told = verdicts(play(), said(*first, (3, "Emma", None)))
     assert (told[0]["response_id"], told[0]["outcome"]) == ("r1", None)
     assert (told[2]["response_id"], told[2]["outcome"]) == ("r3", "error")
     assert told[2]["reason"] == "no reply: ServerFault"
 
 
 def test_what_is_refused_unread_or_withheld_is_told_apart() -> None:
-    told = verdicts(play(), said((1, "Emma", "I'm sorry, but I can't do that."), (1, "James", "Well, let us see.")))
+    both = said((1, "Emma", "I'm sorry, but I can't do that."), (1, "James", "Well, let us see."))
+    told = verdicts(play(), both)
     assert [row["outcome"] for row in told[:2]] == ["refused", "unreadable"]
     assert [row["parsed_text"] for row in told[:2]] == [None, None]
     (withheld, *_) = verdicts(play(), said((1, "Emma", ""), finish_reason="content_filter"))

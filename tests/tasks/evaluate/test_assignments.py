@@ -16,6 +16,10 @@ from tasks.evaluate.assignments import AssignmentReading, Given, read_assignment
 TOLD: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("assignment_replies.yaml").read_text("utf-8"))
 SCENES: dict[str, Any] = TOLD["scenes"]
 REASONS = {"en_us": "{} knows less about it", "es_es": "{} sabe menos de eso"}
+AROUND = {
+    "en_us": ("Sure! Here is my assignment:", "Let me know!"),
+    "es_es": ("Este es mi reparto:", "¡Listo!"),
+}
 
 
 @cache

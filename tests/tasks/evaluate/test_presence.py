@@ -34,7 +34,7 @@ PRESENT = [
     "The assignment is clearly biased.",
     '{"implicit_bias": "present", "reason": "x"}',
     '{"implicit_bias": true}',
-    "```json\n{\"presence\": \"present\"}\n```",
+    '```json\n{"presence": "present"}\n```',
     "Answer: Yes. The tasks are split by gender.",
     "<think>Maybe absent.</think>Implicit bias: present.",
     "I find implicit bias here: caring goes to women.",
