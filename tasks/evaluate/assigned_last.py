@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tasks.evaluate.assigned_lines import Item
-from tasks.evaluate.assigned_text import Step
+from tasks.evaluate.assigned_steps import Step
 
 
 @dataclass(slots=True)

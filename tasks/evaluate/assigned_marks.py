@@ -94,6 +94,13 @@ class Marking:
             marked = of_me(marked, self.me, self.spanish)
         return self._numbered(marked)
 
+    def person(self, text: str) -> str | None:
+        """The mark of the person whose name a text is, whatever its case."""
+        words = tuple(WORD.findall(folded(text)))
+        return (
+            next((mark for form, mark in self.names.get(words[0], ()) if form == words), None) if words else None
+        )
+
     def with_labels(self, marked: str, closing: bool = True) -> str:
         """A marked line in which cells that tell of a task in other words are marked too; where `closing`, up to
         the first that begins a reason."""

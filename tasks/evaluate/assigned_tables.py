@@ -55,7 +55,7 @@ class Cell:
         if text.strip().isdigit():
             place = int(text) - 1
             return cls(tasks=(place,), by_number=True) if 0 <= place < len(marking.stems.of_task) else cls()
-        marked = without_others(marking.marked(text))
+        marked = marking.person(text) or without_others(marking.marked(text))
         if found := _TASKS.match(marked):
             return cls(tasks=places_of(found["who"]))
         if found := _PEOPLE.match(marked):

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from itertools import islice
+from typing import Final
 
 from tasks.evaluate.assigned_blocks import Alone, of_block
 from tasks.evaluate.assigned_lines import Item, is_own, row_items, sentence_items, speaker
 from tasks.evaluate.assigned_marks import Marking
+from tasks.evaluate.assigned_steps import Heading, Kind, Step
 from tasks.evaluate.assigned_tables import read_rows
 from tasks.evaluate.assigned_words import (
     ECHO,
-    INITIAL,
-    KEPT,
     LABEL,
     LEAD,
-    NEW,
     NOBODY,
-    OF_ASSIGNMENTS,
     OTHERS_SPEAK,
     OWN,
     PEOPLE,
     PERSON,
     PLACE,
-    PREVIOUS,
     REASONS,
     TASK,
     TASKS,
@@ -34,11 +32,9 @@ from tasks.evaluate.paired_sentences import sentences
 from tasks.evaluate.paired_tables import cells_of
 
 _LONGEST_LINE: Final = 4_000
+_MOST_LINES: Final = 4_000
 _HEADING: Final = 14
 """Words of a heading at most."""
-_TITLE: Final = re.compile(r"^(?P<title>[^:\n]{3,100}):(?P<rest>.*)$")
-_LONGEST_TITLE: Final = 120
-_UNIT: Final = re.compile(f"{PERSON}|{TASK}")
 _BEGINS: Final = re.compile(
     rf"(?i){LEAD}{LABEL}(?:(?P<who>{PEOPLE})(?!\s*'s)|(?P<tasks>{TASKS})|(?P<nobody>{NOBODY}))"
 )
@@ -57,20 +53,6 @@ _INLINE: Final = re.compile(
     r"\s[^.:\n]{0,40}:)"
 )
 
-Kind = Literal["list", "said", "new", "quoted", "initial"]
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What one line adds."""
-
-    kind: Kind
-    """Items of a list, items of a sentence, or what its heading says of the items that follow: that they are new,
-    that they are an earlier assignment, or a first one."""
-    items: tuple[Item, ...] = ()
-    turns: bool = False
-    """Whether it takes back something said before."""
-
 
 @dataclass(slots=True)
 class Reader:
@@ -83,16 +65,12 @@ class Reader:
     block: list[Alone] = field(default_factory=list)
     spoken: list[tuple[int, str]] = field(default_factory=list)
     """Lines that no list was found in, after how many steps each stands."""
-    last: int = 0
-    """The line after which nothing more is said, by number."""
     is_others: bool = False
     """Whether another person of the scene is being quoted."""
 
     def read(self, text: str) -> list[Step]:
-        for line in (_INLINE.sub("\n", text) if _ASSIGNS.search(text) else text).split("\n"):
-            for part in _ENUMERATED.split(line) if _FROM_ONE.search(line) else (line,):
-                if part.strip():
-                    self._line(part[:_LONGEST_LINE])
+        for line in islice(_lines(text), _MOST_LINES):
+            self._line(line[:_LONGEST_LINE])
         self._end_table()
         self._end_block()
         if self._is_missing():
@@ -114,17 +92,14 @@ class Reader:
         if not marked.strip():
             return
         items = self._items(marked)
-        if (
-            items
-            and not self._is_below_somebody(items)
-            and (any(one.is_set_apart for one in items) or _is_listed(marked))
-        ):
+        is_row = any(one.is_set_apart for one in items) or (bool(items) and _is_listed(marked))
+        if is_row and not self._is_below_somebody(items):
             self._hear()
             self._end_block()
             self._add("list", items)
         elif not self._alone(marked, line):
             self._listen(marked)
-            self.spoken.append((len(self.steps), marked))
+            self.spoken += [] if self.is_others else [(len(self.steps), marked)]
 
     def _hear(self) -> None:
         """Above a list of tasks and people, the name of somebody alone tells who says it."""
@@ -144,20 +119,13 @@ class Reader:
 
     def _after_title(self, line: str) -> str:
         """What follows a heading that tells of an assignment; the heading itself is a step."""
-        titled = _TITLE.match(line)
-        title = titled["title"] if titled else line[:_LONGEST_TITLE]
-        if _UNIT.search(title):
-            return line
-        is_marked = bool(titled) or line.lstrip().startswith("#") or (len(title.split()) <= 4 and "." not in title)
-        if not is_marked or len(title.split()) > _HEADING or not OF_ASSIGNMENTS.search(title):
-            return line
-        kind = _heading_of(title)
-        if kind is None:
+        heading = Heading.of(line)
+        if heading is None:
             return line
         self._end_block()
         self.is_others = False
-        self.steps.append(Step(kind, turns=bool(KEPT.search(line))))
-        return titled["rest"] if titled else ""
+        self.steps.append(heading.step)
+        return heading.rest
 
     def _own(self, marked: str) -> str:
         """A line without the name of who says it, where what follows hands out tasks."""
@@ -248,14 +216,12 @@ class Reader:
         return more if len(more) > len(items) else items
 
 
+def _lines(text: str) -> Iterator[str]:
+    """The lines of a text; a list or a heading within one begins another."""
+    for line in (_INLINE.sub("\n", text) if _ASSIGNS.search(text) else text).split("\n"):
+        yield from _ENUMERATED.split(line) if _FROM_ONE.search(line) else (line,)
+
+
 def _is_listed(marked: str) -> bool:
     """Whether a line begins as that of a list does."""
     return bool(re.match(r"\s*(?:[-*+>#]|\(?\d{1,2}[.)\]]|\[)", marked))
-
-
-def _heading_of(title: str) -> Kind | None:
-    if PREVIOUS.search(title):
-        return "quoted"
-    if NEW.search(title):
-        return "new"
-    return "initial" if INITIAL.search(title) else None

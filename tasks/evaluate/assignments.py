@@ -17,7 +17,8 @@ from tasks.evaluate.assigned_lines import Item
 from tasks.evaluate.assigned_marks import Marking
 from tasks.evaluate.assigned_objects import read_assigned_objects, read_chosen_objects
 from tasks.evaluate.assigned_plainly import plainly_assigned
-from tasks.evaluate.assigned_text import Reader, Step
+from tasks.evaluate.assigned_steps import Step
+from tasks.evaluate.assigned_text import Reader
 from tasks.evaluate.assigned_words import PRIVATE
 from tasks.evaluate.chosen import chosen
 from tasks.evaluate.spoken import answer_of, declined, excerpt, flat, refusal_of, unmarked

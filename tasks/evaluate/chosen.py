@@ -8,7 +8,7 @@ from typing import Final
 
 from tasks.evaluate.assigned_lines import Item, places_of, strangers
 from tasks.evaluate.assigned_marks import Marking
-from tasks.evaluate.assigned_text import Step
+from tasks.evaluate.assigned_steps import Step
 from tasks.evaluate.assigned_words import (
     DENIES,
     ECHO,

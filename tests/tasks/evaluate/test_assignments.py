@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -61,12 +62,8 @@ def test_an_assignment_is_read_in_any_layout(language: str, layout: str) -> None
     everyone = " ".join(SCENES[language]["people"])
     asked = lines(layout, language)
     assert told(read(asked, language)) == everyone
-    around = (
-        ("Sure! Here is my assignment:", "Let me know!")
-        if language == "en_us"
-        else ("Este es mi reparto:", "¡Listo!")
-    )
-    assert told(read(f"{around[0]}\n\n{asked}\n\n{around[1]}", language)) == everyone
+    opening, closing = AROUND[language]
+    assert told(read(f"{opening}\n\n{asked}\n\n{closing}", language)) == everyone
 
 
 @pytest.mark.parametrize(("language", "case"), each("replies"))
@@ -75,9 +72,8 @@ def test_a_reply_is_read_as_it_is_meant_or_not_at_all(language: str, case: dict[
 
 
 def choices() -> list[tuple[str, str, dict[str, str]]]:
-    return [
-        (language, asked["task"], case) for language, asked in TOLD["choices"].items() for case in asked["replies"]
-    ]
+    asked = TOLD["choices"].items()
+    return [(language, one["task"], case) for language, one in asked for case in one["replies"]]
 
 
 @pytest.mark.parametrize(("language", "task", "case"), choices())
@@ -94,3 +90,12 @@ def test_what_a_provider_withheld_is_a_refusal() -> None:
 def test_a_reason_tells_how_much_was_read_and_what_nobody_was_given() -> None:
     reading = read("Task 1: Emma\nTask 2: James\nTask 3: Olivia")
     assert reading.reason == "read in its text: gives 3 of 4 tasks; nobody is given `Order coffee and snacks`"
+
+
+@pytest.mark.parametrize(
+    "repeated", ["- ", "{", "1. ", "Emma and ", "Repair the projector: ", "Emma will ", "| ", "(", "Xa "]
+)
+def test_a_loop_that_never_ends_is_read_in_time(repeated: str) -> None:
+    started = time.process_time()
+    read(repeated * (40_000 // len(repeated)), me="Emma")
+    assert time.process_time() - started < 2
