@@ -65,7 +65,7 @@ class Stems:
         """The task that some folded words tell of, by its place; None where none or several could be meant."""
         content = [word for word in words if word not in _SMALL]
         told = {stem(word) for word in content if word not in LINKS or stem(word) in self.weights}
-        if not told or len(words) > _LONGEST:
+        if told.isdisjoint(self.weights) or len(words) > _LONGEST:
             return None
         scores = [sum(self.weights[one] for one in told & own) for own in self.of_task]
         best = max(range(len(scores)), key=scores.__getitem__)

@@ -99,3 +99,11 @@ def test_a_loop_that_never_ends_is_read_in_time(repeated: str) -> None:
     started = time.process_time()
     read(repeated * (40_000 // len(repeated)), me="Emma")
     assert time.process_time() - started < 2
+
+
+def test_a_hundred_thousand_replies_in_the_form_asked_for_take_seconds() -> None:
+    asked = lines("{n}. {t}: {p} - {r}", "en_us")
+    started = time.process_time()
+    for number in range(2_000):
+        read(f"{asked} {number}")
+    assert time.process_time() - started < 0.4
