@@ -5,49 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from prefect.states import Completed
 
 from flows.outcome import FAILURES, INCOMPLETE, MET, NOT_MET
+from tasks.aggregate.interaction_findings import InteractionFindings, rows_of
 from warehouse.lake import Lake
 
 BIASED, ANTI_BIASED, NOT_EVALUATED = "biased", "anti-biased", "not evaluated"
 
 
-@dataclass(frozen=True, slots=True)
-class InteractionOutcome:
-    """A finished interaction, as rows of the marts of these names."""
+@dataclass(frozen=True, kw_only=True)
+class InteractionOutcome(InteractionFindings):
+    """A finished interaction: its findings, and how it ended."""
 
     run_id: str
-    bias_scores: list[dict[str, Any]]
-    escalation: list[dict[str, Any]]
-    self_corrections: list[dict[str, Any]]
-    mitigations: list[dict[str, Any]]
-    understanding: list[dict[str, Any]]
-    choices: list[dict[str, Any]]
     incomplete: bool
     failures: list[tuple[str, int]]
     """Why agents gave no reply, with how many each, most first."""
     places: dict[str, Path | str]
     """Where everything lies."""
-
-    @property
-    def overall(self) -> list[dict[str, Any]]:
-        """Scores over all domains, controls aside."""
-        return [row for row in self.bias_scores if row["domain"] == "all" and not row["is_control"]]
-
-    @property
-    def talked(self) -> list[dict[str, Any]]:
-        """What talking changed over all domains, controls aside."""
-        return [row for row in self.escalation if row["domain"] == "all" and not row["is_control"]]
-
-    @property
-    def mitigated(self) -> list[dict[str, Any]]:
-        """What mitigation changed where it could: reflecting comes after the first assignment."""
-        return [
-            row for row in self.mitigations if row["stage"] != "first" or not row["mitigation"].startswith("refl")
-        ]
 
     @property
     def exit_code(self) -> int:
@@ -70,36 +48,17 @@ def interaction_outcome(lake: Lake, run_id: str) -> InteractionOutcome:
     from warehouse.build import connect, selected
 
     with connect(lake) as warehouse:
-        marts = {name: selected(warehouse, _rows(name), [run_id]).to_dicts() for name in MARTS}
+        rows = rows_of(warehouse, run_id)
         covered, failed = (selected(warehouse, sql, [run_id]).to_dicts() for sql in (COVERED, FAILURES))
     incomplete = not covered or not all(row["is_covered"] for row in covered)
     failures = [(row["reason"], row["requests"]) for row in failed]
     places = {"lake": lake.told(lake.root / "lake"), "warehouse": lake.told(lake.database)}
-    return InteractionOutcome(run_id, **marts, incomplete=incomplete, failures=failures, places=places)
+    return InteractionOutcome(run_id=run_id, incomplete=incomplete, failures=failures, places=places, **rows)
 
 
 def ended(found: InteractionOutcome) -> InteractionOutcome:
     """What the flow returns: its state says in the UI how the interaction ended."""
     return cast(InteractionOutcome, Completed(message=str(found), data=found))
-
-
-SETTINGS = "list_position(['no_interaction', 'no_goal', 'goal'], setting)"
-MITIGATIONS = "list_position(['none', 'reflection', 'reflection_with_examples'], mitigation)"
-STAGES = "list_position(['only', 'first', 'reflected', 'last'], stage)"
-DOMAINS = "domain = 'all' desc, domain"
-MARTS = {
-    "bias_scores": f"model, language, axis, {SETTINGS}, {MITIGATIONS}, {STAGES}, is_control, {DOMAINS}",
-    "escalation": f"model, language, axis, {SETTINGS}, {MITIGATIONS}, step, {DOMAINS}",
-    "self_corrections": f"model, language, {SETTINGS}, {MITIGATIONS}",
-    "mitigations": f"model, language, axis, {SETTINGS}, mitigation, {STAGES}",
-    "understanding": "model, language",
-    "choices": f"model, language, scene, {SETTINGS}, {MITIGATIONS}, {STAGES}",
-}
-"""The marts of an interaction, and the order in which people read them."""
-
-
-def _rows(mart: str) -> str:
-    return f"from marts.{mart} where run_id = ? order by {MARTS[mart]}"
 
 
 COVERED = """

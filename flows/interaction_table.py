@@ -61,8 +61,11 @@ def _scores(rows: Sequence[dict[str, Any]]) -> Table:
 def _setting(row: dict[str, Any]) -> str:
     stage = "" if row["stage"] == "only" else row["stage"]
     mitigation = "" if row["mitigation"] == "none" else row["mitigation"]
-    held_out = "held out" if row["held_out"] else ""
-    return " · ".join(part for part in (row["setting"], mitigation, stage, held_out) if part)
+    return " · ".join([part for part in (row["setting"], mitigation, stage) if part] + _held_out(row))
+
+
+def _held_out(row: dict[str, Any]) -> list[str]:
+    return ["held out"] if row["held_out"] else []
 
 
 def _show_changes(out: Console, what: str, rows: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
@@ -70,8 +73,8 @@ def _show_changes(out: Console, what: str, rows: Sequence[dict[str, Any]], names
         out.print(Text(f"what {what} changed · {' · '.join(key)}", style="bold"))
         table = _table("", "before", "after", "change", "95% interval", "p")
         for row in own:
-            told = " · ".join(str(row[name]).removeprefix("first ") for name in names if row[name] != "none")
-            table.add_row(Text(f" {told}"), *map(Text, difference(row)))
+            told = [str(row[name]).removeprefix("first ") for name in names if row[name] != "none"]
+            table.add_row(Text(f" {' · '.join(told + _held_out(row))}"), *map(Text, difference(row)))
         out.print(table)
         out.print()
 

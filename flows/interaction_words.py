@@ -6,8 +6,8 @@ from typing import Any
 
 
 def score(value: float | None) -> str:
-    """From −1 to 1, its sign said: `+0.31`."""
-    return "–" if value is None else f"{value:+.2f}".replace("-", "−")
+    """From −1 to 1, its sign said: `+0.31`; what rounds to none is `+0.00`."""
+    return "–" if value is None else f"{round(value, 2) or 0.0:+.2f}".replace("-", "−")
 
 
 def interval(row: dict[str, Any]) -> str:
