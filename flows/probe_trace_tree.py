@@ -18,6 +18,8 @@ from tasks.aggregate.probe_trace import UNIT, ProbeTrace
 
 FALLEN = {"stereotypical": "red", "counter": "green", "balanced": "green"}
 KEY = ("pair", "model", "language", "test")
+CALLED = {"interaction": {"requirement": "domain", "template": "scene", "case": "play"}}
+"""What an id is called, by the kind of run; in the others a requirement is a pair."""
 
 
 def show_probe_trace(found: ProbeTrace) -> None:
@@ -38,10 +40,11 @@ def head(origin: OtherOrigin) -> str:
     """What was asked for, and in which run it is."""
     run = origin.run
     also = f"; also in {number(len(origin.other_runs), 'other run')}" if origin.other_runs else ""
-    kind = "pair" if origin.kind == "requirement" else origin.kind
+    called = CALLED.get(run.kind, {"requirement": "pair"})
+    kind = called.get(origin.kind, origin.kind)
     state = f"{run.state}, {run.started_at:%Y-%m-%d %H:%M} UTC"
     told = f"{kind} {origin.id} in {run.kind} {run.run_id} ({state}){also}"
-    return readable(f"{told}: {number(len(origin.case_ids), 'case')}")
+    return readable(f"{told}: {number(len(origin.case_ids), called.get('case', 'case'))}")
 
 
 def line(origin: OtherOrigin, id_: str | None, told: str) -> Text:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from flows.preparation import existing_lake
+from tasks.aggregate.interaction_report import write_interaction_pages
 from tasks.aggregate.langbite import write_langbite
 from tasks.aggregate.probe_report import write_probe_page
 from tasks.aggregate.red_team_report import write_red_team_page
@@ -15,7 +16,11 @@ from warehouse.runs import find, refuse_other_kinds
 from warehouse.schemas import KINDS
 
 Writer = Callable[[Lake, str, Path], list[Path]]
-PAGES: Mapping[str, Writer] = {"probe": write_probe_page, "redteam": write_red_team_page}
+PAGES: Mapping[str, Writer] = {
+    "probe": write_probe_page,
+    "redteam": write_red_team_page,
+    "interaction": write_interaction_pages,
+}
 WRITERS: Mapping[str, Mapping[str, Writer]] = {
     "csv": dict.fromkeys(KINDS, write_csv),
     "json": dict.fromkeys(KINDS, write_json),

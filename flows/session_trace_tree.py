@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
+from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
@@ -26,20 +27,25 @@ def show_sessions(origin: OtherOrigin, sessions: Sequence[Session]) -> None:
     out.print(Text(head(origin)), soft_wrap=True)
     for session in sessions:
         out.print(_tree(origin, session))
-    if len(sessions) < len(origin.case_ids):
-        shown = f"{len(sessions)} of {number(len(origin.case_ids), 'session')} shown"
-        out.print(Text(f"{shown}: --examples N for more"))
+    show_left_out(out, origin, len(sessions), "session")
 
 
-def sessions_as_json(origin: OtherOrigin, sessions: Sequence[Session]) -> str:
-    """One object: `asked`, `run`, and a list of sessions."""
-    told: dict[str, Any] = {
+def show_left_out(out: Console, origin: OtherOrigin, shown: int, what: str) -> None:
+    """How to see more where not all of it is shown."""
+    if shown < len(origin.case_ids):
+        told = f"{shown} of {number(len(origin.case_ids), what)} shown"
+        out.print(Text(f"{told}: --examples N for more"))
+
+
+def as_json(origin: OtherOrigin, what: str, told: Sequence[object]) -> str:
+    """One object: `asked`, `run`, how many sessions or plays (`what`) there are, and a list of those told."""
+    report: dict[str, Any] = {
         "asked": {"kind": origin.kind, "id": origin.id, "other_runs": origin.other_runs},
         "run": {"run_id": origin.run.run_id, "kind": origin.run.kind, "state": origin.run.state},
-        "in_scope": {"sessions": len(origin.case_ids)},
-        "sessions": sessions,
+        "in_scope": {what: len(origin.case_ids)},
+        what: told,
     }
-    return orjson.dumps(told, default=float, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    return orjson.dumps(report, default=float, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
 def _tree(origin: OtherOrigin, session: Session) -> Tree:
@@ -64,7 +70,7 @@ def _add_exchange(branch: Tree, origin: OtherOrigin, exchange: Exchange) -> None
     if exchange.reply is None:
         told.add(Text(readable(f"no reply – {exchange.error}"), style="yellow"))
     else:
-        told.add(Text(readable(_whole(exchange.reply)), style="bold"))
+        told.add(Text(readable(whole(exchange.reply)), style="bold"))
     if verdict := exchange.verdict:
         said = Text("judged ")
         said.append(readable(verdict["outcome"]), style=OUTCOMES.get(verdict["outcome"], ""))
@@ -72,5 +78,6 @@ def _add_exchange(branch: Tree, origin: OtherOrigin, exchange: Exchange) -> None
         branch.add(said.append_text(line(origin, verdict["verdict_id"], by)))
 
 
-def _whole(said: Said) -> str:
+def whole(said: Said) -> str:
+    """A text, and how much of it is left out."""
     return f"{said.text} … and {said.left_out:,} more signs" if said.left_out else said.text

@@ -6,11 +6,15 @@ from pathlib import Path
 
 from catalogs.mistakes import Mistake, UserMistake
 from flows.encoding import write_data
+from flows.play_trace_tree import show_plays
 from flows.preparation import existing_lake
 from flows.probe_trace_tree import show_probe_trace
-from flows.session_trace_tree import sessions_as_json, show_sessions
+from flows.session_trace_tree import as_json as told_as_json
+from flows.session_trace_tree import show_sessions
 from flows.trace_tree import show_trace
 from tasks.aggregate.other_origin import OtherOrigin, find_other_origin
+from tasks.aggregate.play_trace import played, scores_sql
+from tasks.aggregate.plays import plays
 from tasks.aggregate.probe_trace import trace_probe
 from tasks.aggregate.sessions import sessions
 from tasks.aggregate.trace import trace
@@ -35,8 +39,7 @@ def show(
     lake = existing_lake(data)
     run_id = find(lake, run).run_id if run else None
     if other := find_other_origin(lake, asked, kind, run_id):
-        tell = _show_probe if other.run.kind == "probe" else _show_sessions
-        tell(lake, other, model=model, examples=examples, as_json=as_json, with_sql=with_sql)
+        TELLING[other.run.kind](lake, other, model=model, examples=examples, as_json=as_json, with_sql=with_sql)
         return
     found = trace(lake, asked, kind=kind, run_id=run_id, model=model, examples=examples)
     sql = finding_sql(found) if with_sql else None
@@ -69,6 +72,23 @@ def _show_sessions(
         raise UserMistake(Mistake(what, "--sql" if with_sql else "--model", "leave it out"))
     found = sessions(lake, origin.run.run_id, origin.case_ids[:examples])
     if as_json:
-        write_data(sessions_as_json(origin, found))
+        write_data(told_as_json(origin, "sessions", found))
     else:
         show_sessions(origin, found)
+
+
+def _show_plays(
+    lake: Lake, origin: OtherOrigin, *, model: str | None, examples: int, as_json: bool, with_sql: bool
+) -> None:
+    shown = played(lake, origin, model)
+    found = plays(lake, origin.run.run_id, shown.case_ids[:examples])
+    if as_json:
+        write_data(told_as_json(shown, "plays", found))
+    elif with_sql:
+        write_data(scores_sql(shown.run.run_id, found))
+    else:
+        show_plays(shown, found)
+
+
+TELLING = {"probe": _show_probe, "redteam": _show_sessions, "interaction": _show_plays}
+"""By the kind of run."""

@@ -24,7 +24,12 @@ COLUMNS: tuple[tuple[Kind, str, str], ...] = (
     ("response", "responses", "response_id"),
     ("verdict", "verdicts", "verdict_id"),
 )
-"""Where each kind of id stands. What a benchmark calls its requirement is here the attribute pair."""
+"""Where each kind of id stands. What a benchmark calls its requirement is here the pair, or the domain."""
+SCENES: tuple[tuple[Kind, str, str], ...] = (
+    ("template", "cases", "template"),
+    ("template", "cases", "template_id"),
+)
+"""What interactions have beside: the scenes that are played."""
 LEADS = pl.Schema({"kind": pl.String, "id": pl.String, "run_id": pl.String, "case_id": pl.String})
 
 
@@ -46,7 +51,7 @@ def find_other_origin(
     """What `asked` is the id of in a run that is no benchmark: exactly, else cut short; None where it is nothing
     there. Raises UserMistake for an id that several have, and for a run that does not know it."""
     runs = {run.run_id: run for run in all_runs(lake) if run.kind != "benchmark"}
-    found = _leading(lake, runs, asked, kind)
+    found = _leading(lake, runs.values(), asked, kind)
     if found.is_empty():
         return None
     # a session is known to its replies by its own id: what stands first in COLUMNS is what it is
@@ -62,9 +67,9 @@ def find_other_origin(
     return OtherOrigin(found_kind, id_, runs[chosen], tuple(cases), tuple(one for one in known if one != chosen))
 
 
-def _leading(lake: Lake, runs: Iterable[str], asked: str, kind: Kind | None) -> pl.DataFrame:
+def _leading(lake: Lake, runs: Iterable[Run], asked: str, kind: Kind | None) -> pl.DataFrame:
     """The cases that an id leads to; those of exact ids alone where there are any."""
-    parts = [_of_run(lake, run_id, asked, kind) for run_id in runs]
+    parts = [_of_run(lake, run, asked, kind) for run in runs]
     found = pl.concat([LEADS.to_frame(), *parts])
     exact = found.filter(pl.col("id").is_in([asked, asked.upper()]))
     if exact.height or len(asked) < FEWEST_SIGNS:
@@ -72,9 +77,10 @@ def _leading(lake: Lake, runs: Iterable[str], asked: str, kind: Kind | None) -> 
     return found
 
 
-def _of_run(lake: Lake, run_id: str, asked: str, kind: Kind | None) -> pl.DataFrame:
-    wanted = [place for place in COLUMNS if kind in (None, place[0])]
-    return pl.concat([LEADS.to_frame(), *(_in_column(lake, run_id, asked, *place) for place in wanted)])
+def _of_run(lake: Lake, run: Run, asked: str, kind: Kind | None) -> pl.DataFrame:
+    places = COLUMNS + (SCENES if run.kind == "interaction" else ())
+    wanted = [place for place in places if kind in (None, place[0])]
+    return pl.concat([LEADS.to_frame(), *(_in_column(lake, run.run_id, asked, *place) for place in wanted)])
 
 
 def _in_column(lake: Lake, run_id: str, asked: str, kind: Kind, table: str, column: str) -> pl.DataFrame:

@@ -9,9 +9,19 @@ import orjson
 import polars as pl
 
 from tasks.aggregate.files import write_table, write_text
-from tasks.aggregate.findings import BENCHMARKS, MARTS, OF_PROBES, OF_RED_TEAMS, mart, run_row
+from tasks.aggregate.findings import (
+    BENCHMARKS,
+    MARTS,
+    OF_INTERACTIONS,
+    OF_PROBES,
+    OF_RED_TEAMS,
+    mart,
+    run_row,
+)
 from tasks.aggregate.sessions import outcomes
 from warehouse.lake import Lake
+
+OF_KIND = {"probe": OF_PROBES, "interaction": OF_INTERACTIONS}
 
 
 def write_csv(lake: Lake, run_id: str, out: Path) -> list[Path]:
@@ -33,8 +43,8 @@ def write_json(lake: Lake, run_id: str, out: Path) -> list[Path]:
 def _tables(lake: Lake, run_id: str, kind: str) -> dict[str, pl.DataFrame]:
     if kind == "redteam":
         return {name: mart(lake, name, run_id) for name in OF_RED_TEAMS} | {"sessions": outcomes(lake, run_id)}
-    if kind == "probe":
-        return {name: mart(lake, name, run_id) for name in OF_PROBES}
+    if kind in OF_KIND:
+        return {name: mart(lake, name, run_id) for name in OF_KIND[kind]}
     return _of_benchmark(lake, run_id)
 
 
