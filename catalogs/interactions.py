@@ -38,8 +38,8 @@ class Protocol(Frozen):
     description: str = ""
     rounds: tuple[Round, ...] = Field(min_length=1)
     memory: int | None = Field(default=None, ge=1)
-    """Rounds that an agent remembers, its own words and those of others; persona, scene and wish are never forgotten.
-    None: all."""
+    """Rounds that an agent remembers, its own words and those of others; persona, scene and wish are never
+    forgotten. None: all."""
 
     @model_validator(mode="after")
     def _assigns(self) -> Self:
