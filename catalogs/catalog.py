@@ -165,7 +165,7 @@ class Catalog:
         return entry or ModelEntry()
 
 
-FREE = ("simulated", "replay")
+FREE = ("simulated", "replay", "transformers")
 """Connectors that answer in this process: nothing to pay, and no slots to share."""
 RATES = ("requests_per_minute", "tokens_per_minute")
 

@@ -7,8 +7,9 @@ import gc
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -125,10 +126,7 @@ def _tell_batches(data: str, run_id: str | None) -> None:
 
 
 def _flow(flow: str, prepared: Ready, progress: Any, parameters: dict[str, Any]) -> Any:
-    from prefect.exceptions import TerminationSignal
-
     from flows.preparation import at_hand
-    from flows.reachability import answering_prefect
     from flows.stages import watching
 
     watching.set(progress)
@@ -137,15 +135,25 @@ def _flow(flow: str, prepared: Ready, progress: Any, parameters: dict[str, Any])
     _import_early(prepared)
     gc.freeze()  # what has been imported stays: nobody needs to look through it again
     try:
+        return awaited(partial(begin, **parameters))
+    finally:
+        at_hand.reset(token)
+
+
+def awaited(begin: Callable[[], Any]) -> Any:
+    """What a flow returns. Raises KeyboardInterrupt where it was stopped from outside, however that is told."""
+    from prefect.exceptions import TerminationSignal
+
+    from flows.reachability import answering_prefect
+
+    try:
         with answering_prefect():
-            return asyncio.run(begin(**parameters))
+            return asyncio.run(begin())
     except BaseException as error:
         if not isinstance(error, asyncio.CancelledError) and not _holds(error, TerminationSignal):
             raise
         # from a container or a scheduler that stops the run: an interruption like any other
         raise KeyboardInterrupt from None
-    finally:
-        at_hand.reset(token)
 
 
 def _import_early(prepared: Ready) -> None:

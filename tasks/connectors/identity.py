@@ -42,15 +42,29 @@ def fingerprint(target: Target, catalog: Catalog) -> str:
 
 def _behind(target: Target, catalog: Catalog) -> object:
     """How a chatbot is asked, its environment variables by their names; or what answers in place of a service: a
-    respondent's definition, the content of a file of replies."""
+    respondent's definition, the content of a file of replies, the files of a local model."""
     if target.endpoint is not None:
         return target.endpoint.reaching()
     if target.connector == "simulated" and target.name in catalog.respondents:
-        return catalog.respondents[target.name].model_dump(mode="json")
+        return catalog.respondents[target.name].model_dump(mode="json", exclude={"tuning"})
     recorded = Path(target.name.partition("#")[0])
     if target.connector == "replay" and recorded.is_file():
         return hashlib.sha256(recorded.read_bytes()).hexdigest()
+    if target.connector == "transformers":
+        return [_file(path) for path in sorted(Path(target.name).glob("*")) if path.is_file()]
     return None
+
+
+SMALL = 64 * 10**6
+"""Bytes of a file whose content is looked at: an adapter, not what it was trained beside."""
+
+
+def _file(path: Path) -> tuple[str, int, str]:
+    """Of a local model. Weights are told apart by when they were written."""
+    told = path.stat()
+    if told.st_size > SMALL:
+        return path.name, told.st_size, str(told.st_mtime_ns)
+    return path.name, told.st_size, hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def request_key(fingerprint: str, parameters: str, sample: int, text: str) -> str:

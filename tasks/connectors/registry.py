@@ -20,6 +20,7 @@ SHIPPED = {
     "huggingface": "tasks.connectors.huggingface",
     "replicate": "tasks.connectors.replicate",
     "http": "tasks.connectors.http",
+    "transformers": "tasks.connectors.transformers",
     "simulated": "tasks.connectors.respondent.connector",
     "replay": "tasks.connectors.replay",
 }

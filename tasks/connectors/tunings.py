@@ -75,12 +75,21 @@ class Tuning:
         return self.state in ENDED
 
 
-def connect(target: Target, key: str | None) -> Tunings:
-    """Raises UserMistake where the target's provider tunes no models for us. Opens no connection."""
+def refuse_untunable(target: Target) -> None:
+    """Raises UserMistake where the target's provider tunes no models for us."""
     if not target.tunes:
         what = f"`{target.model}` cannot be fine-tuned: of its provider we know no API for that"
         remedy = "name a model of a provider with `tunes: true` in models.yaml, or tune one here with `--local`"
         raise UserMistake(Mistake(what, "models.yaml", remedy))
+    if target.connector == "azure" and not target.api_version:
+        remedy = "name one at its provider, such as 2024-10-21"
+        raise UserMistake(Mistake(f"`{target.model}` has no `api_version`", "models.yaml", remedy))
+    address(target, "" if target.connector == "azure" else OWN)
+
+
+def connect(target: Target, key: str | None) -> Tunings:
+    """Raises as `refuse_untunable`. Opens no connection."""
+    refuse_untunable(target)
     faults = Faults(target, key)
     wire: Any = FileWire(faults, target.limits.timeout_s)
     http = openai.DefaultAioHttpClient(transport=wire)
@@ -91,7 +100,7 @@ def _client(target: Target, key: str, http: Any) -> openai.AsyncOpenAI:
     if target.connector == "azure":
         return openai.AsyncAzureOpenAI(
             api_key=key,
-            azure_endpoint=address(target),
+            azure_endpoint=target.base_url or "",
             api_version=target.api_version,
             max_retries=0,
             http_client=http,

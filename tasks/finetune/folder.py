@@ -27,8 +27,12 @@ def write_dataset(lake: Lake, folder: Path, made: Dataset) -> None:
 def write_card(lake: Lake, folder: Path, told: Mapping[str, Any]) -> Path:
     """What there is to know of a tuned model. Raises StorageTrouble where it cannot be written."""
     path = folder / CARD
-    _write(lake, path, orjson.dumps(dict(told), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    _write(lake, path, as_json(told))
     return path
+
+
+def as_json(told: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(dict(told), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def _write(lake: Lake, path: Path, content: bytes) -> None:

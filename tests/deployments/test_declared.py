@@ -48,6 +48,7 @@ def expected(automation: dict[str, Any]) -> set[str]:
         ("on-demand", "benchmark"),
         ("probe", "probe"),
         ("redteam", "redteam"),
+        ("finetune", "finetune"),
         ("shard", "shard"),
         ("rebuild-warehouse", "rebuild-warehouse"),
     ],
@@ -75,7 +76,8 @@ def test_nights_wait_in_a_pool_of_their_own_one_at_a_time_by_the_clock_of_a_plac
     assert nightly["concurrency_limit"] == {"limit": 1, "collision_strategy": "ENQUEUE"}
     pools = {name: one["work_pool"]["name"] for name, one in deployments().items()}
     assert {name for name, pool in pools.items() if pool == NIGHTS} == {"nightly", "rebuild-warehouse"}
-    assert {name for name, pool in pools.items() if pool == SHARDS} == {"shard", "on-demand", "probe", "redteam"}
+    on_demand = {"on-demand", "probe", "redteam", "finetune"}
+    assert {name for name, pool in pools.items() if pool == SHARDS} == {"shard", *on_demand}
     assert set(pools.values()) == {NIGHTS, SHARDS}
 
 

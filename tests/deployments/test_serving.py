@@ -45,7 +45,8 @@ def test_the_night_that_is_declared_is_the_one_that_was_asked_for(port: int) -> 
     settings = {"models": ["simulated/fair"], "max_cost": 5.0, "samples": 2}
     asked = service(port, settings=settings, gate="decided")
     by_name = {one["name"]: one for one in declaration(asked)["deployments"]}
-    assert by_name.keys() == {"nightly", "on-demand", "probe", "redteam", "shard", "rebuild-warehouse"}
+    on_demand = {"on-demand", "probe", "redteam", "finetune"}
+    assert by_name.keys() == {"nightly", "shard", "rebuild-warehouse", *on_demand}
     nightly = by_name["nightly"]
     (schedule,) = nightly["schedules"]
     assert (schedule["cron"], schedule["timezone"]) == ("30 1 * * 1-5", "Europe/Madrid")
