@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SCENARIO ?= catalogs/scenarios/starter.yaml
 
-.PHONY: env run serve test check drill bench lock schemas dictionary baselines lint-deployments clean
+.PHONY: env env-finetune run serve test check drill bench lock schemas dictionary baselines lint-deployments clean
 
 # The lock names everything: asked to resolve it again, pip may stumble over a release younger than the lock.
 env: $(STAMP)
@@ -31,6 +31,20 @@ run: env
 serve: env
 	@$(BIN)/biasgrid serve $(SCENARIO)
 
+# Models of one's own on this machine, in an environment of its own. PyTorch is no part of the lock: its builds for
+# CPUs and GPUs differ, and pip takes the one that it finds for this machine.
+TUNERS := .venv-finetune
+TUNERS_STAMP := $(TUNERS)/.installed
+env-finetune: $(TUNERS_STAMP)
+
+$(TUNERS_STAMP): requirements-finetune.lock pyproject.toml
+	$(PYTHON) -m venv $(TUNERS)
+	$(TUNERS)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(TUNERS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-finetune.lock
+	$(TUNERS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(TUNERS)/bin/python -m pip --disable-pip-version-check check
+	touch $@
+
 check: env
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -43,6 +57,11 @@ test: check
 drill: env
 	$(BIN)/pytest -n 2 -m drill --ignore tests/deployments/machines
 	$(BIN)/pytest -m drill tests/deployments/machines
+	@if $(MAKE) --no-print-directory env-finetune; then \
+		$(TUNERS)/bin/pytest -m drill tests/tasks/finetune/test_local.py; \
+	else \
+		echo "NO PYTORCH: .venv-finetune cannot be made on this machine. Tuning on this machine was not tried."; \
+	fi
 
 bench: env
 	@for script in tests/performance/*.py; do echo "== $$script"; $(BIN)/python $$script || exit $$?; done
@@ -50,6 +69,9 @@ bench: env
 lock:
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --extra dev pyproject.toml -o requirements.lock
+	echo "torch ; sys_platform == 'nowhere'" >.without-torch  # nor what it alone asks for
+	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --extra dev --extra finetune --override .without-torch --constraint requirements.lock pyproject.toml -o requirements-finetune.lock
+	rm .without-torch
 
 schemas: env
 	$(BIN)/python -m catalogs.editor_schemas
@@ -70,4 +92,4 @@ lint-deployments:
 	for file in deployments/kubernetes/[!k]*.yaml; do $(LINTERS)/bin/kubernetes-validate --strict $$file || exit $$?; done
 
 clean:
-	rm -rf $(VENV) $(LINTERS) data .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(LINTERS) $(TUNERS) data .mypy_cache .pytest_cache .ruff_cache

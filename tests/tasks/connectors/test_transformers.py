@@ -1,0 +1,46 @@
+"""Models on this machine, up to where weights would be loaded."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from catalogs.catalog import load_catalog
+from catalogs.mistakes import UserMistake
+from tasks.connectors.identity import fingerprint
+from tasks.connectors.registry import connect
+
+
+def test_a_directory_without_a_model_is_a_mistake(tmp_path: Path) -> None:
+    catalog = load_catalog()
+    with pytest.raises(UserMistake, match="holds no model"):
+        connect(catalog.target(f"local/{tmp_path}"), None, catalog)
+
+
+@pytest.mark.skipif(find_spec("torch") is not None, reason="the extra `finetune` is installed")
+def test_what_is_missing_is_named_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "adapter_config.json").write_text("{}")
+    catalog = load_catalog()
+    with pytest.raises(UserMistake) as told:
+        connect(catalog.target(f"local/{tmp_path}"), None, catalog)
+    for part in ("`torch`", "`peft`", "make env-finetune"):
+        assert part in str(told.value)
+
+
+def test_replies_of_another_adapter_in_the_same_place_are_not_taken_for_its_own(tmp_path: Path) -> None:
+    catalog = load_catalog()
+    target = catalog.target(f"local/{tmp_path}")
+    (tmp_path / "adapter_config.json").write_text("{}")
+    (tmp_path / "adapter_model.safetensors").write_bytes(b"one")
+    first = fingerprint(target, catalog)
+    assert fingerprint(target, catalog) == first
+    (tmp_path / "adapter_model.safetensors").write_bytes(b"two")
+    assert fingerprint(target, catalog) != first
+
+
+def test_nothing_is_paid_for_a_model_on_this_machine(tmp_path: Path) -> None:
+    prices = load_catalog().target(f"local/{tmp_path}").prices
+    assert prices is not None
+    assert (prices.input, prices.output) == (0, 0)
