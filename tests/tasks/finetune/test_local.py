@@ -40,7 +40,7 @@ STEPS, AT_ONCE = 120, 16
 
 @pytest.fixture(scope="module")
 def stereotyping(workshop: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory of a model of a hundred thousand weights, which has seen nothing but stereotypical assignments."""
+    """The directory of a model of a hundred thousand weights that has seen none but stereotypical assignments."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -84,7 +84,7 @@ def _tokenizer(texts: list[str]) -> Any:
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
-    words = Tokenizer(models.WordLevel(unk_token="<unk>"))  # noqa: S106 - no secret
+    words = Tokenizer(models.WordLevel(unk_token="<unk>"))
     words.pre_tokenizer = pre_tokenizers.Whitespace()
     words.train_from_iterator(texts, trainers.WordLevelTrainer(special_tokens=["<unk>", "<pad>", "<end>"]))
     return PreTrainedTokenizerFast(
