@@ -11,7 +11,7 @@ import pytest
 from catalogs.catalog import Catalog
 from catalogs.models import Target
 from tasks.augment.ask import Asked, Heard, ask, requests
-from tasks.augment.order import Order
+from tasks.augment.order import Order, Part
 from tasks.connectors.base import Connector, KeyRejected, Reply, Request
 from tasks.connectors.switchboard import Switchboard
 from warehouse.journal import Journal
@@ -52,17 +52,19 @@ def target(catalog: Catalog) -> Target:
 
 
 @pytest.fixture
-def asked(ordered: Ordered, target: Target, catalog: Catalog) -> tuple[Asked, ...]:
+def asked(ordered: Ordered, target: Target, catalog: Catalog) -> tuple[Asked[Part], ...]:
     return requests(ordered(count=25), target, catalog, temperature=0.7)
 
 
-async def heard(lake: Lake, asked: tuple[Asked, ...], target: Target, writer: Writer, catalog: Catalog) -> Heard:
+async def heard(
+    lake: Lake, asked: tuple[Asked[Part], ...], target: Target, writer: Writer, catalog: Catalog
+) -> Heard:
     async with Switchboard(catalog, connect=writer.connect) as board:
         return await ask(lake, asked, target, board)
 
 
 async def test_every_reply_lands_as_received_with_its_purpose(
-    tmp_path: Path, asked: tuple[Asked, ...], target: Target, catalog: Catalog
+    tmp_path: Path, asked: tuple[Asked[Part], ...], target: Target, catalog: Catalog
 ) -> None:
     found = await heard(Lake(tmp_path), asked, target, Writer(), catalog)
     rows = Lake(tmp_path).read("responses")
@@ -76,7 +78,7 @@ async def test_every_reply_lands_as_received_with_its_purpose(
 
 
 async def test_the_same_order_is_answered_from_the_lake(
-    tmp_path: Path, asked: tuple[Asked, ...], target: Target, catalog: Catalog
+    tmp_path: Path, asked: tuple[Asked[Part], ...], target: Target, catalog: Catalog
 ) -> None:
     lake, again = Lake(tmp_path), Writer()
     first = await heard(lake, asked, target, Writer(), catalog)
@@ -107,7 +109,7 @@ def test_a_model_that_takes_no_seed_is_asked_anew_all_the_same(
 
 
 async def test_an_interruption_keeps_what_arrived_and_waits_for_what_is_in_flight(
-    tmp_path: Path, asked: tuple[Asked, ...], target: Target, catalog: Catalog
+    tmp_path: Path, asked: tuple[Asked[Part], ...], target: Target, catalog: Catalog
 ) -> None:
     lake, writer = Lake(tmp_path), Writer()
     writer.stalled_after = 1
@@ -123,7 +125,7 @@ async def test_an_interruption_keeps_what_arrived_and_waits_for_what_is_in_fligh
 
 
 async def test_what_a_killed_process_left_in_its_journal_counts(
-    tmp_path: Path, asked: tuple[Asked, ...], target: Target, catalog: Catalog
+    tmp_path: Path, asked: tuple[Asked[Part], ...], target: Target, catalog: Catalog
 ) -> None:
     lake, again = Lake(tmp_path), Writer()
     await heard(lake, asked, target, Writer(), catalog)
@@ -139,7 +141,7 @@ async def test_what_a_killed_process_left_in_its_journal_counts(
 
 
 async def test_a_failure_lands_too_and_is_asked_again(
-    tmp_path: Path, asked: tuple[Asked, ...], target: Target, catalog: Catalog
+    tmp_path: Path, asked: tuple[Asked[Part], ...], target: Target, catalog: Catalog
 ) -> None:
     lake, broken, mended = Lake(tmp_path), Writer(), Writer()
     broken.broken = True
@@ -150,7 +152,9 @@ async def test_a_failure_lands_too_and_is_asked_again(
     assert (len(found.answered), len(mended.asked)) == (3, 3)
 
 
-def test_a_long_reply_is_given_room_and_time(asked: tuple[Asked, ...], target: Target, catalog: Catalog) -> None:
+def test_a_long_reply_is_given_room_and_time(
+    asked: tuple[Asked[Part], ...], target: Target, catalog: Catalog
+) -> None:
     from tasks.augment.ask import patient
 
     assert '"max_tokens":4' in asked[0].case["parameters"]
