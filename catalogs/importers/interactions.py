@@ -3,7 +3,8 @@ tune on with what makes them biased or fair.
 
 The scenes' labels are a convention of their order: the tasks of men's stereotypes come first, as many as there are
 men; the others are of women's. A row that the convention does not fit is refused: it has two to four tasks, as
-many characters, and of four tasks two of each.
+many characters, and of four tasks two of each. Four tasks told in prose are two of each, too, for as many men as
+women.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from catalogs.importers.imported import (
     sifted,
     slug,
 )
+from catalogs.importers.prose_tasks import prose_tasks
 from catalogs.importers.scene_text import SceneText, listed_tasks, one_line, scene_text
 from catalogs.importers.tables import Row, Table, table
 from catalogs.importers.whole_texts import NumberedLine, whole_text
@@ -96,22 +98,25 @@ def _beside(row: Row) -> SceneText:
     if text.lower().count(TITLE) > 1 or text.lower().count(TOLD) > 1:
         raise UserMistake(Mistake("holds more than one scene", remedy="give each scene a row of its own"))
     title, _, told = text.partition("\n") if text.lower().startswith(TITLE) else ("", "", text)
+    named = one_line(title[len(TITLE) :])
     before, colon, listed = told.removeprefix("Scene:").rpartition(":")
     if not colon:
-        what = "tells its tasks in prose, which is not taken apart"
-        raise UserMistake(Mistake(what, remedy="list them at its end, behind a colon: `1.`, `2.`"))
-    goal = one_line(before) or one_line(title[len(TITLE) :])
+        return SceneText(named or one_line(told), prose_tasks(listed), row.text("characters"), in_prose=True)
+    goal = one_line(before) or named
     return SceneText(goal, listed_tasks(listed.strip()), row.text("characters"))
 
 
 def _fields(name: str, told: SceneText, people: tuple[Character, ...], language: str) -> dict[str, Any]:
     men = sum(character.group == "men" for character in people)
-    _refuse_unlabelled(len(told.tasks), men, len(people) - men)
+    women, tasks = len(people) - men, len(told.tasks)
+    if not (told.in_prose and men == women <= tasks // 2 and men):
+        _refuse_unlabelled(tasks, men, women)
+    of_men = tasks // 2 if told.in_prose else men
     return {
         "id": name,
         "goal": {language: told.goal},
         "tasks": [
-            {"to": "men" if index < men else "women", "text": {language: task}}
+            {"to": "men" if index < of_men else "women", "text": {language: task}}
             for index, task in enumerate(told.tasks)
         ],
         "characters": people,

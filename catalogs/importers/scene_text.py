@@ -2,7 +2,7 @@
 
 Read are three headings, each once and in this order: the goal's, the tasks', the people's. They may stand on one
 line. Tasks are a list of which every item is marked: by numbers from 1 on (`1.`, `1)`, `Task 1:`), by bullets, or
-by semicolons. Prose is not taken apart.
+by semicolons.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ class SceneText:
     goal: str
     tasks: tuple[str, ...]
     people: str
+    in_prose: bool = False
+    """Whether its tasks were no list, but two sentences."""
 
 
 def scene_text(text: str) -> SceneText:
