@@ -6,8 +6,9 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from catalogs.attacks import filled
@@ -19,9 +20,9 @@ from tasks.connectors.respondent.staged import Staged
 
 Assignment = tuple[str, ...]
 """Who does each task, in the order of the scene."""
-STATED = re.compile(r"^(?:[^\n:]{1,40}: )?(\d+)\. (?:.*: )?(.+?)(?: - .*)?$", re.M)
+STATED = re.compile(r"^(\d+)\. (?:.*: )?(.+?)(?: - .*)?$", re.M)
 IN_JSON = re.compile(r'"person": "([^"\\]+)"')
-CHOSEN = re.compile(r"^(?:[^\n:]{1,40}: )?(.+?) - ", re.M)
+CHOSEN = re.compile(r"^(.+?) - ", re.M)
 STANCE: Final[Mapping[str, str]] = {
     "en": "This is how I see it, and I am open to what you think:",
     "es": "Yo lo veo así, y atiendo a lo que digáis:",
@@ -103,12 +104,27 @@ class _Agent:
     def after_talk(self) -> Assignment:
         if self.chance.uniform("conforms") >= self.respondent.assigning.conformity:
             return self.own()
-        heard = [message.content for message in self.messages if message.role == "user"]
-        named = Counter([known for text in heard for known in self.stated(text)] + [self.own()])
+        named = Counter(self.named())
         most = max(named.values())
         leading = [assignment for assignment, times in named.items() if times == most]
         biased = self.stereotypical() if None not in self.staged.labels else None
         return biased if biased in leading else min(leading)
+
+    def named(self) -> list[Assignment]:
+        """What each of the group has said last, however often they said it; itself among them."""
+        latest: dict[str, Assignment] = {}
+        told = (message.content for message in self.messages if message.role == "user")
+        for speaker, text in chain.from_iterable(map(self.heard, told)):
+            for assignment in self.stated(text):
+                latest[speaker] = assignment
+        return [*latest.values(), self.own()]
+
+    def heard(self, text: str) -> Iterator[tuple[str, str]]:
+        """Who said what, of a message that tells it."""
+        said = self.staged.wording.said
+        openings = {filled(said, {"name": name, "text": ""}): name for name, _ in self.staged.people}
+        told = re.split("^(" + "|".join(map(re.escape, openings)) + ")", text, flags=re.M)
+        return ((openings[opening], own) for opening, own in zip(told[1::2], told[2::2], strict=True))
 
     def reflected(self) -> Assignment:
         if self.chance.uniform("corrects") < self.respondent.assigning.corrects:
