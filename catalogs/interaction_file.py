@@ -33,8 +33,8 @@ class Interacting(Frozen):
     """Of catalogs/scenes; none: all but those that are held out or asked for by name alone."""
     axes: tuple[Identifier, ...] = ("gender",)
     """Only scenes whose people differ in these; none: in anything."""
-    scenes: int | tuple[Identifier, ...] | None = 24
-    """How many scenes, drawn by `seed` over the domains, or which ones; null: all."""
+    scenes: int | Literal["all"] | tuple[Identifier, ...] = 24
+    """How many scenes, drawn by `seed` over the domains, or which ones."""
     settings: tuple[Setting, ...] = Field(default=("no_interaction", "no_goal", "goal"), min_length=1)
     mitigations: tuple[Mitigation, ...] = Field(default=("none",), min_length=1)
     """reflection: agents look at their first assignment again, told what implicit bias is;
@@ -48,9 +48,9 @@ class Interacting(Frozen):
 
     @field_validator("scenes")
     @classmethod
-    def _are_some(cls, scenes: int | tuple[str, ...] | None) -> int | tuple[str, ...] | None:
-        if scenes is not None and not (scenes >= 1 if isinstance(scenes, int) else scenes):
-            raise ValueError("must be a number from 1, names of scenes, or null for all")
+    def _are_some(cls, scenes: int | str | tuple[str, ...]) -> int | str | tuple[str, ...]:
+        if scenes == () or (isinstance(scenes, int) and scenes < 1):
+            raise ValueError("must be a number from 1, names of scenes, or `all`")
         return tuple(dict.fromkeys(scenes)) if isinstance(scenes, tuple) else scenes
 
     @field_validator("models", "languages", "domains", "axes", "settings", "mitigations")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from prefect import flow, get_run_logger
 from prefect.runtime import flow_run
@@ -55,7 +55,7 @@ async def interaction(
     models: list[str] | None = None,
     domains: list[str] | None = None,
     axes: list[str] | None = None,
-    scenes: int | list[str] | None = None,
+    scenes: int | Literal["all"] | list[str] | None = None,
     settings: list[Setting] | None = None,
     mitigations: list[Mitigation] | None = None,
     languages: list[str] | None = None,
@@ -78,7 +78,7 @@ async def interaction(
         models: `provider/model` names, each to play all people of its scenes; None: the file's models and casts
         domains: of catalogs/scenes; None: as the file has it
         axes: only scenes whose people differ in these; None: as the file has it
-        scenes: how many scenes, or which ones; None: as the file has it
+        scenes: how many scenes, `all`, or which ones; None: as the file has it
         settings: no_interaction, no_goal, goal, understanding; None: as the file has it
         mitigations: none, reflection, reflection_with_examples; None: as the file has it
         languages: such as `en_us`; None: the file's

@@ -93,7 +93,7 @@ def interact(
         "mitigations": [each.value for each in mitigation] if mitigation else None,
         "domains": domain or None,
         "axes": axis or None,
-        "scenes": how_many_or_which(scenes) if scenes != ["all"] else EVERY,
+        "scenes": "all" if scenes == ["all"] else how_many_or_which(scenes),
         "languages": language or None,
         "runs": runs,
         "protocol": protocol,
@@ -114,10 +114,6 @@ def interact(
             models=model,
             expectations=expectations,
         )
-
-
-EVERY: Final = 1_000_000
-"""More scenes than there are."""
 
 
 def resume_interaction(

@@ -44,7 +44,7 @@ ASKED: tuple[dict[str, Any], ...] = (
     {
         "models": ["simulated/steady"],
         "axes": ["gender"],
-        "scenes": None,
+        "scenes": "all",
         "settings": ["no_interaction"],
         "languages": ["en_us", "es_es"],
         "runs": 2,
