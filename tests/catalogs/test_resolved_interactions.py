@@ -12,7 +12,6 @@ import yaml
 from catalogs.interact import ResolvedInteraction, resolve_interaction
 from catalogs.mistakes import UserMistake
 
-
 MODELS: dict[str, Any] = {"interaction": {"models": ["simulated/fair"]}}
 
 
