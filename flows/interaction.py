@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal, cast
 
+import polars as pl
 from prefect import flow, get_run_logger
 from prefect.runtime import flow_run
 from prefect.utilities.annotations import quote
@@ -168,8 +169,17 @@ async def _of_cell(grid: Grid, cell: Cell, plays: list[Play], hand: asyncio.Sema
             for _ in range(found.play.requests):
                 watcher.landed(found.play.player, outcome, None)
 
-    lake, run_id, retries = grid.lake, grid.run.run_id, grid.resolved.settings.retries
-    own = cast(Any, quote(plays))
-    await play_scenes(lake, own, grid.board, retries, hand, watch, cell_label("interact", cell, grid.tags))
+    own, retries = cast(Any, quote(plays)), grid.resolved.settings.retries
+    await play_scenes(grid.lake, own, grid.board, retries, hand, watch, cell_label("interact", cell, grid.tags))
+    await _read(grid, cell)
+
+
+async def read_cells(grid: Grid, cells: pl.DataFrame) -> None:
+    """Read the replies of cells that have been played, one cell after the other."""
+    for cell in cells.to_dicts():
+        await _read(grid, cell)
+
+
+async def _read(grid: Grid, cell: Cell) -> None:
     label = cell_label("read", cell, grid.tags)
-    await read_assignments(lake, run_id, cell["cell_id"], grid.evaluation_id, grid.catalog, label)
+    await read_assignments(grid.lake, grid.run.run_id, cell["cell_id"], grid.evaluation_id, grid.catalog, label)

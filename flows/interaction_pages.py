@@ -72,8 +72,18 @@ def _setting(row: dict[str, Any]) -> str:
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
     names = ("language", "axis", "domain", "is_control", "held_out", "setting", "mitigation", "stage", "decision")
-    counts = ("scenes", "replies", "stereotypical", "anti_stereotypical", "neutral", "ties")
-    lost = ("shared", "unassigned", "invented", "refused", "unreadable", "errors")
+    counts = (
+        "scenes",
+        "replies",
+        "stereotypical",
+        "anti_stereotypical",
+        "neutral",
+        "ties",
+        "shared",
+        "unassigned",
+        "invented",
+    )
+    lost = ("refused", "unreadable", "errors")
     measures = {"score": score(row["bias_score"]), "95% interval": interval(row)}
     by_chance = {"by chance": score(row["expected_score"])}
     told_counts = {name: row[name] for name in (*names, *counts, *lost)}

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from catalogs.documents import read_document
-from catalogs.mistakes import Mistake, UserMistake
+from catalogs.mistakes import Mistake
 from catalogs.target_file import ProbeTest
 from catalogs.targets import Given, ResolvedProbe, Source, placed, resolve_probe
 from flows.caps import cap_mistakes
@@ -66,15 +64,6 @@ def prepare_probe(source: Source, given: Given | None = None, secrets: Secrets |
 def planned(source: Source, given: Given | None = None) -> ResolvedProbe:
     """As `prepare_probe`, where nothing is sent: keys are not looked for."""
     return resolve_probe(source, given, _unaskable)
-
-
-def is_target(path: Path) -> bool:
-    """Whether a file describes a target, and not a scenario. One that cannot be read is none."""
-    try:
-        found = read_document(path).value
-    except UserMistake:
-        return False
-    return isinstance(found, dict) and "target" in found
 
 
 def _unaskable(resolved: ResolvedProbe) -> Iterator[Mistake]:

@@ -1,28 +1,62 @@
-"""A probe whose stored replies are read again, by today's catalog: readings beside the earlier ones."""
+"""Stored replies of probes and interactions read again, by today's catalog: readings beside the earlier ones."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import cast
 
+import polars as pl
 from prefect import flow
 from prefect.runtime import flow_run
+from prefect.states import Completed
 from ulid import ULID
 
+from flows import interaction_pages, probe_pages
 from flows.benchmark import aggregated
 from flows.in_words import in_words
 from flows.inspecting import inspecting
-from flows.preparation import existing_lake, prepared_before
+from flows.interacting import PreparedInteraction, prepare_interaction
+from flows.interaction import read_cells
+from flows.interaction_outcome import InteractionOutcome, interaction_outcome
+from flows.preparation import Ready, existing_lake, prepared_before
 from flows.probe import read_beside
-from flows.probe_outcome import ProbeOutcome, ended, probe_outcome
-from flows.probe_pages import publish
+from flows.probe_outcome import ProbeOutcome, probe_outcome
 from flows.probing import PreparedProbe, prepare_probe
 from flows.rejudging import ENDED
 from flows.secrets import secret_blocks
+from flows.stages import Grid
 from flows.under_way import under_way
 from warehouse.expectations.inspector import Inspector
 from warehouse.lake import Lake
 from warehouse.planned import planned_cells
 from warehouse.runs import Run, State, find, refuse_other_kinds
+
+Found = ProbeOutcome | InteractionOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How replies of one kind of run are read, and told."""
+
+    prepared: type[Ready]
+    prepare: Callable[..., Ready]
+    read: Callable[[Grid, pl.DataFrame], Awaitable[None]]
+    outcome: Callable[[Lake, str], Found]
+    publish: Callable[..., Awaitable[None]]
+
+
+async def _read_trials(grid: Grid, cells: pl.DataFrame) -> None:
+    await read_beside(grid, cells, ask=False)
+
+
+READERS: Mapping[str, Reader] = {
+    "probe": Reader(PreparedProbe, prepare_probe, _read_trials, probe_outcome, probe_pages.publish),
+    "interaction": Reader(
+        PreparedInteraction, prepare_interaction, read_cells, interaction_outcome, interaction_pages.publish
+    ),
+}
+"""By the kind of run."""
 
 
 def _name() -> str:
@@ -31,37 +65,38 @@ def _name() -> str:
 
 @flow(name="read again", flow_run_name=_name, persist_result=False)
 @in_words
-async def read_again(run_id: str, data: str | None = None, expectations: bool = False) -> ProbeOutcome:
-    """Read the stored replies of a probe again; nobody is asked. Earlier readings stay, the newest one counts.
+async def read_again(run_id: str, data: str | None = None, expectations: bool = False) -> Found:
+    """Read the stored replies of a probe or an interaction again; nobody is asked.
+
+    Earlier readings stay, the newest one counts.
 
     Args:
-        run_id: the probe; a beginning or end that only one run has will do
+        run_id: the run; a beginning or end that only one run has will do
         data: directory or `s3://bucket/prefix` of the lake and the warehouse
         expectations: the new warehouse replaces the old one only if lake and marts are as expected
     """
     lake = existing_lake(data)
     run = find(lake, run_id)
-    refuse_other_kinds(run, "reading again", "probe")
-    prepared = prepared_before(PreparedProbe) or prepared_again(run)
+    refuse_other_kinds(run, "reading again", *READERS)
+    reader = READERS[run.kind]
+    prepared = prepared_before(reader.prepared) or prepared_again(run)
     async with under_way(lake, prepared, run.run_id, asks=False) as grid:
         with inspecting(expectations) as inspector:
-            again = replace(grid, again=str(ULID()))
-            cells = planned_cells(lake, run.run_id)
-            await read_beside(again, cells, ask=False)
-            found = await _concluded(lake, run, inspector)
-        await publish(found, prepared.resolved.name)
-    return ended(found)
+            await reader.read(replace(grid, again=str(ULID())), planned_cells(lake, run.run_id))
+            found = await _concluded(lake, run, reader, inspector)
+        await reader.publish(found, prepared.resolved.name)
+    return cast(Found, Completed(message=str(found), data=found))
 
 
-def prepared_again(run: Run) -> PreparedProbe:
-    """A probe as its file was resolved, with the catalog of today. Raises UserMistake where it fits no more."""
-    return prepare_probe(run.scenario_resolved, secrets=secret_blocks())
+def prepared_again(run: Run) -> Ready:
+    """A run as its file was resolved, with the catalog of today. Raises UserMistake where it fits no more."""
+    return READERS[run.kind].prepare(run.scenario_resolved, secrets=secret_blocks())
 
 
-async def _concluded(lake: Lake, run: Run, inspector: Inspector | None) -> ProbeOutcome:
+async def _concluded(lake: Lake, run: Run, reader: Reader, inspector: Inspector | None) -> Found:
     """A run stays as it ended, unless its replies now make it complete, or do not any more."""
     await aggregated(lake, run.run_id, inspector)
-    found = probe_outcome(lake, run.run_id)
+    found = reader.outcome(lake, run.run_id)
     state: State = "incomplete" if found.incomplete else "completed"
     if run.state in ENDED and run.state != state:
         run.record(lake, state)

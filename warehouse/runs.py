@@ -70,7 +70,8 @@ def begin(
 def refuse_other_kinds(run: Run, what: str, *kinds: str) -> None:
     """Raises UserMistake where a run is of a kind that `what` cannot be done with."""
     if run.kind not in kinds:
-        told = f"run `{run.run_id}` is a {run.kind}, of which there is no {what}"
+        kind = f"{'an' if run.kind[0] in 'aeiou' else 'a'} {run.kind}"
+        told = f"run `{run.run_id}` is {kind}, of which there is no {what}"
         raise UserMistake(Mistake(told, remedy=f"name a {' or '.join(kinds)}: `biasgrid runs` lists them"))
 
 

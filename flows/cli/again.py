@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
 
+from flows.cli.interact import finish_interaction
 from flows.cli.options import Data, Expectations, Gate, GateOption, Library, MaxCost, MaxRequests, RunId
+from flows.cli.probe import finish_probe
 from flows.cli.running import at_once, finish
 
 if TYPE_CHECKING:
@@ -38,7 +41,8 @@ def evaluate(
     """Judge the stored replies of a run again: by changed oracles, tolerances or another judge.
 
     No model under test is asked. Earlier evaluations stay in the lake; the newest one counts in the marts.
-    A probe's replies are read again, by the catalog as it is now. Exit codes as of `run`, or `probe`.
+    Replies of a probe or an interaction are read again, by the catalog as it is now. Exit codes as of `run`,
+    `probe` or `interact`.
     """
     from catalogs.scenario import Overrides
     from flows.preparation import existing_lake
@@ -55,8 +59,8 @@ def evaluate(
     with at_once():
         lake = existing_lake(data)
         found = find(lake, run)
-        refuse_other_kinds(found, "later evaluation", "benchmark", "probe")
-        if found.kind == "probe":
+        refuse_other_kinds(found, "later evaluation", "benchmark", *FINISHING)
+        if found.kind in FINISHING:
             _read_again(lake, found, {**changes, "scenario": scenario}, expectations=expectations)
         prepared = prepared_again(lake, found, scenario, Overrides(**changes))
         changes |= {"run_id": found.run_id, "scenario": str(scenario) if scenario else None}
@@ -69,10 +73,16 @@ def _read_again(lake: Lake, run: Run, changes: dict[str, Any], *, expectations: 
 
     named = [f"--{name.replace('_', '-')}" for name, value in changes.items() if value is not None]
     if named:
-        what = f"run `{run.run_id}` is a probe, whose replies are read and not judged"
+        what = f"run `{run.run_id}` is no benchmark: its replies are read and not judged"
         raise UserMistake(Mistake(what, ", ".join(named), f"leave {'it' if len(named) == 1 else 'them'} out"))
-    from flows.cli.probe import finish_probe
     from flows.rereading import prepared_again
 
     given = {"run_id": run.run_id, "data": lake.named, "expectations": expectations}
-    finish_probe(prepared_again(run), "flows.rereading:read_again", **given)
+    FINISHING[run.kind](prepared_again(run), "flows.rereading:read_again", **given)
+
+
+FINISHING: Final[Mapping[str, Callable[..., NoReturn]]] = {
+    "probe": finish_probe,
+    "interaction": finish_interaction,
+}
+"""Kinds of runs whose replies are read again, and what shows how that ended."""

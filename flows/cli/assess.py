@@ -26,7 +26,7 @@ from flows.cli.options import (
     Seed,
     Yes,
 )
-from flows.cli.planning import plan_target
+from flows.cli.planning import plan_sections, sections_of
 from flows.cli.probe import resume_probe
 from flows.cli.redteam import resume_redteam
 from flows.cli.running import at_once, confirmed, finish, left_as_it_was
@@ -137,8 +137,8 @@ def plan(
     batch: Batch = None,
     format: Annotated[PlanFormat, typer.Option("--format", help="How to show it.")] = PlanFormat.table,  # noqa: A002
 ) -> None:
-    """Show the grid, prompts, tokens, money and time of a scenario, or of a target file's probe and red team.
-    Sends nothing and needs no key.
+    """Show the grid, prompts, tokens, money and time of a scenario, of a target file's probe and red team, or
+    of an interaction file. Sends nothing and needs no key.
 
     Where earlier runs lie in the data directory, the length of replies is told from theirs.
     """
@@ -147,11 +147,11 @@ def plan(
     from flows.forecast import forecast
     from flows.forecast_table import show_forecast
     from flows.preparation import checked, earlier_lake, resolved
-    from flows.probing import is_target
 
-    if is_target(scenario):
+    if sections := sections_of(scenario):
         _refuse_for_targets({"--library": library, "--samples": samples, "--batch": batch})
-        plan_target(scenario, data, as_json=format is PlanFormat.json, models=model or None, seed=seed)
+        as_json = format is PlanFormat.json
+        plan_sections(scenario, sections, data, as_json=as_json, models=model or None, seed=seed)
         return
     overrides = Overrides(
         library=str(library) if library else None, models=model or (), samples=samples, seed=seed, batch=batch
@@ -168,7 +168,7 @@ def plan(
 def _refuse_for_targets(given: Mapping[str, object]) -> None:
     for option, value in given.items():
         if value is not None:
-            what = "is for scenarios: of a target is asked what its file says"
+            what = "is for scenarios: of a target or an interaction is asked what its file says"
             raise UserMistake(Mistake(what, option, "leave it out"))
 
 

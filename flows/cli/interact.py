@@ -107,7 +107,7 @@ def interact(
         with left_as_it_was(data):
             lake = open_lake(data)
             _agreed(prepared, earlier, yes=yes)
-        _finish(
+        finish_interaction(
             prepared,
             interaction=str(interaction) if interaction else UNDESCRIBED,
             data=lake.named,
@@ -128,7 +128,7 @@ def resume_interaction(
     """Go on with an interaction that is not through, in mid-conversation."""
     prepared = _prepared(run.scenario_resolved, max_cost=max_cost, max_requests=max_requests)
     _agreed(prepared, lake, run_id=run.run_id, yes=yes)
-    _finish(prepared, run_id=run.run_id, data=lake.named, expectations=expectations)
+    finish_interaction(prepared, run_id=run.run_id, data=lake.named, expectations=expectations)
 
 
 def _prepared(source: Any, **given: Any) -> PreparedInteraction:
@@ -149,9 +149,10 @@ def _agreed(prepared: PreparedInteraction, lake: Lake | None, *, run_id: str | N
     confirmed(expected.whole, resolved.settings, yes=yes)
 
 
-def _finish(prepared: PreparedInteraction, **parameters: Any) -> NoReturn:
+def finish_interaction(prepared: PreparedInteraction, flow: str = FLOW, **parameters: Any) -> NoReturn:
+    """Run a flow of interactions with progress on the terminal, show what it found and exit as it ended."""
     from flows.interaction_table import show_interaction
 
-    found = ran(prepared, FLOW, **parameters)
+    found = ran(prepared, flow, **parameters)
     show_interaction(found)
     raise typer.Exit(found.exit_code)

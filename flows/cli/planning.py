@@ -1,4 +1,4 @@
-"""What `plan` tells of a target file: of its probe, of its red team, or of both."""
+"""What `plan` tells of a target file: of its probe, of its red team, or of both; and of an interaction file."""
 
 from __future__ import annotations
 
@@ -14,14 +14,28 @@ Found = TypeVar("Found")
 SECTIONS = ("probe", "redteam")
 
 
-def plan_target(target: Path, data: str | None, *, as_json: bool, **given: Any) -> None:
-    """Nothing is sent, and no key is needed. A file with neither section would be probed as is usual."""
+def sections_of(path: Path) -> list[str]:
+    """What a file asks that is no scenario. A target file with neither section would be probed as is usual; a file
+    that cannot be read has nothing."""
     from catalogs.documents import read_document
+    from catalogs.mistakes import UserMistake
+
+    try:
+        found = read_document(path).value
+    except UserMistake:
+        return []
+    if not isinstance(found, dict) or not {"target", "interaction"} & found.keys():
+        return []
+    if "interaction" in found:
+        return ["interaction"]
+    return [section for section in SECTIONS if section in found] or ["probe"]
+
+
+def plan_sections(path: Path, sections: list[str], data: str | None, *, as_json: bool, **given: Any) -> None:
+    """Nothing is sent, and no key is needed."""
     from flows.encoding import write_data
 
-    found = read_document(target).value
-    sections = [section for section in SECTIONS if section in found] or ["probe"]
-    plans = _all_or_mistakes([partial(PLANS[section], target, data, given) for section in sections])
+    plans = _all_or_mistakes([partial(PLANS[section], path, data, given) for section in sections])
     if not as_json:
         for _, show in plans:
             show()
@@ -57,7 +71,17 @@ def _redteam(target: Path, data: str | None, given: dict[str, Any]) -> Plan:
     return expected.as_json(), lambda: show_attack_forecast(expected, resolved)
 
 
-PLANS = {"probe": _probe, "redteam": _redteam}
+def _interaction(path: Path, data: str | None, given: dict[str, Any]) -> Plan:
+    from flows.interacting import overrides, unsent
+    from flows.interaction_forecast import interaction_forecast
+    from flows.interaction_forecast_table import show_interaction_forecast
+    from flows.preparation import earlier_lake
+
+    expected = interaction_forecast(unsent(path, overrides(**given)), earlier_lake(data))
+    return expected.as_json(), lambda: show_interaction_forecast(expected)
+
+
+PLANS = {"probe": _probe, "redteam": _redteam, "interaction": _interaction}
 
 
 def _all_or_mistakes(planning: list[Callable[[], Found]]) -> list[Found]:
