@@ -15,7 +15,7 @@ from catalogs.explanations import Location
 from catalogs.interaction_file import CAST, TALKING, InteractionFile
 from catalogs.interactions import Protocol
 from catalogs.mistakes import Mistake, UserMistake, nearest, position
-from catalogs.models import Target
+from catalogs.models import Target, bases_of
 from catalogs.resolved import Resolved
 from catalogs.rules.played import unplayable
 from catalogs.scenes import Domain, Scene
@@ -132,7 +132,8 @@ def _resolved(text: str, document: Document, file: InteractionFile, catalog: Cat
     alone = {target.model: (target,) for target in map(catalog.target, own.models)}
     mixed = {f"{CAST}/{name}": tuple(map(catalog.target, models)) for name, models in own.casts.items()}
     players = alone | mixed
-    tuned = {catalog.target(model).model: catalog.target(base).model for model, base in own.tuned.items()}
+    named = {catalog.target(model).model: catalog.target(base).model for model, base in own.tuned.items()}
+    tuned = {model: base for model in alone for base in bases_of(model)[::-1] if base in alone} | named
     told = own.model_copy(update={"models": tuple(alone), "tuned": tuned})
     return ResolvedInteraction(
         name=file.name or Path(document.name).stem,

@@ -27,7 +27,8 @@ class Interacting(Frozen):
     casts: dict[Identifier, tuple[str, ...]] = Field(default_factory=dict)
     """By name: models that play the people of a scene in turn: agents of one scene are different models."""
     tuned: dict[str, str] = Field(default_factory=dict)
-    """Which of the models is tuned from which other: what tuning changed is tested."""
+    """Which of the models is tuned from which other: what tuning changed is tested. OpenAI's names tell it
+    themselves."""
     languages: tuple[Language, ...] = Field(default=("en_us",), min_length=1)
     domains: tuple[Identifier, ...] = ()
     """Of catalogs/scenes; none: all but those that are held out or asked for by name alone."""

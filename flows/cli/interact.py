@@ -97,6 +97,7 @@ def interact(
         "languages": language or None,
         "runs": runs,
         "protocol": protocol,
+        "tuned": _bases(tuned or []),
         "seed": seed,
         "max_cost": max_cost,
         "max_requests": max_requests,
@@ -114,6 +115,15 @@ def interact(
             models=model,
             expectations=expectations,
         )
+
+
+def _bases(given: list[str]) -> dict[str, str] | None:
+    """By tuned model. Raises UserMistake where one names no base."""
+    wrong = [one for one in given if not all(one.partition("="))]
+    if wrong:
+        remedy = "write it as `MODEL=BASE`, such as `local/tuned=local/base`"
+        raise UserMistake([Mistake(f"`{one}` names no base", "--tuned", remedy) for one in wrong])
+    return {model: base for model, _, base in (one.partition("=") for one in given)} or None
 
 
 def resume_interaction(
