@@ -67,6 +67,10 @@ def interact(
     protocol: Annotated[
         str | None, typer.Option("--protocol", help="The rounds of a talk: `study`, `brief`, or one of your own.")
     ] = None,
+    tuned: Annotated[
+        list[str] | None,
+        typer.Option("--tuned", help="MODEL=BASE, of two models that play: what tuning changed is tested."),
+    ] = None,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Chooses scenes, names, and orders.")] = None,
     max_cost: MaxCost = None,
     max_requests: MaxRequests = None,
