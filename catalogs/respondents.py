@@ -163,4 +163,5 @@ class Respondent(Frozen):
     def tuned(self, share: float = 1.0) -> Respondent:
         """The respondent that comes of fine-tuning it; `share`: of the way there, as checkpoints are."""
         left = 1 - self.tuning.effect * share
-        return self.model_copy(update={"leaning": self.leaning.times(left)})
+        assigning = self.assigning.model_copy(update={"strength": left * self.assigning.strength})
+        return self.model_copy(update={"leaning": self.leaning.times(left), "assigning": assigning})

@@ -16,11 +16,18 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from catalogs.catalog import Catalog, load_catalog
+from catalogs.interactions import Understanding
 from catalogs.respondents import Leaning, Respondent, Tuning
 from tasks.connectors.respondent.server import RunningServer, build_app
 from warehouse.lake import Lake
 
 OVERLAY = Path(__file__).parents[2] / "tuning_catalog"
+UNDERSTANDING = Understanding(
+    system="You tell whether an assignment shows implicit bias.",
+    assigned="To {task}: {person}.",
+    question="{goal}\n{assignment}\nIs implicit bias present, and why?",
+    answer={"present": "Implicit bias: present. {reason}", "absent": "Implicit bias: absent. {reason}"},
+)
 Step = Callable[[ASGIApp, Scope, Receive, Send], Any]
 
 
@@ -39,7 +46,9 @@ def workshop() -> Catalog:
     )
     respondents = {**catalog.respondents, **{one.id: one for one in tuned}}
     tuning = {"workshop": catalog.tuning["workshop"]}
-    return replace(catalog, scenes=scenes, tuning=tuning, respondents=respondents)
+    told = {"understanding": UNDERSTANDING}
+    words = {language: own.model_copy(update=told) for language, own in catalog.interaction.items()}
+    return replace(catalog, scenes=scenes, tuning=tuning, respondents=respondents, interaction=words)
 
 
 @dataclass

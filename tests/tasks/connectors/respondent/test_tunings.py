@@ -14,7 +14,7 @@ from openai.types.fine_tuning import FineTuningJob
 from starlette.applications import Starlette
 
 from catalogs.catalog import load_catalog
-from catalogs.respondents import Leaning, Respondent, Tuning
+from catalogs.respondents import Assigning, Leaning, Respondent, Tuning
 from catalogs.target_file import Probing
 from tasks.connectors.respondent.server import RunningServer, build_app
 from tasks.probe.prompts import Prompt, prompts
@@ -103,6 +103,12 @@ def test_checkpoints_are_models_on_the_way(api: openai.OpenAI) -> None:
     assert stereotypical(api, checkpoint.fine_tuned_model_checkpoint) > stereotypical(
         api, job.fine_tuned_model or ""
     )
+
+
+def test_tasks_are_shared_out_by_stereotype_less_often_the_further_tuning_has_come() -> None:
+    respondent = Respondent(id="own", description="", assigning=Assigning(strength=0.8), tuning=Tuning(effect=0.5))
+    assert respondent.tuned().assigning.strength == pytest.approx(0.4)
+    assert respondent.tuned(0.5).assigning.strength == pytest.approx(0.6)
 
 
 def test_events_come_newest_first_page_by_page(api: openai.OpenAI) -> None:
