@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 from rich.console import Console
@@ -24,8 +23,8 @@ WORDS = {"errors": "failed"}
 def show_interaction(found: InteractionOutcome) -> None:
     """The scores over all domains, what talking and mitigation changed, then where everything lies."""
     out = console()
-    for key, rows in groupby(found.overall, key=itemgetter("model", "language", "axis")):
-        out.print(Text(" · ".join(key), style="bold"))
+    for key, rows in groupby(found.overall, key=_about):
+        out.print(Text(key, style="bold"), soft_wrap=True)
         out.print(_scores([*rows]))
         out.print()
     _show_changes(out, "talking", found.talked, ("setting", "mitigation", "step"))
@@ -61,20 +60,22 @@ def _scores(rows: Sequence[dict[str, Any]]) -> Table:
 def _setting(row: dict[str, Any]) -> str:
     stage = "" if row["stage"] == "only" else row["stage"]
     mitigation = "" if row["mitigation"] == "none" else row["mitigation"]
-    return " · ".join([part for part in (row["setting"], mitigation, stage) if part] + _held_out(row))
+    return " · ".join(part for part in (row["setting"], mitigation, stage) if part)
 
 
-def _held_out(row: dict[str, Any]) -> list[str]:
-    return ["held out"] if row["held_out"] else []
+def _about(row: dict[str, Any]) -> str:
+    """What the rows of one table have in common."""
+    held_out = ["held out"] if row["held_out"] else []
+    return " · ".join([row["model"], row["language"], row["axis"], *held_out])
 
 
 def _show_changes(out: Console, what: str, rows: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
-    for key, own in groupby(rows, key=itemgetter("model", "language", "axis")):
-        out.print(Text(f"what {what} changed · {' · '.join(key)}", style="bold"))
+    for key, own in groupby(rows, key=_about):
+        out.print(Text(f"what {what} changed · {key}", style="bold"), soft_wrap=True)
         table = _table("", "before", "after", "change", "95% interval", "p")
         for row in own:
             told = [str(row[name]).removeprefix("first ") for name in names if row[name] != "none"]
-            table.add_row(Text(f" {' · '.join(told + _held_out(row))}"), *map(Text, difference(row)))
+            table.add_row(Text(f" {' · '.join(told)}"), *map(Text, difference(row)))
         out.print(table)
         out.print()
 
