@@ -1,7 +1,7 @@
-"""biasgrid from Python: a scenario in one call, or verb by verb, and a probe or a red team in one.
+"""biasgrid from Python: a scenario in one call, or verb by verb, and a probe, a red team or an interaction in one.
 
 ```python
-from flows.api import Benchmark, Probe, RedTeam
+from flows.api import Benchmark, Interaction, Probe, RedTeam
 
 outcome = Benchmark("scenario.yaml").run()
 
@@ -14,24 +14,28 @@ paths = benchmark.report("langbite", out="reports")
 found = Probe({"target": {"models": ["openai/gpt-4o-mini"]}}, pairs=12).run()
 found.biased
 RedTeam("target.yaml", strategies=["crescendo"]).run().exit_code
+Interaction(models=["openai/gpt-4o-mini"], scenes=12).run().bias_scores
 ```
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from catalogs.attacks import StrategyName
+from catalogs.interaction_file import Mitigation, Setting
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.scenario import Source
 from catalogs.schema import Reuse
 from catalogs.target_file import ProbeTest
 from flows.attack_outcome import AttackOutcome
 from flows.benchmark import benchmark
+from flows.interaction import interaction as interaction_flow
+from flows.interaction_outcome import InteractionOutcome
 from flows.outcome import Outcome
 from flows.probe import probe
 from flows.probe_outcome import ProbeOutcome
@@ -40,6 +44,7 @@ from flows.reporting import write_report
 from flows.steps import aggregate_run, evaluate_run, generate_run, prompt_run
 
 T = TypeVar("T")
+Outcome_co = TypeVar("Outcome_co", covariant=True)
 
 
 class Benchmark:
@@ -117,12 +122,32 @@ class Benchmark:
         return write_report(self.run_id, kind, Path(out) if out else None, self._data)
 
 
-class Probe:
-    """A target file (path, dict or JSON string) that is probed for stereotypes; what is given beside it takes the
-    place of its own.
+class _Assessment(Generic[Outcome_co]):
+    """A file (path, dict or JSON string), what is given beside it in place of its own, and the flow that runs it.
 
     `run` blocks, also inside a notebook's event loop. Raises UserMistake with all that is wrong.
     """
+
+    def __init__(self, flow: Callable[..., Coroutine[Any, Any, Outcome_co]], **asked: Any) -> None:
+        self._flow = flow
+        self._asked = {name: _plain(value) for name, value in asked.items()}
+
+    def run(self) -> Outcome_co:
+        """All of it, and what was found."""
+        return _blocking(self._flow(**self._asked))
+
+
+def _plain(value: object) -> object:
+    """As flows take it: paths as text, several as a list, and the `()` of who names none as None."""
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return None if value == () else list(value)
+    return value
+
+
+class Probe(_Assessment[ProbeOutcome]):
+    """A target file that is probed for stereotypes."""
 
     def __init__(
         self,
@@ -139,31 +164,24 @@ class Probe:
         max_cost: float | None = None,
         max_requests: int | None = None,
     ) -> None:
-        self._asked: dict[str, Any] = {
-            "target": target if isinstance(target, dict) else str(target),
-            "data": str(data) if data is not None else None,
-            "models": list(models) or None,
-            "pairs": pairs if isinstance(pairs, int) or pairs is None else list(pairs),
-            "tests": list(tests) or None,
-            "cases": cases,
-            "detailed": detailed,
-            "continue_on_refusal": continue_on_refusal,
-            "seed": seed,
-            "max_cost": max_cost,
-            "max_requests": max_requests,
-        }
-
-    def run(self) -> ProbeOutcome:
-        """Every test, and what follows of them."""
-        found: ProbeOutcome = _blocking(probe(**self._asked))
-        return found
+        super().__init__(
+            probe,
+            target=target,
+            data=data,
+            models=models,
+            pairs=pairs,
+            tests=tests,
+            cases=cases,
+            detailed=detailed,
+            continue_on_refusal=continue_on_refusal,
+            seed=seed,
+            max_cost=max_cost,
+            max_requests=max_requests,
+        )
 
 
-class RedTeam:
-    """A target file (path, dict or JSON string) that is attacked; what is given beside it takes its own place.
-
-    `run` blocks, also inside a notebook's event loop. Raises UserMistake with all that is wrong.
-    """
+class RedTeam(_Assessment[AttackOutcome]):
+    """A target file that is attacked."""
 
     def __init__(
         self,
@@ -181,25 +199,61 @@ class RedTeam:
         max_cost: float | None = None,
         max_requests: int | None = None,
     ) -> None:
-        self._asked: dict[str, Any] = {
-            "target": target if isinstance(target, dict) else str(target),
-            "data": str(data) if data is not None else None,
-            "models": list(models) or None,
-            "strategies": list(strategies) or None,
-            "attacker": attacker,
-            "judge": judge,
-            "pairs": pairs if isinstance(pairs, int) or pairs is None else list(pairs),
-            "sessions": sessions,
-            "turns": turns,
-            "seed": seed,
-            "max_cost": max_cost,
-            "max_requests": max_requests,
-        }
+        super().__init__(
+            redteam,
+            target=target,
+            data=data,
+            models=models,
+            strategies=strategies,
+            attacker=attacker,
+            judge=judge,
+            pairs=pairs,
+            sessions=sessions,
+            turns=turns,
+            seed=seed,
+            max_cost=max_cost,
+            max_requests=max_requests,
+        )
 
-    def run(self) -> AttackOutcome:
-        """Every session to its end."""
-        found: AttackOutcome = _blocking(redteam(**self._asked))
-        return found
+
+class Interaction(_Assessment[InteractionOutcome]):
+    """An interaction file whose models share out the tasks of scenes; without one, `models` alone."""
+
+    def __init__(
+        self,
+        interaction: Source | None = None,
+        *,
+        data: str | Path | None = None,
+        models: Sequence[str] = (),
+        domains: Sequence[str] = (),
+        axes: Sequence[str] = (),
+        scenes: int | Sequence[str] | None = None,
+        settings: Sequence[Setting] = (),
+        mitigations: Sequence[Mitigation] = (),
+        languages: Sequence[str] = (),
+        runs: int | None = None,
+        protocol: str | None = None,
+        seed: int | None = None,
+        max_cost: float | None = None,
+        max_requests: int | None = None,
+    ) -> None:
+        super().__init__(
+            interaction_flow,
+            interaction=interaction,
+            data=data,
+            models=models,
+            domains=domains,
+            axes=axes,
+            scenes=scenes,
+            settings=settings,
+            mitigations=mitigations,
+            languages=languages,
+            runs=runs,
+            protocol=protocol,
+            seed=seed,
+            max_cost=max_cost,
+            max_requests=max_requests,
+        )
 
 
 def _blocking(work: Coroutine[Any, Any, T]) -> T:

@@ -403,6 +403,60 @@ def _say_hostile(lake: Any, run_id: str) -> None:
     lake.write("responses", run_id, path.stem, rows.with_columns(text=pl.Series(said)))
 
 
+@pytest.fixture(scope="session")
+def talked(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
+    """An interaction of two players, without Prefect: tasks are shared out, somebody is chosen, assignments are
+    judged; some replies are HOSTILE instead, and one never came."""
+    from flows.interacting import planned, prepare_interaction
+    from warehouse.lake import Lake
+
+    lake = Lake.open(tmp_path_factory.mktemp("talked"))
+    who = {"models": ["simulated/conforming"], "casts": {"mixed": ["simulated/assigning", "simulated/fair"]}}
+    what = {"scenes": ["office-inventory", "office-new-premises", "school-case-lead"], "runs": 1}
+    settings = {
+        "settings": ["no_interaction", "no_goal", "goal", "understanding"],
+        "mitigations": ["none", "reflection"],
+    }
+    given = {"name": "<i>Larkspur</i>", "interaction": {**who, **what, **settings}}
+    resolved = prepare_interaction(given).resolved
+    return Assessed(lake.root, asyncio.run(_talked(lake, resolved, planned)))
+
+
+async def _talked(lake: Any, resolved: Any, planned: Any) -> str:
+    from tasks.connectors.switchboard import Switchboard
+    from tasks.evaluate.assignment_verdicts import land_assignments
+    from tasks.interact.cell import interact_cell
+    from tasks.interact.land import land_plays
+    from warehouse.build import build
+    from warehouse.planned import record_planned
+    from warehouse.runs import begin
+
+    catalog = resolved.catalog
+    run = begin(lake, "{}", resolved.as_json(), catalog.hashes, resolved.settings.seed, "interaction")
+    by_cell = [*planned(run.run_id, resolved)]
+    record_planned(lake, run.run_id, land_plays(lake, [play for plays in by_cell for play in plays]))
+    async with Switchboard(catalog) as board:
+        for plays in by_cell:
+            await interact_cell(lake, plays, board, retries=0)
+    _say_hostile_in_talks(lake, run.run_id)
+    for plays in by_cell:
+        land_assignments(lake, run.run_id, plays[0].cell_id, catalog.languages, run.run_id)
+    run.record(lake, "completed")
+    build(lake)
+    return str(run.run_id)
+
+
+def _say_hostile_in_talks(lake: Any, run_id: str) -> None:
+    """In place of the first replies of the last round of one cell, the last of which then never came."""
+    cells = lake.read("cases", run_id).filter(model="cast/mixed", input="goal", oracle_type="assignment")
+    (path,) = lake.files("responses", run_id, f"{cells['cell_id'][0]}-*")
+    rows = pl.read_parquet(path).sort("turn", "session", "speaker", descending=True)
+    said = [*HOSTILE, None, *rows["text"][len(HOSTILE) + 1 :]]
+    failed = pl.when(pl.col("text").is_null())
+    told = {"error_class": failed.then(pl.lit("Disconnected")), "error_message": failed.then(pl.lit(HOSTILE[0]))}
+    lake.write("responses", run_id, path.stem, rows.with_columns(text=pl.Series(said)).with_columns(**told))
+
+
 SESSIONS: dict[str, tuple[str, str, list[tuple[str, str | None, str | None, str]]]] = {
     # session: strategy, what came of it, and its turns: message, reply, the judge's outcome, its explanation
     "s1": (

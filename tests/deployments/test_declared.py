@@ -49,6 +49,7 @@ def expected(automation: dict[str, Any]) -> set[str]:
         ("probe", "probe"),
         ("redteam", "redteam"),
         ("finetune", "finetune"),
+        ("interaction", "interaction"),
         ("shard", "shard"),
         ("rebuild-warehouse", "rebuild-warehouse"),
     ],
@@ -76,7 +77,7 @@ def test_nights_wait_in_a_pool_of_their_own_one_at_a_time_by_the_clock_of_a_plac
     assert nightly["concurrency_limit"] == {"limit": 1, "collision_strategy": "ENQUEUE"}
     pools = {name: one["work_pool"]["name"] for name, one in deployments().items()}
     assert {name for name, pool in pools.items() if pool == NIGHTS} == {"nightly", "rebuild-warehouse"}
-    on_demand = {"on-demand", "probe", "redteam", "finetune"}
+    on_demand = {"on-demand", "probe", "redteam", "interaction", "finetune"}
     assert {name for name, pool in pools.items() if pool == SHARDS} == {"shard", *on_demand}
     assert set(pools.values()) == {NIGHTS, SHARDS}
 

@@ -45,7 +45,7 @@ def test_the_night_that_is_declared_is_the_one_that_was_asked_for(port: int) -> 
     settings = {"models": ["simulated/fair"], "max_cost": 5.0, "samples": 2}
     asked = service(port, settings=settings, gate="decided")
     by_name = {one["name"]: one for one in declaration(asked)["deployments"]}
-    on_demand = {"on-demand", "probe", "redteam", "finetune"}
+    on_demand = {"on-demand", "probe", "redteam", "interaction", "finetune"}
     assert by_name.keys() == {"nightly", "shard", "rebuild-warehouse", *on_demand}
     nightly = by_name["nightly"]
     (schedule,) = nightly["schedules"]
