@@ -33,10 +33,10 @@ def panel() -> Panel:
 
 @cache
 def planned(
-    language: str = "en_us", setting: str = "no_goal", scenes: Any = None, runs: int = 1
+    language: str = "en_us", setting: str = "no_goal", scenes: Any = "all", runs: int = 1
 ) -> tuple[Play, ...]:
     own = {"models": ["simulated/fair"], "languages": [language], "settings": [setting], "runs": runs}
-    resolved = resolve_interaction({"interaction": own | {"scenes": scenes, "axes": [] if scenes else ["gender"]}})
+    resolved = resolve_interaction({"interaction": own | {"scenes": scenes}})
     party = Party(resolved.targets["simulated/fair"], "")
     return tuple(plays("run", Player("simulated/fair", (party,)), resolved))
 
@@ -69,7 +69,9 @@ def last_asked(play: Play, own: str, others: Sequence[Said]) -> tuple[Message, .
     """What the first of a play's people is sent at the end of a talk in which it has said `own`."""
     agent = Memory(play.people[0])
     for number, turn in enumerate(play.turns, 1):
-        question = asked(play, turn, heard_by(agent, turn, [one for one in others if one.turn < number]))
+        question = asked(
+            play, agent.person, turn, heard_by(agent, turn, [one for one in others if one.turn < number])
+        )
         messages = agent.messages(play, number, question)
         agent.exchanges.append((number, question, own))
     return messages
@@ -83,7 +85,7 @@ def of_four() -> Play:
 @pytest.mark.parametrize("setting", ["no_interaction", "no_goal", "goal"])
 def test_every_shipped_scene_is_known_and_followed_at_full_strength(language: str, setting: str) -> None:
     for play in planned(language, setting):
-        first = Memory(play.speakers[0]).messages(play, 1, asked(play, play.turns[0], []))
+        first = Memory(play.speakers[0]).messages(play, 1, asked(play, play.speakers[0], play.turns[0], []))
         reply = given(said(first, strength=1))
         groups = {person.name: person.group for person in play.people}
         assert [groups[name] for name in reply] == [task.to for task in play.tasks], play.scene.id
@@ -92,7 +94,7 @@ def test_every_shipped_scene_is_known_and_followed_at_full_strength(language: st
 def test_a_control_is_dealt_out_at_random_whatever_the_strength() -> None:
     controls = tuple(scene.id for _, scene in every_scene(catalog()) if scene.is_control and len(scene.tasks) > 1)
     for play in planned(scenes=controls):
-        first = Memory(play.people[0]).messages(play, 1, asked(play, play.turns[0], []))
+        first = Memory(play.people[0]).messages(play, 1, asked(play, play.speakers[0], play.turns[0], []))
         assert set(given(said(first, strength=1))) <= {person.name for person in play.people}
 
 
@@ -100,7 +102,9 @@ def test_replies_on_one_scene_go_together_as_told() -> None:
     """The share of pairs of runs that both follow the stereotype, beyond what strength alone gives."""
     strength, correlation, runs = 0.5, 0.5, 8
     own = [
-        play for play in planned("en_us", "no_interaction", None, runs) if len(play.people) == 4 == len(play.tasks)
+        play
+        for play in planned("en_us", "no_interaction", "all", runs)
+        if len(play.people) == 4 == len(play.tasks)
     ]
     follows: dict[str, int] = {}
     for play in own:
@@ -114,15 +118,15 @@ def test_replies_on_one_scene_go_together_as_told() -> None:
 
 
 def asked_alone(play: Play) -> tuple[Message, ...]:
-    return Memory(play.people[0]).messages(play, 1, asked(play, play.turns[0], []))
+    return Memory(play.people[0]).messages(play, 1, asked(play, play.speakers[0], play.turns[0], []))
 
 
 def test_in_a_discussion_it_says_what_it_has_assigned() -> None:
     play = of_four()
-    first = Memory(play.people[0]).messages(play, 1, asked(play, play.turns[0], []))
+    first = Memory(play.people[0]).messages(play, 1, asked(play, play.speakers[0], play.turns[0], []))
     answer = said(first)
     discussion = next(turn for turn in play.turns if turn.kind == "discussion")
-    talk = (*first, Message("assistant", answer), Message("user", asked(play, discussion, [])))
+    talk = (*first, Message("assistant", answer), Message("user", asked(play, play.people[0], discussion, [])))
     assert given(said(talk)) == given(answer)
     assert said(talk) != answer
 
@@ -166,9 +170,9 @@ def test_where_as_many_name_either_the_stereotypical_one_wins() -> None:
 
 
 def reflecting(play: Play, own: str) -> tuple[Message, ...]:
-    agent, question = Memory(play.people[0]), asked(play, play.turns[0], [])
+    agent, question = Memory(play.people[0]), asked(play, play.speakers[0], play.turns[0], [])
     agent.exchanges.append((1, question, own))
-    return agent.messages(play, 2, asked(play, Turn("reflection", "reflection", "nobody"), []))
+    return agent.messages(play, 2, asked(play, agent.person, Turn("reflection", "reflection", "nobody"), []))
 
 
 def test_asked_to_reflect_it_shares_out_evenly_or_keeps_to_its_own() -> None:
@@ -193,6 +197,7 @@ def test_no_other_kind_of_respondent_is_changed_by_a_scene() -> None:
 
 def test_agents_of_one_scene_draw_for_themselves() -> None:
     play = of_four()
-    question = asked(play, play.turns[0], [])
-    replies = [said(Memory(person).messages(play, 1, question)) for person in play.people]
+    first = [asked(play, person, play.turns[0], []) for person in play.people]
+    agents = zip(play.people, first, strict=True)
+    replies = [said(Memory(person).messages(play, 1, question)) for person, question in agents]
     assert len(set(replies)) > 1
