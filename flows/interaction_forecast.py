@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -39,7 +38,7 @@ class InteractionForecast:
 
 def interaction_forecast(resolved: ResolvedInteraction, lake: Lake | None = None) -> InteractionForecast:
     """Of an interaction that has been checked; from a `lake` it learns how long replies have been. The runs of a
-    scene send about the same: the first of them stands for all."""
+    scene in which the same models speak in the same order send about the same: the first stands for all of them."""
     targets = {target.model: target for target in resolved.asked}
     observed = observed_replies(lake, targets.values(), resolved.settings.max_tokens) if lake else {}
     plays = [play for cell in planned("unplanned", resolved) for play in cell]
@@ -96,10 +95,15 @@ def _load(plays: Iterable[Play], observed: Observed, max_tokens: int | None) -> 
 
 
 def _alike(plays: Iterable[Play]) -> Iterator[tuple[Play, int]]:
-    """The first play of a scene in its cell, and how often it is played."""
-    for _, own in groupby(plays, key=lambda play: (play.cell_id, play.template_id)):
-        first, *others = own
-        yield first, 1 + len(others)
+    """The first play of a scene in its cell with each model in each place, and how often it is played so."""
+    first: dict[Hashable, Play] = {}
+    times: Counter[Hashable] = Counter()
+    for play in plays:
+        models = tuple(person.party.target.model for person in play.people)
+        key = (play.cell_id, play.template_id, models)
+        first.setdefault(key, play)
+        times[key] += 1
+    return ((first[key], own) for key, own in times.items())
 
 
 def _model(target: Target, sums: _Sums, resolved: ResolvedInteraction) -> ModelForecast:
