@@ -1,0 +1,115 @@
+"""Interactions from end to end: what is shown, and how one goes on after a kill in mid-conversation."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from warehouse.build import query
+from warehouse.runs import all_runs
+
+pytestmark = pytest.mark.drill
+
+PATIENCE_S = 120.0
+SCENES = ["office-server-migration", "office-new-premises", "school-case-lead"]
+SAID = """
+    select session, turn, speaker, text from staging.stg_responses
+    where run_id = ? and text is not null order by all
+"""
+SCORES = "select * exclude (run_id) from marts.bias_scores order by all"
+TALKS = {"scenes": SCENES, "settings": ["no_goal"], "mitigations": ["reflection"], "runs": 2}
+REQUESTS = len(SCENES) * 2 * 4 * 5
+
+
+@pytest.fixture
+def talk(serve: Any, overlay: Any, tmp_path: Path) -> tuple[Any, Path]:
+    """The conforming respondent over HTTP, 150 ms away, and who is to talk."""
+    own = {"strength": 0.3, "conformity": 0.8, "corrects": 0.5}
+    slow = {"id": "slow", "description": "Conforms.", "latency_ms": 150, "assigning": own}
+    server = serve("slow", overlay=overlay(respondents=(slow,)))
+    limits = {"concurrency": 4}
+    gateway = {"connector": "openai", "base_url": f"{server.base_url}/v1", "models": "any", "limits": limits}
+    overlay({"providers": {"gateway": gateway}}, respondents=(slow,))
+    path = tmp_path / "talks.yaml"
+    path.write_text(yaml.safe_dump({"interaction": {"models": ["gateway/slow"]} | TALKS}))
+    return server, path
+
+
+def asked_more_than_once(server: Any) -> int:
+    """Messages tell who speaks in which play, but for agents who were told the very same."""
+    return sum(times - 1 for times in Counter(str(body["messages"]) for body in server.bodies).values())
+
+
+def test_scores_are_shown_at_80_columns_and_the_exit_code_tells_of_bias(shell: Any, prefect_server: str) -> None:
+    mine = shell("shown", PREFECT_API_URL=prefect_server, COLUMNS="80", NO_COLOR="1")
+    words = ("interact", "--model", "simulated/assigning", "--scenes", 6, "--runs", 2)
+    code, out, err = mine.finish(*words)
+    assert code in (0, 1), err
+    assert (mine.run().kind, mine.run().state) == ("interaction", "completed")
+    assert "simulated/assigning · en_us · gender" in out
+    assert "what talking changed" in out
+    assert all(len(line) <= 80 for line in out.splitlines() if str(mine.data) not in line)
+    decided = set(query(mine.lake, "select decision from marts.bias_scores where domain = 'all'")["decision"])
+    assert code == (1 if decided & {"biased", "anti-biased", "not evaluated"} else 0)
+
+
+def test_a_killed_interaction_goes_on_in_mid_conversation_to_the_same_result(
+    shell: Any, talk: tuple[Any, Path], heard: Any, prefect_server: str
+) -> None:
+    server, asked = talk
+    mine = shell("killed", PREFECT_API_URL=prefect_server)
+    for so_many in (REQUESTS // 3, 2 * REQUESTS // 3):
+        words = ("resume",) if all_runs(mine.lake) else ("interact", asked)
+        process = mine.start(*words)
+        heard(server, so_many, process)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    kept = mine.arrived()
+    code, _, err = mine.finish("resume")
+    assert code in (0, 1), err
+    assert kept.items() <= mine.arrived().items()
+    assert len(mine.arrived()) == REQUESTS
+    assert asked_more_than_once(server) == len(server.bodies) - REQUESTS <= 2 * 4  # in flight when it was killed
+
+    whole = shell("whole", PREFECT_API_URL=prefect_server)
+    assert whole.finish("interact", asked)[0] == code
+    for sql, own in ((SAID, True), (SCORES, False)):
+        broken, unbroken = (query(one.lake, sql, [one.run().run_id] if own else []) for one in (mine, whole))
+        assert broken.equals(unbroken)
+
+
+def test_ctrl_c_lets_what_is_in_flight_land_and_says_how_to_go_on(
+    shell: Any, talk: tuple[Any, Path], heard: Any, prefect_server: str
+) -> None:
+    server, asked = talk
+    mine = shell("interrupted", PREFECT_API_URL=prefect_server)
+    process = mine.start("interact", asked)
+    heard(server, 30, process)
+    os.kill(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, "Traceback" in out + err) == (130, False), err
+    assert f"biasgrid resume {mine.run().run_id}" in err
+    assert (mine.run().state, mine.journals()) == ("interrupted", [])
+    assert len(mine.arrived()) == len(server.bodies) >= 30
+    code, _, err = mine.finish("resume")
+    assert code in (0, 1), err
+    assert len(server.bodies) == len(mine.arrived()) == REQUESTS
+
+
+def test_a_cap_leaves_plays_incomplete_and_a_higher_one_finishes_them(
+    shell: Any, talk: tuple[Any, Path], prefect_server: str
+) -> None:
+    server, asked = talk
+    mine = shell("capped", PREFECT_API_URL=prefect_server)
+    code, _, err = mine.finish("interact", asked, "--max-requests", 50)
+    assert (code, len(server.bodies)) == (3, 50), err
+    code, out, err = mine.finish("resume", "--max-requests", 1000)
+    assert code in (0, 1), err
+    assert "INCOMPLETE" not in out
+    assert len(server.bodies) == len(mine.arrived()) == REQUESTS
