@@ -37,8 +37,8 @@ class InteractionForecast:
 
 
 def interaction_forecast(resolved: ResolvedInteraction, lake: Lake | None = None) -> InteractionForecast:
-    """Of an interaction that has been checked; from a `lake` it learns how long replies have been. Of the runs of a
-    scene in which the same models speak in the same order the first stands for all: they send about the same."""
+    """Of an interaction that has been checked; from a `lake` it learns how long replies have been. Of the runs of
+    a scene in which the same models speak in the same order the first stands for all: they send about the same."""
     targets = {target.model: target for target in resolved.asked}
     observed = observed_replies(lake, targets.values(), resolved.settings.max_tokens) if lake else {}
     plays = [play for cell in planned("unplanned", resolved) for play in cell]
