@@ -4,7 +4,7 @@ recognises implicit bias in them."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import product
 
 from catalogs.attacks import filled
 from catalogs.interact import ResolvedInteraction, every_scene
@@ -25,10 +25,8 @@ def understandings(run_id: str, player: Player, resolved: ResolvedInteraction) -
     kept, scenes = dev_scenes(catalog, seed), {scene.id: scene for _, scene in every_scene(catalog)}
     for language in resolved.file.interaction.languages:
         examples = [one for one in tuning_examples(catalog, language, seed) if one.scene in kept]
-        for _, own in groupby(examples, key=lambda one: one.domain):
-            for example in own:
-                for number in range(1, resolved.file.interaction.runs + 1):
-                    yield _asked(run_id, player, resolved, example, scenes[example.scene], number)
+        for example, number in product(examples, range(1, resolved.file.interaction.runs + 1)):
+            yield _asked(run_id, player, resolved, example, scenes[example.scene], number)
 
 
 def _asked(
