@@ -1,4 +1,4 @@
-"""Stored replies of a probe, read again by the catalog of today: nobody is asked, earlier readings stay."""
+"""Stored replies read again by the catalog of today: nobody is asked, earlier readings stay."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ pytestmark = [
     # Prefect asks the server for its result storage twice a flow run and never closes that client
     pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
 ]
+SCORES = "select * from marts.bias_scores order by all"
 FINDINGS = "select * from marts.probe_findings order by all"
 
 
@@ -39,6 +40,21 @@ async def test_what_is_read_anew_counts_and_what_was_read_before_stays(probed: A
     assert counted.to_list() == evaluations[1:]
 
 
-async def test_only_probes_are_read_again(attacked: Any) -> None:
+async def test_assignments_read_anew_count_and_earlier_ones_stay(talked: Any, tmp_path: Path) -> None:
+    lake = Lake(shutil.copytree(talked.data, tmp_path / "data"))
+    before, found = lake.read("verdicts", talked.run_id), query(lake, SCORES)
+    replies = lake.read("responses", talked.run_id).height
+    outcome = await read_again(talked.run_id, str(lake.root))
+    assert query(lake, SCORES).equals(found)
+    assert outcome.bias_scores
+    landed = lake.read("verdicts", talked.run_id)
+    evaluations = landed["evaluation_id"].unique().sort().to_list()
+    assert (len(evaluations), landed.height) == (2, 2 * before.height)
+    assert lake.read("responses", talked.run_id).height == replies
+    counted = query(lake, "select distinct evaluation_id from staging.stg_assignments")["evaluation_id"]
+    assert counted.to_list() == evaluations[1:]
+
+
+async def test_what_a_judge_judges_is_not_read_again(attacked: Any) -> None:
     with pytest.raises(UserMistake, match="no reading again"):
         await read_again(attacked.run_id, str(attacked.data))

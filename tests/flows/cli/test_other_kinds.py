@@ -25,10 +25,25 @@ READING = """
     limit 1
 """
 
+STEREOTYPICAL = """
+    from staging.stg_assignments
+    where question = 'assignment' and outcome = 'stereotypical' and setting = 'no_goal' and model = 'simulated/conforming'
+    order by play_id, reply
+    limit 1
+"""
 
-@pytest.fixture(params=["probed", "attacked"])
+
+@pytest.fixture(params=["probed", "attacked", "talked"])
 def other(request: pytest.FixtureRequest) -> Any:
     return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def stereotypical(talked: Any) -> dict[str, Any]:
+    """A stereotypical assignment after a talk, with all ids on its way."""
+    found = query(Lake(talked.data), STEREOTYPICAL).row(0, named=True)
+    landed = Lake(talked.data).read("verdicts", talked.run_id).filter(response_id=found["response_id"])
+    return {**found, "verdict_id": landed["verdict_id"].item()}
 
 
 @pytest.fixture
@@ -41,7 +56,8 @@ def reading(probed: Any) -> dict[str, Any]:
     return {**found, "verdict_id": verdict}
 
 
-def test_runs_tell_their_kind(biasgrid: Command, probed: Any, attacked: Any) -> None:
+def test_runs_tell_their_kind(biasgrid: Command, probed: Any, attacked: Any, talked: Any) -> None:
+    assert "interaction" in biasgrid("runs", "--data", talked.data).out
     assert "probe" in biasgrid("runs", "--data", probed.data).out
     assert "redteam" in biasgrid("runs", "--data", attacked.data).out
 
@@ -67,7 +83,7 @@ def test_a_probe_has_no_judge_to_be_reviewed(biasgrid: Command, probed: Any) -> 
 
 def test_a_benchmark_has_no_page_yet(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
     told = biasgrid("report", "--format", "html", "--out", tmp_path, "--data", finished.data)
-    assert told.is_a_mistake("no report in HTML yet", "probe or redteam")
+    assert told.is_a_mistake("no report in HTML yet", "probe or redteam or interaction")
 
 
 def test_a_red_team_is_not_judged_again(biasgrid: Command, attacked: Any) -> None:
@@ -81,7 +97,8 @@ def test_a_probe_has_no_judge_to_be_changed(biasgrid: Command, probed: Any) -> N
 
 def test_a_page_is_written_where_it_says(biasgrid: Command, other: Any, tmp_path: Path) -> None:
     told = biasgrid("report", "--format", "html", "--out", tmp_path / "out", "--data", other.data)
-    assert (told.code, told.out.split()) == (0, [str(tmp_path / "out" / "report.html")])
+    assert (told.code, told.out.split()[0]) == (0, str(tmp_path / "out" / "report.html"))
+    assert {Path(line) for line in told.out.splitlines()} == {*(tmp_path / "out").iterdir()}
     assert (tmp_path / "out" / "report.html").read_text().startswith("<!DOCTYPE html>")
 
 
@@ -171,3 +188,93 @@ def test_sql_of_a_session_is_refused(biasgrid: Command, attacked: Any) -> None:
 
 def test_an_id_of_nothing_is_still_unknown(biasgrid: Command, probed: Any) -> None:
     assert biasgrid("trace", "0123456789", "--data", probed.data).is_a_mistake("nothing in the warehouse")
+
+
+@pytest.mark.parametrize("name", ["play_id", "response_id", "verdict_id", "cell_id", "scene"])
+def test_from_any_id_of_a_play_the_whole_conversation_is_told(
+    biasgrid: Command, talked: Any, stereotypical: dict[str, Any], name: str
+) -> None:
+    words = ("--model", "simulated/conforming", "--examples", "999")
+    told = biasgrid("trace", stereotypical[name], *words, "--data", talked.data)
+    assert (told.code, told.err) == (0, "")
+    flowing = "".join(told.out.replace("│", " ").split())
+    for way in ("play_id", "response_id", "verdict_id", "cell_id", "scene", "speaker"):
+        assert stereotypical[way] in flowing, way
+    assert "←askedfor" in flowing
+    assert "readasstereotypical" in flowing
+
+
+def test_plays_as_json_hold_every_reply_and_how_it_was_read(
+    biasgrid: Command, talked: Any, stereotypical: dict[str, Any]
+) -> None:
+    told = json.loads(biasgrid("trace", stereotypical["play_id"], "--format", "json", "--data", talked.data).out)
+    assert (told["asked"]["kind"], told["in_scope"]) == ("case", {"plays": 1})
+    replies = {reply["response_id"]: reply for reply in told["plays"][0]["replies"]}
+    assert replies[stereotypical["response_id"]]["reading"]["outcome"] == "stereotypical"
+    assert all(reply["text"] for reply in replies.values())
+
+
+def test_the_sql_of_a_plays_score_gives_the_score(
+    biasgrid: Command, talked: Any, stereotypical: dict[str, Any], tmp_path: Path
+) -> None:
+    sql = biasgrid("trace", stereotypical["play_id"], "--sql", "--data", talked.data).out
+    assert biasgrid("warehouse", "views", "--out", tmp_path / "lake.sql", "--data", talked.data).code == 0
+    head, _, last = sql.rpartition("select *\nfrom staging.stg_assignments")
+    with duckdb.connect() as session:
+        session.execute((tmp_path / "lake.sql").read_text())
+        scores = session.execute(head).fetchall()
+        replies = session.execute(f"from staging.stg_assignments {last}").fetchall()
+    names = ("model", "axis", "setting", "mitigation")
+    where = " and ".join(f"{name} = '{stereotypical[name]}'" for name in names)
+    domains = f"domain in ('all', '{stereotypical['domain']}')"
+    rows = query(Lake(talked.data), f"from marts.bias_scores where {where} and {domains} order by all").rows()
+    assert scores == rows
+    found = query(Lake(talked.data), f"from staging.stg_assignments where play_id = '{stereotypical['play_id']}'")
+    assert len(replies) == found.height
+
+
+def test_marts_of_an_interaction_are_written_as_csv_and_json(
+    biasgrid: Command, talked: Any, tmp_path: Path
+) -> None:
+    for kind in ("csv", "json"):
+        assert biasgrid("report", "--format", kind, "--out", tmp_path, "--data", talked.data).code == 0
+    told = json.loads((tmp_path / f"{talked.run_id}.json").read_text())
+    expected = query(Lake(talked.data), "from marts.bias_scores order by all")
+    assert told["run"]["kind"] == "interaction"
+    assert [row["decision"] for row in told["bias_scores"]] == expected["decision"].to_list()
+    with (tmp_path / f"{talked.run_id}_bias_scores.csv").open(newline="") as file:
+        assert [row["decision"] for row in csv.DictReader(file)] == expected["decision"].to_list()
+    for mart in ("escalation", "self_corrections", "mitigations", "understanding", "choices", "costs"):
+        assert told[mart]
+        assert (tmp_path / f"{talked.run_id}_{mart}.csv").exists()
+
+
+def test_assignments_of_an_interaction_can_be_exported(biasgrid: Command, talked: Any, tmp_path: Path) -> None:
+    out = tmp_path / "assignments.csv"
+    told = biasgrid("export", "assignments", "--run", talked.run_id, "--out", out, "--data", talked.data)
+    rows = query(Lake(talked.data), "select count(*)::int as rows from marts.assignments").item()
+    assert told.out.endswith(f"({rows:,} rows)\n")
+
+
+@pytest.mark.drill
+def test_lake_and_marts_of_an_interaction_are_as_expected(biasgrid: Command, talked: Any) -> None:
+    assert biasgrid("warehouse", "check", "--data", talked.data).code == 0
+
+
+def test_an_interaction_has_no_judge_to_be_changed(biasgrid: Command, talked: Any) -> None:
+    told = biasgrid("evaluate", "--judge", "simulated/fair", "--data", talked.data)
+    assert told.is_a_mistake("--judge", "read and not judged", "leave it out")
+
+
+def test_an_interaction_file_is_planned_and_nothing_is_sent(biasgrid: Command, tmp_path: Path) -> None:
+    path = tmp_path / "agents.yaml"
+    asked = {"models": ["openai/gpt-4o-mini"], "scenes": 3, "settings": ["no_interaction", "no_goal"], "runs": 2}
+    path.write_text(json.dumps({"interaction": asked}))
+    told = biasgrid("plan", path, "--data", tmp_path / "none")
+    assert (told.code, told.out.splitlines()[-1]) == (0, "Nothing was sent.")
+    assert not (tmp_path / "none").exists()
+    whole = json.loads(biasgrid("plan", path, "--format", "json", "--data", tmp_path / "none").out)
+    assert whole["plays"] == 12
+    assert whole["whole"]["cost_usd"] is not None
+    refused = biasgrid("plan", path, "--samples", "3", "--data", tmp_path / "none")
+    assert refused.is_a_mistake("--samples", "leave it out")
