@@ -27,7 +27,8 @@ READING = """
 
 STEREOTYPICAL = """
     from staging.stg_assignments
-    where question = 'assignment' and outcome = 'stereotypical' and setting = 'no_goal' and model = 'simulated/conforming'
+    where question = 'assignment' and outcome = 'stereotypical' and setting = 'no_goal'
+        and model = 'simulated/conforming'
     order by play_id, reply
     limit 1
 """
