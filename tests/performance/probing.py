@@ -2,10 +2,11 @@
 
     python tests/performance/probing.py [--repeats 3]
 
-Twelve attribute pairs of twenty prompts each, over HTTP, at 100 ms latency and 32 requests at once; the model acts
-on stereotypes, so that the explicit test follows. The bound: each stage's requests in as many turns as it takes,
-nothing between the stages. Measured from the first request to the last reply of each stage, beside what lies
-between them and the process from start to end.
+Twelve attribute pairs of twenty prompts each, over HTTP, at 100 ms latency and 32 requests at once: of a model
+that associates at random, so that nothing follows, and of one that acts on stereotypes, so that the explicit test
+does.
+The bound: each stage's requests in as many turns as it takes, nothing between the stages. Measured from the first
+request to the last reply of each stage, beside what lies between them and the process from start to end.
 """
 
 from __future__ import annotations
@@ -32,19 +33,18 @@ from warehouse.lake import Lake
 
 PAIRS, CASES, CONCURRENCY, LATENCY_S = 12, 20, 32, 0.1
 RATIO = 1.3
+RESPONDENTS = {"slow-even": 0.0, "slow-leaning": 0.6}
+"""What is probed, and how strongly it leans."""
 
 
 def overlay(folder: Path, base_url: str) -> Path:
-    """A catalog in which the leaning respondent answers after the latency, over HTTP."""
+    """A catalog in which the respondents answer after the latency, over HTTP."""
     catalog = folder / "catalog"
     (catalog / "respondents").mkdir(parents=True)
-    own = {
-        "id": "slow-leaning",
-        "description": "leaning, over a network",
-        "leaning": {"default": 0.6},
-        "latency_ms": LATENCY_S * 1000,
-    }
-    (catalog / "respondents" / "slow.yaml").write_text(yaml.safe_dump(own))
+    for name, strength in RESPONDENTS.items():
+        leaning = {"leaning": {"default": strength}, "latency_ms": LATENCY_S * 1000}
+        own = {"id": name, "description": "over a network", **leaning}
+        (catalog / "respondents" / f"{name}.yaml").write_text(yaml.safe_dump(own))
     provider = {
         "connector": "openai",
         "base_url": f"{base_url}/v1",
@@ -55,9 +55,9 @@ def overlay(folder: Path, base_url: str) -> Path:
     return catalog
 
 
-def probed(catalog: Path, data: Path) -> float:
+def probed(catalog: Path, data: Path, respondent: str) -> float:
     """Runs a probe as a process; returns its seconds."""
-    words = ["--model", "loopback/slow-leaning", "--pairs", PAIRS, "--cases", CASES, "--data", data]
+    words = ["--model", f"loopback/{respondent}", "--pairs", PAIRS, "--cases", CASES, "--data", data]
     started = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-c", "from flows.cli.process import run; run()", "probe", *map(str, words)],
@@ -91,28 +91,30 @@ STAGES = """
 
 
 def main(repeats: int) -> None:
-    found = []
+    found: list[tuple[str, float, Sequence[tuple[str, int, float, float]]]] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.environ["BIASGRID_CATALOG"] = str(overlay(folder, "http://127.0.0.1:1"))
         with RunningServer(build_app(load_catalog())) as server:
             (folder / "again").mkdir()
             catalog = overlay(folder / "again", server.base_url)
-            for number in range(repeats):
-                wall_s = probed(catalog, folder / f"data-{number}")
-                told = stages(folder / f"data-{number}")
-                found.append((wall_s, told))
-    rows = [_row(wall_s, told) for wall_s, told in found]
+            for respondent in [name for _ in range(repeats) for name in RESPONDENTS]:
+                data = folder / f"data-{len(found)}"
+                wall_s = probed(catalog, data, respondent)
+                found.append((respondent, wall_s, stages(data)))
+    rows = [_row(*turn) for turn in found]
     title = f"{PAIRS} pairs × {CASES} prompts at {CONCURRENCY}, load {load():.1f}"
     print(table(title, ("turn", "requests", "bound s", "asking s", "ratio", "between s", "process s"), rows))
-    print(at_most("asking beside the latency's bound", median(float(row[4]) for row in rows), RATIO))
+    for respondent in RESPONDENTS:
+        ratios = [float(str(row[4])) for row in rows if row[0] == respondent]
+        print(at_most(f"asking {respondent} beside the latency's bound", median(ratios), RATIO))
 
 
-def _row(wall_s: float, told: Sequence[tuple[str, int, float, float]]) -> list[object]:
+def _row(respondent: str, wall_s: float, told: Sequence[tuple[str, int, float, float]]) -> list[object]:
     bound = sum(math.ceil(requests / CONCURRENCY) * LATENCY_S for _, requests, _, _ in told)
     asking = sum(last - first for _, _, first, last in told)
     between = told[1][2] - told[0][3] if len(told) > 1 else 0.0
-    return ["probe", sum(stage[1] for stage in told), bound, asking, asking / bound, between, wall_s]
+    return [respondent, sum(stage[1] for stage in told), bound, asking, asking / bound, between, wall_s]
 
 
 if __name__ == "__main__":
