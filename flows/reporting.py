@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from flows.preparation import existing_lake
@@ -11,12 +12,16 @@ from tasks.aggregate.langbite import write_langbite
 from tasks.aggregate.probe_report import write_probe_page
 from tasks.aggregate.red_team_report import write_red_team_page
 from tasks.aggregate.reports import write_csv, write_json
+from tasks.report.lake_pages import HOME, write_lake_pages
+from tasks.report.run_pages import write_run_pages
+from tasks.report.words import LANGUAGES
 from warehouse.lake import Lake
 from warehouse.runs import find, refuse_other_kinds
 from warehouse.schemas import KINDS
 
 Writer = Callable[[Lake, str, Path], list[Path]]
 PAGES: Mapping[str, Writer] = {
+    "benchmark": write_run_pages,
     "probe": write_probe_page,
     "redteam": write_red_team_page,
     "interaction": write_interaction_pages,
@@ -32,12 +37,31 @@ NAMES = {"langbite": "report in LangBiTe's format", "html": "report in HTML yet"
 
 
 def write_report(
-    run: str | None, kind: str, out: Path | None = None, data: str | Path | None = None
+    run: str | None,
+    kind: str,
+    out: Path | None = None,
+    data: str | Path | None = None,
+    language: str = LANGUAGES[0],
 ) -> list[Path]:
     """The files written, into `reports/<run id>` by default: LangBiTe's file names do not tell runs apart.
-    Raises UserMistake for an unknown run, for one of a kind that has no such report, or where no warehouse has
-    been built."""
+    Pages of benchmarks begin in `language`. Raises UserMistake for an unknown run, for one of a kind that has no
+    such report, or where no warehouse has been built."""
     lake = existing_lake(data)
     found = find(lake, run)
     refuse_other_kinds(found, NAMES.get(kind, "report"), *WRITERS[kind])
-    return WRITERS[kind][found.kind](lake, found.run_id, out or Path("reports") / found.run_id)
+    write = _speaking(WRITERS[kind][found.kind], language)
+    return write(lake, found.run_id, out or Path("reports") / found.run_id)
+
+
+def write_all(
+    out: Path | None = None, data: str | Path | None = None, language: str = LANGUAGES[0]
+) -> list[Path]:
+    """The files of a site over all runs, into `reports/all` by default, that to be opened first. Raises
+    UserMistake where no warehouse has been built."""
+    pages = {kind: _speaking(write, language, HOME) for kind, write in PAGES.items()}
+    return write_lake_pages(existing_lake(data), out or Path("reports") / "all", pages, language)
+
+
+def _speaking(write: Writer, language: str, home: str | None = None) -> Writer:
+    """Pages that know more than one language, and the way to a page of all runs."""
+    return partial(write_run_pages, language=language, home=home) if write is write_run_pages else write

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("catalogs", "deployments", "flows", "tasks", "warehouse")
-VERBS = ("generate", "prompt", "evaluate", "aggregate", "augment", "probe", "review", "attack", "finetune")
+VERBS = ("generate", "prompt", "evaluate", "aggregate", "augment", "probe", "review", "attack", "finetune", "report")
 BELOW = {
     "catalogs": {"catalogs"},
     "warehouse": {"warehouse", "catalogs"},
@@ -43,7 +43,7 @@ def test_the_wheel_holds_every_data_file(wheel: zipfile.ZipFile) -> None:
     data = [
         path.relative_to(ROOT).as_posix()
         for package in PACKAGES
-        for kind in ("*.sql", "*.yml", "*.yaml", "*.json", "*.j2", "*.css", "*.py")
+        for kind in ("*.sql", "*.yml", "*.yaml", "*.json", "*.j2", "*.html", "*.css", "*.js", "*.py")
         for path in (ROOT / package).rglob(kind)
     ]
     assert len(data) > 100

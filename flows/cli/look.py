@@ -8,11 +8,16 @@ from typing import Annotated
 
 import typer
 
+from catalogs.mistakes import Mistake, UserMistake
 from flows.cli.options import Data, Force, RunId
 
 
 class ReportFormat(StrEnum):
     csv, langbite, json, html = "csv", "langbite", "json", "html"
+
+
+class PageLanguage(StrEnum):
+    en_us, es_es = "en_us", "es_es"
 
 
 class SqlFormat(StrEnum):
@@ -25,18 +30,36 @@ class ExportFormat(StrEnum):
 
 def report(
     run: RunId = None,
+    all_runs: Annotated[bool, typer.Option("--all", help="All runs, with `--format html`.")] = False,
     format: Annotated[ReportFormat, typer.Option("--format", help="What to write.")] = ReportFormat.csv,  # noqa: A002
     out: Annotated[
-        Path | None, typer.Option("--out", help="Directory to write into.", show_default="reports/RUN")
+        Path | None, typer.Option("--out", help="Directory to write into.", show_default="reports/RUN or reports/all")
     ] = None,
+    language: Annotated[
+        PageLanguage, typer.Option("--language", help="What pages of benchmarks begin in; readers may change it.")
+    ] = PageLanguage.en_us,
     data: Data = None,
 ) -> None:
-    """Write a run's findings as files: `csv`, `json`, of a benchmark LangBiTe's three CSV files, of a probe or
-    a red team a page for the browser, `html`."""
-    from flows.reporting import write_report
+    """Write a run's findings as files: `csv`, `json`, of a benchmark LangBiTe's three CSV files, or pages for the
+    browser, `html`; of all runs, `--all`, pages alone."""
+    from flows.reporting import write_all, write_report
 
-    for path in write_report(run, format.value, out, data):
+    if not all_runs:
+        written = write_report(run, format.value, out, data, language.value)
+    else:
+        _refuse_besides_all(run, format)
+        written = write_all(out, data, language.value)
+    for path in written[:1] if format is ReportFormat.html or all_runs else written:
         typer.echo(path)
+
+
+def _refuse_besides_all(run: str | None, format: ReportFormat) -> None:  # noqa: A002
+    if run is not None:
+        what = Mistake("`--all` takes all runs, and a run is named", f"RUN {run}", "leave one of the two out")
+        raise UserMistake(what)
+    if format is not ReportFormat.html:
+        remedy = "add `--format html`; `biasgrid export MART` writes a mart of all runs"
+        raise UserMistake(Mistake(f"there is no {format.value} report of all runs", "--all", remedy))
 
 
 def runs(data: Data = None) -> None:

@@ -1,0 +1,1 @@
+"""marts → pages."""

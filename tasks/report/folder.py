@@ -1,0 +1,32 @@
+"""The folder of a report: files that are whole or not there, and names that no data chose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from catalogs.mistakes import Mistake, UserMistake
+from warehouse.atomic import replacing
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    root: Path
+
+    def write(self, name: str, text: str) -> Path:
+        """Writes one file in one step. Raises UserMistake where it cannot be written."""
+        path = self.root / name
+        try:
+            with replacing(path) as partial:
+                partial.write_text(text, encoding="utf-8", newline="")
+        except OSError as error:
+            what = f"the report cannot be written: {error.strerror or error}"
+            remedy = "name a directory that you may write to"
+            raise UserMistake(Mistake(what, f"--out {self.root}", remedy)) from error
+        return path
+
+    def drop_others(self, pattern: str, kept: set[Path]) -> None:
+        """Removes what an earlier report of more files left behind, which would be searched as if it belonged."""
+        for path in self.root.glob(pattern):
+            if path not in kept:
+                path.unlink(missing_ok=True)

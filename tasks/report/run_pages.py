@@ -1,0 +1,96 @@
+"""The report of one benchmark run: a folder with one page, and what it loads when its reader asks for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from catalogs.mistakes import Mistake, UserMistake, nearest
+from tasks.report.chunk import as_chunk, columns
+from tasks.report.folder import Folder
+from tasks.report.readings import (
+    CELLS,
+    CONTRASTS,
+    COSTS,
+    ERRORS,
+    FINDINGS,
+    LANGUAGES,
+    REFUSALS,
+    Row,
+    not_planned,
+    of_run,
+    told_run,
+    trend,
+)
+from tasks.report.replies import chunks
+from tasks.report.shell import shell
+from tasks.report.words import LANGUAGES as SPOKEN
+from warehouse.build import connect, selected
+from warehouse.lake import Lake
+
+
+def write_run_pages(
+    lake: Lake, run_id: str, out: Path, language: str = SPOKEN[0], home: str | None = None
+) -> list[Path]:
+    """`index.html`, which is returned first, and `data/*.js`; `home` is where a page of all runs lies.
+
+    Raises UserMistake for a run that the warehouse does not hold, and for a folder that cannot be written.
+    """
+    folder = Folder(out)
+    with connect(lake) as warehouse:
+        row = _recorded(warehouse, lake, run_id)
+        cells = of_run(warehouse, CELLS, run_id)
+        listed, written = _write_tests(folder, warehouse, run_id, cells)
+        written += [
+            _write(folder, "communities", _communities(warehouse, run_id)),
+            _write(folder, "trend", {"trend": columns(trend(warehouse, run_id))}),
+            _write(folder, "run", _run(warehouse, row, cells) | {"chunks": listed, "home": home}),
+        ]
+    folder.drop_others("data/*.js", set(written))
+    return [folder.write("index.html", shell("run", language)), *written]
+
+
+def _write(folder: Folder, name: str, content: dict[str, Any]) -> Path:
+    return folder.write(f"data/{name}.js", as_chunk(name, content))
+
+
+def _recorded(warehouse: duckdb.DuckDBPyConnection, lake: Lake, run_id: str) -> Row:
+    rows = selected(warehouse, "select * from staging.stg_runs where run_id = ?", [run_id]).to_dicts()
+    if rows:
+        return rows[0]
+    known = selected(warehouse, "select run_id from staging.stg_runs order by run_id")["run_id"].to_list()
+    remedy = nearest(run_id, known) or "`biasgrid runs` lists them; `biasgrid warehouse build` brings in new ones"
+    raise UserMistake(Mistake(f"the warehouse holds no run `{run_id}`", str(lake.told(lake.database)), remedy))
+
+
+def _run(warehouse: duckdb.DuckDBPyConnection, row: Row, cells: pl.DataFrame) -> dict[str, Any]:
+    """What the first view needs, and the small tables."""
+    selects = {"findings": FINDINGS, "languages": LANGUAGES, "costs": COSTS, "errors": ERRORS}
+    tables = {name: columns(of_run(warehouse, select, row["run_id"])) for name, select in selects.items()}
+    return {
+        "run": told_run(row),
+        "cells": columns(cells.drop("cell_id")),
+        "not_planned": not_planned(row, cells),
+        **tables,
+    }
+
+
+def _communities(warehouse: duckdb.DuckDBPyConnection, run_id: str) -> dict[str, Any]:
+    selects = {"contrasts": CONTRASTS, "refusals": REFUSALS}
+    return {name: columns(of_run(warehouse, select, run_id)) for name, select in selects.items()}
+
+
+def _write_tests(
+    folder: Folder, warehouse: duckdb.DuckDBPyConnection, run_id: str, cells: pl.DataFrame
+) -> tuple[list[dict[str, Any]], list[Path]]:
+    """What the page has to know of each chunk of tests before it loads it, and the files."""
+    listed, written, bitmaps = [], [], []
+    for number, chunk in enumerate(chunks(warehouse, run_id, cells)):
+        written.append(_write(folder, f"tests-{number}", dict(chunk.content)))
+        listed.append({"cells": chunk.cells, "replies": chunk.replies})
+        bitmaps.append(chunk.trigrams)
+    written.append(_write(folder, "search", {"bitmaps": bitmaps}))
+    return listed, written

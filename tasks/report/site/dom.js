@@ -1,0 +1,55 @@
+// Elements are made of names, attributes and children. A text is only ever a text: nothing here parses markup.
+
+const HIDDEN =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
+
+function filled(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (typeof value === "function") node.addEventListener(name, value);
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  const shown = children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
+  node.append(...shown.map((child) => (typeof child === "number" ? String(child) : child)));
+  return node;
+}
+
+const el = (name, attributes = {}, ...children) => filled(document.createElement(name), attributes, children);
+
+const svg = (name, attributes = {}, ...children) =>
+  filled(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+
+// A text of whatever origin: control and format characters, by which it could hide what it says or change in what
+// order it is read, are shown by their numbers.
+function plain(text) {
+  const parts = String(text).replaceAll("\r\n", "\n").split(new RegExp(`(${HIDDEN.source})`, "u"));
+  return parts.map((part, at) => (at % 2 ? el("span", { class: "sign" }, codepoint(part)) : part));
+}
+
+const codepoint = (sign) => `U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+
+// The same where only a string will do: a title, an option.
+const flat = (text) => String(text).replace(new RegExp(HIDDEN.source, "gu"), codepoint);
+
+const name = (text) => el("bdi", {}, plain(text));
+
+const code = (text) => el("code", {}, plain(text));
+
+// Lists of a chunk's columns as a list of rows.
+function rowsOf(columns) {
+  const names = Object.keys(columns);
+  const length = names.length ? columns[names[0]].length : 0;
+  return Array.from({ length }, (_, at) => Object.fromEntries(names.map((one) => [one, columns[one][at]])));
+}
+
+const distinct = (values) => [...new Set(values)];
+
+function grouped(rows, key) {
+  const groups = new Map();
+  for (const row of rows) {
+    const own = key(row);
+    if (!groups.has(own)) groups.set(own, []);
+    groups.get(own).push(row);
+  }
+  return groups;
+}

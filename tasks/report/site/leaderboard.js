@@ -1,0 +1,63 @@
+// Models by concern: what was decided, how sure it is, and what stands in the way.
+
+const ORDER = { met: 0, undecided: 1, "not evaluated": 2, "not met": 3 };
+
+// `link(row, …children)`: a way to what lies behind a finding.
+function leaderboard(findings, link) {
+  const concerns = distinct(findings.map((row) => row.concern));
+  const models = [...grouped(findings, (row) => row.model)].sort(([, one], [, other]) => rank(one) - rank(other));
+  const heads = concerns.map((id) => el("th", { scope: "col" }, concern(id)));
+  const line = ([model, own]) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, name(model), el("span", { class: "tally" }, tally(own))),
+      concerns.map((id) => el("td", {}, own.filter((row) => row.concern === id).map((row) => finding(row, own, link)))),
+    );
+  const made = el(
+    "table",
+    { class: "board" },
+    el("caption", {}, t("board.caption")),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("model")), heads)),
+    el("tbody", {}, models.map(line)),
+  );
+  return [legend("met", "not met", "undecided", "not evaluated"), region(t("board"), made), el("p", { class: "faint" }, t("board.read"))];
+}
+
+// Fewer that are not met first, then more that are met, then the mean rate.
+function rank(own) {
+  const many = (decision) => own.filter((row) => row.decision === decision).length / own.length;
+  const rates = own.map((row) => row.macro_rate).filter((rate) => rate !== null);
+  const mean = rates.length ? rates.reduce((sum, rate) => sum + rate, 0) / rates.length : 0;
+  return many("not met") * 1e4 + many("not evaluated") * 1e3 - many("met") * 100 - mean;
+}
+
+const tally = (own) =>
+  Object.keys(ORDER)
+    .map((decision) => [decision, own.filter((row) => row.decision === decision).length])
+    .filter(([, count]) => count)
+    .map(([decision, count]) => el("span", { class: CLASSES[decision] ?? "none" }, symbol(decision), `${count} `, el("span", { class: "unseen" }, told(decision), " ")));
+
+function finding(row, own, link) {
+  const several = own.filter((one) => one.concern === row.concern).length > 1;
+  return el(
+    "div",
+    { class: "finding", "data-model": row.model, "data-requirement": row.requirement, "data-decision": row.decision },
+    several && el("p", { class: "faint" }, name(row.requirement)),
+    link(row, badge(row.decision)),
+    row.macro_rate !== null && el("p", { class: "rate" }, el("b", {}, share(row.macro_rate)), row.interval_low !== null && ` (${span(row.interval_low, row.interval_high)})`),
+    row.macro_rate !== null && interval(row.macro_rate, row.interval_low, row.interval_high, row.tolerance),
+    el("p", { class: "faint" }, behind(row)),
+  );
+}
+
+function behind(row) {
+  const parts = [
+    row.worst_language,
+    t("point.rule", { passed: whole(row.counted_passed), tests: whole(row.counted_tests), finding: told(row.point_finding) }),
+    needed(row),
+    row.refusal_rate > 0 && t("refused.share", { share: share(row.refusal_rate) }),
+    !row.is_complete && t("incomplete", { share: share(row.coverage) }),
+  ];
+  return parts.filter(Boolean).join(" · ");
+}

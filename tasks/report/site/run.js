@@ -1,0 +1,56 @@
+// The report of one run.
+
+function runPage(given) {
+  const findings = rowsOf(given.findings);
+  const cells = rowsOf(given.cells);
+  const inTests = location.hash.startsWith("#/tests");
+  const link = ({ model, requirement }, ...children) => testsLink({ model, requirement }, ...children);
+  const sections = {
+    board: () => leaderboard(findings, link),
+    grid: () => grid(given, cells),
+    beside: () => beside(given, cells, rowsOf(given.languages)),
+    contrasts: () => later("communities", contrasts),
+    refusals: () => later("communities", refusals),
+    trend: () => later("trend", (content) => trends(rowsOf(content.trend), given.run.run_id)),
+    costs: () => costs(rowsOf(given.costs)),
+    covered: () => covered(given, findings, cells),
+    requirements: () => requirementList(given.run, findings),
+  };
+  const main = inTests ? testsView(given, cells) : Object.entries(sections).map(([id, build]) => section(id, build));
+  return {
+    title: t("title.run", { name: flat(given.run.name) }),
+    lead: [given.home && el("p", { class: "no-print" }, el("a", { href: given.home }, t("home"))), unfinished(given.run), facts(given, findings)],
+    contents: [...Object.keys(sections).map((id) => [`#${id}`, t(id)]), ["#/tests", t("tests")]],
+    main,
+  };
+}
+
+const section = (id, build) => el("section", { "aria-labelledby": id }, el("h2", { id, tabindex: "-1" }, t(id)), build());
+
+const unfinished = (run) => run.state !== "completed" && el("p", { class: "notice doubt" }, t("unfinished", { state: told(run.state) }));
+
+function facts(given, findings) {
+  const { run } = given;
+  const replies = given.chunks.reduce((sum, one) => sum + one.replies, 0);
+  const pairs = [
+    [t("run"), code(run.run_id)],
+    [t("started"), moment(run.started_at)],
+    [t("models"), whole(distinct(findings.map((row) => row.model)).length)],
+    [t("prompts"), whole(replies)],
+    [t("seed"), run.seed === null ? "–" : String(run.seed)],
+    ...Object.entries(run.versions).map(([what, version]) => [flat(what), name(version)]),
+  ];
+  return el("dl", { class: "facts" }, pairs.map(([what, value]) => el("div", {}, el("dt", {}, what), el("dd", {}, value))));
+}
+
+function requirementList(run, findings) {
+  const own = [...grouped(findings, (row) => row.requirement).values()].map(([first]) => first);
+  return el(
+    "dl",
+    { class: "requirements" },
+    own.map((row) => [
+      el("dt", {}, name(row.requirement), " ", el("span", { class: "faint" }, concern(row.concern))),
+      el("dd", {}, run.rationales[row.requirement] && el("p", {}, plain(run.rationales[row.requirement])), el("p", { class: "faint" }, t("asks", { tolerance: share(row.tolerance), refusals: t(`refusals.${row.refusals_rule ?? "separate"}`) }))),
+    ]),
+  );
+}

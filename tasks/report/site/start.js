@@ -1,0 +1,76 @@
+// The frame of every page: title, controls, contents; drawn again where the reader changes language or address.
+
+const PAGES = { run: runPage, lake: lakePage };
+const THEMES = ["auto", "light", "dark"];
+
+function begin(first) {
+  let inTests = null;
+  const draw = (given) => {
+    document.documentElement.lang = spoken.slice(0, 2);
+    const page = PAGES[first](given);
+    document.title = page.title;
+    document.body.replaceChildren(...frame(page, () => draw(given)));
+  };
+  const moved = (given) => {
+    const now = location.hash.startsWith("#/tests");
+    if (now || now !== inTests) draw(given);
+    inTests = now;
+    arrive(now);
+  };
+  themed(memory.read("theme") ?? "auto");
+  chunk(first)
+    .then((given) => {
+      window.addEventListener("hashchange", () => moved(given));
+      moved(given);
+    })
+    .catch((error) => document.body.replaceChildren(missing(error)));
+}
+
+// Where the address leads: to the tests, or to a part of the report.
+function arrive(tests) {
+  const target = document.getElementById(tests ? "tests" : location.hash.slice(1));
+  if (!target) return;
+  target.focus({ preventScroll: true });
+  target.scrollIntoView();
+}
+
+function frame(page, again) {
+  const contents = page.contents.map(([href, text]) => el("li", {}, el("a", { href }, text)));
+  return [
+    el("a", { class: "skip", href: "#main", click: skip }, t("skip")),
+    el("header", {}, el("div", { class: "bar" }, el("h1", {}, page.title), controls(again)), page.lead),
+    el("nav", { "aria-label": t("contents"), class: "no-print" }, el("ul", {}, contents)),
+    el("main", { id: "main", tabindex: "-1" }, page.main),
+    el("footer", {}, el("p", {}, t("footer"))),
+  ];
+}
+
+// The address is not to change: it says what is shown.
+function skip(event) {
+  event.preventDefault();
+  document.getElementById("main").focus();
+}
+
+function controls(again) {
+  const speak = (language) => {
+    spoken = language;
+    memory.keep("language", language);
+    again();
+    document.querySelector(".controls select").focus();
+  };
+  const theme = (chosen) => {
+    themed(chosen);
+    memory.keep("theme", chosen);
+  };
+  const speaks = (language) => WORDS[language]["language.name"];
+  return el(
+    "div",
+    { class: "controls choices no-print" },
+    select(t("speaks"), Object.keys(WORDS), spoken, speak, { word: speaks }),
+    select(t("theme"), THEMES, document.documentElement.dataset.theme, theme, { word: (one) => t(`theme.${one}`) }),
+  );
+}
+
+const themed = (chosen) => (document.documentElement.dataset.theme = chosen);
+
+begin(document.body.dataset.first);

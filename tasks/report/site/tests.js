@@ -1,0 +1,126 @@
+// The tests behind the numbers: each with its prompts, replies, verdicts and what others think of them.
+
+const TESTS = 50;
+
+function testsView(given, cells) {
+  const asked = askedFor();
+  const list = el("div", { class: "tests" });
+  const state = el("p", { role: "status" });
+  const more = el("p", { class: "more no-print" });
+  const form = later("communities", (content) => filters(cells, named(content), asked));
+  const found = { fit: fitting(cells, asked), left: [], rest: [], shown: 0, loaded: 0, all: 0 };
+  const step = () => nextPage(given, cells, asked, found, list, state, more, step);
+  candidates(given, found.fit, asked).then((near) => {
+    found.left = near;
+    found.all = near.length;
+    return step();
+  }).catch((error) => list.replaceChildren(missing(error)));
+  return el("section", {}, el("h2", { id: "tests", tabindex: "-1" }, t("tests")), el("p", {}, el("a", { href: "#board" }, t("tests.back"))), form, state, list, more);
+}
+
+const named = (content) => distinct([...content.refusals.community, ...content.contrasts.community]).filter(Boolean).sort();
+
+async function nextPage(given, cells, asked, found, list, state, more, step) {
+  more.replaceChildren();
+  const until = found.shown + TESTS;
+  while (found.shown + found.rest.length < until && found.left.length) {
+    state.replaceChildren(t("tests.searching", { n: whole(found.loaded), all: whole(found.all) }));
+    const content = await chunk(`tests-${found.left.shift()}`);
+    found.loaded += 1;
+    found.rest.push(...matching(content, found.fit, asked));
+  }
+  const own = found.rest.splice(0, until - found.shown);
+  found.shown += own.length;
+  list.append(...own.map((one) => test(one, cells[one.place])));
+  const done = !found.left.length && !found.rest.length;
+  state.replaceChildren(tally_of_tests(found, expected(cells, found.fit, asked), done));
+  if (!done) more.replaceChildren(el("button", { type: "button", click: step }, t("tests.more", { n: TESTS })));
+}
+
+function tally_of_tests(found, count, done) {
+  if (count !== null) return t("tests.of", { n: whole(found.shown), all: whole(count) });
+  if (done) return t("tests.all", { n: whole(found.shown) });
+  return t("tests.far", { n: whole(found.shown), loaded: whole(found.loaded), all: whole(found.all) });
+}
+
+function test(one, row) {
+  const { tests, texts } = one.content;
+  const value = (key) => (tests[key][one.at] === null ? null : texts[tests[key][one.at]]);
+  const body = el("div");
+  const open = (event) => event.target.open && !body.hasChildNodes() && body.append(...[testBody(one, value)].flat(Infinity).filter(Boolean));
+  const where = [row.language, told(row.input), told(row.reflection)].join(" · ");
+  return el(
+    "details",
+    { class: "test", toggle: open },
+    el(
+      "summary",
+      {},
+      value("outcome") ? badge(value("outcome")) : el("span", { class: "badge none" }, t("unjudged")),
+      " ",
+      el("b", {}, plain(value("template") ?? "–")),
+      tests.sample[one.at] > 1 && ` · ${t("sample", { n: tests.sample[one.at] })}`,
+      " · ",
+      name(row.model),
+      el("span", { class: "faint" }, ` · ${where} · ${counted(one.own.length, "replies.counted")}${one.found.length < one.own.length ? ` · ${counted(one.found.length, "replies.fit")}` : ""}`),
+    ),
+    body,
+  );
+}
+
+function testBody(one, value) {
+  const { tests } = one.content;
+  const place = el("div");
+  const draw = (which) => place.replaceChildren(...which.map((at) => reply(one.content, at)));
+  draw(one.found);
+  const all = () => {
+    draw(one.own);
+    rest.remove();
+  };
+  const rest = one.found.length < one.own.length && el("p", {}, el("button", { type: "button", click: all }, t("replies.all", { n: whole(one.own.length) })));
+  return [
+    value("question") && [el("p", { class: "who" }, t("template")), said(value("question"))],
+    el("p", {}, t("expects"), " ", code(value("operation") ?? "–"), " ", el("span", { class: "faint" }, plain(value("oracle") ?? ""))),
+    tests.spread[one.at] !== null && el("p", {}, t("spread", { spread: number(tests.spread[one.at]), admissible: number(tests.admissible[one.at]) }), " ", spreadBetween(value)),
+    place,
+    rest,
+  ];
+}
+
+const spreadBetween = (value) => value("at_min") && [name(value("at_min")), " ↔ ", name(value("at_max"))];
+
+function reply(content, at) {
+  const { replies, texts, opinions } = content;
+  const value = (key) => (replies[key][at] === null ? null : texts[replies[key][at]]);
+  const outcome = replies.outcome[at];
+  const judged = outcome ?? (replies.number[at] === null ? null : "number");
+  return el(
+    "article",
+    { class: "reply-of" },
+    el("h3", {}, value("communities") ? name(value("communities")) : t("nobody"), " ", judged ? badge(judged) : el("span", { class: "badge none" }, t("unjudged"))),
+    el("p", { class: "who" }, t("prompt")),
+    said(value("prompt") ?? "–"),
+    el("p", { class: "who" }, t("reply")),
+    replies.text[at] === null ? el("p", { class: "doubt" }, t("no.reply"), " ", name(value("error") || "–")) : said(value("text"), "answer", replies.left_out[at]),
+    el("p", { class: "verdict" }, verdict(replies, at, value)),
+    (opinions[at] ?? []).map(opinion),
+    el("p", { class: "faint" }, code(`biasgrid trace ${replies.id[at]}`)),
+  );
+}
+
+function verdict(replies, at, value) {
+  const number_read = replies.number[at];
+  return [
+    number_read !== null && [t("read.number"), " ", el("b", {}, number(number_read, 2)), ". "],
+    value("read_as") && [t("read.as"), " ", el("b", {}, name(value("read_as"))), ". "],
+    value("reason") && [name(value("reason")), ". "],
+    value("assessor") && el("span", { class: "faint" }, t(`by.${replies.assessor_kind[at] ?? "oracle"}`), " ", name(value("assessor")), replies.replaces[at] && ` · ${t("replaces")}`),
+  ];
+}
+
+const opinion = (one) =>
+  el("p", { class: "opinion" }, t(one.purpose === "decision" ? "opinion.decision" : "opinion"), " ", name(one.assessor), ": ", one.outcome ? badge(one.outcome) : told(one.state), one.reason && [" ", name(one.reason)]);
+
+const said = (text, kind = "", leftOut = 0) => [
+  el("div", { class: `said ${kind}`, dir: "auto" }, plain(text)),
+  leftOut > 0 && el("p", { class: "faint" }, t("left.out", { n: whole(leftOut) })),
+];

@@ -1,0 +1,153 @@
+"""A headless Chromium, driven over a pipe in its own protocol: nothing but the standard library."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+PATIENCE_S = 30
+
+
+def program() -> str | None:
+    return next((found for name in NAMES if (found := shutil.which(name))), None)
+
+
+@dataclass
+class Browser:
+    """One page. `requests` and `complaints` grow while it is looked at."""
+
+    reading: int
+    writing: int
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+    """Errors and warnings of the console, uncaught exceptions, what the policy has blocked."""
+    _session: str | None = None
+    _number: int = 0
+    _left: bytes = b""
+
+    def open(self, path: Path, address: str = "") -> None:
+        """Opens a page and waits until it has been drawn."""
+        self.call("Page.navigate", url="about:blank")
+        self.call("Page.navigate", url=f"{path.as_uri()}{address}")
+        self.wait("document.querySelector('main') && !document.querySelector('[aria-busy=true]')")
+
+    def wait(self, condition: str) -> None:
+        until = time.monotonic() + PATIENCE_S
+        while not self.ask(f"Boolean({condition})"):
+            assert time.monotonic() < until, f"never came: {condition}; {self.complaints}"
+            time.sleep(0.02)
+
+    def ask(self, expression: str) -> Any:
+        """The value of an expression on the page, awaited."""
+        given = {"expression": expression, "returnByValue": True, "awaitPromise": True}
+        found = self.call("Runtime.evaluate", **given)
+        assert "exceptionDetails" not in found, found["exceptionDetails"]
+        return found["result"].get("value")
+
+    def size(self, width: int, height: int, dark: bool = False) -> None:
+        self.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+        )
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", features=[scheme])
+
+    def picture(self, path: Path, whole: bool = False) -> None:
+        taken = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        path.write_bytes(base64.b64decode(taken["data"]))
+
+    def call(self, method: str, **given: Any) -> dict[str, Any]:
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": given}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self.writing, json.dumps(message).encode() + b"\0")
+        while True:
+            told = self._next()
+            if told.get("id") == self._number:
+                assert "error" not in told, told["error"]
+                return dict(told["result"])
+            self._heard(told.get("method", ""), told.get("params", {}))
+
+    def attach(self) -> None:
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.call(f"{domain}.enable")
+
+    def _next(self) -> dict[str, Any]:
+        while b"\0" not in self._left:
+            ready, _, _ = select.select([self.reading], [], [], PATIENCE_S)
+            assert ready, "the browser says nothing"
+            read = os.read(self.reading, 1 << 20)
+            assert read, "the browser has gone"
+            self._left += read
+        told, self._left = self._left.split(b"\0", 1)
+        return dict(json.loads(told))
+
+    def _heard(self, method: str, given: dict[str, Any]) -> None:
+        listen = LISTENERS.get(method)
+        if listen:
+            listen(self, given)
+
+
+def _requested(browser: Browser, given: dict[str, Any]) -> None:
+    browser.requests.append(given["request"]["url"])
+
+
+def _logged(browser: Browser, given: dict[str, Any]) -> None:
+    if given["entry"]["level"] in ("error", "warning"):
+        browser.complaints.append(given["entry"]["text"])
+
+
+def _told(browser: Browser, given: dict[str, Any]) -> None:
+    if given["type"] in ("error", "warning", "assert"):
+        browser.complaints.append(str([one.get("value") for one in given["args"]]))
+
+
+def _thrown(browser: Browser, given: dict[str, Any]) -> None:
+    details = given["exceptionDetails"]
+    browser.complaints.append(details.get("exception", {}).get("description", details["text"]))
+
+
+LISTENERS: dict[str, Callable[[Browser, dict[str, Any]], None]] = {
+    "Network.requestWillBeSent": _requested,
+    "Log.entryAdded": _logged,
+    "Runtime.consoleAPICalled": _told,
+    "Runtime.exceptionThrown": _thrown,
+}
+
+
+@contextmanager
+def browsing(profile: Path) -> Iterator[Browser]:
+    """A browser with an empty profile, until it is left."""
+    theirs_in, ours_out = os.pipe()
+    ours_in, theirs_out = os.pipe()
+    flags = ("--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run")
+    quiet = ("--disable-background-networking", "--disable-component-update", f"--user-data-dir={profile}")
+    command = [str(program()), *flags, *quiet, "about:blank"]
+    # the pipe is expected at these very numbers
+    swapped = f"exec 3<&{theirs_in} 4>&{theirs_out}; exec \"$@\""
+    started = ["bash", "-c", swapped, "bash", *command]
+    process = subprocess.Popen(started, pass_fds=(theirs_in, theirs_out), stderr=subprocess.DEVNULL)
+    os.close(theirs_in)
+    os.close(theirs_out)
+    try:
+        browser = Browser(ours_in, ours_out)
+        browser.attach()
+        yield browser
+    finally:
+        process.terminate()
+        process.wait()
+        os.close(ours_in)
+        os.close(ours_out)
