@@ -53,9 +53,7 @@ def write_report(
     return write(lake, found.run_id, out or Path("reports") / found.run_id)
 
 
-def write_all(
-    out: Path | None = None, data: str | Path | None = None, language: str = LANGUAGES[0]
-) -> list[Path]:
+def write_all(out: Path | None = None, data: str | Path | None = None, language: str = LANGUAGES[0]) -> list[Path]:
     """The files of a site over all runs, into `reports/all` by default, that to be opened first. Raises
     UserMistake where no warehouse has been built."""
     pages = {kind: _speaking(write, language, HOME) for kind, write in PAGES.items()}

@@ -13,7 +13,18 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("catalogs", "deployments", "flows", "tasks", "warehouse")
-VERBS = ("generate", "prompt", "evaluate", "aggregate", "augment", "probe", "review", "attack", "finetune", "report")
+VERBS = (
+    "generate",
+    "prompt",
+    "evaluate",
+    "aggregate",
+    "augment",
+    "probe",
+    "review",
+    "attack",
+    "finetune",
+    "report",
+)
 BELOW = {
     "catalogs": {"catalogs"},
     "warehouse": {"warehouse", "catalogs"},

@@ -33,7 +33,8 @@ def report(
     all_runs: Annotated[bool, typer.Option("--all", help="All runs, with `--format html`.")] = False,
     format: Annotated[ReportFormat, typer.Option("--format", help="What to write.")] = ReportFormat.csv,  # noqa: A002
     out: Annotated[
-        Path | None, typer.Option("--out", help="Directory to write into.", show_default="reports/RUN or reports/all")
+        Path | None,
+        typer.Option("--out", help="Directory to write into.", show_default="reports/RUN or reports/all"),
     ] = None,
     language: Annotated[
         PageLanguage, typer.Option("--language", help="What pages of benchmarks begin in; readers may change it.")

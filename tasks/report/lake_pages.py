@@ -25,9 +25,7 @@ HOME = "../../index.html"
 COUNTS = ("findings", "met", "not_met", "undecided", "not_evaluated", "worse")
 
 
-def write_lake_pages(
-    lake: Lake, out: Path, pages: Mapping[str, Page], language: str = LANGUAGES[0]
-) -> list[Path]:
+def write_lake_pages(lake: Lake, out: Path, pages: Mapping[str, Page], language: str = LANGUAGES[0]) -> list[Path]:
     """`index.html`, `data/*.js`, and `runs/<run id>/` for each run of a kind that has `pages`. Raises UserMistake
     where no warehouse has been built, and for a folder that cannot be written."""
     folder = Folder(out)

@@ -15,8 +15,8 @@ Row = Mapping[str, Any]
 
 FINDINGS = """
     select
-        requirement, concern, model, tolerance, refusals_rule, cells, cells_met, cells_not_met, cells_not_evaluated,
-        planned_cases, judged_cases, coverage, coverage_floor, is_complete, tests, passed, failed, refused,
+        requirement, concern, model, tolerance, refusals_rule, cells, cells_met, cells_not_met,
+        cells_not_evaluated, planned_cases, judged_cases, coverage, coverage_floor, is_complete, tests, passed, failed, refused,
         unreadable, errors, incomparable, unjudged, counted_tests, counted_passed, point_rate, instance_rate,
         refusal_rate, decided_by_people, overridden_by_people, point_finding, worst_language, counted_templates,
         macro_rate, interval_low, interval_high, decision, templates_needed
@@ -141,9 +141,7 @@ def told_run(row: Row) -> dict[str, Any]:
         "name": _named(resolved) or row["run_id"],
         "versions": {name: versions[name] for name in ("biasgrid", "python") if name in versions},
         "catalog": len(_object(row["catalog_hashes"])),
-        "rationales": {
-            str(one.get("name")): str(one.get("rationale") or "") for one in _requirements(resolved)
-        },
+        "rationales": {str(one.get("name")): str(one.get("rationale") or "") for one in _requirements(resolved)},
     }
 
 

@@ -11,7 +11,6 @@ import polars as pl
 
 from tasks.report.chunk import columns
 from tasks.report.trigrams import bitmap, trigrams
-from warehouse.build import selected
 
 AT_ONCE = 1_500
 """Replies of a chunk, about: what a browser reads in a few hundredths of a second."""
@@ -46,7 +45,9 @@ _REPLIES = """
         cases.cell_id, cases.template_id, cases.sample, cases.communities_label as communities,
         left(case
             when len(cases.messages) = 1 then cases.messages[1].content
-            else array_to_string([concat(one.role, ': ', one.content) for one in cases.messages], chr(10) || chr(10))
+            else array_to_string(
+                [concat(one.role, ': ', one.content) for one in cases.messages], chr(10) || chr(10)
+            )
         end, $longest) as prompt,
         left(replies.text, $longest) as text,
         greatest(length(replies.text) - $longest, 0) as left_out,

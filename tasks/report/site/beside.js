@@ -31,7 +31,7 @@ function strips(cells, languages, { by, requirement }) {
   const made = el(
     "table",
     { class: "strips" },
-    el("caption", {}, t("beside.caption", { requirement: flat(requirement) })),
+    el("caption", {}, el("span", {}, t("beside.caption", { requirement: flat(requirement) }))),
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("model")), heads)),
     el("tbody", {}, lines.map((own) => stripLine(own, by, values, rest))),
   );
@@ -44,7 +44,7 @@ function stripLine(own, by, values, rest) {
   return el(
     "tr",
     {},
-    el("th", { scope: "row" }, name(own[0].model), within && el("span", { class: "line faint" }, within)),
+    el("th", { scope: "row" }, modelName(own[0].model), within && el("span", { class: "line faint" }, within)),
     values.map((value) => el("td", {}, strip(own.find((row) => row[by] === value)))),
   );
 }

@@ -32,7 +32,7 @@ const contrastTable = (rows) =>
     t("contrasts.caption"),
     [
       { label: t("community"), cell: (row) => testsLink(behindContrast(row), name(row.community)), sort: (row) => row.community },
-      { label: t("model"), cell: (row) => name(row.model), sort: (row) => row.model },
+      { label: t("model"), cell: (row) => modelName(row.model), sort: (row) => row.model },
       { label: t("requirement"), cell: (row) => name(row.requirement), sort: (row) => row.requirement },
       { label: t("language"), cell: (row) => name(row.language), sort: (row) => row.language },
       { label: t("measure"), cell: (row) => told(row.measure), sort: (row) => row.measure },
@@ -66,7 +66,7 @@ function refusals(content) {
   const columns = [
     { label: t("community"), cell: (row) => testsLink(behindRefusal(row), row.community ? name(row.community) : t("nobody")), sort: (row) => row.community },
     { label: t("concern"), cell: (row) => concern(row.concern), sort: (row) => row.concern },
-    { label: t("model"), cell: (row) => name(row.model), sort: (row) => row.model },
+    { label: t("model"), cell: (row) => modelName(row.model), sort: (row) => row.model },
     { label: t("replies"), cell: (row) => whole(row.replies), sort: (row) => row.replies, number: true },
     { label: t("refused"), cell: (row) => whole(row.refused), sort: (row) => row.refused, number: true },
     { label: t("rate"), cell: (row) => [interval(row.refusal_rate, 0, row.refusal_rate, null), share(row.refusal_rate)], sort: (row) => row.refusal_rate, number: true },

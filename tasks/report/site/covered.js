@@ -4,7 +4,7 @@ function costs(rows) {
   return table(
     t("costs.caption"),
     [
-      { label: t("model"), cell: (row) => name(row.model), sort: (row) => row.model },
+      { label: t("model"), cell: (row) => modelName(row.model), sort: (row) => row.model },
       { label: t("requests"), cell: (row) => whole(row.requests), sort: (row) => row.requests, number: true },
       { label: t("reused"), cell: (row) => whole(row.reused), sort: (row) => row.reused, number: true },
       { label: t("failures"), cell: (row) => whole(row.failed), sort: (row) => row.failed, number: true },
@@ -39,7 +39,7 @@ const openCells = (rows) =>
   table(
     t("covered.caption"),
     [
-      { label: t("model"), cell: (row) => name(row.model), sort: (row) => row.model },
+      { label: t("model"), cell: (row) => modelName(row.model), sort: (row) => row.model },
       { label: t("requirement"), cell: (row) => name(row.requirement), sort: (row) => row.requirement },
       { label: t("cell"), cell: (row) => [row.language, told(row.input), told(row.reflection)].join(" · "), sort: column },
       { label: t("decision"), cell: (row) => testsLink(inCell(row), badge(row.decision)), sort: (row) => row.decision },
@@ -66,7 +66,7 @@ const failures = (rows) =>
   table(
     t("failures.caption"),
     [
-      { label: t("model"), cell: (row) => name(row.model), sort: (row) => row.model },
+      { label: t("model"), cell: (row) => modelName(row.model), sort: (row) => row.model },
       { label: t("failures.kind"), cell: (row) => code(row.error_class), sort: (row) => row.error_class },
       { label: t("failures"), cell: (row) => whole(row.failures), sort: (row) => row.failures, number: true },
     ],

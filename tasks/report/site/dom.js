@@ -33,6 +33,9 @@ const flat = (text) => String(text).replace(new RegExp(HIDDEN.source, "gu"), cod
 
 const name = (text) => el("bdi", {}, plain(text));
 
+// `provider/model`, which may break after the stroke.
+const modelName = (text) => el("bdi", {}, text.split(/(?<=\/)/).flatMap((part) => [plain(part), el("wbr")]));
+
 const code = (text) => el("code", {}, plain(text));
 
 // Lists of a chunk's columns as a list of rows.

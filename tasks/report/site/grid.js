@@ -18,13 +18,14 @@ function grid(given, cells) {
 }
 
 function heat(cells) {
+  const several = distinct(cells.map((row) => row.requirement)).length > 1;
   const keys = distinct(cells.map(column)).sort();
   const heads = keys.map((key) => el("th", { scope: "col" }, key.split("\t").map((part) => el("span", { class: "line" }, told(part)))));
-  const lines = [...grouped(cells, (row) => `${row.requirement}\t${row.model}`)].map(([, own]) => heatLine(own, keys));
+  const lines = [...grouped(cells, (row) => `${row.requirement}\t${row.model}`)].map(([, own]) => heatLine(own, keys, several));
   const made = el(
     "table",
     { class: "heat" },
-    el("caption", {}, t("grid.caption")),
+    el("caption", {}, el("span", {}, t("grid.caption"))),
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, `${t("requirement")} · ${t("model")}`), heads)),
     el("tbody", {}, lines),
   );
@@ -33,9 +34,9 @@ function heat(cells) {
 
 const column = (row) => [row.language, row.input, row.reflection].join("\t");
 
-function heatLine(own, keys) {
+function heatLine(own, keys, several) {
   const byKey = new Map(own.map((row) => [column(row), row]));
-  const head = el("th", { scope: "row" }, name(own[0].model), el("span", { class: "line faint" }, name(own[0].requirement)));
+  const head = el("th", { scope: "row" }, modelName(own[0].model), several && el("span", { class: "line faint" }, name(own[0].requirement)));
   return el("tr", {}, head, keys.map((key) => heatCell(byKey.get(key))));
 }
 

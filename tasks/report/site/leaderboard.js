@@ -11,13 +11,13 @@ function leaderboard(findings, link) {
     el(
       "tr",
       {},
-      el("th", { scope: "row" }, name(model), el("span", { class: "tally" }, tally(own))),
+      el("th", { scope: "row" }, modelName(model), el("span", { class: "tally" }, tally(own))),
       concerns.map((id) => el("td", {}, own.filter((row) => row.concern === id).map((row) => finding(row, own, link)))),
     );
   const made = el(
     "table",
     { class: "board" },
-    el("caption", {}, t("board.caption")),
+    el("caption", {}, el("span", {}, t("board.caption"))),
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("model")), heads)),
     el("tbody", {}, models.map(line)),
   );
@@ -45,19 +45,17 @@ function finding(row, own, link) {
     { class: "finding", "data-model": row.model, "data-requirement": row.requirement, "data-decision": row.decision },
     several && el("p", { class: "faint" }, name(row.requirement)),
     link(row, badge(row.decision)),
-    row.macro_rate !== null && el("p", { class: "rate" }, el("b", {}, share(row.macro_rate)), row.interval_low !== null && ` (${span(row.interval_low, row.interval_high)})`),
+    row.macro_rate !== null && el("p", { class: "rate" }, el("b", {}, share(row.macro_rate)), row.interval_low !== null && ` (${span(row.interval_low, row.interval_high)})`, el("span", { class: "faint" }, ` ${row.worst_language ?? ""}`)),
     row.macro_rate !== null && interval(row.macro_rate, row.interval_low, row.interval_high, row.tolerance),
-    el("p", { class: "faint" }, behind(row)),
+    behind(row).map((part) => el("p", { class: "faint" }, part)),
   );
 }
 
 function behind(row) {
-  const parts = [
-    row.worst_language,
-    t("point.rule", { passed: whole(row.counted_passed), tests: whole(row.counted_tests), finding: told(row.point_finding) }),
+  return [
+    row.counted_tests > 0 && t("point.rule", { passed: whole(row.counted_passed), tests: whole(row.counted_tests), sign: SYMBOLS[row.point_finding], finding: told(row.point_finding) }),
     needed(row),
-    row.refusal_rate > 0 && t("refused.share", { share: share(row.refusal_rate) }),
+    row.refusal_rate >= 0.05 && t("refused.share", { share: share(row.refusal_rate) }),
     !row.is_complete && t("incomplete", { share: share(row.coverage) }),
-  ];
-  return parts.filter(Boolean).join(" · ");
+  ].filter(Boolean);
 }

@@ -20,7 +20,7 @@ function table(caption, columns, rows, { page = PAGE } = {}) {
     more.replaceChildren(...pager(shown, page, draw));
   }
   draw();
-  const made = el("table", { id }, el("caption", {}, caption), el("thead", {}, el("tr", {}, heads)), body);
+  const made = el("table", { id }, el("caption", {}, el("span", {}, caption)), el("thead", {}, el("tr", {}, heads)), body);
   return el("div", {}, region(caption, made), more);
 }
 

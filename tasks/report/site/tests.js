@@ -60,7 +60,7 @@ function test(one, row) {
       el("b", {}, plain(value("template") ?? "–")),
       tests.sample[one.at] > 1 && ` · ${t("sample", { n: tests.sample[one.at] })}`,
       " · ",
-      name(row.model),
+      modelName(row.model),
       el("span", { class: "faint" }, ` · ${where} · ${counted(one.own.length, "replies.counted")}${one.found.length < one.own.length ? ` · ${counted(one.found.length, "replies.fit")}` : ""}`),
     ),
     body,

@@ -11,7 +11,7 @@ function trends(rows, run = null) {
     table(
       t("trend.caption"),
       [
-        { label: t("model"), cell: (own) => name(own[0].model), sort: (own) => own[0].model },
+        { label: t("model"), cell: (own) => modelName(own[0].model), sort: (own) => own[0].model },
         { label: t("requirement"), cell: (own) => name(own[0].requirement), sort: (own) => own[0].requirement },
         { label: t("trend.line"), cell: (own) => line(own, run) },
         { label: t("rate"), cell: (own) => share(last(own).point_rate), sort: (own) => last(own).point_rate, number: true },
@@ -31,7 +31,7 @@ const changes = (rows) =>
     [
       { label: t("started"), cell: (row) => moment(row.started_at), sort: (row) => row.started_at },
       { label: t("change"), cell: (row) => badge(row.change), sort: (row) => row.change },
-      { label: t("model"), cell: (row) => name(row.model), sort: (row) => row.model },
+      { label: t("model"), cell: (row) => modelName(row.model), sort: (row) => row.model },
       { label: t("requirement"), cell: (row) => name(row.requirement), sort: (row) => row.requirement },
       { label: t("difference"), cell: (row) => signed(row.difference), sort: (row) => row.difference, number: true },
       { label: t("q"), cell: (row) => small(row.q_value), sort: (row) => row.q_value, number: true },

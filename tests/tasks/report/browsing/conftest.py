@@ -12,8 +12,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from tasks.report.lake_pages import HOME, write_lake_pages
+from tasks.report.run_pages import write_run_pages
+from warehouse.lake import Lake
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 PATIENCE_S = 30
@@ -137,7 +144,7 @@ def browsing(profile: Path) -> Iterator[Browser]:
     quiet = ("--disable-background-networking", "--disable-component-update", f"--user-data-dir={profile}")
     command = [str(program()), *flags, *quiet, "about:blank"]
     # the pipe is expected at these very numbers
-    swapped = f"exec 3<&{theirs_in} 4>&{theirs_out}; exec \"$@\""
+    swapped = f'exec 3<&{theirs_in} 4>&{theirs_out}; exec "$@"'
     started = ["bash", "-c", swapped, "bash", *command]
     process = subprocess.Popen(started, pass_fds=(theirs_in, theirs_out), stderr=subprocess.DEVNULL)
     os.close(theirs_in)
@@ -151,3 +158,20 @@ def browsing(profile: Path) -> Iterator[Browser]:
         process.wait()
         os.close(ours_in)
         os.close(ours_out)
+
+
+@pytest.fixture(scope="session")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A browser; without one, what needs it is skipped aloud."""
+    if program() is None:
+        pytest.skip("NO CHROMIUM: pages are not looked at in a browser")
+    with browsing(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def site(nights: Lake, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a report over both nights."""
+    out = tmp_path_factory.mktemp("site")
+    write_lake_pages(nights, out, {"benchmark": partial(write_run_pages, home=HOME)})
+    return out

@@ -1,0 +1,176 @@
+"""Reports in a real browser, from `file://`: what is shown, what is asked for, who can use it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from warehouse.build import query
+from warehouse.lake import Lake
+
+pytestmark = pytest.mark.drill
+AXE = Path(__file__).parent / "axe" / "axe.min.js"
+"""axe-core 4.14.1, under the Mozilla Public License 2.0 that lies beside it."""
+WORST = ("serious", "critical")
+AUDIT = """
+    axe.run(document, {resultTypes: ["violations"]}).then((found) => JSON.stringify(
+        found.violations.map((one) => [one.impact, one.id, one.nodes.map((node) => node.target.join(" "))])))
+"""
+
+
+def _tests(tab: Any, index: Path, asked: str) -> str:
+    """What the page says of the tests that fit."""
+    tab.open(index, f"#/tests?{asked}")
+    tab.wait("/shown|fit|far/.test(document.querySelector('[role=status]').textContent)")
+    return str(tab.ask("document.querySelector('[role=status]').textContent"))
+
+
+def _open_all(tab: Any) -> None:
+    tab.ask("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+    tab.wait("[...document.querySelectorAll('details')].every((one) => one.querySelector('.said'))")
+
+
+def test_a_report_loads_its_own_files_alone_and_nothing_goes_wrong(tab: Any, pages: Path) -> None:
+    tab.requests.clear()
+    tab.complaints.clear()
+    tab.open(pages / "index.html")
+    _tests(tab, pages / "index.html", "outcome=unreadable")
+    _open_all(tab)
+    ours = f"{pages.as_uri()}/"
+    assert [url for url in tab.requests if not url.startswith((ours, "about:"))] == []
+    assert tab.complaints == []
+
+
+def test_what_was_said_is_shown_and_not_done(tab: Any, pages: Path) -> None:
+    _tests(tab, pages / "index.html", "outcome=unreadable&model=simulated/odd")
+    _open_all(tab)
+    tab.wait("document.querySelectorAll('.reply-of').length >= 6")
+    text = tab.ask("document.querySelector('main').innerText")
+    assert "<script>alert(1)</script><img src=x onerror=alert(2)>" in text
+    assert "ends U+202Egnippilf" in text
+    assert "U+2028" in text
+    assert "<em>Unfair</em> to U+202Eeveryone" in tab.ask("document.body.innerText")
+    assert (
+        tab.ask(
+            "document.querySelectorAll('main img, main script, main svg[onload], a[href^=\"javascript\"]').length"
+        )
+        == 0
+    )
+    assert tab.ask("[...document.links].every((link) => link.protocol === 'file:')")
+    assert "996,000 more signs" in text
+
+
+def test_decisions_and_rates_on_the_page_are_the_marts(tab: Any, pages: Path, nights: Lake) -> None:
+    tab.open(pages / "index.html")
+    shown = tab.ask("""[...document.querySelectorAll('.finding')].map((one) =>
+        [one.dataset.model, one.querySelector('.badge').textContent, one.querySelector('.rate').textContent])""")
+    rows = query(nights, "from marts.requirement_findings where run_id = 'N2'").to_dicts()
+    expected = {row["model"]: (row["decision"], *_percents(row)) for row in rows}
+    assert {model: (badge[2:], *re.findall(r"[\d.]+", rate)) for model, badge, rate in shown} == expected
+
+
+def _percents(row: dict[str, Any]) -> list[str]:
+    return [f"{100 * row[name]:.1f}" for name in ("macro_rate", "interval_low", "interval_high")]
+
+
+def test_every_cell_of_the_grid_shows_its_rate_and_leads_to_as_many_tests(
+    tab: Any, pages: Path, nights: Lake
+) -> None:
+    tab.open(pages / "index.html")
+    cells = tab.ask(
+        "[...document.querySelectorAll('.heat td a')].map((a) => [a.getAttribute('href'), a.lastChild.data])"
+    )
+    rows = query(nights, "from marts.pass_rates where run_id = 'N2'").to_dicts()
+    assert sorted(rate for _, rate in cells) == sorted(f"{100 * row['macro_rate']:.1f}" for row in rows)
+    told = _tests(tab, pages / "index.html", cells[0][0].partition("?")[2])
+    assert told == f"{rows[0]['tests']} of {rows[0]['tests']} tests are shown."
+
+
+@pytest.mark.parametrize(
+    ("asked", "condition"),
+    [
+        ("outcome=failed", "outcome = 'failed'"),
+        ("model=simulated/odd&language=es_es&outcome=passed", "outcome = 'passed' and cell_id like '%odd|es_es%'"),
+        ("text=lamp+17.", "template_id like 'sexism-17%'"),
+        ("text=NIGHT+LAMP+17.&model=simulated/fair", "template_id like 'sexism-17%' and cell_id like '%fair%'"),
+        ("text=gnippilf", "cell_id = 'simulated/odd|es_es|constrained|utopian' and template_id like 'sexism-19%'"),
+        ("community=men&reply=failed", "outcome = 'failed'"),
+        ("text=no+such+words", "false"),
+    ],
+)
+def test_filters_and_search_find_what_the_warehouse_finds(
+    tab: Any, pages: Path, nights: Lake, asked: str, condition: str
+) -> None:
+    select = f"select count(*) from staging.stg_template_tests where run_id = 'N2' and {condition}"
+    expected = query(nights, select).item()
+    told = _tests(tab, pages / "index.html", asked)
+    while tab.ask("Boolean(document.querySelector('.more button'))"):
+        shown = tab.ask("document.querySelectorAll('details').length")
+        tab.ask("document.querySelector('.more button').click()")
+        tab.wait(f"document.querySelectorAll('details').length > {shown}")
+    assert tab.ask("document.querySelectorAll('details').length") == expected
+    assert re.match(r"\d+", told)
+
+
+def test_arrow_keys_move_in_the_grid_and_one_cell_is_in_the_tab_order(tab: Any, pages: Path) -> None:
+    tab.open(pages / "index.html")
+    assert tab.ask("document.querySelectorAll('.heat td a[tabindex=\"0\"]').length") == 1
+    tab.ask("document.querySelector('.heat td a').focus()")
+    for key in ("ArrowDown", "ArrowRight"):
+        tab.call("Input.dispatchKeyEvent", type="keyDown", key=key)
+    assert tab.ask("[...document.querySelectorAll('.heat td a')].indexOf(document.activeElement)") == 5
+    assert tab.ask("document.activeElement.tabIndex") == 0
+
+
+def test_the_reader_changes_language_and_colours(tab: Any, pages: Path) -> None:
+    tab.open(pages / "index.html")
+    choose = (
+        "((at, value) => {{ const one = document.querySelectorAll('.controls select')[at];"
+        " one.value = value; one.dispatchEvent(new Event('change')); }})({at}, '{value}')"
+    )
+    tab.ask(choose.format(at=0, value="es_es"))
+    assert (
+        tab.ask("document.documentElement.lang + document.querySelector('#board').textContent") == "esDecisiones"
+    )
+    tab.ask(choose.format(at=1, value="dark"))
+    assert tab.ask("getComputedStyle(document.body).backgroundColor") == "rgb(20, 22, 26)"
+    tab.ask("localStorage.clear()")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("place", ["board", "tests", "site"])
+def test_nobody_is_shut_out(tab: Any, pages: Path, site: Path, place: str, dark: bool) -> None:
+    tab.size(1280, 900, dark)
+    tab.call("Page.setBypassCSP", enabled=True)
+    if place == "tests":
+        _tests(tab, pages / "index.html", "outcome=unreadable")
+        _open_all(tab)
+    else:
+        tab.open((site if place == "site" else pages) / "index.html")
+    tab.ask(AXE.read_text(encoding="utf-8") + ";0")
+    found = json.loads(tab.ask(AUDIT))
+    tab.call("Page.setBypassCSP", enabled=False)
+    assert [one for one in found if one[0] in WORST] == []
+
+
+@pytest.mark.parametrize("width", [390, 820, 1440])
+def test_no_page_is_wider_than_its_screen(tab: Any, site: Path, width: int) -> None:
+    tab.size(width, 900)
+    for index in (site / "index.html", site / "runs" / "N2" / "index.html"):
+        tab.open(index)
+        assert tab.ask("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_site_leads_to_the_tests_of_a_run_and_back(tab: Any, site: Path) -> None:
+    tab.complaints.clear()
+    tab.open(site / "index.html")
+    assert tab.ask("document.querySelectorAll('.trend .worse').length") == 1
+    tab.ask("document.querySelector('.finding a').click()")
+    tab.wait("document.querySelectorAll('details.test').length")
+    tab.ask("document.querySelector('header a').click()")
+    tab.wait("document.querySelector('#runs')")
+    assert tab.complaints == []

@@ -1,0 +1,140 @@
+"""Reports read back as their pages would: the numbers are the marts', and every reply is there once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catalogs.mistakes import UserMistake
+from tasks.report.lake_pages import write_lake_pages
+from tasks.report.replies import LONGEST
+from tasks.report.run_pages import write_run_pages
+from warehouse.build import query
+from warehouse.lake import Lake
+
+Read = Callable[[Path, str], dict[str, Any]]
+HARMFUL = ("<script", "</script", "<img", "<b>", "<i>", "</p>", "\u202e", "\u2028", "\x1b")
+
+
+def test_a_report_is_one_page_and_its_chunks(pages: Path) -> None:
+    assert {path.name for path in pages.iterdir()} == {"index.html", "data"}
+    names = {path.name for path in (pages / "data").iterdir()}
+    assert {"run.js", "communities.js", "trend.js", "search.js", "tests-0.js"} <= names
+
+
+def test_no_file_of_data_holds_what_could_be_markup(pages: Path) -> None:
+    for path in (pages / "data").iterdir():
+        text = path.read_text(encoding="utf-8")
+        assert [sign for sign in HARMFUL if sign in text] == [], path.name
+
+
+@pytest.mark.parametrize(
+    ("chunk", "part", "mart"),
+    [
+        ("run", "findings", "requirement_findings"),
+        ("run", "languages", "language_findings"),
+        ("run", "cells", "pass_rates"),
+        ("run", "costs", "costs"),
+        ("communities", "contrasts", "community_contrasts"),
+        ("communities", "refusals", "refusals"),
+    ],
+)
+def test_numbers_are_those_of_the_mart(
+    nights: Lake, pages: Path, read: Read, chunk: str, part: str, mart: str
+) -> None:
+    told = read(pages, chunk)[part]
+    rows = query(nights, f"from marts.{mart} where run_id = 'N2'").to_dicts()
+    shown = Counter(
+        _row(dict(zip(told, values, strict=True)), told) for values in zip(*told.values(), strict=True)
+    )
+    assert shown == Counter(_row(row, told) for row in rows)
+    assert rows
+
+
+def _row(row: dict[str, Any], names: Any) -> tuple[object, ...]:
+    return tuple(round(row[name], 5) if isinstance(row[name], float) else row[name] for name in names)
+
+
+def test_every_test_and_every_reply_stands_in_one_chunk(nights: Lake, pages: Path, read: Read) -> None:
+    listed = read(pages, "run")["chunks"]
+    chunks = [read(pages, f"tests-{number}") for number in range(len(listed))]
+    ids = [one for chunk in chunks for one in chunk["replies"]["id"]]
+    landed = query(nights, "select response_id from staging.stg_responses where run_id = 'N2'")
+    assert sorted(ids) == sorted(landed["response_id"])
+    assert [len(chunk["replies"]["id"]) for chunk in chunks] == [one["replies"] for one in listed]
+    tests = query(nights, "select count(*) from staging.stg_template_tests where run_id = 'N2'").item()
+    assert sum(len(chunk["tests"]["place"]) for chunk in chunks) == tests
+    assert [sorted(set(chunk["tests"]["place"])) for chunk in chunks] == [one["cells"] for one in listed]
+
+
+def test_a_megabyte_is_shortened_and_says_so(pages: Path, read: Read) -> None:
+    chunk = read(pages, "tests-0")
+    longest = max(chunk["texts"], key=len)
+    assert len(longest) == LONGEST
+    assert max(chunk["replies"]["left_out"]) == 1_000_000 - LONGEST
+
+
+def test_what_others_think_of_a_reply_stands_with_it(pages: Path, read: Read) -> None:
+    chunk = read(pages, "tests-0")
+    ((at, (opinion,)), *_) = chunk["opinions"].items()
+    assert chunk["replies"]["id"][int(at)].startswith("r-N2")
+    assert (opinion["assessor"], opinion["outcome"]) == ("simulated/judge", "failed")
+
+
+def test_what_was_asked_for_and_never_planned_is_told(pages: Path, read: Read) -> None:
+    missing = read(pages, "run")["not_planned"]
+    assert {(row["language"], row["input"]) for row in missing} == {("ca_es", "constrained"), ("ca_es", "verbose")}
+
+
+def test_a_trend_goes_up_to_its_run(nights: Lake, pages: Path, read: Read, tmp_path: Path) -> None:
+    trend = read(pages, "trend")["trend"]
+    changes = dict(zip(zip(trend["run_id"], trend["model"], strict=True), trend["change"], strict=True))
+    assert changes["N2", "simulated/odd"] == "worse"
+    write_run_pages(nights, "N1", tmp_path)
+    assert set(read(tmp_path, "trend")["trend"]["run_id"]) == {"N1"}
+
+
+def test_a_later_report_leaves_no_chunks_of_an_earlier_one(nights: Lake, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "tests-99.js").write_text("biasgrid()")
+    write_run_pages(nights, "N1", tmp_path)
+    assert not (tmp_path / "data" / "tests-99.js").exists()
+
+
+def test_a_report_cannot_be_of_a_run_that_is_not_there(nights: Lake, tmp_path: Path) -> None:
+    with pytest.raises(UserMistake, match="holds no run `N3`"):
+        write_run_pages(nights, "N3", tmp_path)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_folder_that_cannot_be_written_is_told(nights: Lake, tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("in the way")
+    with pytest.raises(UserMistake, match="cannot be written"):
+        write_run_pages(nights, "N1", tmp_path)
+
+
+def test_a_site_lists_every_run_and_leads_to_its_page(nights: Lake, read: Read, tmp_path: Path) -> None:
+    index, *_ = write_lake_pages(nights, tmp_path, {"benchmark": write_run_pages})
+    assert index == tmp_path / "index.html"
+    runs = read(tmp_path, "lake")["runs"]
+    assert [(run["run_id"], run["page"]) for run in runs] == [
+        ("N2", "runs/N2/index.html"),
+        ("N1", "runs/N1/index.html"),
+    ]
+    assert all((tmp_path / run["page"]).is_file() for run in runs)
+    assert [run["worse"] for run in runs] == [1, None]
+
+
+def test_a_site_has_the_newest_run_of_each_model_with_its_decision(
+    nights: Lake, read: Read, tmp_path: Path
+) -> None:
+    write_lake_pages(nights, tmp_path, {})
+    told = read(tmp_path, "lake")
+    findings = query(nights, "from marts.requirement_findings where run_id = 'N2' order by model")
+    assert set(told["findings"]["run_id"]) == {"N2"}
+    assert told["findings"]["decision"] == findings["decision"].to_list()
+    assert [run["page"] for run in told["runs"]] == [None, None]
