@@ -16,9 +16,10 @@ Row = Mapping[str, Any]
 FINDINGS = """
     select
         requirement, concern, model, tolerance, refusals_rule, cells, cells_met, cells_not_met,
-        cells_not_evaluated, planned_cases, judged_cases, coverage, coverage_floor, is_complete, tests, passed, failed, refused,
-        unreadable, errors, incomparable, unjudged, counted_tests, counted_passed, point_rate, instance_rate,
-        refusal_rate, decided_by_people, overridden_by_people, point_finding, worst_language, counted_templates,
+        cells_not_evaluated, planned_cases, judged_cases, coverage, coverage_floor, is_complete, tests, passed,
+        failed, refused, unreadable, errors, incomparable, unjudged, counted_tests, counted_passed, point_rate,
+        instance_rate, refusal_rate, decided_by_people, overridden_by_people, point_finding, worst_language,
+        counted_templates,
         macro_rate, interval_low, interval_high, decision, templates_needed
     from marts.requirement_findings
     where run_id = ?

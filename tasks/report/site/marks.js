@@ -13,7 +13,7 @@ const CLASSES = {
 
 const symbol = (value) => el("span", { class: "symbol", "aria-hidden": "true" }, SYMBOLS[value] ?? "○");
 
-const badge = (value) => el("span", { class: `badge ${CLASSES[value] ?? "none"}` }, symbol(value), " ", told(value));
+const badge = (value) => el("span", { class: `badge ${CLASSES[value] ?? "none"}` }, symbol(value), told(value));
 
 // An interval on the scale from 0 to 1, its middle, and what is asked for as a dashed line.
 function interval(middle, low, high, tolerance) {

@@ -18,9 +18,12 @@ function expected(cells, fit, asked) {
   return [...fit].reduce((sum, at) => sum + (asked.outcome ? cells[at][COUNTED[asked.outcome]] : cells[at].tests), 0);
 }
 
+// An id is in no bitmap: all of an id's trigrams are in every chunk.
+const MAYBE_ID = /^\S{20,}$/;
+
 async function candidates(given, fit, asked) {
   const near = given.chunks.flatMap((one, at) => (one.cells.some((place) => fit.has(place)) ? [at] : []));
-  if (!asked.text) return near;
+  if (!asked.text || MAYBE_ID.test(asked.text)) return near;
   const { bitmaps } = await chunk("search");
   const slots = trigramsOf(asked.text).map(slot);
   return near.filter((at) => holds(bitmaps[at], slots));

@@ -16,7 +16,8 @@ function table(caption, columns, rows, { page = PAGE } = {}) {
   function draw() {
     heads.forEach((one, at) => one.setAttribute("aria-sort", at !== shown.by ? "none" : shown.down ? "descending" : "ascending"));
     heads.forEach((one, at) => columns[at].sort || one.removeAttribute("aria-sort"));
-    body.replaceChildren(...shown.rows.slice(0, shown.count).map(drawRow));
+    const none = el("tr", {}, el("td", { colspan: columns.length, class: "faint" }, t("rows.none")));
+    body.replaceChildren(...(rows.length ? shown.rows.slice(0, shown.count).map(drawRow) : [none]));
     more.replaceChildren(...pager(shown, page, draw));
   }
   draw();

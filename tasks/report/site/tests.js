@@ -9,23 +9,27 @@ function testsView(given, cells) {
   const more = el("p", { class: "more no-print" });
   const form = later("communities", (content) => filters(cells, named(content), asked));
   const found = { fit: fitting(cells, asked), left: [], rest: [], shown: 0, loaded: 0, all: 0 };
-  const step = () => nextPage(given, cells, asked, found, list, state, more, step);
-  candidates(given, found.fit, asked).then((near) => {
+  const fail = (error) => list.append(missing(error));
+  const step = () => nextPage(given, cells, asked, found, list, state, more, step).catch(fail);
+  const start = (near) => {
     found.left = near;
     found.all = near.length;
     return step();
-  }).catch((error) => list.replaceChildren(missing(error)));
+  };
+  candidates(given, found.fit, asked).then(start, fail);
   return el("section", {}, el("h2", { id: "tests", tabindex: "-1" }, t("tests")), el("p", {}, el("a", { href: "#board" }, t("tests.back"))), form, state, list, more);
 }
 
 const named = (content) => distinct([...content.refusals.community, ...content.contrasts.community]).filter(Boolean).sort();
 
+// Goes on until a page is full; a reader who has gone on to other tests waits for nothing.
 async function nextPage(given, cells, asked, found, list, state, more, step) {
   more.replaceChildren();
   const until = found.shown + TESTS;
   while (found.shown + found.rest.length < until && found.left.length) {
     state.replaceChildren(t("tests.searching", { n: whole(found.loaded), all: whole(found.all) }));
     const content = await chunk(`tests-${found.left.shift()}`);
+    if (!list.isConnected) return;
     found.loaded += 1;
     found.rest.push(...matching(content, found.fit, asked));
   }
@@ -33,11 +37,11 @@ async function nextPage(given, cells, asked, found, list, state, more, step) {
   found.shown += own.length;
   list.append(...own.map((one) => test(one, cells[one.place])));
   const done = !found.left.length && !found.rest.length;
-  state.replaceChildren(tally_of_tests(found, expected(cells, found.fit, asked), done));
+  state.replaceChildren(testsShown(found, expected(cells, found.fit, asked), done));
   if (!done) more.replaceChildren(el("button", { type: "button", click: step }, t("tests.more", { n: TESTS })));
 }
 
-function tally_of_tests(found, count, done) {
+function testsShown(found, count, done) {
   if (count !== null) return t("tests.of", { n: whole(found.shown), all: whole(count) });
   if (done) return t("tests.all", { n: whole(found.shown) });
   return t("tests.far", { n: whole(found.shown), loaded: whole(found.loaded), all: whole(found.all) });
@@ -108,9 +112,9 @@ function reply(content, at) {
 }
 
 function verdict(replies, at, value) {
-  const number_read = replies.number[at];
+  const read = replies.number[at];
   return [
-    number_read !== null && [t("read.number"), " ", el("b", {}, number(number_read, 2)), ". "],
+    read !== null && [t("read.number"), " ", el("b", {}, number(read, 2)), ". "],
     value("read_as") && [t("read.as"), " ", el("b", {}, name(value("read_as"))), ". "],
     value("reason") && [name(value("reason")), ". "],
     value("assessor") && el("span", { class: "faint" }, t(`by.${replies.assessor_kind[at] ?? "oracle"}`), " ", name(value("assessor")), replies.replaces[at] && ` · ${t("replaces")}`),

@@ -82,11 +82,6 @@ def test_a_probe_has_no_judge_to_be_reviewed(biasgrid: Command, probed: Any) -> 
     assert told.is_a_mistake("is a probe, of which there is no review", "name a benchmark or redteam")
 
 
-def test_a_benchmark_has_no_page_yet(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
-    told = biasgrid("report", "--format", "html", "--out", tmp_path, "--data", finished.data)
-    assert told.is_a_mistake("no report in HTML yet", "probe or redteam or interaction")
-
-
 def test_a_red_team_is_not_judged_again(biasgrid: Command, attacked: Any) -> None:
     assert biasgrid("evaluate", attacked.run_id, "--data", attacked.data).is_a_mistake("no later evaluation")
 
@@ -98,8 +93,7 @@ def test_a_probe_has_no_judge_to_be_changed(biasgrid: Command, probed: Any) -> N
 
 def test_a_page_is_written_where_it_says(biasgrid: Command, other: Any, tmp_path: Path) -> None:
     told = biasgrid("report", "--format", "html", "--out", tmp_path / "out", "--data", other.data)
-    assert (told.code, told.out.split()[0]) == (0, str(tmp_path / "out" / "report.html"))
-    assert {Path(line) for line in told.out.splitlines()} == {*(tmp_path / "out").iterdir()}
+    assert (told.code, told.out.split()) == (0, [str(tmp_path / "out" / "report.html")])
     assert (tmp_path / "out" / "report.html").read_text().startswith("<!DOCTYPE html>")
 
 

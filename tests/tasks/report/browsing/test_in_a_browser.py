@@ -15,6 +15,8 @@ from warehouse.lake import Lake
 pytestmark = pytest.mark.drill
 AXE = Path(__file__).parent / "axe" / "axe.min.js"
 """axe-core 4.14.1, under the Mozilla Public License 2.0 that lies beside it."""
+ONE = "r-N2-simulated-odd-es_es-sexism-03-verbose-utopian-1"
+"""The id of a reply."""
 WORST = ("serious", "critical")
 AUDIT = """
     axe.run(document, {resultTypes: ["violations"]}).then((found) => JSON.stringify(
@@ -70,7 +72,7 @@ def test_decisions_and_rates_on_the_page_are_the_marts(tab: Any, pages: Path, ni
         [one.dataset.model, one.querySelector('.badge').textContent, one.querySelector('.rate').textContent])""")
     rows = query(nights, "from marts.requirement_findings where run_id = 'N2'").to_dicts()
     expected = {row["model"]: (row["decision"], *_percents(row)) for row in rows}
-    assert {model: (badge[2:], *re.findall(r"[\d.]+", rate)) for model, badge, rate in shown} == expected
+    assert {model: (badge[1:], *re.findall(r"[\d.]+", rate)) for model, badge, rate in shown} == expected
 
 
 def _percents(row: dict[str, Any]) -> list[str]:
@@ -100,6 +102,7 @@ def test_every_cell_of_the_grid_shows_its_rate_and_leads_to_as_many_tests(
         ("text=gnippilf", "cell_id = 'simulated/odd|es_es|constrained|utopian' and template_id like 'sexism-19%'"),
         ("community=men&reply=failed", "outcome = 'failed'"),
         ("text=no+such+words", "false"),
+        (f"text={ONE}", "cell_id = 'simulated/odd|es_es|verbose|utopian' and template_id like 'sexism-03%'"),
     ],
 )
 def test_filters_and_search_find_what_the_warehouse_finds(
@@ -163,6 +166,9 @@ def test_no_page_is_wider_than_its_screen(tab: Any, site: Path, width: int) -> N
     for index in (site / "index.html", site / "runs" / "N2" / "index.html"):
         tab.open(index)
         assert tab.ask("document.documentElement.scrollWidth <= innerWidth")
+    _tests(tab, site / "runs" / "N2" / "index.html", "outcome=unreadable")
+    _open_all(tab)
+    assert tab.ask("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_a_site_leads_to_the_tests_of_a_run_and_back(tab: Any, site: Path) -> None:

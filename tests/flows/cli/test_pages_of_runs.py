@@ -1,0 +1,60 @@
+"""`report --format html`: of a run of any kind, of all runs, in the language that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Command = Callable[..., Any]
+
+
+def test_pages_of_a_benchmark_are_told_by_the_file_to_open(
+    biasgrid: Command, finished: Any, tmp_path: Path
+) -> None:
+    told = biasgrid("report", "--format", "html", "--out", tmp_path / "out", "--data", finished.data)
+    assert (told.code, told.out.split(), told.err) == (0, [str(tmp_path / "out" / "index.html")], "")
+    assert "genders-alike" in (tmp_path / "out" / "data" / "run.js").read_text()
+    assert '<html lang="en"' in (tmp_path / "out" / "index.html").read_text()
+
+
+def test_pages_begin_in_the_language_that_is_asked_for(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
+    words = ("--format", "html", "--language", "es_es", "--out", tmp_path, "--data", finished.data)
+    assert biasgrid("report", *words).code == 0
+    assert '<html lang="es" data-language="es_es">' in (tmp_path / "index.html").read_text()
+
+
+def test_all_runs_make_one_site(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
+    told = biasgrid("report", "--all", "--format", "html", "--out", tmp_path, "--data", finished.data)
+    assert (told.code, told.out.split()) == (0, [str(tmp_path / "index.html")])
+    page = tmp_path / "runs" / finished.run_id
+    assert (page / "index.html").is_file()
+    assert '"home":"../../index.html"' in (page / "data" / "run.js").read_text()
+
+
+@pytest.mark.parametrize("kind", ["probed", "attacked"])
+def test_a_site_leads_to_pages_of_other_kinds(
+    biasgrid: Command, kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    other = request.getfixturevalue(kind)
+    assert biasgrid("report", "--all", "--format", "html", "--out", tmp_path, "--data", other.data).code == 0
+    assert (tmp_path / "runs" / other.run_id / "report.html").is_file()
+    assert f'"page":"runs/{other.run_id}/report.html"' in (tmp_path / "data" / "lake.js").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (("RUN", "--all", "--format", "html"), ("takes all runs, and a run is named", "leave one of the two out")),
+        (("--all",), ("no csv report of all runs", "--format html")),
+    ],
+)
+def test_what_all_runs_do_not_go_with_is_told(
+    biasgrid: Command, finished: Any, tmp_path: Path, words: tuple[str, ...], parts: tuple[str, ...]
+) -> None:
+    asked = (finished.run_id if word == "RUN" else word for word in words)
+    told = biasgrid("report", *asked, "--out", tmp_path, "--data", finished.data)
+    assert told.is_a_mistake(*parts)
+    assert not [*tmp_path.iterdir()]
