@@ -36,7 +36,7 @@ function strips(cells, languages, { by, requirement }) {
     el("tbody", {}, lines.map((own) => stripLine(own, by, values, rest))),
   );
   const note = by === "language" ? t("beside.language") : t("beside.cells");
-  return [region(t("beside"), made), el("p", { class: "faint" }, note)];
+  return [region(t("table", { name: t("beside") }), made), el("p", { class: "faint" }, note)];
 }
 
 function stripLine(own, by, values, rest) {

@@ -29,7 +29,7 @@ function heat(cells) {
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, `${t("requirement")} · ${t("model")}`), heads)),
     el("tbody", {}, lines),
   );
-  return region(t("grid"), roving(made));
+  return region(t("table", { name: t("grid") }), roving(made));
 }
 
 const column = (row) => [row.language, row.input, row.reflection].join("\t");

@@ -8,7 +8,7 @@ function lakePage(given) {
   const sections = {
     board: () => [el("p", {}, t("board.newest")), findings.length ? leaderboard(findings, link) : el("p", {}, t("board.none"))],
     runs: () => runList(given.runs),
-    trend: () => trends(rowsOf(given.trend)),
+    trend: () => trends(rowsOf(given.trend), link),
   };
   return {
     title: t("title.lake"),

@@ -21,7 +21,7 @@ function leaderboard(findings, link) {
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("model")), heads)),
     el("tbody", {}, models.map(line)),
   );
-  return [legend("met", "not met", "undecided", "not evaluated"), region(t("board"), made), el("p", { class: "faint" }, t("board.read"))];
+  return [legend("met", "not met", "undecided", "not evaluated"), region(t("table", { name: t("board") }), made), el("p", { class: "faint" }, t("board.read"))];
 }
 
 // Fewer that are not met first, then more that are met, then the mean rate.
@@ -44,16 +44,24 @@ function finding(row, own, link) {
     "div",
     { class: "finding", "data-model": row.model, "data-requirement": row.requirement, "data-decision": row.decision },
     several && el("p", { class: "faint" }, name(row.requirement)),
-    link(row, badge(row.decision)),
-    row.macro_rate !== null && el("p", { class: "rate" }, el("b", {}, share(row.macro_rate)), row.interval_low !== null && ` (${span(row.interval_low, row.interval_high)})`, el("span", { class: "faint" }, ` ${row.worst_language ?? ""}`)),
+    link(row, badge(row.decision), row.macro_rate !== null && rate(row)),
     row.macro_rate !== null && interval(row.macro_rate, row.interval_low, row.interval_high, row.tolerance),
     behind(row).map((part) => el("p", { class: "faint" }, part)),
   );
 }
 
+const rate = (row) =>
+  el(
+    "span",
+    { class: "rate line" },
+    el("b", {}, share(row.macro_rate)),
+    row.interval_low !== null && ` (${span(row.interval_low, row.interval_high)})`,
+    el("span", { class: "faint" }, ` ${row.worst_language ?? ""}`),
+  );
+
 function behind(row) {
   return [
-    row.counted_tests > 0 && t("point.rule", { passed: whole(row.counted_passed), tests: whole(row.counted_tests), sign: SYMBOLS[row.point_finding], finding: told(row.point_finding) }),
+    row.counted_tests > 0 && t("point.rule", { passed: whole(row.counted_passed), tests: whole(row.counted_tests), sign: SYMBOLS[row.point_finding] }),
     needed(row),
     row.refusal_rate >= 0.05 && t("refused.share", { share: share(row.refusal_rate) }),
     !row.is_complete && t("incomplete", { share: share(row.coverage) }),

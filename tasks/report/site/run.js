@@ -11,7 +11,7 @@ function runPage(given) {
     beside: () => beside(given, cells, rowsOf(given.languages)),
     contrasts: () => later("communities", contrasts),
     refusals: () => later("communities", refusals),
-    trend: () => later("trend", (content) => trends(rowsOf(content.trend), given.run.run_id)),
+    trend: () => later("trend", (content) => trends(rowsOf(content.trend), link, given.run.run_id)),
     costs: () => costs(rowsOf(given.costs)),
     covered: () => covered(given, findings, cells),
     requirements: () => requirementList(given.run, findings),

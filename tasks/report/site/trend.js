@@ -1,6 +1,7 @@
 // Rates over runs, and the changes that a test has shown.
 
-function trends(rows, run = null) {
+// `link(row, …children)`: a way to the tests behind a rate.
+function trends(rows, link, run = null) {
   const series = [...grouped(rows, (row) => `${row.requirement}\t${row.model}`).values()];
   const changed = rows.filter((row) => row.change === "worse" || row.change === "better");
   const longest = Math.max(0, ...series.map((own) => own.length));
@@ -14,7 +15,7 @@ function trends(rows, run = null) {
         { label: t("model"), cell: (own) => modelName(own[0].model), sort: (own) => own[0].model },
         { label: t("requirement"), cell: (own) => name(own[0].requirement), sort: (own) => own[0].requirement },
         { label: t("trend.line"), cell: (own) => line(own, run) },
-        { label: t("rate"), cell: (own) => share(last(own).point_rate), sort: (own) => last(own).point_rate, number: true },
+        { label: t("rate"), cell: (own) => link(last(own), share(last(own).point_rate)), sort: (own) => last(own).point_rate, number: true },
         { label: t("trend.last"), cell: (own) => badge(last(own).change), sort: (own) => last(own).change },
         { label: t("runs"), cell: (own) => whole(own.length), sort: (own) => own.length, number: true },
       ],
