@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("catalogs", "deployments", "flows", "tasks", "warehouse")
 VERBS = (
-    *("generate", "prompt", "evaluate", "aggregate", "augment", "probe", "review", "attack", "finetune"),
+    *("generate", "prompt", "evaluate", "aggregate", "augment", "probe", "review", "attack", "interact", "finetune"),
     "report",
 )
 BELOW = {
