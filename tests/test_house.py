@@ -14,8 +14,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("catalogs", "deployments", "flows", "tasks", "warehouse")
 VERBS = (
-    *("generate", "prompt", "evaluate", "aggregate", "augment", "probe", "review", "attack", "interact", "finetune"),
-    "report",
+    *("generate", "prompt", "evaluate", "aggregate", "augment", "review"),
+    *("probe", "attack", "interact", "finetune", "report"),
 )
 BELOW = {
     "catalogs": {"catalogs"},
