@@ -15,7 +15,9 @@ function beside(given, cells, languages) {
     el(
       "div",
       { class: "choices no-print" },
-      select(t("beside.by"), ["language", "input", "reflection"], chosen.by, change("by"), { word: (key) => t(key) }),
+      select(t("beside.by"), ["language", "input", "reflection"], chosen.by, change("by"), {
+        word: (key) => t(key),
+      }),
       select(t("requirement"), requirements, chosen.requirement, change("requirement")),
     ),
     place,
@@ -33,7 +35,11 @@ function strips(cells, languages, { by, requirement }) {
     { class: "strips" },
     el("caption", {}, el("span", {}, t("beside.caption", { requirement: flat(requirement) }))),
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("model")), heads)),
-    el("tbody", {}, lines.map((own) => stripLine(own, by, values, rest))),
+    el(
+      "tbody",
+      {},
+      lines.map((own) => stripLine(own, by, values, rest)),
+    ),
   );
   const note = by === "language" ? t("beside.language") : t("beside.cells");
   return [region(t("table", { name: t("beside") }), made), el("p", { class: "faint" }, note)];

@@ -9,7 +9,9 @@ function filled(node, attributes, children) {
     if (typeof value === "function") node.addEventListener(name, value);
     else node.setAttribute(name, value === true ? "" : value);
   }
-  const shown = children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
+  const shown = children
+    .flat(Infinity)
+    .filter((child) => child !== null && child !== undefined && child !== false);
   node.append(...shown.map((child) => (typeof child === "number" ? String(child) : child)));
   return node;
 }
@@ -22,7 +24,9 @@ const svg = (name, attributes = {}, ...children) =>
 // A text of whatever origin: control and format characters, by which it could hide what it says or change in what
 // order it is read, are shown by their numbers.
 function plain(text) {
-  const parts = String(text).replaceAll("\r\n", "\n").split(new RegExp(`(${HIDDEN.source})`, "u"));
+  const parts = String(text)
+    .replaceAll("\r\n", "\n")
+    .split(new RegExp(`(${HIDDEN.source})`, "u"));
   return parts.map((part, at) => (at % 2 ? el("span", { class: "sign" }, codepoint(part)) : part));
 }
 
@@ -34,7 +38,12 @@ const flat = (text) => String(text).replace(new RegExp(HIDDEN.source, "gu"), cod
 const name = (text) => el("bdi", {}, plain(text));
 
 // `provider/model`, which may break after the stroke.
-const modelName = (text) => el("bdi", {}, text.split(/(?<=\/)/).flatMap((part) => [plain(part), el("wbr")]));
+const modelName = (text) =>
+  el(
+    "bdi",
+    {},
+    text.split(/(?<=\/)/).flatMap((part) => [plain(part), el("wbr")]),
+  );
 
 const code = (text) => el("code", {}, plain(text));
 

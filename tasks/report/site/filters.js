@@ -9,7 +9,12 @@ function filters(cells, communities, asked) {
   const go = (key) => (value) => (location.hash = testsAddress({ ...asked, [key]: value }));
   const values = (key) => distinct(cells.map((row) => row[key])).sort();
   const one = (key, word) => select(t(key), values(key), asked[key] ?? "", go(key), { all: t("all"), word });
-  const search = el("input", { type: "search", value: asked.text ?? "", minlength: "3", "aria-describedby": "search-hint" });
+  const search = el("input", {
+    type: "search",
+    value: asked.text ?? "",
+    minlength: "3",
+    "aria-describedby": "search-hint",
+  });
   const sent = (event) => {
     event.preventDefault();
     go("text")(search.value.trim());

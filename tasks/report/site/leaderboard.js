@@ -12,7 +12,13 @@ function leaderboard(findings, link) {
       "tr",
       {},
       el("th", { scope: "row" }, modelName(model), el("span", { class: "tally" }, tally(own))),
-      concerns.map((id) => el("td", {}, own.filter((row) => row.concern === id).map((row) => finding(row, own, link)))),
+      concerns.map((id) =>
+        el(
+          "td",
+          {},
+          own.filter((row) => row.concern === id).map((row) => finding(row, own, link)),
+        ),
+      ),
     );
   const made = el(
     "table",
@@ -21,7 +27,11 @@ function leaderboard(findings, link) {
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("model")), heads)),
     el("tbody", {}, models.map(line)),
   );
-  return [legend("met", "not met", "undecided", "not evaluated"), region(t("table", { name: t("board") }), made), el("p", { class: "faint" }, t("board.read"))];
+  return [
+    legend("met", "not met", "undecided", "not evaluated"),
+    region(t("table", { name: t("board") }), made),
+    el("p", { class: "faint" }, t("board.read")),
+  ];
 }
 
 // Fewer that are not met first, then more that are met, then the mean rate.
@@ -36,13 +46,26 @@ const tally = (own) =>
   Object.keys(ORDER)
     .map((decision) => [decision, own.filter((row) => row.decision === decision).length])
     .filter(([, count]) => count)
-    .map(([decision, count]) => el("span", { class: CLASSES[decision] ?? "none" }, symbol(decision), `${count} `, el("span", { class: "unseen" }, told(decision), " ")));
+    .map(([decision, count]) =>
+      el(
+        "span",
+        { class: CLASSES[decision] ?? "none" },
+        symbol(decision),
+        `${count} `,
+        el("span", { class: "unseen" }, told(decision), " "),
+      ),
+    );
 
 function finding(row, own, link) {
   const several = own.filter((one) => one.concern === row.concern).length > 1;
   return el(
     "div",
-    { class: "finding", "data-model": row.model, "data-requirement": row.requirement, "data-decision": row.decision },
+    {
+      class: "finding",
+      "data-model": row.model,
+      "data-requirement": row.requirement,
+      "data-decision": row.decision,
+    },
     several && el("p", { class: "faint" }, name(row.requirement)),
     link(row, badge(row.decision), row.macro_rate !== null && rate(row)),
     row.macro_rate !== null && interval(row.macro_rate, row.interval_low, row.interval_high, row.tolerance),
@@ -61,7 +84,12 @@ const rate = (row) =>
 
 function behind(row) {
   return [
-    row.counted_tests > 0 && t("point.rule", { passed: whole(row.counted_passed), tests: whole(row.counted_tests), sign: SYMBOLS[row.point_finding] }),
+    row.counted_tests > 0 &&
+      t("point.rule", {
+        passed: whole(row.counted_passed),
+        tests: whole(row.counted_tests),
+        sign: SYMBOLS[row.point_finding],
+      }),
     needed(row),
     row.refusal_rate >= 0.05 && t("refused.share", { share: share(row.refusal_rate) }),
     !row.is_complete && t("incomplete", { share: share(row.coverage) }),

@@ -1,14 +1,38 @@
 // Signs of what was decided: always a symbol and a word beside the colour.
 
 const SYMBOLS = {
-  met: "✓", "not met": "✗", undecided: "?", "not evaluated": "○",
-  passed: "✓", failed: "✗", refused: "⊘", unreadable: "≁", error: "!", incomparable: "○",
-  worse: "▼", better: "▲", lower: "▼", higher: "▲", "no difference shown": "=", "not compared": "○", "not tested": "○",
+  met: "✓",
+  "not met": "✗",
+  undecided: "?",
+  "not evaluated": "○",
+  passed: "✓",
+  failed: "✗",
+  refused: "⊘",
+  unreadable: "≁",
+  error: "!",
+  incomparable: "○",
+  worse: "▼",
+  better: "▲",
+  lower: "▼",
+  higher: "▲",
+  "no difference shown": "=",
+  "not compared": "○",
+  "not tested": "○",
 };
 
 const CLASSES = {
-  met: "met", passed: "met", better: "met", "not met": "not-met", failed: "not-met", worse: "not-met",
-  lower: "doubt", higher: "doubt", undecided: "doubt", refused: "doubt", unreadable: "doubt", error: "doubt",
+  met: "met",
+  passed: "met",
+  better: "met",
+  "not met": "not-met",
+  failed: "not-met",
+  worse: "not-met",
+  lower: "doubt",
+  higher: "doubt",
+  undecided: "doubt",
+  refused: "doubt",
+  unreadable: "doubt",
+  error: "doubt",
 };
 
 const symbol = (value) => el("span", { class: "symbol", "aria-hidden": "true" }, SYMBOLS[value] ?? "○");
@@ -20,11 +44,25 @@ function interval(middle, low, high, tolerance) {
   const at = (value) => (100 * Math.min(Math.max(value, 0), 1)).toFixed(2);
   return svg(
     "svg",
-    { class: "interval", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true", focusable: "false" },
+    {
+      class: "interval",
+      viewBox: "0 0 100 10",
+      preserveAspectRatio: "none",
+      "aria-hidden": "true",
+      focusable: "false",
+    },
     svg("line", { class: "base", x1: 0, x2: 100, y1: 5, y2: 5 }),
-    low !== null && svg("rect", { class: "range", x: at(low), y: 2.5, width: Math.max(at(high) - at(low), 0.6), height: 5 }),
+    low !== null &&
+      svg("rect", { class: "range", x: at(low), y: 2.5, width: Math.max(at(high) - at(low), 0.6), height: 5 }),
     tolerance !== null && svg("line", { class: "axis", x1: at(tolerance), x2: at(tolerance), y1: 0, y2: 10 }),
-    middle !== null && svg("rect", { class: "point", x: Math.min(Math.max(at(middle) - 0.6, 0), 98.8), y: 0.5, width: 1.2, height: 9 }),
+    middle !== null &&
+      svg("rect", {
+        class: "point",
+        x: Math.min(Math.max(at(middle) - 0.6, 0), 98.8),
+        y: 0.5,
+        width: 1.2,
+        height: 9,
+      }),
   );
 }
 
@@ -39,4 +77,9 @@ const testsLink = (asked, ...children) => el("a", { href: testsAddress(asked) },
 const needed = (row) =>
   row.decision === "undecided" && row.templates_needed !== null && t("needs", { n: whole(row.templates_needed) });
 
-const legend = (...values) => el("p", { class: "legend" }, values.map((value) => [badge(value), " "]));
+const legend = (...values) =>
+  el(
+    "p",
+    { class: "legend" },
+    values.map((value) => [badge(value), " "]),
+  );

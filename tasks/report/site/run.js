@@ -16,18 +16,26 @@ function runPage(given) {
     covered: () => covered(given, findings, cells),
     requirements: () => requirementList(given.run, findings),
   };
-  const main = inTests ? testsView(given, cells) : Object.entries(sections).map(([id, build]) => section(id, build));
+  const main = inTests
+    ? testsView(given, cells)
+    : Object.entries(sections).map(([id, build]) => section(id, build));
   return {
     title: t("title.run", { name: flat(given.run.name) }),
-    lead: [given.home && el("p", { class: "no-print" }, el("a", { href: given.home }, t("home"))), unfinished(given.run), facts(given, findings)],
+    lead: [
+      given.home && el("p", { class: "no-print" }, el("a", { href: given.home }, t("home"))),
+      unfinished(given.run),
+      facts(given, findings),
+    ],
     contents: [...Object.keys(sections).map((id) => [`#${id}`, t(id)]), ["#/tests", t("tests")]],
     main,
   };
 }
 
-const section = (id, build) => el("section", { "aria-labelledby": id }, el("h2", { id, tabindex: "-1" }, t(id)), build());
+const section = (id, build) =>
+  el("section", { "aria-labelledby": id }, el("h2", { id, tabindex: "-1" }, t(id)), build());
 
-const unfinished = (run) => run.state !== "completed" && el("p", { class: "notice doubt" }, t("unfinished", { state: told(run.state) }));
+const unfinished = (run) =>
+  run.state !== "completed" && el("p", { class: "notice doubt" }, t("unfinished", { state: told(run.state) }));
 
 function facts(given, findings) {
   const { run } = given;
@@ -40,7 +48,11 @@ function facts(given, findings) {
     [t("seed"), run.seed === null ? "–" : String(run.seed)],
     ...Object.entries(run.versions).map(([what, version]) => [flat(what), name(version)]),
   ];
-  return el("dl", { class: "facts" }, pairs.map(([what, value]) => el("div", {}, el("dt", {}, what), el("dd", {}, value))));
+  return el(
+    "dl",
+    { class: "facts" },
+    pairs.map(([what, value]) => el("div", {}, el("dt", {}, what), el("dd", {}, value))),
+  );
 }
 
 function requirementList(run, findings) {
@@ -50,7 +62,19 @@ function requirementList(run, findings) {
     { class: "requirements" },
     own.map((row) => [
       el("dt", {}, name(row.requirement), " ", el("span", { class: "faint" }, concern(row.concern))),
-      el("dd", {}, run.rationales[row.requirement] && el("p", {}, plain(run.rationales[row.requirement])), el("p", { class: "faint" }, t("asks", { tolerance: share(row.tolerance), refusals: t(`refusals.${row.refusals_rule ?? "separate"}`) }))),
+      el(
+        "dd",
+        {},
+        run.rationales[row.requirement] && el("p", {}, plain(run.rationales[row.requirement])),
+        el(
+          "p",
+          { class: "faint" },
+          t("asks", {
+            tolerance: share(row.tolerance),
+            refusals: t(`refusals.${row.refusals_rule ?? "separate"}`),
+          }),
+        ),
+      ),
     ]),
   );
 }

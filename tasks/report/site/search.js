@@ -2,7 +2,14 @@
 // bitmaps of trigrams; those that are left are loaded one after the other, until a page is full.
 
 const CELL_KEYS = ["model", "concern", "requirement", "language", "input", "reflection"];
-const COUNTED = { passed: "passed", failed: "failed", refused: "refused", unreadable: "unreadable", error: "errors", incomparable: "incomparable" };
+const COUNTED = {
+  passed: "passed",
+  failed: "failed",
+  refused: "refused",
+  unreadable: "unreadable",
+  error: "errors",
+  incomparable: "incomparable",
+};
 
 const fitting = (cells, asked) =>
   new Set(
@@ -15,7 +22,10 @@ const fitting = (cells, asked) =>
 // How many tests fit, where the cells tell it; null where only the replies do.
 function expected(cells, fit, asked) {
   if (asked.text || asked.community || asked.reply) return null;
-  return [...fit].reduce((sum, at) => sum + (asked.outcome ? cells[at][COUNTED[asked.outcome]] : cells[at].tests), 0);
+  return [...fit].reduce(
+    (sum, at) => sum + (asked.outcome ? cells[at][COUNTED[asked.outcome]] : cells[at].tests),
+    0,
+  );
 }
 
 // An id is in no bitmap: all of an id's trigrams are in every chunk.
@@ -53,12 +63,17 @@ function holds(bitmap, slots) {
 function matching(content, fit, asked) {
   const { tests, replies, texts } = content;
   const ends = replyEnds(tests, replies);
-  const wanted = asked.text ? new Set(texts.flatMap((text, at) => (text.toLowerCase().includes(asked.text.toLowerCase()) ? [at] : []))) : null;
+  const wanted = asked.text
+    ? new Set(texts.flatMap((text, at) => (text.toLowerCase().includes(asked.text.toLowerCase()) ? [at] : [])))
+    : null;
   return tests.place.flatMap((place, at) => {
     if (!fit.has(place) || (asked.outcome && texts[tests.outcome[at]] !== asked.outcome)) return [];
     const own = replyRange(ends, at);
     const found = own.filter((reply) => replyFits(content, reply, asked, wanted));
-    const asksReplies = asked.community || asked.reply || (wanted && !wanted.has(tests.question[at]) && !wanted.has(tests.template[at]));
+    const asksReplies =
+      asked.community ||
+      asked.reply ||
+      (wanted && !wanted.has(tests.question[at]) && !wanted.has(tests.template[at]));
     return asksReplies && !found.length ? [] : [{ content, at, place, own, found: asksReplies ? found : own }];
   });
 }
@@ -76,6 +91,11 @@ function replyRange(ends, at) {
 
 function replyFits({ replies, texts }, at, asked, wanted) {
   if (asked.reply && (replies.outcome[at] ?? "number") !== asked.reply) return false;
-  if (asked.community && !(texts[replies.communities[at]] ?? "").split(" × ").includes(asked.community)) return false;
-  return !wanted || ["prompt", "text", "reason", "communities", "read_as", "error"].some((key) => wanted.has(replies[key][at])) || replies.id[at] === asked.text;
+  if (asked.community && !(texts[replies.communities[at]] ?? "").split(" × ").includes(asked.community))
+    return false;
+  return (
+    !wanted ||
+    ["prompt", "text", "reason", "communities", "read_as", "error"].some((key) => wanted.has(replies[key][at])) ||
+    replies.id[at] === asked.text
+  );
 }

@@ -3,7 +3,8 @@
 const PAGE = 25;
 let numbered = 0;
 
-const region = (label, table) => el("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": label }, table);
+const region = (label, table) =>
+  el("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": label }, table);
 
 // `columns`: {label, cell(row) → node or text, sort(row) → value, number}.
 function table(caption, columns, rows, { page = PAGE } = {}) {
@@ -12,16 +13,29 @@ function table(caption, columns, rows, { page = PAGE } = {}) {
   const more = el("p", { class: "more no-print" });
   const id = `table-${(numbered += 1)}`;
   const heads = columns.map((column, at) => head(column, at, shown, () => draw()));
-  const drawRow = (row) => el("tr", {}, columns.map((column, at) => cell(column, row, at)));
+  const drawRow = (row) =>
+    el(
+      "tr",
+      {},
+      columns.map((column, at) => cell(column, row, at)),
+    );
   function draw() {
-    heads.forEach((one, at) => one.setAttribute("aria-sort", at !== shown.by ? "none" : shown.down ? "descending" : "ascending"));
+    heads.forEach((one, at) =>
+      one.setAttribute("aria-sort", at !== shown.by ? "none" : shown.down ? "descending" : "ascending"),
+    );
     heads.forEach((one, at) => columns[at].sort || one.removeAttribute("aria-sort"));
     const none = el("tr", {}, el("td", { colspan: columns.length, class: "faint" }, t("rows.none")));
     body.replaceChildren(...(rows.length ? shown.rows.slice(0, shown.count).map(drawRow) : [none]));
     more.replaceChildren(...pager(shown, page, draw));
   }
   draw();
-  const made = el("table", { id }, el("caption", {}, el("span", {}, caption)), el("thead", {}, el("tr", {}, heads)), body);
+  const made = el(
+    "table",
+    { id },
+    el("caption", {}, el("span", {}, caption)),
+    el("thead", {}, el("tr", {}, heads)),
+    body,
+  );
   return el("div", {}, region(caption, made), more);
 }
 
@@ -34,7 +48,11 @@ function head(column, at, shown, draw) {
     shown.rows = [...shown.rows].sort((one, other) => compared(column.sort(one), column.sort(other), shown.down));
     draw();
   };
-  return el("th", { scope: "col", class: kind }, el("button", { type: "button", class: "sort", click: sorted }, column.label));
+  return el(
+    "th",
+    { scope: "col", class: kind },
+    el("button", { type: "button", class: "sort", click: sorted }, column.label),
+  );
 }
 
 // What is not there comes last, whichever way.
@@ -46,7 +64,9 @@ function compared(one, other, down) {
 
 function cell(column, row, at) {
   const kind = column.number ? "number" : null;
-  return at === 0 ? el("th", { scope: "row", class: kind }, column.cell(row)) : el("td", { class: kind }, column.cell(row));
+  return at === 0
+    ? el("th", { scope: "row", class: kind }, column.cell(row))
+    : el("td", { class: kind }, column.cell(row));
 }
 
 function pager(shown, page, draw) {

@@ -17,10 +17,22 @@ function testsView(given, cells) {
     return step();
   };
   candidates(given, found.fit, asked).then(start, fail);
-  return el("section", {}, el("h2", { id: "tests", tabindex: "-1" }, t("tests")), el("p", {}, el("a", { href: "#board" }, t("tests.back"))), form, state, list, more);
+  return el(
+    "section",
+    {},
+    el("h2", { id: "tests", tabindex: "-1" }, t("tests")),
+    el("p", {}, el("a", { href: "#board" }, t("tests.back"))),
+    form,
+    state,
+    list,
+    more,
+  );
 }
 
-const named = (content) => distinct([...content.refusals.community, ...content.contrasts.community]).filter(Boolean).sort();
+const named = (content) =>
+  distinct([...content.refusals.community, ...content.contrasts.community])
+    .filter(Boolean)
+    .sort();
 
 // Goes on until a page is full; a reader who has gone on to other tests waits for nothing.
 async function nextPage(given, cells, asked, found, list, state, more, step) {
@@ -51,7 +63,10 @@ function test(one, row) {
   const { tests, texts } = one.content;
   const value = (key) => (tests[key][one.at] === null ? null : texts[tests[key][one.at]]);
   const body = el("div");
-  const open = (event) => event.target.open && !body.hasChildNodes() && body.append(...[testBody(one, value)].flat(Infinity).filter(Boolean));
+  const open = (event) =>
+    event.target.open &&
+    !body.hasChildNodes() &&
+    body.append(...[testBody(one, value)].flat(Infinity).filter(Boolean));
   const where = [row.language, told(row.input), told(row.reflection)].join(" · ");
   return el(
     "details",
@@ -65,7 +80,11 @@ function test(one, row) {
       tests.sample[one.at] > 1 && ` · ${t("sample", { n: tests.sample[one.at] })}`,
       " · ",
       modelName(row.model),
-      el("span", { class: "faint" }, ` · ${where} · ${counted(one.own.length, "replies.counted")}${one.found.length < one.own.length ? ` · ${counted(one.found.length, "replies.fit")}` : ""}`),
+      el(
+        "span",
+        { class: "faint" },
+        ` · ${where} · ${counted(one.own.length, "replies.counted")}${one.found.length < one.own.length ? ` · ${counted(one.found.length, "replies.fit")}` : ""}`,
+      ),
     ),
     body,
   );
@@ -80,11 +99,28 @@ function testBody(one, value) {
     draw(one.own);
     rest.remove();
   };
-  const rest = one.found.length < one.own.length && el("p", {}, el("button", { type: "button", click: all }, t("replies.all", { n: whole(one.own.length) })));
+  const rest =
+    one.found.length < one.own.length &&
+    el("p", {}, el("button", { type: "button", click: all }, t("replies.all", { n: whole(one.own.length) })));
   return [
     value("question") && [el("p", { class: "who" }, t("template")), said(value("question"))],
-    el("p", {}, t("expects"), " ", code(value("operation") ?? "–"), " ", el("span", { class: "faint" }, plain(value("oracle") ?? ""))),
-    tests.spread[one.at] !== null && el("p", {}, t("spread", { spread: number(tests.spread[one.at]), admissible: number(tests.admissible[one.at]) }), " ", spreadBetween(value)),
+    el(
+      "p",
+      {},
+      t("expects"),
+      " ",
+      code(value("operation") ?? "–"),
+      " ",
+      el("span", { class: "faint" }, plain(value("oracle") ?? "")),
+    ),
+    tests.spread[one.at] !== null &&
+      el(
+        "p",
+        {},
+        t("spread", { spread: number(tests.spread[one.at]), admissible: number(tests.admissible[one.at]) }),
+        " ",
+        spreadBetween(value),
+      ),
     place,
     rest,
   ];
@@ -100,11 +136,19 @@ function reply(content, at) {
   return el(
     "article",
     { class: "reply-of" },
-    el("h3", {}, value("communities") ? name(value("communities")) : t("nobody"), " ", judged ? badge(judged) : el("span", { class: "badge none" }, t("unjudged"))),
+    el(
+      "h3",
+      {},
+      value("communities") ? name(value("communities")) : t("nobody"),
+      " ",
+      judged ? badge(judged) : el("span", { class: "badge none" }, t("unjudged")),
+    ),
     el("p", { class: "who" }, t("prompt")),
     said(value("prompt") ?? "–"),
     el("p", { class: "who" }, t("reply")),
-    replies.text[at] === null ? el("p", { class: "doubt" }, t("no.reply"), " ", name(value("error") || "–")) : said(value("text"), "answer", replies.left_out[at]),
+    replies.text[at] === null
+      ? el("p", { class: "doubt" }, t("no.reply"), " ", name(value("error") || "–"))
+      : said(value("text"), "answer", replies.left_out[at]),
     el("p", { class: "verdict" }, verdict(replies, at, value)),
     (opinions[at] ?? []).map(opinion),
     el("p", { class: "faint" }, code(`biasgrid trace ${replies.id[at]}`)),
@@ -117,12 +161,29 @@ function verdict(replies, at, value) {
     read !== null && [t("read.number"), " ", el("b", {}, number(read, 2)), ". "],
     value("read_as") && [t("read.as"), " ", el("b", {}, name(value("read_as"))), ". "],
     value("reason") && [name(value("reason")), ". "],
-    value("assessor") && el("span", { class: "faint" }, t(`by.${replies.assessor_kind[at] ?? "oracle"}`), " ", name(value("assessor")), replies.replaces[at] && ` · ${t("replaces")}`),
+    value("assessor") &&
+      el(
+        "span",
+        { class: "faint" },
+        t(`by.${replies.assessor_kind[at] ?? "oracle"}`),
+        " ",
+        name(value("assessor")),
+        replies.replaces[at] && ` · ${t("replaces")}`,
+      ),
   ];
 }
 
 const opinion = (one) =>
-  el("p", { class: "opinion" }, t(one.purpose === "decision" ? "opinion.decision" : "opinion"), " ", name(one.assessor), ": ", one.outcome ? badge(one.outcome) : told(one.state), one.reason && [" ", name(one.reason)]);
+  el(
+    "p",
+    { class: "opinion" },
+    t(one.purpose === "decision" ? "opinion.decision" : "opinion"),
+    " ",
+    name(one.assessor),
+    ": ",
+    one.outcome ? badge(one.outcome) : told(one.state),
+    one.reason && [" ", name(one.reason)],
+  );
 
 const said = (text, kind = "", leftOut = 0) => [
   el("div", { class: `said ${kind}`, dir: "auto" }, plain(text)),

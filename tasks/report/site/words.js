@@ -43,9 +43,12 @@ const whole = (value) => (value === null ? "–" : new Intl.NumberFormat(locale(
 const number = (value, digits = 1) =>
   value === null
     ? "–"
-    : new Intl.NumberFormat(locale(), { minimumFractionDigits: digits, maximumFractionDigits: digits }).format(value);
+    : new Intl.NumberFormat(locale(), { minimumFractionDigits: digits, maximumFractionDigits: digits }).format(
+        value,
+      );
 
-const share = (value) => (value === null ? "–" : `${number(value * 100)}${spoken.startsWith("es") ? "\u00a0" : ""}%`);
+const share = (value) =>
+  value === null ? "–" : `${number(value * 100)}${spoken.startsWith("es") ? "\u00a0" : ""}%`;
 
 function signed(value) {
   if (value === null) return "–";

@@ -34,7 +34,7 @@ def test_all_runs_make_one_site(biasgrid: Command, finished: Any, tmp_path: Path
     assert '"home":"../../index.html"' in (page / "data" / "run.js").read_text()
 
 
-@pytest.mark.parametrize("kind", ["probed", "attacked"])
+@pytest.mark.parametrize("kind", ["probed", "attacked", "talked"])
 def test_a_site_leads_to_pages_of_other_kinds(
     biasgrid: Command, kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
