@@ -13,8 +13,8 @@ from tasks.aggregate.probe_report import write_probe_page
 from tasks.aggregate.red_team_report import write_red_team_page
 from tasks.aggregate.reports import write_csv, write_json
 from tasks.report.lake_pages import HOME, write_lake_pages
+from tasks.report.languages import LANGUAGES
 from tasks.report.run_pages import write_run_pages
-from tasks.report.words import LANGUAGES
 from warehouse.lake import Lake
 from warehouse.runs import find, refuse_other_kinds
 from warehouse.schemas import KINDS

@@ -11,9 +11,9 @@ import duckdb
 
 from tasks.report.chunk import as_chunk, columns
 from tasks.report.folder import Folder
+from tasks.report.languages import LANGUAGES
 from tasks.report.readings import LEADERBOARD, RUNS, told_run, trend
 from tasks.report.shell import shell
-from tasks.report.words import LANGUAGES
 from warehouse.build import connect, selected
 from warehouse.lake import Lake
 

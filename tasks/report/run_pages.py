@@ -11,6 +11,7 @@ import polars as pl
 from catalogs.mistakes import Mistake, UserMistake, nearest
 from tasks.report.chunk import as_chunk, columns
 from tasks.report.folder import Folder
+from tasks.report.languages import LANGUAGES as SPOKEN
 from tasks.report.readings import (
     CELLS,
     CONTRASTS,
@@ -27,7 +28,6 @@ from tasks.report.readings import (
 )
 from tasks.report.replies import chunks
 from tasks.report.shell import shell
-from tasks.report.words import LANGUAGES as SPOKEN
 from warehouse.build import connect, selected
 from warehouse.lake import Lake
 

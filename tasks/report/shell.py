@@ -9,7 +9,7 @@ from importlib.resources import files
 
 import orjson
 
-from tasks.report.words import LANGUAGES, words
+from tasks.report.languages import LANGUAGES, words
 
 SCRIPTS = (
     *("dom", "words", "chunks", "marks", "tables", "leaderboard", "grid", "beside", "communities", "trend"),

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.report.chunk import as_chunk, columns
+from tasks.report.languages import LANGUAGES, words
 from tasks.report.shell import shell
 from tasks.report.trigrams import FEWEST, bitmap, slot, trigrams
-from tasks.report.words import LANGUAGES, words
 
 SAFE = re.compile(r"[^<>&\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\x7f]*")
 
