@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from flows.preparation import existing_lake
+from tasks.aggregate.evidence.write import write_evidence
 from tasks.aggregate.interaction_report import write_interaction_pages
 from tasks.aggregate.langbite import write_langbite
 from tasks.aggregate.probe_report import write_probe_page
@@ -26,11 +27,19 @@ PAGES: Mapping[str, Writer] = {
     "redteam": write_red_team_page,
     "interaction": write_interaction_pages,
 }
+
+
+def _evidence(kind: str) -> Writer:
+    """With the pages of that kind of run, where it has any."""
+    return partial(write_evidence, pages=PAGES.get(kind))
+
+
 WRITERS: Mapping[str, Mapping[str, Writer]] = {
     "csv": dict.fromkeys(KINDS, write_csv),
     "json": dict.fromkeys(KINDS, write_json),
     "langbite": {"benchmark": write_langbite},
     "html": PAGES,
+    "evidence": {kind: _evidence(kind) for kind in KINDS},
 }
 """By format and kind of run."""
 NAMES = {"langbite": "report in LangBiTe's format", "html": "report in HTML yet"}

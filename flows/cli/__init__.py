@@ -10,7 +10,7 @@ from contextlib import suppress
 import typer
 
 from catalogs.mistakes import UserMistake
-from flows.cli import again, assess, catalog, finetune, look, respondent, warehouse
+from flows.cli import again, assess, catalog, evidence, finetune, look, respondent, warehouse
 from flows.cli.compare import compare
 from flows.cli.doctor import doctor
 from flows.cli.interact import interact
@@ -46,6 +46,7 @@ app.command()(review)
 app.command()(serve)
 app.command()(doctor)
 app.add_typer(catalog.app, name="catalog")
+app.add_typer(evidence.app, name="evidence")
 app.add_typer(finetune.app, name="finetune")
 app.add_typer(respondent.app, name="respondent")
 app.add_typer(warehouse.app, name="warehouse")

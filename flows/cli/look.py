@@ -13,7 +13,7 @@ from flows.cli.options import Data, Force, RunId
 
 
 class ReportFormat(StrEnum):
-    csv, langbite, json, html = "csv", "langbite", "json", "html"
+    csv, langbite, json, html, evidence = "csv", "langbite", "json", "html", "evidence"
 
 
 class PageLanguage(StrEnum):
@@ -42,7 +42,8 @@ def report(
     data: Data = None,
 ) -> None:
     """Write a run's findings as files: `csv`, `json`, of a benchmark LangBiTe's three CSV files, or pages for the
-    browser, `html`; of all runs, `--all`, pages alone."""
+    browser, `html`; of all runs, `--all`, pages alone; for auditors a bundle, `evidence`, which
+    `biasgrid evidence verify` checks."""
     from flows.reporting import write_all, write_report
 
     if not all_runs:

@@ -1,0 +1,137 @@
+"""What was examined of all that the run could have: its own cells beside the catalog files that it read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, get_args
+
+import polars as pl
+import yaml
+
+from catalogs.attacks import StrategyName
+from catalogs.interaction_file import Mitigation, Setting
+from catalogs.schema import InputType, Reflection
+from catalogs.target_file import ProbeTest
+from warehouse.lake import Lake
+
+FILE = re.compile(r"(?:^|/)([a-z_]+)/([^/]+)\.ya?ml$")
+NAMES: Final[Mapping[str, tuple[str, str, str]]] = {
+    "benchmark": ("requirement", "input", "reflection"),
+    "probe": ("pair", "test", "pair"),
+    "redteam": ("pair", "strategy", "pair"),
+    "interaction": ("domain", "setting", "mitigation"),
+}
+"""What requirement, input and reflection are, by kind of run."""
+GROUPS: Final = {
+    "benchmark": "communities",
+    "probe": "probes",
+    "redteam": "probes",
+    "interaction": "people",
+}
+"""In which files of a catalog the groups of people stand, by kind of run."""
+INPUTS: Final = {"benchmark": InputType, "probe": ProbeTest, "redteam": StrategyName, "interaction": Setting}
+REFLECTIONS: Final = {"benchmark": Reflection, "interaction": Mitigation}
+FACETS = ("favoured", "stigmatised")
+Texts = Mapping[tuple[str, str], str]
+"""Of catalog files, by folder and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    name: str
+    examined: Sequence[str]
+    not_examined: Sequence[str]
+    """What the catalog has beside; empty where it has no more, or where nothing limits what there is."""
+
+
+def dimensions(lake: Lake, run: Mapping[str, Any], names: Iterable[str], texts: Texts) -> list[Dimension]:
+    """`names`: of every catalog file that the run recorded; `texts`: those that are as they were."""
+    kind, run_id = str(run["kind"]), str(run["run_id"])
+    asked, known = _asked(lake, run_id, kind), _known(kind, names, texts)
+    return [
+        Dimension(name, sorted(examined), sorted(known.get(name, set()) - examined))
+        for name, examined in asked.items()
+    ]
+
+
+def _asked(lake: Lake, run_id: str, kind: str) -> dict[str, set[str]]:
+    cases = lake.scan("cases", run_id)
+    requirement, input_, reflection = NAMES[kind]
+    columns = {
+        "model": "model",
+        "concern": "concern",
+        "language": "language",
+        requirement: "requirement",
+        input_: "input",
+        **({} if reflection == requirement else {reflection: "reflection"}),
+    }
+    told = {
+        name: set(cases.select(pl.col(own).unique()).collect()[own].drop_nulls()) for name, own in columns.items()
+    }
+    return told | {"community": _groups(cases)}
+
+
+def _groups(cases: pl.LazyFrame) -> set[str]:
+    """Of the slots of templates, and of the pairs that probes compare."""
+    listed = cases.select(pl.col("communities").explode().unique()).collect().to_series().drop_nulls()
+    facets = cases.select(pl.col("facets").str.json_path_match(f"$.{name}").alias(name) for name in FACETS)
+    paired = facets.unique().collect()
+    return set(listed) | {group for name in FACETS for group in paired[name].drop_nulls()}
+
+
+def _known(kind: str, names: Iterable[str], texts: Texts) -> dict[str, set[str]]:
+    folders: dict[str, set[str]] = {}
+    for folder, name in (found.groups() for found in map(FILE.search, names) if found):
+        folders.setdefault(folder, set()).add(name)
+    requirement, input_, reflection = NAMES[kind]
+    known = {
+        "concern": folders.get("concerns", set()),
+        "language": folders.get("languages", set()),
+        "community": _declared(texts, GROUPS[kind], ("communities", "groups")),
+        input_: set(get_args(INPUTS[kind])),
+    }
+    if kind in REFLECTIONS:
+        known[reflection] = set(get_args(REFLECTIONS[kind]))
+    if requirement == "pair":
+        known["pair"] = _declared(texts, "probes", ("pairs",))
+    if requirement == "domain":
+        known["domain"] = _ids(texts, "scenes")
+    return known
+
+
+def _declared(texts: Texts, folder: str, keys: Sequence[str]) -> set[str]:
+    found: set[str] = set()
+    for (kind, _), text in texts.items():
+        if kind == folder:
+            read = _read(text)
+            found |= {name for key in keys for name in _names(read.get(key))}
+    return found
+
+
+def _ids(texts: Texts, folder: str) -> set[str]:
+    found = (_read(text).get("id") for (kind, _), text in texts.items() if kind == folder)
+    return {str(name) for name in found if name is not None}
+
+
+def _names(listed: object) -> set[str]:
+    """Of a list of entries with an id, or of a mapping by id."""
+    if isinstance(listed, Mapping):
+        return set(map(str, listed))
+    entries = listed if isinstance(listed, list) else []
+    return {str(entry["id"]) for entry in entries if isinstance(entry, Mapping) and "id" in entry}
+
+
+def _read(text: str) -> Mapping[str, Any]:
+    try:
+        read = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
+    except yaml.YAMLError:
+        return {}
+    return read if isinstance(read, Mapping) else {}
+
+
+def folder_and_name(name: str) -> tuple[str, str]:
+    """Of a catalog file by its recorded name: its folder in the catalog, and its own name."""
+    found = FILE.search(name)
+    return (found[1], found[2]) if found else ("", name)

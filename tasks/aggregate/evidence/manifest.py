@@ -1,0 +1,116 @@
+"""What a bundle holds, in one form of which every byte counts: its hash stands for the whole bundle."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import PurePosixPath
+from typing import Annotated, Final, Literal
+
+import orjson
+from pydantic import AfterValidator, Field, ValidationError
+
+from catalogs.frozen import Frozen
+
+MANIFEST: Final = "manifest.json"
+SUMS: Final = "SHA256SUMS"
+FORMAT: Final = "biasgrid evidence"
+BUNDLE_SCHEMA: Final = 1
+"""Rises when a bundle comes to be laid out otherwise."""
+Role = Literal["scenario", "catalog", "environment", "mart", "record", "report", "coverage"]
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+def _safe(path: str) -> str:
+    """A path that stays in the folder it is unpacked to, on any system."""
+    parts = PurePosixPath(path).parts
+    if "/".join(parts) != path or {"..", ".", "/"} & set(parts) or any(sign in path for sign in "\\:\0"):
+        raise ValueError("is no path within a bundle")
+    return path
+
+
+class Member(Frozen):
+    """One file of a bundle, other than the manifest and the list of sums."""
+
+    path: Annotated[str, AfterValidator(_safe)] = Field(min_length=1)
+    size: int = Field(ge=0)
+    """Bytes."""
+    sha256: Digest
+    role: Role
+    source: str | None = None
+    """What the run called it, where that is another name."""
+
+
+class Versions(Frozen):
+    """Of biasgrid, and of what it writes."""
+
+    run: str | None
+    """biasgrid's when the run began; null where it was not recorded."""
+    bundle: str
+    """biasgrid's when the bundle was written."""
+    lake_schema: int
+    bundle_schema: int
+
+
+class About(Frozen):
+    run_id: str
+    kind: str
+    state: str
+    started_at: str | None
+    ended_at: str | None
+    seed: int | None
+
+
+class Manifest(Frozen):
+    format: Literal["biasgrid evidence"] = "biasgrid evidence"
+    run: About
+    dated: datetime
+    """When the run last changed: files of the bundle bear this time, and none that of its writing."""
+    complete: bool
+    """Whether the run came to its end."""
+    versions: Versions
+    files: tuple[Member, ...]
+    """By path."""
+
+    @property
+    def text(self) -> bytes:
+        """The one form: keys by name, two spaces, a line feed at the end."""
+        form = orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+        return orjson.dumps(self.model_dump(mode="json"), option=form)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the manifest, and so of every file that it lists."""
+        return hashlib.sha256(self.text).hexdigest()
+
+    @property
+    def sums(self) -> bytes:
+        """As `sha256sum -c` reads them: the manifest, then every file."""
+        lines = [(self.digest, MANIFEST), *((member.sha256, member.path) for member in self.files)]
+        return "".join(f"{digest}  {path}\n" for digest, path in lines).encode()
+
+
+class NoManifest(ValueError):
+    """A text that is no manifest, or not in its one form."""
+
+
+def read_manifest(text: bytes) -> Manifest:
+    """Raises NoManifest for what is no manifest, lists a path twice or out of order, or is written otherwise."""
+    try:
+        manifest = Manifest.model_validate_json(text)
+    except ValidationError as error:
+        raise NoManifest("it is no manifest of a bundle") from error
+    paths = [member.path for member in manifest.files]
+    if paths != sorted(set(paths)) or {MANIFEST, SUMS} & set(paths):
+        raise NoManifest("it does not list each file once, in order")
+    if manifest.text != text:
+        raise NoManifest("it is not written as biasgrid writes it")
+    return manifest
+
+
+def manifest_of(
+    about: About, dated: datetime, versions: Versions, files: Iterable[Member], *, complete: bool
+) -> Manifest:
+    ordered = sorted(files, key=lambda member: member.path)
+    return Manifest(run=about, dated=dated, complete=complete, versions=versions, files=tuple(ordered))
