@@ -240,7 +240,6 @@ def read_catalog(
         respondents=reader.entries("respondents", Respondent),
         models=reader.models(),
         templates=templates,
-        hashes=reader.hashes | hashes,
         library="shipped" if library == "shipped" else str(Path(library).resolve()),
         contexts=reader.entries("contexts", Context),
         augmentation=reader.entries("augmentation", Augmentation),
@@ -249,6 +248,7 @@ def read_catalog(
         endpoints=reader.entries("endpoints", NamedEndpoint),
         attacks=reader.entries("attacks", AttackWording),
         **(_scenes(reader) if scenes else {}),
+        hashes=reader.hashes | hashes,  # once all of them are read
         overlay=str(named or ""),
     )
     unread = unread_names(reader.mistakes)

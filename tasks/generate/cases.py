@@ -88,6 +88,12 @@ NOT_ASKED = (
     "probes",
     "probing",
     "attacks",
+    "endpoints",
+    "people",
+    "scenes",
+    "tuning",
+    "interaction",
+    "protocols",
 )
 """Folders of a catalog that no instance depends on; nor does one on models.yaml."""
 

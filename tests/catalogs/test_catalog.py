@@ -98,6 +98,11 @@ def test_every_file_that_was_read_is_hashed(written: WrittenFile, tmp_path: Path
     assert "catalogs/models.yaml" in before
 
 
+def test_what_other_kinds_of_runs_ask_is_hashed_too() -> None:
+    folders = {name.split("/")[1] for name in load_catalog().hashes}
+    assert {"probes", "probing", "attacks", "people", "scenes", "interaction", "protocols"} < folders
+
+
 def test_a_library_of_files_in_two_formats_is_one(written: WrittenFile, table: Callable[..., Path]) -> None:
     path = table({})
     written("nested/own.yaml", f"language: es_es\nconcern: sexism\ntemplates:\n  - id: own-1{TEMPLATE}")

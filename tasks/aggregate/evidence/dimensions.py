@@ -42,18 +42,20 @@ Texts = Mapping[tuple[str, str], str]
 class Dimension:
     name: str
     examined: Sequence[str]
-    not_examined: Sequence[str]
-    """What the catalog has beside; empty where it has no more, or where nothing limits what there is."""
+    not_examined: Sequence[str] | None
+    """What the catalog has beside; None where nobody can tell: the run recorded no such file, or it is not as it
+    was, or nothing limits what there is."""
 
 
 def dimensions(lake: Lake, run: Mapping[str, Any], names: Iterable[str], texts: Texts) -> list[Dimension]:
     """`names`: of every catalog file that the run recorded; `texts`: those that are as they were."""
     kind, run_id = str(run["kind"]), str(run["run_id"])
     asked, known = _asked(lake, run_id, kind), _known(kind, names, texts)
-    return [
-        Dimension(name, sorted(examined), sorted(known.get(name, set()) - examined))
-        for name, examined in asked.items()
-    ]
+    return [_beside(name, examined, known.get(name)) for name, examined in asked.items()]
+
+
+def _beside(name: str, examined: set[str], known: set[str] | None) -> Dimension:
+    return Dimension(name, sorted(examined), sorted(known - examined) if known else None)
 
 
 def _asked(lake: Lake, run_id: str, kind: str) -> dict[str, set[str]]:

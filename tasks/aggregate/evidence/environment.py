@@ -34,8 +34,9 @@ def _evaluations(criteria: pl.DataFrame) -> dict[str, Any]:
 
 def installed() -> list[str]:
     """`name==version` of every distribution, by name."""
-    found = {(one.metadata["Name"] or "").lower(): one.version for one in metadata.distributions()}
-    return [f"{name}=={version}" for name, version in sorted(found.items()) if name]
+    told = (one.metadata for one in metadata.distributions())
+    found = {str(own["Name"]).lower(): own["Version"] for own in told if own["Name"]}
+    return [f"{name}=={version}" for name, version in sorted(found.items())]
 
 
 def code_digest() -> str:

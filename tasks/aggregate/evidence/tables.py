@@ -21,7 +21,7 @@ from warehouse.schemas import TABLES
 
 AT_ONCE = 1_000
 """Rows that are read together, of which each may be a megabyte long."""
-TOGETHER = 64 << 20
+TOGETHER = 16 << 20
 """Bytes that are written as one group of rows, or a little more."""
 OVER_RUNS = frozenset({"leaderboard", "paired_differences", "regressions", "trend"})
 """Marts that change with every run: what they say of one is no evidence of it."""

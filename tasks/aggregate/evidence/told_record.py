@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks.aggregate.evidence.coverage import LIMITS, NO_AUDIT, POINTS, Coverage
+from tasks.aggregate.evidence.dimensions import Dimension
 from tasks.aggregate.evidence.selection import TOO_FEW
 from tasks.aggregate.files import write_text
 from tasks.aggregate.page import HIDDEN, share, signed, write_page
@@ -17,6 +18,7 @@ SIGNS = re.compile(r"([\\`*_{}\[\]<>|#~&@!:])")
 SIGNED_BY = ("Made by", "Looked through by", "Approved by")
 SIGNATURE = ("", "name", "function", "date", "signature")
 FINDINGS = ("model", "what", "language", "measure", "value", "95% interval", "against", "finding")
+EXAMINED = ("what", "examined", "not examined, of what the catalog has")
 MODELS = ("model", "of", "planned", "refused", "unreadable", "errors", "of no class")
 SELECTION = ("rate of", "model", "language", "what", "category", "people", "chosen", "rate", "impact ratio")
 CELLS = (
@@ -31,6 +33,9 @@ CELLS = (
     "unreadable",
     "errors",
 )
+CELL_HEAD = (*CELLS, "finding", "why")
+UNBOUNDED = ("model", "requirement")
+"""Of which no catalog has all."""
 Row = Mapping[str, Any]
 
 
@@ -43,16 +48,20 @@ def write_record_page(path: Path, record: Coverage, findings: Sequence[Row]) -> 
     told = {"limits": LIMITS, "no_audit": NO_AUDIT, "points": POINTS, "signed_by": SIGNED_BY}
     tables = {
         "finding_rows": [_finding(row) for row in findings],
+        "examined_rows": [_examined(one) for one in record.dimensions],
         "model_rows": [_model(row) for row in record.models],
         "selection_rows": [_selection(row) for row in record.selection],
         "cell_rows": [_cell(row) for row in record.cells],
     }
-    heads = {"finding_head": FINDINGS, "model_head": MODELS, "selection_head": SELECTION, "cell_head": CELL_HEAD}
+    heads = {
+        "finding_head": FINDINGS,
+        "examined_head": EXAMINED,
+        "model_head": MODELS,
+        "selection_head": SELECTION,
+        "cell_head": CELL_HEAD,
+    }
     given = {"record": record, "run": record.run, "moment": moment} | told | tables | heads
     return write_page(path, "evidence.html.j2", **given)
-
-
-CELL_HEAD = (*CELLS, "finding", "why")
 
 
 def _finding(row: Row) -> tuple[str, ...]:
@@ -60,6 +69,16 @@ def _finding(row: Row) -> tuple[str, ...]:
     interval = "–" if row["low"] is None else f"{number(row['low'])} to {number(row['high'])}"
     told = (row["model"], row["what"], row["language"], row["measure"])
     return *_texts(told), number(row["value"]), interval, number(row["against"]), str(row["finding"])
+
+
+def _examined(one: Dimension) -> tuple[str, str, str]:
+    return one.name, ", ".join(one.examined) or "none", _not_examined(one)
+
+
+def _not_examined(one: Dimension) -> str:
+    if one.not_examined is None:
+        return "–" if one.name in UNBOUNDED else "not known: the run did not record what there was"
+    return ", ".join(one.not_examined) or "none"
 
 
 def _model(row: Row) -> tuple[str, ...]:
@@ -96,10 +115,7 @@ def _markdown(record: Coverage, findings: Sequence[Row]) -> Iterator[str]:
     yield f"# Coverage record: {plain(record.run.name)}"
     yield _head(record)
     yield f"## Findings\n\n{table(FINDINGS, map(_finding, findings))}"
-    told = [
-        (one.name, ", ".join(one.examined) or "–", ", ".join(one.not_examined) or "–") for one in record.dimensions
-    ]
-    yield f"## Examined and not examined\n\n{table(('what', 'examined', 'not examined'), told)}"
+    yield f"## Examined and not examined\n\n{table(EXAMINED, map(_examined, record.dimensions))}"
     yield f"## What became of what was planned\n\n{table(MODELS, map(_model, record.models))}"
     lost = [(row["model"], row["purpose"], row["error_class"], f"{row['replies']:,}") for row in record.errors]
     yield f"### Replies that never came\n\n{table(('model', 'asked as', 'error', 'replies'), lost)}"

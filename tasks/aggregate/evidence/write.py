@@ -36,7 +36,7 @@ from tasks.aggregate.findings import run_row
 from warehouse.atomic import replacing
 from warehouse.build import connect
 from warehouse.lake import Lake
-from warehouse.schemas import SCHEMA_VERSION
+from warehouse.schemas import KINDS, SCHEMA_VERSION
 
 SUFFIX = ".evidence.zip"
 Pages = Callable[[Lake, str, Path], list[Path]]
@@ -56,7 +56,8 @@ def write_evidence(lake: Lake, run_id: str, out: Path, pages: Pages | None = Non
     """`<run_id>.evidence.zip`: the same bytes for the same run, whenever and wherever they are written. `pages`
     writes the report of the run's kind, where there is one. Raises UserMistake for a run that the warehouse does
     not hold, and for a folder that cannot be written."""
-    run = run_row(lake, run_id)
+    row = run_row(lake, run_id)
+    run = row | {"kind": row["kind"] or KINDS[0]}
     target = out / f"{run_id}{SUFFIX}"
     try:
         with tempfile.TemporaryDirectory(prefix="biasgrid-") as folder:

@@ -1,0 +1,70 @@
+"""`report --format evidence` and `evidence verify` as a person types them."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Command = Callable[..., Any]
+
+
+@pytest.fixture
+def bundle(biasgrid: Command, finished: Any, tmp_path: Path) -> Path:
+    told = biasgrid("report", "--format", "evidence", "--out", tmp_path, "--data", finished.data)
+    assert (told.code, told.err) == (0, "")
+    assert told.out == f"{tmp_path / finished.run_id}.evidence.zip\n"
+    return Path(told.out.strip())
+
+
+def test_a_bundle_as_written_is_code_0_with_its_digest_and_what_it_cannot_prove(
+    biasgrid: Command, bundle: Path
+) -> None:
+    with zipfile.ZipFile(bundle) as opened:
+        digest = hashlib.sha256(opened.read("manifest.json")).hexdigest()
+    told = biasgrid("evidence", "verify", bundle)
+    assert (told.code, told.err) == (0, "")
+    assert f"digest  {digest}" in told.out
+    assert "not who made them" in told.out
+    assert biasgrid("evidence", "verify", bundle, "--digest", digest.upper()).code == 0
+
+
+def test_a_changed_bundle_is_code_1_and_names_the_file(biasgrid: Command, bundle: Path) -> None:
+    whole = bundle.read_bytes()
+    bundle.write_bytes(whole.replace(b"# Coverage record", b"# coverage record", 1))
+    told = biasgrid("evidence", "verify", bundle)
+    assert told.code == 1
+    assert "changed: coverage.md" in told.out
+    assert "NOT as it was written" in told.out
+
+
+def test_an_unpacked_bundle_is_checked_by_its_folder(biasgrid: Command, bundle: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "unpacked"
+    with zipfile.ZipFile(bundle) as opened:
+        opened.extractall(folder)
+    assert biasgrid("evidence", "verify", folder).code == 0
+    (folder / "marts" / "pass_rates.csv").unlink()
+    told = biasgrid("evidence", "verify", folder)
+    assert (told.code, "missing: marts/pass_rates.csv" in told.out) == (1, True)
+
+
+def test_whoever_writes_a_new_manifest_is_found_by_the_digest_alone(biasgrid: Command, bundle: Path) -> None:
+    told = biasgrid("evidence", "verify", bundle, "--digest", "0" * 64)
+    assert told.code == 1
+    assert "another bundle than the one meant" in told.out
+
+
+def test_what_cannot_be_checked_is_a_mistake(biasgrid: Command, bundle: Path, tmp_path: Path) -> None:
+    assert biasgrid("evidence", "verify", tmp_path / "none.zip").is_a_mistake("none.zip", "cannot be read")
+    assert biasgrid("evidence", "verify", bundle, "--digest", "abc").is_a_mistake("`abc` is no digest")
+
+
+def test_a_folder_that_cannot_be_written_is_one_message(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    out = tmp_path / "file" / "x"
+    told = biasgrid("report", "--format", "evidence", "--out", out, "--data", finished.data)
+    assert told.is_a_mistake("the bundle cannot be written", "--out")
