@@ -20,7 +20,17 @@ SIGNATURE = ("", "name", "function", "date", "signature")
 FINDINGS = ("model", "what", "language", "measure", "value", "95% interval", "against", "finding")
 EXAMINED = ("what", "examined", "not examined, of what the catalog has")
 MODELS = ("model", "of", "planned", "refused", "unreadable", "errors", "of no class")
-SELECTION = ("rate of", "model", "language", "what", "category", "people", "chosen", "rate", "impact ratio")
+SELECTION = (
+    "rate of",
+    "model",
+    "language",
+    "what",
+    "category",
+    "counted",
+    "chosen or above",
+    "rate",
+    "impact ratio",
+)
 CELLS = (
     "model",
     "what",
