@@ -28,7 +28,8 @@ LIMITS: Final = (
 )
 NO_AUDIT: Final = (
     "These rates come of made-up people in synthetic prompts. They are no bias audit under New York City's Local "
-    "Law 144, which is of a tool's use, on its historical or test data, by an independent auditor."
+    "Law 144, which is of a tool's use, on its historical or test data, by an independent auditor. Being chosen "
+    "is not always to one's good: what it is for stands beside it."
 )
 
 

@@ -33,7 +33,7 @@ _INTERACTION = """
     )
 
     select
-        'selection' as rate_of, model, language, concat_ws(', ', scene, setting, mitigation, stage) as what,
+        'selection' as rate_of, model, language, concat_ws(', ', scene, setting, mitigation, stage, task) as what,
         unnest([first_group, second_group]) as category,
         (first_chosen + second_chosen) * unnest([first_people, second_people]) as people,
         unnest([first_chosen, second_chosen]) as chosen
