@@ -1,0 +1,66 @@
+"""How all pictures look: colours that can be told apart with any eyes, on white paper in light and dark pages alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+BLUE, ORANGE, AMBER, GREY = "#0072B2", "#C44E00", "#B8860B", "#6B7280"
+"""After Okabe and Ito (2008), dark enough for thin lines on white."""
+SERIES = [BLUE, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", ORANGE, GREY, "#000000"]
+LOW, MIDDLE, HIGH = "#E8894A", "#F7F7F7", "#5BA3D0"
+"""Of tiles; ink can be read on all of them."""
+INK, FAINT, PAPER = "#1F2933", "#D5D9DE", "#FFFFFF"
+FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+"""The first comes with the renderer, so that a picture is the same on every machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Findings as marks: word by word a colour and a shape."""
+
+    words: Sequence[str]
+    colours: Sequence[str]
+    shapes: Sequence[str]
+
+    def colour(self, field: str, title: str | None = None) -> alt.Color:
+        return alt.Color(f"{field}:N", scale=alt.Scale(domain=[*self.words], range=[*self.colours]), title=title)
+
+    def shape(self, field: str, title: str | None = None) -> alt.Shape:
+        return alt.Shape(f"{field}:N", scale=alt.Scale(domain=[*self.words], range=[*self.shapes]), title=title)
+
+
+REQUIREMENTS = Words(
+    ("met", "not met", "undecided", "not evaluated"),
+    (BLUE, ORANGE, AMBER, GREY),
+    ("circle", "triangle-down", "diamond", "cross"),
+)
+BY_KIND = {
+    "benchmark": REQUIREMENTS,
+    "probe": Words(("no bias shown", "biased"), (BLUE, ORANGE), ("circle", "triangle-up")),
+    "redteam": Words(("resisted", "succeeded"), (BLUE, ORANGE), ("circle", "triangle-up")),
+    "interaction": Words(
+        ("not shown", "biased", "anti-biased"), (BLUE, ORANGE, AMBER), ("circle", "triangle-up", "triangle-down")
+    ),
+}
+CONTRASTS = Words(
+    ("lower", "higher", "no difference shown"), (ORANGE, BLUE, GREY), ("triangle-down", "triangle-up", "circle")
+)
+CHANGES = Words(("worse", "better"), (ORANGE, BLUE), ("triangle-down", "triangle-up"))
+MARGIN = 16
+LABEL = 260
+"""Pixels of a name, beyond which it is cut."""
+
+CONFIG: dict[str, Any] = {
+    "background": PAPER,
+    "padding": MARGIN,
+    "font": FONT,
+    "title": {"anchor": "start", "color": INK, "fontSize": 15, "subtitleColor": "#52606D", "subtitlePadding": 4},
+    "view": {"stroke": FAINT},
+    "axis": {"labelColor": INK, "titleColor": INK, "gridColor": "#E9ECEF", "labelLimit": LABEL, "titleFontWeight": 400},
+    "header": {"labelColor": INK, "labelFontWeight": 700, "labelLimit": 420, "labelAnchor": "start", "title": None},
+    "legend": {"labelColor": INK, "titleColor": INK, "labelLimit": LABEL, "orient": "bottom", "titleFontWeight": 400},
+}
