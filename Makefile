@@ -75,6 +75,7 @@ lock:
 
 schemas: env
 	$(BIN)/python -m catalogs.editor_schemas
+	$(BIN)/python -m tasks.aggregate.report_schema
 
 dictionary: env
 	$(BIN)/python -m warehouse.dictionary

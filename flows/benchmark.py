@@ -19,6 +19,7 @@ from flows.cells import cells_stage
 from flows.in_words import in_words
 from flows.inspecting import inspecting
 from flows.outcome import Outcome, outcome
+from flows.picture_artifacts import publish_pictures
 from flows.preparation import Prepared, open_lake, prepare, prepared_before
 from flows.secrets import secret_blocks
 from flows.stages import generate_stage
@@ -62,6 +63,7 @@ async def benchmark(
     batch: bool | None = None,
     library: str | None = None,
     expectations: bool = False,
+    pictures: bool = False,
     data: str | None = None,
     run_id: str | None = None,
 ) -> Outcome:
@@ -85,6 +87,7 @@ async def benchmark(
         batch: ask through the providers' batch APIs, for less money and later; None: as the scenario has it
         library: templates in place of the shipped ones: a file or directory, LangBiTe's format included
         expectations: the new warehouse replaces the old one only if lake and marts are as expected
+        pictures: the artifact `pictures`: pass rates, the grid, communities and trend, drawn in some seconds
         data: directory or `s3://bucket/prefix` of lake and warehouse; None: `BIASGRID_DATA`, or `data`
         run_id: goes on with this unfinished run, whatever `scenario` says
     """
@@ -118,6 +121,8 @@ async def benchmark(
             await loading
             found = await concluded(lake, run, inspector)
         await publish(lake, found, prepared.resolved.name)
+        if pictures:
+            await publish_pictures(lake, run.run_id, prepared.resolved.name)
     return ended(found)
 
 

@@ -14,6 +14,8 @@ MARKS: Final = {
     "…": "...",
     "→": "->",
     "×": "x",
+    "✓": "+",
+    "✗": "x",
     **dict.fromkeys("–—−", "-"),
     **dict.fromkeys("‘’", "'"),
     **dict.fromkeys("“”„«»", '"'),

@@ -20,6 +20,7 @@ from flows.in_words import in_words
 from flows.inspecting import inspecting
 from flows.night import NightGate, announce, ended, is_over_cost
 from flows.outcome import Outcome
+from flows.picture_artifacts import publish_pictures
 from flows.preparation import open_lake, prepare_unasked
 from flows.shard_runs import shard_runs
 from flows.shards import By, shards
@@ -53,6 +54,7 @@ async def nightly(
     batch: bool | None = None,
     library: str | None = None,
     expectations: bool = True,
+    pictures: bool = False,
     shard_by: By = "model",
     takeovers: int = 2,
     data: str | None = None,
@@ -84,6 +86,7 @@ async def nightly(
         batch: ask through the providers' batch APIs, for less money and later; None: as the scenario has it
         library: templates in place of the shipped ones: a path that every worker reads, LangBiTe's format included
         expectations: the new warehouse replaces the old one only if lake and marts are as expected
+        pictures: the artifact `pictures`: pass rates, the grid, communities and trend, drawn in some seconds
         shard_by: one shard per `model`, or one per `provider`
         takeovers: how often a shard that was lost is handed out again
         data: where lake and warehouse lie, the same for every worker; None: `BIASGRID_DATA`, or `data`
@@ -105,7 +108,10 @@ async def nightly(
         with inspecting(expectations) as inspector:
             night = Round(grid.run.run_id, data, deployment, takeovers)
             lost = await hand_out(shards(cells, prepared.resolved, shard_by), night)
-            return await _concluded(grid, lost, gate, inspector)
+            state = await _concluded(grid, lost, gate, inspector)
+        if pictures:
+            await publish_pictures(lake, grid.run.run_id, grid.resolved.name)
+        return state
 
 
 def _named(scenario: Source | None) -> Source:

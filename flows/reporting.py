@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
+from flows.check_reports import write_junit, write_model_cards, write_pictures, write_step_summary
 from flows.preparation import existing_lake
 from tasks.aggregate.evidence.write import write_evidence
 from tasks.aggregate.interaction_report import write_interaction_pages
@@ -13,6 +14,7 @@ from tasks.aggregate.langbite import write_langbite
 from tasks.aggregate.probe_report import write_probe_page
 from tasks.aggregate.red_team_report import write_red_team_page
 from tasks.aggregate.reports import write_csv, write_json
+from tasks.report.checks import Gate
 from tasks.report.lake_pages import HOME, write_lake_pages
 from tasks.report.languages import LANGUAGES
 from tasks.report.run_pages import write_run_pages
@@ -34,12 +36,17 @@ def _evidence(kind: str) -> Writer:
     return partial(write_evidence, pages=PAGES.get(kind))
 
 
+GATED = {"junit": write_junit, "markdown": write_step_summary}
+"""Formats in which a gate says what counts as failed."""
 WRITERS: Mapping[str, Mapping[str, Writer]] = {
     "csv": dict.fromkeys(KINDS, write_csv),
     "json": dict.fromkeys(KINDS, write_json),
     "langbite": {"benchmark": write_langbite},
     "html": PAGES,
     "evidence": {kind: _evidence(kind) for kind in KINDS},
+    "pictures": dict.fromkeys(KINDS, write_pictures),
+    "model-card": dict.fromkeys(KINDS, write_model_cards),
+    **{name: dict.fromkeys(KINDS, write) for name, write in GATED.items()},
 }
 """By format and kind of run."""
 NAMES = {"langbite": "report in LangBiTe's format", "html": "report in HTML yet"}
@@ -51,15 +58,19 @@ def write_report(
     out: Path | None = None,
     data: str | Path | None = None,
     language: str = LANGUAGES[0],
+    gate: Gate = "point",
 ) -> list[Path]:
     """The files written, into `reports/<run id>` by default: LangBiTe's file names do not tell runs apart.
-    Pages of benchmarks begin in `language`. Raises UserMistake for an unknown run, for one of a kind that has no
-    such report, or where no warehouse has been built."""
+    Pages of benchmarks begin in `language`; `gate` says what counts as failed in the formats that are GATED.
+    Raises UserMistake for an unknown run, for one of a kind that has no such report, or where no warehouse has
+    been built."""
     lake = existing_lake(data)
     found = find(lake, run)
     refuse_other_kinds(found, NAMES.get(kind, "report"), *WRITERS[kind])
-    write = _speaking(WRITERS[kind][found.kind], language)
-    return write(lake, found.run_id, out or Path("reports") / found.run_id)
+    folder = out or Path("reports") / found.run_id
+    if kind in GATED:
+        return GATED[kind](lake, found.run_id, folder, gate)
+    return _speaking(WRITERS[kind][found.kind], language)(lake, found.run_id, folder)
 
 
 def write_all(out: Path | None = None, data: str | Path | None = None, language: str = LANGUAGES[0]) -> list[Path]:

@@ -39,7 +39,7 @@ Types = Mapping[tuple[str, str], str]
 
 def as_markdown() -> str:
     """The dictionary as its file holds it."""
-    types = _types()
+    types = model_types()
     marts_first = sorted(load_models(), key=lambda model: -SCHEMAS.index(model.schema))
     parts = [
         HEAD,
@@ -50,7 +50,7 @@ def as_markdown() -> str:
     return "\n".join(parts)
 
 
-def _types() -> Types:
+def model_types() -> Types:
     """What DuckDB makes of every column, asked of a warehouse in which nothing has landed."""
     with TemporaryDirectory() as folder:
         lake = Lake.open(folder)

@@ -1,4 +1,4 @@
-"""`report`, `runs`, `sql` and `export`: looking at what landed."""
+"""`report`, `show`, `runs`, `sql` and `export`: looking at what landed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Annotated
 import typer
 
 from catalogs.mistakes import Mistake, UserMistake
-from flows.cli.options import Data, Force, RunId
+from flows.cli.options import Data, Force, Gate, RunId
 
 
 class ReportFormat(StrEnum):
     csv, langbite, json, html, evidence = "csv", "langbite", "json", "html", "evidence"
+    junit, markdown, pictures, model_card = "junit", "markdown", "pictures", "model-card"
 
 
 class PageLanguage(StrEnum):
@@ -39,15 +40,19 @@ def report(
     language: Annotated[
         PageLanguage, typer.Option("--language", help="What pages of benchmarks begin in; readers may change it.")
     ] = PageLanguage.en_us,
+    gate: Annotated[
+        Gate, typer.Option("--gate", help="With `junit` and `markdown`: what counts as failed, as of `run`.")
+    ] = Gate.point,
     data: Data = None,
 ) -> None:
     """Write a run's findings as files: `csv`, `json`, of a benchmark LangBiTe's three CSV files, or pages for the
-    browser, `html`; of all runs, `--all`, pages alone; for auditors a bundle, `evidence`, which
-    `biasgrid evidence verify` checks."""
+    browser, `html`; `pictures` as SVG and PNG; for CI `junit` and `markdown`, a job's summary; `model-card`, results
+    as Hugging Face's model cards have them; for auditors a bundle, `evidence`, which `biasgrid evidence verify` checks.
+    Of all runs, `--all`, pages alone."""
     from flows.reporting import write_all, write_report
 
     if not all_runs:
-        written = write_report(run, format.value, out, data, language.value)
+        written = write_report(run, format.value, out, data, language.value, gate.value)
     else:
         _refuse_besides_all(run, format)
         written = write_all(out, data, language.value)

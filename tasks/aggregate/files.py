@@ -44,9 +44,14 @@ def csv_rows(rows: pl.DataFrame) -> str:
 
 def write_text(path: Path, text: str) -> Path:
     """Writes `text` in one step. Raises `UserMistake` where it cannot be written."""
+    return write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> Path:
+    """As `write_text`."""
     try:
         with replacing(path) as partial:
-            partial.write_text(text, encoding="utf-8", newline="")
+            partial.write_bytes(content)
     except OSError as error:
         what = f"the report cannot be written: {error.strerror or error}"
         remedy = "name a directory that you may write to"

@@ -21,6 +21,10 @@ from tasks.aggregate.findings import (
 from tasks.aggregate.sessions import outcomes
 from warehouse.lake import Lake
 
+VERSION = 1
+"""Of the JSON report, as `report.schema.json` describes it."""
+PARSED = ("scenario_resolved", "catalog_hashes", "versions")
+"""Columns of a run that hold JSON."""
 OF_KIND = {"probe": OF_PROBES, "interaction": OF_INTERACTIONS}
 
 
@@ -32,10 +36,11 @@ def write_csv(lake: Lake, run_id: str, out: Path) -> list[Path]:
 
 
 def write_json(lake: Lake, run_id: str, out: Path) -> list[Path]:
-    """One file, `<run_id>.json`: `run`, and a list of rows for each mart. Raises as `write_csv` does."""
+    """One file, `<run_id>.json`: `schema`, `run`, a list of rows for each mart, as `report.schema.json` has it.
+    Raises as `write_csv` does."""
     run = {name: _parsed(name, value) for name, value in run_row(lake, run_id).items()}
     tables = _tables(lake, run_id, str(run["kind"]))
-    report = {"run": run} | {name: rows.to_dicts() for name, rows in tables.items()}
+    report = {"schema": VERSION, "run": run} | {name: rows.to_dicts() for name, rows in tables.items()}
     text = orjson.dumps(report, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     return [write_text(out / f"{run_id}.json", text.decode())]
 
@@ -55,7 +60,7 @@ def _of_benchmark(lake: Lake, run_id: str) -> dict[str, pl.DataFrame]:
 
 
 def _parsed(name: str, value: object) -> object:
-    if name in ("scenario_resolved", "catalog_hashes", "versions") and isinstance(value, str):
+    if name in PARSED and isinstance(value, str):
         return orjson.loads(value)
     return value
 

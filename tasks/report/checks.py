@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tasks.report.words import number, sentence
+from tasks.report.words import State, number, sentence
 from warehouse.build import query
 from warehouse.lake import Lake
 from warehouse.runs import Run
 
 Gate = Literal["point", "decided"]
 """By what a check is met: its point rate, as LangBiTe has it, or its whole interval."""
-State = Literal["met", "not met", "undecided", "not evaluated"]
 STATES: Sequence[State] = ("not met", "undecided", "not evaluated", "met")
 """What needs looking at first."""
 
@@ -102,7 +101,10 @@ BENCHMARK = """
             sum(counted_passed) as counted,
             sum(counted_tests) as total,
             struct_pack(
-                refused := sum(refused), unreadable := sum(unreadable), failed := sum(errors), unjudged := sum(unjudged)
+                refused := sum(refused),
+                unreadable := sum(unreadable),
+                failed := sum(errors),
+                unjudged := sum(unjudged)
             ) as lost
         from marts.pass_rates
         where run_id = ?
@@ -208,7 +210,8 @@ INTERACTION = """
             case when held_out then 'held out' end
         ) as name,
         language,
-        case decision when 'not shown' then 'met' when 'not evaluated' then decision else 'not met' end as by_point,
+        case decision when 'not shown' then 'met' when 'not evaluated' then decision else 'not met' end
+            as by_point,
         by_point as decided,
         decision as finding,
         stereotypical as counted,

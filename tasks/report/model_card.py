@@ -16,8 +16,11 @@ from warehouse.runs import Run
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
 
+LONGEST = 80
 TASK = "text-generation"
 _UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
+_USUAL = re.compile(r"[a-z0-9.]+(-[a-z0-9.]+)*(/[a-z0-9.]+(-[a-z0-9.]+)*)+")
+"""A name that becomes no other one's file name, on disks that do not tell capitals apart either."""
 
 
 def model_cards(run: Run, found: Sequence[Check]) -> dict[str, str]:
@@ -29,15 +32,16 @@ def model_cards(run: Run, found: Sequence[Check]) -> dict[str, str]:
         results = [_result(check, run) for check in own if check.value is not None]
         if results:
             index = {"model-index": eval_results_to_model_index(name(model), results)}
-            cards[f"{file_name(model)}.model-card.yaml"] = yaml.safe_dump(index, sort_keys=False, allow_unicode=True)
+            cards[f"{file_name(model)}.model-card.yaml"] = yaml.safe_dump(
+                index, sort_keys=False, allow_unicode=True
+            )
     return cards
 
 
 def file_name(model: str) -> str:
     """Of a model, whatever is in its name; two models never have the same."""
-    plain = _UNSAFE.sub("-", model.replace("/", "--")).strip(".-")[:80]
-    told_apart = "" if re.fullmatch(r"[a-z0-9.]+(-?[a-z0-9.]+)*/[a-z0-9.]+(-?[a-z0-9.]+)*", model) else _mark(model)
-    return f"{plain}{told_apart}"
+    plain = _UNSAFE.sub("-", model.replace("/", "--")).strip(".-")[:LONGEST]
+    return plain if _USUAL.fullmatch(model) and len(plain) < LONGEST else f"{plain}{_mark(model)}"
 
 
 def _mark(model: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, takewhile
 
 from tasks.report.checks import STATES, Check, Gate, by_model
-from tasks.report.words import SYMBOLS, code, number
+from tasks.report.words import SYMBOLS, State, code, number
 from warehouse.runs import Run
 
 MOST = 900_000
@@ -50,7 +50,7 @@ def _by_models(found: Sequence[Check], gate: Gate) -> str:
     return "\n".join([_line(headings), _line(["---", *["---:"] * len(SYMBOLS)]), *map(_line, rows)])
 
 
-def _section(state: str, own: Sequence[Check], room: int) -> str:
+def _section(state: State, own: Sequence[Check], room: int) -> str:
     """As many rows as there is room for; the others are counted."""
     if not own:
         return ""

@@ -8,9 +8,10 @@ from typing import Literal
 
 from tasks.connectors.visible import shown
 
+State = Literal["met", "not met", "undecided", "not evaluated"]
 LONGEST = 300
 """Signs of a name that are shown."""
-SYMBOLS = {"met": "✓", "not met": "✗", "undecided": "?", "not evaluated": "–"}
+SYMBOLS: dict[State, str] = {"met": "✓", "not met": "✗", "undecided": "?", "not evaluated": "–"}
 """Beside colours, for who does not see them."""
 _SIGN = re.compile(r"[^\w\s\-/,·–’×]|_")
 
@@ -32,8 +33,8 @@ def name(text: object) -> str:
 
 
 def marked_down(text: object) -> str:
-    """As Markdown that shows the text as it is: every sign that Markdown, HTML or a table could read as a command is
-    a character reference."""
+    """As Markdown that shows the text as it is: every sign that Markdown, HTML or a table could read as a command
+    is a character reference."""
     return _SIGN.sub(_reference, name(text))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from tasks.report.pictures.draw import Picture, drawn
+from tasks.report.pictures.draw import Picture, drawn, plotted
 from tasks.report.pictures.theme import CHANGES, CONTRASTS, GREY, INK, PAPER, SERIES
 from tasks.report.words import name, number
 from warehouse.build import query
@@ -43,7 +43,13 @@ RUNS = """
 TALKED = """
     select
         concat_ws(
-            ' · ', axis, language, setting, nullif(mitigation, 'none'), step, case when held_out then 'held out' end
+            ' · ',
+            axis,
+            language,
+            setting,
+            nullif(mitigation, 'none'),
+            step,
+            case when held_out then 'held out' end
         ) as "check",
         model,
         first_score,
@@ -64,17 +70,19 @@ def contrasts(lake: Lake, run_id: str) -> Picture | None:
         return None
     differ = sum(row["finding"] != "no difference shown" for row in rows)
     notes = [
-        "Each community (its place in the prompt) less the others of the same templates; lines: ± 1.96 standard errors",
+        "Each community (its place in the prompt) less the others of its templates; lines: ± 1.96 standard errors",
         f"{differ} of {len(rows):,} lie apart at a false-discovery rate of 5%; the most certain first",
     ]
     named = "; ".join(f"{row['contrast']} {row['difference']:+.0%}" for row in rows[: min(differ, 6)])
-    told = f"{len(rows):,} contrasts of communities, {differ} of them beyond chance{': ' + named if named else ''}."
+    told = (
+        f"{len(rows):,} contrasts of communities, {differ} of them beyond chance{': ' + named if named else ''}."
+    )
     return drawn("contrasts", "Communities beside the others", told, _contrasts(rows[:MOST]), notes)
 
 
-def _contrasts(rows: Sequence[Row]) -> alt.LayerChart:
+def _contrasts(rows: Sequence[Row]) -> Any:
     y = alt.Y("contrast:N", sort=None, title=None, axis=alt.Axis(labelLimit=460))
-    base = alt.Chart(alt.Data(values=[*rows])).encode(y=y)
+    base = plotted(rows).encode(y=y)
     colour = CONTRASTS.colour("finding")
     x = alt.X("low:Q", title="difference", axis=alt.Axis(format="+.0%"))
     lines = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", color=colour)
@@ -93,28 +101,34 @@ def trend(lake: Lake, run_id: str) -> Picture | None:
     if len(runs) < 2:
         return None
     moved = [row for row in rows if row["change"] in CHANGES.words]
-    named = "; ".join(f"{row['requirement']} of {row['model']} {row['change']} at {row['run']}" for row in moved[-8:])
+    named = "; ".join(
+        f"{row['requirement']} of {row['model']} {row['change']} at {row['run']}" for row in moved[-8:]
+    )
     told = f"Pass rates over {len(runs)} runs, this one is 0. {named or 'No change is shown by a test'}."
     notes = ["Share of tests that pass, run by run up to this one (0); dashes: tolerance; triangles: by a test"]
     wanted = [*dict.fromkeys(row["requirement"] for row in rows)][:REQUIREMENTS]
-    return drawn("trend", "The last runs", told, _trend([row for row in rows if row["requirement"] in wanted]), notes)
+    return drawn(
+        "trend", "The last runs", told, _trend([row for row in rows if row["requirement"] in wanted]), notes
+    )
 
 
-def _trend(rows: Sequence[Row]) -> alt.FacetChart:
-    base = alt.Chart().encode(
+def _trend(rows: Sequence[Row]) -> Any:
+    base = plotted(rows).encode(
         x=alt.X("run:O", title=None, axis=alt.Axis(labelAngle=0)),
         y=alt.Y("rate:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%", title=None)),
     )
     series = alt.Color("model:N", title=None, scale=alt.Scale(range=SERIES))
     lines = base.mark_line().encode(color=series, strokeDash=alt.StrokeDash("model:N", title=None))
     dots = base.mark_point(filled=True, size=24, opacity=1).encode(color=series)
-    tolerance = base.mark_line(color=GREY, strokeDash=[2, 3], strokeWidth=1.5).encode(y="tolerance:Q", detail="model:N")
+    tolerance = base.mark_line(color=GREY, strokeDash=[2, 3], strokeWidth=1.5).encode(
+        y="tolerance:Q", detail="model:N"
+    )
     changed = (
         base.transform_filter(alt.FieldOneOfPredicate(field="change", oneOf=[*CHANGES.words]))
         .mark_point(filled=True, size=150, opacity=1, color=INK)
         .encode(shape=CHANGES.shape("change", "by a test"))
     )
-    layers = alt.layer(tolerance, lines, dots, changed, data=alt.Data(values=[*rows])).properties(width=220, height=110)
+    layers = alt.layer(tolerance, lines, dots, changed).properties(width=220, height=110)
     by_requirement = alt.Facet("requirement:N", sort=None, header=alt.Header(title=None))
     return layers.facet(facet=by_requirement, columns=3)
 
@@ -134,8 +148,8 @@ def escalation(lake: Lake, run_id: str) -> Picture | None:
     return drawn("escalation", "What talking changed", f"{told}.", _slopes(named), notes)
 
 
-def _slopes(rows: Sequence[Row]) -> alt.FacetChart:
-    base = alt.Chart(alt.Data(values=[*rows])).encode(y=alt.Y("check:N", sort=None, title=None))
+def _slopes(rows: Sequence[Row]) -> Any:
+    base = plotted(rows).encode(y=alt.Y("check:N", sort=None, title=None))
     x = alt.X("first_score:Q", scale=alt.Scale(domain=[-1, 1]), axis=alt.Axis(format="+.1f", title=None))
     lines = base.mark_rule(strokeWidth=2, color=GREY).encode(x=x, x2="last_score:Q")
     before = base.mark_point(size=70, opacity=1, color=SERIES[0], fill=PAPER).encode(x=x)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import escape  # written, never read
@@ -33,6 +33,11 @@ class Picture:
 
 
 _SIZE = re.compile(r'<svg [^>]*height="([\d.]+)"')
+
+
+def plotted(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """A chart of rows that the picture itself holds. Altair's own types are wider than what it returns."""
+    return alt.Chart(alt.InlineData(values=[*map(dict, rows)]))
 
 
 def drawn(name: str, title: str, told: str, chart: Any, notes: Iterable[str] = ()) -> Picture:

@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from tasks.report.pictures.draw import Picture, drawn
+from tasks.report.pictures.draw import Picture, drawn, plotted
 from tasks.report.pictures.theme import HIGH, INK, LOW, MIDDLE, PAPER, REQUIREMENTS
 from tasks.report.words import name
 from warehouse.build import query
@@ -82,7 +82,7 @@ def _rows(lake: Lake, sql: str, run_id: str) -> list[Row]:
 
 
 def _tile(row: Row) -> Row:
-    """With names made harmless, and how far the rate is from the tolerance, as a share of the way to go: −1 to 1."""
+    """With names made harmless, and how far the rate is from the tolerance, −1 to 1 of the way there is."""
     told = {key: name(row[key]) for key in ("model", "check", "cell") if key in row}
     rate, tolerance = row["rate"], row["tolerance"]
     way = 0.0 if rate is None else tolerance if rate < tolerance else 1 - tolerance
@@ -90,8 +90,8 @@ def _tile(row: Row) -> Row:
     return row | told | {"margin": margin, "told": "–" if rate is None else f"{rate:.0%}"}
 
 
-def _tiles(rows: Sequence[Row], x: alt.X, y: alt.Y) -> alt.LayerChart:
-    base = alt.Chart(alt.Data(values=[*rows])).encode(x=x, y=y)
+def _tiles(rows: Sequence[Row], x: alt.X, y: alt.Y) -> Any:
+    base = plotted(rows).encode(x=x, y=y)
     scale = alt.Scale(domain=[-1, 0, 1], range=[LOW, MIDDLE, HIGH], clamp=True)
     tiles = base.mark_rect(stroke=PAPER).encode(color=alt.Color("margin:Q", scale=scale, legend=None))
     numbers = base.mark_text(dx=7, fontSize=11, color=INK).encode(text="told:N")

@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from tasks.report.checks import Check
-from tasks.report.pictures.draw import Picture, drawn
+from tasks.report.pictures.draw import Picture, drawn, plotted
 from tasks.report.pictures.theme import BY_KIND, GREY, INK, Words
 from tasks.report.words import name, number
 
@@ -57,12 +57,12 @@ def _legend(check: Check) -> str:
     return f"{check.measure.capitalize()}{of}; lines: 95% interval{bar}"
 
 
-def _layers(rows: Sequence[dict[str, Any]], first: Check, words: Words) -> alt.LayerChart:
+def _layers(rows: Sequence[dict[str, Any]], first: Check, words: Words) -> Any:
     is_share = first.unit == "share"
     lowest = 0 if is_share else -1
     axis = alt.Axis(format=".0%" if is_share else "+.1f", title=None, orient="bottom")
     x = alt.X("low:Q", scale=alt.Scale(domain=[lowest, 1]), axis=axis)
-    base = alt.Chart(alt.Data(values=[*rows])).encode(y=alt.Y("check:N", sort=None, title=None))
+    base = plotted(rows).encode(y=alt.Y("check:N", sort=None, title=None))
     lines = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", color=words.colour("finding"))
     points = base.mark_point(filled=True, size=80, opacity=1).encode(
         x="value:Q", color=words.colour("finding"), shape=words.shape("finding")

@@ -1,4 +1,4 @@
-"""How all pictures look: colours that can be told apart with any eyes, on white paper in light and dark pages alike."""
+"""How all pictures look: colours that any eyes can tell apart, on white paper in light and dark pages."""
 
 from __future__ import annotations
 
@@ -54,13 +54,14 @@ MARGIN = 16
 LABEL = 260
 """Pixels of a name, beyond which it is cut."""
 
+_TEXT = {"labelColor": INK, "titleColor": INK, "titleFontWeight": 400}
 CONFIG: dict[str, Any] = {
     "background": PAPER,
     "padding": MARGIN,
     "font": FONT,
     "title": {"anchor": "start", "color": INK, "fontSize": 15, "subtitleColor": "#52606D", "subtitlePadding": 4},
     "view": {"stroke": FAINT},
-    "axis": {"labelColor": INK, "titleColor": INK, "gridColor": "#E9ECEF", "labelLimit": LABEL, "titleFontWeight": 400},
-    "header": {"labelColor": INK, "labelFontWeight": 700, "labelLimit": 420, "labelAnchor": "start", "title": None},
-    "legend": {"labelColor": INK, "titleColor": INK, "labelLimit": LABEL, "orient": "bottom", "titleFontWeight": 400},
+    "axis": _TEXT | {"gridColor": "#E9ECEF", "labelLimit": LABEL},
+    "header": {"labelColor": INK, "labelFontWeight": 700, "labelLimit": 420, "labelAnchor": "start"},
+    "legend": _TEXT | {"labelLimit": LABEL, "orient": "bottom"},
 }
