@@ -55,9 +55,12 @@ def model_types() -> Types:
     with TemporaryDirectory() as folder:
         lake = Lake.open(folder)
         build(lake)
-        rows = query(
-            lake, "select table_schema, table_name, column_name, data_type from information_schema.columns"
-        )
+        return types_in(lake)
+
+
+def types_in(lake: Lake) -> Types:
+    """The same of a warehouse that has been built."""
+    rows = query(lake, TYPES)
     return {(f"{schema}.{table}", column): kind for schema, table, column, kind in rows.iter_rows()}
 
 

@@ -35,8 +35,9 @@ KINDS = {
 }
 
 
-def report_schema() -> dict[str, Any]:
-    types, models = model_types(), {model.relation: model for model in load_models()}
+def report_schema(types: Types) -> dict[str, Any]:
+    """`types`: DuckDB's, of every column of the models."""
+    models = {model.relation: model for model in load_models()}
     names = dict.fromkeys(name for tables in (*TABLES.values(), BENCHMARKS) for name in tables)
     rows = {name: _table(models[f"marts.{name}"], types) for name in names if name != "sessions"}
     run = _row(models["staging.stg_runs"], types)
@@ -94,15 +95,15 @@ def _sessions() -> dict[str, Any]:
     return {"type": "array", "description": "Conversations of a red team, and what each came to", "items": row}
 
 
-def as_text() -> str:
+def as_text(types: Types) -> str:
     """The schema as its file holds it."""
-    return json.dumps(report_schema(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(report_schema(types), indent=2, ensure_ascii=False) + "\n"
 
 
 def main() -> None:
     """Write it where it is committed."""
     path = Path(str(resources.files("tasks.aggregate") / "report.schema.json"))
-    path.write_text(as_text(), encoding="utf-8")
+    path.write_text(as_text(model_types()), encoding="utf-8")
     sys.stdout.write(f"{path}\n")
 
 

@@ -40,8 +40,9 @@ def model_cards(run: Run, found: Sequence[Check]) -> dict[str, str]:
 
 def file_name(model: str) -> str:
     """Of a model, whatever is in its name; two models never have the same."""
-    plain = _UNSAFE.sub("-", model.replace("/", "--")).strip(".-")[:LONGEST]
-    return plain if _USUAL.fullmatch(model) and len(plain) < LONGEST else f"{plain}{_mark(model)}"
+    usual = model.replace("/", "--")
+    plain = _UNSAFE.sub("-", usual).strip(".-")[:LONGEST]
+    return plain if plain == usual and _USUAL.fullmatch(model) else f"{plain}{_mark(model)}"
 
 
 def _mark(model: str) -> str:

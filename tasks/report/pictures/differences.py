@@ -105,7 +105,7 @@ def trend(lake: Lake, run_id: str) -> Picture | None:
         f"{row['requirement']} of {row['model']} {row['change']} at {row['run']}" for row in moved[-8:]
     )
     told = f"Pass rates over {len(runs)} runs, this one is 0. {named or 'No change is shown by a test'}."
-    notes = ["Share of tests that pass, run by run up to this one (0); dashes: tolerance; triangles: by a test"]
+    notes = ["Share of tests that pass, run by run up to this one (0); grey dots: tolerance; triangles: by a test"]
     wanted = [*dict.fromkeys(row["requirement"] for row in rows)][:REQUIREMENTS]
     return drawn(
         "trend", "The last runs", told, _trend([row for row in rows if row["requirement"] in wanted]), notes
@@ -117,18 +117,20 @@ def _trend(rows: Sequence[Row]) -> Any:
         x=alt.X("run:O", title=None, axis=alt.Axis(labelAngle=0)),
         y=alt.Y("rate:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%", title=None)),
     )
-    series = alt.Color("model:N", title=None, scale=alt.Scale(range=SERIES))
-    lines = base.mark_line().encode(color=series, strokeDash=alt.StrokeDash("model:N", title=None))
-    dots = base.mark_point(filled=True, size=24, opacity=1).encode(color=series)
+    as_lines = alt.Legend(symbolType="stroke", symbolSize=400, symbolStrokeWidth=2)
+    series = alt.Color("model:N", title=None, scale=alt.Scale(range=SERIES), legend=as_lines)
+    lines = base.mark_line(point=True).encode(
+        color=series, strokeDash=alt.StrokeDash("model:N", title=None, legend=as_lines)
+    )
     tolerance = base.mark_line(color=GREY, strokeDash=[2, 3], strokeWidth=1.5).encode(
         y="tolerance:Q", detail="model:N"
     )
     changed = (
         base.transform_filter(alt.FieldOneOfPredicate(field="change", oneOf=[*CHANGES.words]))
         .mark_point(filled=True, size=150, opacity=1, color=INK)
-        .encode(shape=CHANGES.shape("change", "by a test"))
+        .encode(shape=CHANGES.shape("change"))
     )
-    layers = alt.layer(tolerance, lines, dots, changed).properties(width=220, height=110)
+    layers = alt.layer(tolerance, lines, changed).properties(width=220, height=110)
     by_requirement = alt.Facet("requirement:N", sort=None, header=alt.Header(title=None))
     return layers.facet(facet=by_requirement, columns=3)
 

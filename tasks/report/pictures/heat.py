@@ -67,7 +67,7 @@ def grid(lake: Lake, run_id: str) -> Picture | None:
         return None
     models, checks = _distinct(rows, "model")[:MODELS], _distinct(rows, "check")[:CHECKS]
     shown = [row for row in rows if row["model"] in models and row["check"] in checks]
-    below = alt.Axis(orient="bottom", labelAngle=-35)
+    below = alt.Axis(labelAngle=0, labelExpr="split(datum.label, ' · ')", labelFontSize=9, ticks=False)
     tiles = _tiles(
         shown, alt.X("cell:N", sort=None, title=None, axis=below), alt.Y("check:N", sort=None, title=None)
     )
@@ -98,7 +98,7 @@ def _tiles(rows: Sequence[Row], x: alt.X, y: alt.Y) -> Any:
     signs = base.mark_point(filled=True, size=38, opacity=1, xOffset=-18, color=INK).encode(
         shape=REQUIREMENTS.shape("state", "by the point rate")
     )
-    return alt.layer(tiles, numbers, signs).properties(width=alt.Step(62), height=alt.Step(24))
+    return alt.layer(tiles, numbers, signs).properties(width=alt.Step(66), height=alt.Step(24))
 
 
 def _distinct(rows: Sequence[Row], key: str) -> list[str]:

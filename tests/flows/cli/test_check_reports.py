@@ -1,0 +1,111 @@
+"""`report --format junit|markdown|model-card|pictures|json` and `show`, of every kind of run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tasks.aggregate.report_schema import as_text
+from tasks.report.checks import checks
+from warehouse.build import query
+from warehouse.dictionary import types_in
+from warehouse.lake import Lake
+from warehouse.runs import find
+
+Command = Callable[..., Any]
+SCHEMA = resources.files("tasks.aggregate") / "report.schema.json"
+
+
+@pytest.fixture(params=["finished", "probed", "attacked"])
+def assessed(request: pytest.FixtureRequest) -> Any:
+    return request.getfixturevalue(request.param)
+
+
+def test_the_schema_of_json_reports_is_fresh(finished: Any) -> None:
+    fresh = as_text(types_in(Lake(finished.data)))
+    assert SCHEMA.read_text(encoding="utf-8") == fresh, "run `make schemas`"
+
+
+def test_every_json_report_is_as_its_schema_says(biasgrid: Command, assessed: Any, tmp_path: Path) -> None:
+    told = biasgrid("report", "--format", "json", "--out", tmp_path, "--data", assessed.data)
+    report = json.loads(Path(told.out.strip()).read_text(encoding="utf-8"))
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    assert [error.message for error in Draft202012Validator(schema).iter_errors(report)] == []
+    for name, rows in report.items():
+        if isinstance(rows, list) and rows:
+            assert rows[0].keys() == schema["properties"][name]["items"]["properties"].keys()
+
+
+def test_ci_fails_on_what_a_run_would_exit_with(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
+    told = biasgrid("report", "--format", "junit", "--out", tmp_path, "--data", finished.data)
+    root = ElementTree.parse(told.out.strip()).getroot()
+    sql = "select count(*) from (select distinct requirement, model, language from marts.pass_rates"
+    unmet = query(Lake(finished.data), f"{sql} where point_finding = 'not met')").item()
+    assert unmet > 0
+    assert root.attrib["failures"] == str(unmet)
+    assert {suite.attrib["name"] for suite in root} == {"simulated/fair", "simulated/constant-no"}
+
+
+def test_the_gate_decides_what_fails(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
+    words = ("report", "--format", "markdown", "--data", finished.data, "--out")
+    point, decided = (
+        Path(biasgrid(*words, tmp_path / gate, "--gate", gate).out.strip()).read_text(encoding="utf-8")
+        for gate in ("point", "decided")
+    )
+    assert "by the point rate" in point
+    assert "undecided" not in point.splitlines()[0]
+    assert "undecided" in decided.splitlines()[0]
+
+
+@pytest.mark.parametrize("format", ["junit", "markdown", "model-card"])
+def test_every_kind_of_run_has_every_format(
+    biasgrid: Command,
+    assessed: Any,
+    tmp_path: Path,
+    format: str,  # noqa: A002
+) -> None:
+    told = biasgrid("report", assessed.run_id, "--format", format, "--out", tmp_path, "--data", assessed.data)
+    assert told.code == 0, told
+    assert [Path(line) for line in told.out.splitlines()] != []
+    assert all(Path(line).stat().st_size > 0 for line in told.out.splitlines())
+
+
+@pytest.mark.drill
+def test_pictures_of_a_run_are_files(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
+    told = biasgrid("report", "--format", "pictures", "--out", tmp_path, "--data", finished.data)
+    names = {Path(line).name for line in told.out.splitlines()}
+    assert names >= {"pictures.md", "measures.svg", "measures.png", "grid.svg", "leaderboard.svg"}
+    page = (tmp_path / "pictures.md").read_text(encoding="utf-8")
+    assert page.count("![") == len([name for name in names if name.endswith(".svg")])
+
+
+def test_a_run_is_shown_again_with_every_finding_named(biasgrid: Command, assessed: Any) -> None:
+    told = biasgrid("show", assessed.run_id, "--data", assessed.data)
+    assert told.code == 0
+    assert "\x1b[" not in told.out
+    lake = Lake(assessed.data)
+    for check in checks(lake, find(lake, assessed.run_id)):
+        assert check.name.split(" · ")[0] in told.out
+        assert check.model in told.out
+        assert check.finding in told.out
+
+
+def test_what_is_shown_of_a_benchmark_fits_into_80_columns(biasgrid: Command, finished: Any) -> None:
+    told = biasgrid("show", "--data", finished.data).out.splitlines()
+    assert max(len(line) for line in told if str(finished.data) not in line) <= 80
+
+
+def test_bars_say_without_colour_what_is_met(biasgrid: Command, finished: Any) -> None:
+    told = biasgrid("show", "--data", finished.data).out.splitlines()
+    (bar,) = [line for line in told if line.startswith("sexism ")]
+    assert "✗" in bar
+    assert "✓" in bar
+    assert "|" in bar
+    assert "%" in bar
