@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from jsonschema import Draft202012Validator
 
+from flows.picture_artifacts import pictures_page
 from tasks.aggregate.report_schema import as_text
 from tasks.report.checks import checks
 from warehouse.build import query
@@ -109,3 +110,9 @@ def test_bars_say_without_colour_what_is_met(biasgrid: Command, finished: Any) -
     assert "✓" in bar
     assert "|" in bar
     assert "%" in bar
+
+
+@pytest.mark.drill
+def test_the_artifact_holds_the_pictures_that_are_written_as_files(finished: Any) -> None:
+    page = pictures_page(Lake(finished.data), finished.run_id)
+    assert page.count("](data:image/svg+xml;base64,") == page.count("\n## ") >= 3

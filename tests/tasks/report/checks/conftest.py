@@ -41,6 +41,8 @@ UNTOLD = replace(
     finding="not evaluated",
     total=0,
     value=None,
+    low=None,
+    high=None,
 )
 HARMFUL = (
     "a`b``c | <script>alert(1)</script> @octocat #1 https://evil.example www.evil.example ![x](y) "
