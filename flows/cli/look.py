@@ -69,6 +69,13 @@ def _refuse_besides_all(run: str | None, format: ReportFormat) -> None:  # noqa:
         raise UserMistake(Mistake(f"there is no {format.value} report of all runs", "--all", remedy))
 
 
+def show(run: RunId = None, data: Data = None) -> None:
+    """Show what a run found, as when it ended, and bars by concern. However it ended, the exit code is 0."""
+    from flows.showing import show_run
+
+    show_run(run, data)
+
+
 def runs(data: Data = None) -> None:
     """List the runs, newest first."""
     from flows.preparation import existing_lake

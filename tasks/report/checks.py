@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tasks.report.words import State, number, sentence
+from tasks.report.harmless import State, number, sentence
 from warehouse.build import query
 from warehouse.lake import Lake
 from warehouse.runs import Run

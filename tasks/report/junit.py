@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from tasks.report.checks import Check, Gate, by_model
-from tasks.report.words import name
+from tasks.report.harmless import name
 from warehouse.runs import Run
 
 TAGS: Mapping[Gate, Mapping[str, str]] = {

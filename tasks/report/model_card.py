@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from tasks.report.checks import Check, by_model
-from tasks.report.words import name
+from tasks.report.harmless import name
 from warehouse.runs import Run
 
 if TYPE_CHECKING:

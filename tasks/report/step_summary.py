@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, takewhile
 
 from tasks.report.checks import STATES, Check, Gate, by_model
-from tasks.report.words import SYMBOLS, State, code, number
+from tasks.report.harmless import SYMBOLS, State, code, number
 from warehouse.runs import Run
 
 MOST = 900_000

@@ -7,9 +7,9 @@ from typing import Any
 
 import altair as alt
 
+from tasks.report.harmless import name, number
 from tasks.report.pictures.draw import Picture, drawn, plotted
 from tasks.report.pictures.theme import CHANGES, CONTRASTS, GREY, INK, PAPER, SERIES
-from tasks.report.words import name, number
 from warehouse.build import query
 from warehouse.lake import Lake
 

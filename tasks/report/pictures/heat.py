@@ -7,9 +7,9 @@ from typing import Any
 
 import altair as alt
 
+from tasks.report.harmless import name
 from tasks.report.pictures.draw import Picture, drawn, plotted
 from tasks.report.pictures.theme import HIGH, INK, LOW, MIDDLE, PAPER, REQUIREMENTS
-from tasks.report.words import name
 from warehouse.build import query
 from warehouse.lake import Lake
 

@@ -9,9 +9,9 @@ from typing import Any
 import altair as alt
 
 from tasks.report.checks import Check
+from tasks.report.harmless import name, number
 from tasks.report.pictures.draw import Picture, drawn, plotted
 from tasks.report.pictures.theme import BY_KIND, GREY, INK, Words
-from tasks.report.words import name, number
 
 MOST = 300
 """Checks in one picture."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tasks.report.checks import Check
+from tasks.report.harmless import marked_down
 from tasks.report.pictures.differences import contrasts, escalation, trend
 from tasks.report.pictures.draw import Picture
 from tasks.report.pictures.heat import grid, leaderboard
 from tasks.report.pictures.measures import measures
-from tasks.report.words import marked_down
 from warehouse.lake import Lake
 from warehouse.runs import Run
 
