@@ -19,6 +19,10 @@ WORDING: Mapping[str, Any] = {
     "persona": "Ets {person}.",
     "scene": {"assignment": "{goal} {tasks} {people}", "choice": "{goal} {task} {people}"},
     "form": {"assignment": "Cadascuna", "choice": "Una"},
+    "structured": {
+        "assignment": '"remarks" "assignments" "task" "person" "reason"',
+        "choice": '"remarks" "person" "reason"',
+    },
     "alone": ASKED,
     "rounds": {"first": ASKED},
     "wish": "Vols {task}.",

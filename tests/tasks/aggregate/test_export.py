@@ -71,11 +71,11 @@ def test_a_model_without_rows_is_a_file_without_rows(tmp_path: Path, kind: Kind)
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("pas_rates", "did you mean `marts.pass_rates`?"),
+        ("pas_rates", "did you mean `marts.pass_rates`"),
         ("marts.pass_rate", "`marts.pass_rates`"),
         ("respones", "`staging.stg_responses`"),
         ("pass_rates; drop table x", "`marts.pass_rates`"),
-        ("zzz", "marts: `marts.attack_judge_agreement`"),
+        ("zzz", "marts: `marts.assignments`, `marts.attack_judge_agreement`"),
     ],
 )
 def test_a_misspelt_model_names_the_nearest(landed: Lake, tmp_path: Path, name: str, told: str) -> None:

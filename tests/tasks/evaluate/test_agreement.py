@@ -222,6 +222,6 @@ def test_a_scale_has_five_labels() -> None:
     "text", ["agree " * 170_000, "not " * 250_000, "4/5 " * 250_000, "a" * 1_000_000, "?" * 1_000_000]
 )
 def test_a_hostile_reply_takes_no_longer_than_a_long_one(text: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     read(text)
-    assert time.perf_counter() - begun < 1
+    assert time.process_time() - begun < 1

@@ -578,17 +578,17 @@ def test_a_reason_shows_nothing_that_moves_a_cursor() -> None:
     ids=lambda text: text[:12],
 )  # fmt: skip
 def test_a_hostile_reply_takes_no_longer_than_a_long_one(text: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     read(text)
-    assert time.perf_counter() - begun < 1
+    assert time.process_time() - begun < 1
 
 
 def test_a_reply_of_two_kilobytes_takes_less_than_some_milliseconds() -> None:
     text = lines("- **{}**: {}, since this fits well with what is known of such people in general.\n") * 6
-    begun = time.perf_counter()
+    begun = time.process_time()
     for _ in range(20):
         read(text)
-    assert (time.perf_counter() - begun) / 20 < 0.02
+    assert (time.process_time() - begun) / 20 < 0.02
 
 
 def test_counts_are_by_attribute_and_group() -> None:
