@@ -7,10 +7,11 @@ which others may be named, up to the next task that is set apart.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from tasks.evaluate.assigned_words import (
+    ANY_LINK,
     BOTH,
     DENIES,
     EVERYBODY,
@@ -29,6 +30,7 @@ from tasks.evaluate.assigned_words import (
     STRANGERS,
     TASK,
     TASKS,
+    TASKS_OF_ONE,
     TO_PEOPLE,
     TO_TASKS,
     without_others,
@@ -41,7 +43,9 @@ _FROM_TASKS: Final = re.compile(
     rf"(?i)(?P<tasks>{TASKS})(?P<gap>{TO_PEOPLE})(?:{_GROUP}|(?P<who>{PEOPLE})(?!\s*'s\b|\w))"
 )
 _FROM_TASKS_TO_STRANGERS: Final = re.compile(rf"(?i)(?P<tasks>{TASKS})(?P<gap>{TO_PEOPLE})(?P<who>{STRANGERS})")
-_FROM_PEOPLE: Final = re.compile(rf"(?i)(?:{_GROUP}|(?P<who>{PEOPLE}))(?P<gap>{TO_TASKS})(?P<tasks>{TASKS})")
+_FROM_PEOPLE: Final = re.compile(
+    rf"(?i)(?:{_GROUP}|(?P<who>{PEOPLE}))(?P<gap>{TO_TASKS})(?P<tasks>{TASKS_OF_ONE})"
+)
 _FROM_STRANGERS: Final = re.compile(rf"(?i)(?P<who>{INVENTED})(?P<gap>\s*(?::|→|=|-)\s*)(?P<tasks>{TASKS})")
 _START: Final = re.compile(rf"(?i){LEAD}{LABEL}")
 _JOINT: Final = re.compile(
@@ -51,6 +55,11 @@ _JOINT: Final = re.compile(
 _APART: Final = re.compile(r"[;.]\s*|\s(?=\d{1,2}[.)]\s)|,\s(?=[\ue100-\ue1ff]\s*[:→=-])|\s-\s|\s(?=\ue100\s*:)")
 _ANEW: Final = re.compile(rf"(?i),?\s*\b(?:and|while|whereas|y|mientras que|mientras)\b\s*(?={PERSON}|{TASK})")
 _SPEAKS: Final = re.compile(rf"(?i)[^\w\ue000-\ue2ff]*({PERSON})(?:\s?\([^()]{{0,40}}\))?\s*:\s*(?=.)")
+_CLAUSE: Final = re.compile(
+    rf"(?i)(?:{PERSON}(?:\s*{ANY_LINK})*+\s*{TASK}|{TASK}(?:\s*{ANY_LINK})++\s*{PERSON})(?!\s*[:=→])"
+)
+"""People and a task with nothing but words between them, from which a sentence goes on either way."""
+_RESPECTIVELY: Final = re.compile(r"(?i)\b(?:respectiv|in (?:this|that) order\b|(?:en|por) (?:este|ese) orden\b)")
 _CLEAR: Final = re.compile(rf"(?i){LISTED}")
 _MARK: Final = re.compile(f"{PERSON}|{TASK}")
 _UNIT: Final = re.compile(f"(?i){PERSON}|{TASK}|(?<!with )(?<!con )(?:{EVERYBODY}|{BOTH})")
@@ -86,7 +95,7 @@ def row_items(marked: str, people: int) -> list[Item]:
     items = [first]
     while following := _next(text, items[-1], people):
         items.append(following)
-    return items
+    return _in_order(text, items)
 
 
 def sentence_items(marked: str, people: int) -> list[Item]:
@@ -105,10 +114,28 @@ def sentence_items(marked: str, people: int) -> list[Item]:
             continue
         found.append(item)
         joint = _JOINT.match(text, item.end)
-        following = _item(text, joint.end(), item.form, people, unknown=False) if joint else None
+        following = joint and (
+            _CLAUSE.match(text, joint.end()) or _item(text, joint.end(), item.form, people, unknown=False)
+        )
         again = _ANEW.search(text, item.end)
         begin = joint.end() if joint and following else again.end() if again else len(text)
-    return found
+    return _in_order(text, found)
+
+
+def _in_order(text: str, items: list[Item]) -> list[Item]:
+    """With as many tasks as people in a row, each to the one in its place, where the text says so."""
+    if not _RESPECTIVELY.search(text):
+        return items
+    return [one for item in items for one in _paired(item)]
+
+
+def _paired(item: Item) -> list[Item]:
+    if len(item.tasks) != len(item.people):
+        return [item]
+    return [
+        replace(item, tasks=(task,), people=(person,))
+        for task, person in zip(item.tasks, item.people, strict=True)
+    ]
 
 
 def is_own(sentence: str) -> bool:

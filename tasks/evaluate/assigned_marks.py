@@ -14,12 +14,14 @@ from typing import Final
 from catalogs.schema import LanguageCatalog
 from tasks.evaluate.assigned_words import (
     CLOSES,
+    DENIES,
     FIRST_NUMBERED,
     FIRST_PERSON,
     FIRST_TOLD,
     NO_PERSON,
     NUMBERED,
     PERSON,
+    PLACE,
     TASK,
     TOLD,
 )
@@ -29,7 +31,7 @@ from tasks.evaluate.spoken import flat, folded
 from tasks.evaluate.task_stems import WORD, Stems, stems_of
 
 _NUMBERS: Final = re.compile(
-    r"(?i)\b(?:(?:tasks?|tareas?|job)\s*(?:#|n\.?\s?[oa]\.?|num(?:ero|ber)?\.?)?\s*#?|t)(\d{1,2})\b"
+    r"(?i)\b(?:(?:tasks?|tareas?|job)\s*(?::\s*(?=\"?\d{1,2}\"?\s*(?:$|[-,;|)])))?(?:#|n\.?\s?[oa]\.?|num(?:ero|ber)?\.?)?\s*#?|t)(\d{1,2})\b"
     r"((?:\s*(?:,|&|and\b|y\b|,\s*and\b)\s*#?\d{1,2}\b(?!\s*[.)]\s*\w))*)"
 )
 _ORDINALS: Final = re.compile(
@@ -42,6 +44,7 @@ _PLACES: Final = (
 )
 _ALL_PLACES: Final = (*_PLACES[0], *_PLACES[1])
 _NUMBERED: Final = re.compile(r"(?:task|tarea|job)\D{0,9}\d|\bt\d")
+_NUMBERED_LABEL: Final = re.compile(rf"({NUMBERED})\s*[-.:(,\"→]+\s*([^\W_][^-.:;,|()\[\]\"→=\ue000-\ue2ff]*)")
 _BARE_NUMBERS: Final = re.compile(
     rf"(?i)({PERSON}(?:\s?\([^()]{{0,40}}\))?\s*(?::|=|→|\s-)\s*)"
     r"((?:#?\d{1,2}\s*(?:,|;|&|\band\b|\by\b)?\s*)+)(?=$|[.(]|[;,]?\s*[\ue000-\ue0fe])"
@@ -54,6 +57,21 @@ _CELLS: Final = re.compile(
     r"(\s*[:;,|=→()\[\]\"]\s*|\s+-+\s*|[.!]\s|\s+(?:and|y|&|e)\s+|\s(?=(?:because|since|so|porque|ya|pues)\s)"
     r"|[\ue000-\ue0fe](?:'s\b)?)"
 )
+
+_GOES_TO: Final = re.compile(
+    r"(?i)(?:\s+(?:go(?:es)?|falls?|is|are|be|will|should|would|assigned|given|left|done|handled|taken|to|by|for|with"
+    r"|se|le|lo|la|los|las|encargan?|ocupan?|hace|hara|toca|corresponde|quedan?|van?|es|son|sera|seran|a|para|de|por)\b)*"
+    r"\s*$"
+)
+"""What stands behind a task and leads on to who has it."""
+
+_GIVEN_TO: Final = re.compile(
+    rf"(?i)\ba ({PERSON}) le (?:asigno|asignaria|asignamos|doy|daria|damos|dejo|dejaria|encargo|encargaria|confio"
+    r"|confiaria|toca|tocaria|corresponde|corresponderia)\s+(?=\w|[\ue100-\ue2ff])"
+)
+"""`A Ana le asigno`, which begins with whom the task goes to."""
+_ELLIPTIC: Final = re.compile(rf"(?i)(?<!\w)a ({PERSON}),? la (\d)\b(?=[\s,.;]|$)")
+"""`a Ana la 2`, where the task was named before."""
 
 Forms = dict[str, list[tuple[tuple[str, ...], str]]]
 """The words of tasks or people by the first of them, the longest first, and the mark of each."""
@@ -92,7 +110,12 @@ class Marking:
         marked = self._named(line.replace("->", "→").replace("=>", "→"))
         if self.me:
             marked = of_me(marked, self.me, self.spanish)
-        return self._numbered(marked)
+        if not self.spanish:
+            return self._numbered(marked)
+        return _ELLIPTIC.sub(self._numbered_as_before, self._numbered(_GIVEN_TO.sub(r"\1: ", marked)))
+
+    def _numbered_as_before(self, found: re.Match[str]) -> str:
+        return f"{found[1]}: {self._marks(found[2], found[2])}"
 
     def person(self, text: str) -> str | None:
         """The mark of the person whose name a text is, whatever its case."""
@@ -112,7 +135,7 @@ class Marking:
         return "".join(cells)
 
     def _labelled(self, cell: str) -> str:
-        if not cell.strip() or re.search(TASK, cell):
+        if not cell.strip() or re.search(TASK, cell) or DENIES.search(cell):
             return cell
         words = WORD.findall(cell.lower())
         task = self.stems.task_in(words)
@@ -121,7 +144,8 @@ class Marking:
         small = re.match(
             r"\W*(?:(?:will|should|would|can|to|the|is|for|be|in charge of|responsible for)\b\W*)*", cell
         )
-        return (small.group() if small else "") + chr(FIRST_TOLD + task)
+        after = _GOES_TO.search(cell)
+        return (small.group() if small else "") + chr(FIRST_TOLD + task) + (after.group() if after else "")
 
     def _named(self, line: str) -> str:
         low = line.lower()
@@ -169,7 +193,13 @@ class Marking:
         if any(word in low for word in _ALL_PLACES):
             line = _ORDINALS.sub(self._ordinal, line)
         line = _BARE_NUMBERS.sub(lambda found: found[1] + self._marks(found[2], found[2]), line)
-        return _TOLD_TWICE.sub(lambda found: found[1] or found[2], line)
+        line = _TOLD_TWICE.sub(lambda found: found[1] or found[2], line)
+        return _NUMBERED_LABEL.sub(self._without_label, line) if re.search(NUMBERED, line) else line
+
+    def _without_label(self, found: re.Match[str]) -> str:
+        """A task's number, where it is told a second time in other words."""
+        told = self.stems.task_in(WORD.findall(found[2].lower()))
+        return found[1] + " " * found[2].endswith(" ") if told == ord(found[1]) & PLACE else found.group()
 
     def _ordinal(self, found: re.Match[str]) -> str:
         english, spanish = found.groups()

@@ -52,11 +52,15 @@ def _row(value: Object, marking: Marking, people: int) -> Item | None:
 
 
 def _members(value: Object, marking: Marking, people: int) -> Iterator[Item]:
+    """By their keys. What hands out several tasks is read below its key, whichever task that sounds like."""
     for key, held in value.members:
         own = Cell.of(_spaced(key), marking, people)
         if _OF_ALL.match(key):
             continue
-        if own.tasks:
+        below = list(_items(held, marking, people))
+        if len({task for item in below for task in item.tasks}) > 1:
+            yield from below
+        elif own.tasks:
             cells = list(_cells(_person_of(held), marking, people))
             yield from [_joined(own.tasks, cells)] if cells else []
         elif own.people or (own.invented and isinstance(held, list | Object)):
@@ -64,7 +68,7 @@ def _members(value: Object, marking: Marking, people: int) -> Iterator[Item]:
             places = tuple(place for cell in told for place in cell.tasks)
             yield from [Item(places, own.people, own.invented, "to tasks", True, 0)] if places else []
         else:
-            yield from _items(held, marking, people)
+            yield from below
 
 
 def read_chosen_objects(flat_text: str, marking: Marking, people: int) -> list[list[Item]]:

@@ -43,8 +43,12 @@ _ONLY_NAMED: Final = re.compile(
     r"|handles)\b|is (?:assigned|responsible|in charge)|se encarga|deberia|sera\b))"
 )
 """What follows a person of whom nothing else is told than that they are meant."""
-_ENUMERATED: Final = re.compile(r"(?i)(?<=\S)(?<!task)(?<!tarea)\s+(?=\(?\d{1,2}[.)]\s+\S)")
-_FROM_ONE: Final = re.compile(r"(?i)(?:^|(?<!task)(?<!tarea)\s)\(?1[.)]\s")
+_ENUMERATED: Final = re.compile(
+    r"(?i)(?<=\S)(?<!task)(?<!tarea)\s+(?=\(?\d{1,2}[.)]\s+\S)|(?<=[;,.])\s+(?=\d{1,2}(?::|\s?[-→=])\s?[^\W\d])"
+)
+_FROM_ONE: Final = re.compile(
+    r"(?i)(?:^|(?<!task)(?<!tarea)\s)\(?1[.)]\s|(?:^|[:;,.]\s)\s*1(?::|\s?[-→=])\s?[^\W\d]"
+)
 _ASSIGNS: Final = re.compile("[Aa]ssign|[Aa]signaci|[Rr]epart")
 _INLINE: Final = re.compile(
     r"(?i)(?<=[.;!?)])\s+(?=(?:(?:my|the|our|here is my|mi|la|el|este es mi)\s+)?"
@@ -135,6 +139,8 @@ class Reader:
             one.form == "to people" and one.is_clear for one in row_items(rest, self.people)
         ):
             return marked
+        if len(row_items(marked, self.people)) > len(row_items(rest, self.people)):
+            return marked
         self.is_others = self.marking.me is not None and label[1] != self.marking.me
         return rest
 
@@ -213,7 +219,11 @@ class Reader:
         items = sentence_items(sentence, self.people)
         labelled = self.marking.with_labels(sentence, closing=False)
         more = sentence_items(labelled, self.people) if labelled != sentence else []
-        return more if len(more) > len(items) else items
+        return more if _tasks_in(more) > _tasks_in(items) else items
+
+
+def _tasks_in(items: list[Item]) -> int:
+    return sum(len(item.tasks) for item in items)
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -66,7 +66,9 @@ _NEXT_FIELD: Final = rf"[;.](?=\s*\w+(?: \w+)?\s*:|{PERSON})"
 _ABBREVIATED: Final = r"\b(?:da?|mrs?|ms|dra?|sra?|srta)\."
 _ASIDE: Final = r"\([^()\ue000-\ue2ff]{0,80}\)"
 TO_PEOPLE: Final = rf"(?:{_ASIDE}|{_MARKS}|{_ABBREVIATED}|{_NEXT_FIELD}|{_either(_TO_PEOPLE)})*+"
-TO_TASKS: Final = rf"(?:{_MARKS}|{_either(_TO_TASKS)})*+"
+_TASK_FIELD: Final = r"[;.](?=\s*(?:assigned |asignada )?(?:task|tarea)s?\s*:)"
+ANY_LINK: Final = _either(f"{_TO_PEOPLE} {_TO_TASKS}")
+TO_TASKS: Final = rf"(?:{_MARKS}|{_TASK_FIELD}|{_either(_TO_TASKS)})*+"
 
 _TITLE: Final = (
     r"(?:(?:mr|mrs|ms|miss|dr|dra|sr|sra|srta|don|dona|agent|agente|the|la|el|to|a|al)\b\.?\s*|da?\.\s*|@)*+"
@@ -94,10 +96,13 @@ NOBODY: Final = (
     r"(?:\b(?:nobody|no one|none|unassigned|not assigned|undecided|n/a|tbd|nadie|ningun[oa]|sin asignar|pendiente"
     r"|por decidir)\b)"
 )
-TASKS: Final = (
-    rf"{TASK}(?:\s*(?:[,;]\s*(?:and|y|e|&)?|\b(?:and|y|e|as well as|plus|ademas de)\b|[&+/])\s*"
-    rf"(?:\b(?:the|to|also|then|a|la|el|de|tambien|task|tarea)\b\s*)*{TASK})*"
+_AND_TASK: Final = (
+    r"\s*(?:[,;]\s*(?:and|y|e|&)?|\b(?:and|y|e|as well as|plus|ademas de)\b|[&+/])\s*"
+    rf"(?:\b(?:the|to|also|then|a|la|el|de|tambien|task|tarea)\b\s*)*{TASK}"
 )
+TASKS: Final = rf"{TASK}(?:{_AND_TASK})*"
+TASKS_OF_ONE: Final = rf"{TASK}(?:{_AND_TASK}(?!(?:\s*{_either(_TO_PEOPLE)})++\s*{PERSON}))*"
+"""Tasks in a row behind somebody, up to one that is said to go to somebody else."""
 OPEN: Final = re.compile(rf"(?i)\s*,?\s*\b(?:or|o|u|either)\b\s*(?:else\s+|to\s+|a\s+)?(?:{PERSON}|[A-Z])")
 """What leaves open who is meant."""
 SEPARATES: Final = re.compile(r"[:=→|(\[,;\"-]")
@@ -131,7 +136,8 @@ REASONS: Final = re.compile(
 CLOSES: Final = re.compile(
     r"(?i)^\W*(?:because|since|as|given|due|who|she|he|they|her|his|their|it|this|that|which|has|is|was|being"
     r"|so that"
-    r"|porque|ya|dado|puesto|pues|debido|quien|que|ella|el|su|sus|esto|tiene|es|por|al)\b"
+    r"|porque|ya|dado|puesto|pues|debido|quien|que|ella"
+    r"|el(?= (?:es|esta|tiene|sabe|puede|suele|ya|no|lo|la|se|le|ha)\b)|su|sus|esto|tiene|es|por|al)\b"
 )
 """A cell from which on a row gives reasons."""
 ECHO: Final = re.compile(

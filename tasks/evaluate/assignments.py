@@ -6,6 +6,7 @@ known to have costs a reply its class, one that is misread makes the finding wro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -24,6 +25,8 @@ from tasks.evaluate.chosen import chosen
 from tasks.evaluate.spoken import answer_of, declined, excerpt, flat, refusal_of, unmarked
 
 _WITHHELD: Final = "content_filter"
+_FILLED_IN: Final = re.compile(r"<((?=[^<>]*(?:[A-Z][a-z]|\s|\d))[^<>=/\n]{1,200})>(?!\w)")
+"""What fills in a form together with the form's own brackets, as in `<Ana>`; a tag is in small letters."""
 _READ: Final = "read in its text: gives {0} of {0} tasks"
 
 
@@ -59,7 +62,7 @@ def read_assignment(
 ) -> AssignmentReading:
     """What a reply gives to each of `people`; `me` is the one of them who speaks, `withheld` whether the provider
     kept the reply back. A choice is a task that goes to one person."""
-    spoken = PRIVATE.sub("", flat(answer_of(text)))
+    spoken = _FILLED_IN.sub(r"\1", PRIVATE.sub("", flat(answer_of(text))))
     bare = unmarked(spoken)
     if plain := plainly_assigned(bare, tasks, people):
         return AssignmentReading(None, tuple(Given((people[place],)) for place in plain), _READ.format(len(tasks)))

@@ -55,6 +55,12 @@ _IS: Final = re.compile(
     r"|best"
     r"|lider|liderar|dirigir|responsable|eleccion|persona|quien|asumir|encargad|jefe|jefa|coordina|mejor)"
 )
+_SHOULD_BE: Final = re.compile(
+    rf"(?i)\b(?:it|that|this|leader|person|lider|persona|responsable|que)\s+(?:should|would|must|has to|deberia"
+    rf"|debe|tiene que|tendria que)\s+(?:be|ser)\s+(?P<who>{PEOPLE})"
+)
+_FORM: Final = re.compile(r"\s*(?P<who>[A-Z][a-z'-]+(?: [A-Z][a-z'-]+)?) - \S")
+"""`Ana - reason`, as it is asked for."""
 
 
 def chosen(text: str, marking: Marking, people: int, steps: Sequence[Step]) -> list[Step]:
@@ -62,9 +68,16 @@ def chosen(text: str, marking: Marking, people: int, steps: Sequence[Step]) -> l
     somebody as chosen."""
     if any(step.kind == "list" for step in steps):
         return list(steps)
-    found = [step for line in text.split("\n") for step in _of_line(line, marking)]
+    found = [step for line in text.split("\n") for step in _of_line(line, marking)] or _of_stranger(text, marking)
     lists = [step for step in found if step.kind == "list"]
     return _agreed(lists) if lists else [*found, *steps]
+
+
+def _of_stranger(text: str, marking: Marking) -> list[Step]:
+    """Somebody whom the scene does not have, in the very form that is asked for, where it names nobody else."""
+    form = _FORM.match(text)
+    names = strangers(form["who"]) if form and not re.search(PERSON, marking.marked(text)) else ()
+    return [Step("list", (Item((0,), (), names, "to people", True, 0),))] if names else []
 
 
 def _agreed(steps: Sequence[Step]) -> list[Step]:
@@ -90,7 +103,8 @@ def _of_line(line: str, marking: Marking) -> Iterator[Step]:
 def _of_sentence(sentence: str, turns: bool) -> Iterator[Step]:
     if sentence.rstrip().endswith("?") or OF_OTHERS.search(sentence):
         return
-    found = _CHOOSES.search(sentence) or _CHOICE_IS.search(sentence) or _IS.search(sentence)
+    forms = (_CHOOSES, _CHOICE_IS, _IS, _SHOULD_BE)
+    found = next((told for form in forms if (told := form.search(sentence))), None)
     if found and not DENIES.search(sentence[: found.end()]):
         yield Step("said", (_item(found, sentence),), turns)
 

@@ -37,5 +37,5 @@ _SPANISH: Final = re.compile(
 def of_me(line: str, mark: str, spanish: bool) -> str:
     """The line with the speaker's mark where they name themselves. `yo me encargo` names them once."""
     if spanish:
-        return re.sub(rf"{mark}\s+{mark}", mark, _SPANISH.sub(mark, line))
+        return re.sub(rf"{mark}\s+(?:(\w+)\s+)?{mark}", rf"{mark} \1", _SPANISH.sub(mark, line))
     return _ENGLISH.sub(mark, line)
