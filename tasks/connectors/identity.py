@@ -21,14 +21,15 @@ def parameters(
     seed: int | None,
     json_schema: Mapping[str, object] | None = None,
 ) -> str:
-    """What is sent beside the messages, as JSON: only what the model takes."""
+    """What is sent beside the messages, as JSON: only what the model takes. A schema keeps the order of its
+    properties, in which a model writes them."""
     offered = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed}
     sent: dict[str, object] = {
         name: value for name, value in offered.items() if name in target.parameters and value is not None
     }
     if json_schema is not None and target.structured:
         sent["json_schema"] = json_schema
-    return orjson.dumps(sent, option=orjson.OPT_SORT_KEYS).decode()
+    return orjson.dumps(dict(sorted(sent.items()))).decode()
 
 
 NOT_SENT = {"prices", "limits", "own_limits", "batch", "tunes", "structured", "key_env", "endpoint"}
