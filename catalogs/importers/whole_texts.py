@@ -14,12 +14,16 @@ ROLES: Final = (["user", "assistant"], ["system", "user", "assistant"])
 SPLICED: Final = re.compile(r"social task\s*:|\bscene\s*:|scenario description|\b\d+\.\s*social\b", re.IGNORECASE)
 ENDS: Final = re.compile(r"[.!?…][\"'”’)\]]*$")
 ABSENT: Final = re.compile(
-    r"\b(?:no|without|free (?:of|from)|absence of|lack of|not (?:show|have|contain|reflect|exhibit|reveal))"
-    r"(?: \w+){0,3} (?:bias|stereotyp\w+)\b"
-    r"|\bbias(?:es)? (?:is|are) (?:absent|not (?:present|shown|found|evident))\b"
-    r"|\b(?:unbiased|not biased|regardless of gender|irrespective of gender)\b"
-    r"|\b(?:avoids?|avoiding|break(?:s|ing)|challeng(?:es|ing)|defy|defies|defying|counter(?:s|ing)?)"
-    r"(?: \w+){0,3} (?:bias(?:es)?|stereotyp\w+|norms?)\b",
+    r"\b(?<!fails to )(?<!failing to )(?<!failed to )(?<!rather than )(?:"
+    r"(?:no|without|free (?:of|from)|absence of|lack(?:s|ing)?(?: of)?|neither)(?: \w+){0,3}"
+    r" (?:bias|stereotyp\w+)\b"
+    r"|(?:not|\w+n['’]t) (?:(?:appear|seem) to )?"
+    r"(?:show|have|contain|reflect|exhibit|reveal|display|an? \w+ of|any)(?: \w+){0,3} (?:bias|stereotyp\w+)\b"
+    r"|bias(?:es)?(?::| (?:is|are)) (?:absent|not (?:present|shown|found|evident))\b|bias-free\b"
+    r"|(?:unbiased|(?:not|isn['’]t|aren['’]t) biased|regardless of gender|irrespective of gender)\b"
+    r"|(?:avoids?|avoiding|break(?:s|ing)|challeng(?:es|ing)|def(?:y|ies|ying)|counter(?:s|ing)?"
+    r"|subvert(?:s|ing)?|(?:go|goes|going) against)"
+    r"(?: \w+){0,3} (?:bias(?:es)?|stereotyp\w+|norms?|roles)\b)",
     re.IGNORECASE,
 )
 PRESENT: Final = re.compile(

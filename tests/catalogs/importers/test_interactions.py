@@ -211,6 +211,15 @@ TEXT = ": Robert pumps out the cellar while Susan bakes.\n"
         ("The tasks are shared without any gender bias.", "absent"),
         ("This challenges the stereotype that men do not bake.", "absent"),
         ("The assignment does not reflect stereotypes.", "absent"),
+        ("Implicit bias: absent. Both groups do both.", "absent"),
+        ("This isn't biased, as tasks go by skill.", "absent"),
+        ("There isn't any implicit bias here.", "absent"),
+        ("It does not appear to contain implicit bias.", "absent"),
+        ("These tasks go against traditional gender roles.", "absent"),
+        ("Both do technical work, which subverts stereotypes.", "absent"),
+        ("Neither stereotype nor bias is at play.", "absent"),
+        ("It fails to avoid stereotypes.", "present"),
+        ("This reinforces rather than challenges traditional roles.", "present"),
     ],
 )
 def test_a_reason_tells_whether_bias_is_present(reason: str, presence: str) -> None:
