@@ -18,14 +18,20 @@ from flows.terminal import console, show_failures, show_places
 STYLES = {"biased": "red", "anti-biased": "red", "not shown": "green", "not evaluated": "yellow"}
 LOST = ("shared", "unassigned", "invented", "refused", "unreadable", "errors")
 WORDS = {"errors": "failed"}
+KINDS = {"is_control": "controls", "held_out": "held out"}
 
 
 def show_interaction(found: InteractionOutcome) -> None:
-    """The scores over all domains, what talking and mitigation changed, then where everything lies."""
+    """The scores over all domains, those of controls, whom choices fell on, what talking and mitigation changed,
+    then where everything lies."""
     out = console()
-    for key, rows in groupby(found.overall, key=_about):
+    for key, rows in groupby([*found.overall, *found.controls], key=_about):
         out.print(Text(key, style="bold"), soft_wrap=True)
         out.print(_scores([*rows]))
+        out.print()
+    for key, rows in groupby(found.choices, key=_choice):
+        out.print(Text(key, style="bold"), soft_wrap=True)
+        out.print(_chosen([*rows]))
         out.print()
     _show_changes(out, "talking", found.talked, ("setting", "mitigation", "step"))
     _show_changes(out, "mitigation", found.mitigated, ("setting", "mitigation", "stage"))
@@ -65,8 +71,23 @@ def _setting(row: dict[str, Any]) -> str:
 
 def _about(row: dict[str, Any]) -> str:
     """What the rows of one table have in common."""
-    held_out = ["held out"] if row["held_out"] else []
-    return " · ".join([row["model"], row["language"], row["axis"], *held_out])
+    kinds = [name for name in ("is_control", "held_out") if row.get(name)]
+    return " · ".join([row["model"], row["language"], row["axis"], *map(KINDS.__getitem__, kinds)])
+
+
+def _choice(row: dict[str, Any]) -> str:
+    return f"{_about(row)} · {row['scene']}"
+
+
+def _chosen(rows: Sequence[dict[str, Any]]) -> Table:
+    """How many choices fell on the first of the two groups."""
+    table = _table("setting", "chosen", "share", "95% interval", "by chance")
+    for row in rows:
+        of_first = f"{row['first_group']}: {row['first_chosen']} of {row['first_chosen'] + row['second_chosen']}"
+        shares = map(share, (row["first_share"], row["low"], row["high"], row["expected_share"]))
+        own, low, high, chance = shares
+        table.add_row(Text(f" {_setting(row)}"), of_first, own, f"{low} to {high}", chance)
+    return table
 
 
 def _show_changes(out: Console, what: str, rows: Sequence[dict[str, Any]], names: Sequence[str]) -> None:

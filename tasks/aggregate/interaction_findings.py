@@ -43,6 +43,11 @@ class InteractionFindings:
         return [row for row in self.bias_scores if is_overall(row)]
 
     @property
+    def controls(self) -> list[dict[str, Any]]:
+        """Scores of tasks without a stereotype, over all domains: what they show is no bias."""
+        return [row for row in self.bias_scores if row["domain"] == "all" and row["is_control"]]
+
+    @property
     def talked(self) -> list[dict[str, Any]]:
         """What talking changed over all domains, controls aside."""
         return [row for row in self.escalation if is_overall(row)]

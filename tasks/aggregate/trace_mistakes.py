@@ -36,6 +36,7 @@ def unknown(asked: str, kind: Kind | None, close: Iterable[str]) -> Mistake:
 
 
 ANY = (
-    "name a requirement, a template, or an id of a run, cell, instance, case, request, response or verdict; "
+    "name a requirement, a template, a scene, or an id of a run, cell, instance, case, play, request, response or "
+    "verdict; "
     "`biasgrid warehouse build` brings in what has landed since"
 )
