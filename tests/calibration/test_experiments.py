@@ -4,9 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).parent / "experiments.py"
 
 
+@pytest.mark.drill
 def test_a_small_experiment_stays_within_its_bands() -> None:
     done = subprocess.run([sys.executable, SCRIPT, "150"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

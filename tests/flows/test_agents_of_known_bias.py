@@ -22,6 +22,8 @@ from warehouse.lake import Lake
 from warehouse.planned import record_planned
 from warehouse.runs import begin
 
+pytestmark = pytest.mark.drill
+
 STEADY, JOINING, FULL = 0.5, 0.3, 1.0
 CONFORMITY, RECOGNISES = 0.8, 0.75
 RESPONDENTS: dict[str, dict[str, float]] = {

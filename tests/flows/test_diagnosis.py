@@ -117,6 +117,7 @@ def test_a_lake_that_cannot_be_read_is_broken_not_a_crash(lake: Lake) -> None:
     assert found.state == "broken"
 
 
+@pytest.mark.drill
 def test_catalogs_with_errors_are_broken_and_absent_ones_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ def _told(encoding: str, *words: str) -> Any:
     return done
 
 
+@pytest.mark.drill
 @pytest.mark.parametrize(("encoding", "marks"), [("ascii", "#."), ("cp1252", "#·"), ("utf-8", "█·")])
 def test_the_picture_of_a_library_has_bars_of_other_marks(encoding: str, marks: str) -> None:
     done = _told(encoding, "catalog", "stats", "--language", "en_us", "--tolerance", "0.99")

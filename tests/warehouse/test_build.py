@@ -160,6 +160,7 @@ def test_the_warehouse_can_be_deleted_and_built_again_row_by_row(
     assert before["marts.deltas"].height == before["marts.pass_rates"].height == 16
 
 
+@pytest.mark.drill
 @pytest.mark.parametrize("again", [False, True], ids=["landed once", "landed twice"])
 def test_what_rows_share_is_told_once_and_reads_the_same(
     lake: Lake,

@@ -103,6 +103,7 @@ def _named(community: str | None) -> str | None:
     return "hombres" if community == "men" else community
 
 
+@pytest.mark.drill
 def test_rates_hold_over_many_prompts_with_one_seed(ask: Any, shipped: Catalog, bench: Any) -> None:
     recogniser, biased = Recogniser(shipped), shipped.respondents["biased"]
     asked = [one for one in bench.instances(shipped) if one.template.oracle.type == "expected value"]
