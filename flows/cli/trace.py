@@ -20,7 +20,7 @@ def trace(
         str,
         typer.Argument(
             help="Of a run, requirement, cell, template, instance, case, request, response or verdict, an "
-            "attribute pair or a red team's session; the beginning is enough.",
+            "attribute pair, a red team's session, a scene or its play; the beginning is enough.",
             show_default=False,
         ),
     ],
