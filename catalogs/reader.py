@@ -99,7 +99,7 @@ class Reader:
         for root, label in self.roots:
             here: dict[tuple[str, str], Template] = {}
             for document in self._documents(root, label, "templates"):
-                templates, mistakes = read_templates(document, languages)
+                templates, mistakes = self._templates_of(document, languages)
                 self.mistakes.extend(mistakes)
                 for template in templates:
                     key = (template.language, template.id)
@@ -133,8 +133,23 @@ class Reader:
         except UserMistake as found:
             self.mistakes.extend(found.mistakes)
 
+    def _templates_of(
+        self, document: Document, languages: Mapping[str, LanguageCatalog]
+    ) -> tuple[tuple[Template, ...], list[Mistake]]:
+        """Of a shipped file once in a process, unless an overlay changes a language's words."""
+        own = [name for name in languages if not self.documents["languages", name].name.startswith(SHIPPED)]
+        if own or not document.name.startswith(SHIPPED):
+            return read_templates(document, languages)
+        key = (document.name, document.text, tuple(languages))
+        if key not in _TEMPLATES:
+            _TEMPLATES[key] = read_templates(document, languages)
+        return _TEMPLATES[key]
+
     def _validated(self, kind: type[Entry], document: Document) -> Entry | None:
         try:
+            if document.name.startswith(SHIPPED):
+                found: Entry = _shipped_entry(kind, document.text, document.name)
+                return found
             return validated(kind, document)
         except UserMistake as wrong:
             self.mistakes.extend(wrong.mistakes)
@@ -142,6 +157,16 @@ class Reader:
 
     def _twice(self, what: str, where: str, first: str) -> None:
         self.mistakes.append(Mistake(f"{what} stands in {first} too", where, "give each its own id"))
+
+
+_TEMPLATES: dict[tuple[str, str, tuple[str, ...]], tuple[tuple[Template, ...], list[Mistake]]] = {}
+"""What shipped template files hold, by name, text and the languages known: nobody changes it."""
+
+
+@cache
+def _shipped_entry(kind: type[Entry], text: str, name: str) -> Entry:
+    """Checked once in a process; entries never change. Raises as `validated` does, each time."""
+    return validated(kind, _shipped(text, name))
 
 
 @cache
