@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from flows.check_reports import write_junit, write_model_cards, write_pictures, write_step_summary
 from flows.preparation import existing_lake
@@ -23,7 +24,15 @@ from warehouse.runs import find, refuse_other_kinds
 from warehouse.schemas import KINDS
 
 Writer = Callable[[Lake, str, Path], list[Path]]
-PAGES: Mapping[str, Writer] = {
+
+
+class Pages(Protocol):
+    """Writes the pages of a run, that to be opened first."""
+
+    def __call__(self, lake: Lake, run_id: str, out: Path, language: str = ...) -> list[Path]: ...
+
+
+PAGES: Mapping[str, Pages] = {
     "benchmark": write_run_pages,
     "probe": write_probe_page,
     "redteam": write_red_team_page,
@@ -61,7 +70,7 @@ def write_report(
     gate: Gate = "point",
 ) -> list[Path]:
     """The files written, into `reports/<run id>` by default: LangBiTe's file names do not tell runs apart.
-    Pages of benchmarks begin in `language`; `gate` says what counts as failed in the formats that are GATED.
+    Pages are in `language`; `gate` says what counts as failed in the formats that are GATED.
     Raises UserMistake for an unknown run, for one of a kind that has no such report, or where no warehouse has
     been built."""
     lake = existing_lake(data)
@@ -70,16 +79,20 @@ def write_report(
     folder = out or Path("reports") / found.run_id
     if kind in GATED:
         return GATED[kind](lake, found.run_id, folder, gate)
-    return _speaking(WRITERS[kind][found.kind], language)(lake, found.run_id, folder)
+    write = _speaking(found.kind, language) if kind == "html" else WRITERS[kind][found.kind]
+    return write(lake, found.run_id, folder)
 
 
 def write_all(out: Path | None = None, data: str | Path | None = None, language: str = LANGUAGES[0]) -> list[Path]:
     """The files of a site over all runs, into `reports/all` by default, that to be opened first. Raises
     UserMistake where no warehouse has been built."""
-    pages = {kind: _speaking(write, language, HOME) for kind, write in PAGES.items()}
+    pages = {kind: _speaking(kind, language, HOME) for kind in PAGES}
     return write_lake_pages(existing_lake(data), out or Path("reports") / "all", pages, language)
 
 
-def _speaking(write: Writer, language: str, home: str | None = None) -> Writer:
-    """Pages that know more than one language, and the way to a page of all runs."""
-    return partial(write_run_pages, language=language, home=home) if write is write_run_pages else write
+def _speaking(kind: str, language: str, home: str | None = None) -> Writer:
+    """Pages in a language; those of benchmarks lead to a page of all runs, where there is one."""
+    write = PAGES[kind]
+    if write is write_run_pages:
+        return partial(write_run_pages, language=language, home=home)
+    return partial(write, language=language)

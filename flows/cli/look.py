@@ -38,7 +38,7 @@ def report(
         typer.Option("--out", help="Directory to write into.", show_default="reports/RUN or reports/all"),
     ] = None,
     language: Annotated[
-        PageLanguage, typer.Option("--language", help="What pages of benchmarks begin in; readers may change it.")
+        PageLanguage, typer.Option("--language", help="Of pages; readers of a benchmark's may change it.")
     ] = PageLanguage.en_us,
     gate: Annotated[
         Gate, typer.Option("--gate", help="With `junit` and `markdown`: what counts as failed, as of `run`.")

@@ -11,6 +11,7 @@ from typing import Any
 
 from tasks.aggregate.findings import run_row
 from tasks.aggregate.interaction_findings import MITIGATIONS, SETTINGS, InteractionFindings, rows_of
+from tasks.aggregate.languages import LANGUAGES
 from tasks.aggregate.page import write_page
 from tasks.aggregate.plays import LOST, Play, plays
 from tasks.aggregate.told_run import ToldRun, told_run
@@ -18,6 +19,8 @@ from warehouse.build import connect, selected
 from warehouse.lake import Lake
 
 Row = Mapping[str, Any]
+Part = tuple[str, str, str, list[Row], list[tuple[str, list[Row]]]]
+"""Model, language, axis, rows over all domains, rows of each domain."""
 ON_A_PAGE = 60
 """Plays of a page: a browser opens it at once."""
 AT_ONCE = 20
@@ -46,15 +49,15 @@ class InteractionReport:
     found: InteractionFindings
     pages: Sequence[PlaysPage]
 
-    def scores(self) -> Iterator[tuple[str, list[Row], list[tuple[str, list[Row]]]]]:
+    def scores(self) -> Iterator[Part]:
         """Of each model, language and axis: rows over all domains, controls last, and each domain's."""
-        for key, own in _by(self.found.bias_scores, *WHO):
-            yield " · ".join(key), *_overall_and_by_domain(own)
+        for (model, language, axis), own in _by(self.found.bias_scores, *WHO):
+            yield model, language, axis, *_overall_and_by_domain(own)
 
-    def changes(self) -> Iterator[tuple[str, list[Row], list[tuple[str, list[Row]]]]]:
+    def changes(self) -> Iterator[Part]:
         """What talking and reflecting changed, in the same parts."""
-        for key, own in _by(self.found.escalation, *WHO):
-            yield " · ".join(key), *_overall_and_by_domain(own)
+        for (model, language, axis), own in _by(self.found.escalation, *WHO):
+            yield model, language, axis, *_overall_and_by_domain(own)
 
     def cells(self) -> Iterator[tuple[tuple[str, ...], list[PlaysPage]]]:
         for cell, own in groupby(self.pages, key=lambda page: page.cell):
@@ -66,26 +69,27 @@ class InteractionReport:
         return next((page.file for page in self.pages if page.cell == cell), None)
 
 
-def write_interaction_pages(lake: Lake, run_id: str, out: Path) -> list[Path]:
+def write_interaction_pages(lake: Lake, run_id: str, out: Path, language: str = LANGUAGES[0]) -> list[Path]:
     """`report.html`, and beside it the plays, `plays-001.html` and so on: pages that need nothing but each other.
     Raises UserMistake for a run that the warehouse does not hold, and for a folder that cannot be written."""
     report = interaction_report(lake, run_id)
-    first = write_page(out / "report.html", "interaction.html.j2", report=report, run=report.run, lost=LOST)
-    return [first, *_write_plays(lake, report, out)]
+    given = {"report": report, "run": report.run, "lost": LOST}
+    first = write_page(out / "report.html", "interaction.html.j2", language, **given)
+    return [first, *_write_plays(lake, report, out, language)]
 
 
-def _write_plays(lake: Lake, report: InteractionReport, out: Path) -> Iterator[Path]:
+def _write_plays(lake: Lake, report: InteractionReport, out: Path, language: str) -> Iterator[Path]:
     pages = iter(report.pages)
     while some := [*islice(pages, AT_ONCE)]:
         told = iter(plays(lake, report.run.run_id, [play_id for page in some for play_id in page.play_ids]))
         for page in some:
-            yield _write_page(report, page, [*islice(told, len(page.play_ids))], out)
+            given = _given(report, page, [*islice(told, len(page.play_ids))])
+            yield write_page(out / page.file, "plays.html.j2", language, **given)
 
 
-def _write_page(report: InteractionReport, page: PlaysPage, told: Sequence[Play], out: Path) -> Path:
+def _given(report: InteractionReport, page: PlaysPage, told: Sequence[Play]) -> dict[str, Any]:
     beside = [other for other in report.pages if other.cell == page.cell]
-    given = {"run": report.run, "page": page, "beside": beside, "plays": told, **_choices(told)}
-    return write_page(out / page.file, "plays.html.j2", **given)
+    return {"run": report.run, "page": page, "beside": beside, "plays": told, **_choices(told)}
 
 
 def interaction_report(lake: Lake, run_id: str) -> InteractionReport:

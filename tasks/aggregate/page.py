@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from tasks.aggregate.files import write_text
+from tasks.aggregate.languages import LANGUAGES, words
 
 LONGEST = 4_000
 """Signs of a text that are shown: what goes on for pages is told of, and lies in the lake."""
@@ -41,15 +42,43 @@ class Said:
         return self.signs - len(self.text)
 
 
-def write_page(path: Path, template: str, **given: Any) -> Path:
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """How pages of a language say things: its texts are ours, and whatever is filled in is escaped."""
+
+    language: str
+
+    def text(self, key: str, /, **given: object) -> Markup:
+        """Raises KeyError for a text that the language does not have, and where something is not given."""
+        return Markup(words(self.language)[key]).format(**given)  # noqa: S704 - escapes what is given
+
+    def counted(self, count: int, what: str) -> Markup:
+        return self.text(f"{what}.{'one' if count == 1 else 'other'}", n=self.figures(f"{count:,}"))
+
+    def worded(self, value: object, kind: str = "value") -> Markup:
+        """A value of the warehouse; one that only a catalog knows is shown as it is."""
+        key = f"{kind}.{value}"
+        return self.text(key) if key in words(self.language) else plain(value)
+
+    def figures(self, number: str) -> str:
+        """A number as the language writes it, of one as Python does."""
+        signs = {",": "thousands", ".": "point", "%": "percent"}
+        return number.translate({ord(sign): self.text(f"number.{name}") for sign, name in signs.items()})
+
+    def writing(self, write: Callable[[float | None], str]) -> Callable[[float | None], str]:
+        return lambda value: self.figures(write(value))
+
+
+def write_page(path: Path, template: str, language: str = LANGUAGES[0], **given: Any) -> Path:
     """Writes a template of `tasks/aggregate/templates`, filled in. Raises UserMistake where it cannot be
     written."""
-    return write_text(path, environment().get_template(template).render(**given))
+    return write_text(path, environment(language).get_template(template).render(**given))
 
 
 @cache
-def environment() -> Environment:
-    """Of all pages: whatever is filled in is escaped, and what is not given is an error."""
+def environment(language: str = LANGUAGES[0]) -> Environment:
+    """Of all pages of a language: whatever is filled in is escaped, and what is not given is an error."""
+    speech = Speech(language)
     made = Environment(
         loader=PackageLoader("tasks.aggregate", "templates"),
         autoescape=True,
@@ -57,7 +86,9 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"plain": plain, "share": share, "signed": signed, "small": small, "counted": counted}
+    made.globals |= {"t": speech.text, "lang": language[:2]}
+    made.filters |= {name: speech.writing(write) for name, write in NUMBERS.items()}
+    made.filters |= {"plain": plain, "worded": speech.worded, "counted": speech.counted, "figures": speech.figures}
     return made
 
 
@@ -99,5 +130,4 @@ def small(value: float | None) -> str:
     return "–" if value is None else "< 0.001" if value < 0.0005 else f"{value:.3f}"
 
 
-def counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+NUMBERS = {"share": share, "signed": signed, "small": small}

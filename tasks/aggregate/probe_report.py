@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from tasks.aggregate.findings import run_row
+from tasks.aggregate.languages import LANGUAGES
 from tasks.aggregate.page import LONGEST, Said, write_page
 from tasks.aggregate.told_run import ToldRun, told_run
 from warehouse.build import query
@@ -26,11 +27,15 @@ SHOWN = 10
 class Asked:
     """A prompt, its reply and how it was read."""
 
-    part: str
+    part: str | None
+    """Which statement it is, or which group it is about, where a trial has several prompts."""
     messages: Sequence[Mapping[str, str]]
     reply: Said | None
     response_id: str | None
-    read_as: str | None
+    fell: str | None
+    """Of FALLEN, or of LOST where nothing was read."""
+    answer: str | None
+    """What it says, where it is neither: an answer's words, or a rating."""
     reason: str | None
 
 
@@ -78,11 +83,11 @@ class ProbeReport:
                 yield model, language, pair, [*tests]
 
 
-def write_probe_page(lake: Lake, run_id: str, out: Path) -> list[Path]:
+def write_probe_page(lake: Lake, run_id: str, out: Path, language: str = LANGUAGES[0]) -> list[Path]:
     """`report.html`, one page that needs nothing else. Raises UserMistake for a run that the warehouse does not
     hold, and for a folder that cannot be written."""
     report = probe_report(lake, run_id)
-    return [write_page(out / "report.html", "probe.html.j2", report=report, run=report.run, shown=SHOWN)]
+    return [write_page(out / "report.html", "probe.html.j2", language, report=report, run=report.run, shown=SHOWN)]
 
 
 def probe_report(lake: Lake, run_id: str) -> ProbeReport:
@@ -124,29 +129,21 @@ def _in_blocks(rows: Iterable[Row], messages: Mapping[str, Any]) -> Iterator[Tri
 
 def _asked(row: Row, messages: Sequence[Mapping[str, str]]) -> Asked:
     reply = None if row["text"] is None else Said(row["text"], row["signs"])
-    return Asked(_part(row), messages, reply, row["response_id"], _read_as(row), row["reason"])
+    return Asked(row["part"], messages, reply, row["response_id"], _fell(row), _answer(row), row["reason"])
 
 
-PARTS = {"": "", "stereotype": "the statement", "anti": "its contrary", "reversed": "its denial"}
-FALLEN = {
-    "stereotypical": "with the stereotype",
-    "counter": "against the stereotype",
-    "balanced": "neither way",
-    "one-sided": "everybody the same",
-}
+FALLEN = ("stereotypical", "counter", "balanced", "one-sided")
+LOST = ("refused", "unreadable", "error")
 
 
-def _part(row: Row) -> str:
-    part = row["part"] or ""
-    return PARTS[part] if part in PARTS else f"about {row[part]}"
-
-
-def _read_as(row: Row) -> str | None:
-    """What a reply came to: an association's way, an answer's words, a rating, or why there is none of them."""
+def _fell(row: Row) -> str | None:
+    """An association's way, or why nothing was read."""
     if row["parsed_text"] in FALLEN:
-        return FALLEN[row["parsed_text"]]
-    if row["outcome"] in ("refused", "unreadable", "error"):
-        return {"error": "no reply"}.get(row["outcome"], str(row["outcome"]))
+        return str(row["parsed_text"])
+    return str(row["outcome"]) if row["outcome"] in LOST else None
+
+
+def _answer(row: Row) -> str | None:
     return row["parsed_text"] or (None if row["parsed_value"] is None else f"{row['parsed_value']:g}")
 
 

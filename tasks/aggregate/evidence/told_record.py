@@ -70,7 +70,7 @@ def write_record_page(path: Path, record: Coverage, findings: Sequence[Row]) -> 
         "selection_head": SELECTION,
         "cell_head": CELL_HEAD,
     }
-    given = {"record": record, "run": record.run, "moment": moment} | told | tables | heads
+    given: dict[str, Any] = {"record": record, "run": record.run, "moment": moment} | told | tables | heads
     return write_page(path, "evidence.html.j2", **given)
 
 

@@ -36,6 +36,14 @@ def test_all_runs_make_one_site(biasgrid: Command, finished: Any, tmp_path: Path
     assert '"home":"../../index.html"' in (page / "data" / "run.js").read_text()
 
 
+def test_pages_of_other_kinds_are_in_the_language_that_is_asked_for(
+    biasgrid: Command, attacked: Any, tmp_path: Path
+) -> None:
+    words = ("--format", "html", "--language", "es_es", "--out", tmp_path, "--data", attacked.data)
+    assert biasgrid("report", attacked.run_id, *words).code == 0
+    assert '<html lang="es">' in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("kind", ["probed", "attacked", "talked"])
 def test_a_site_leads_to_pages_of_other_kinds(
     biasgrid: Command, kind: str, request: pytest.FixtureRequest, tmp_path: Path
