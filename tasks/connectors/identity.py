@@ -10,6 +10,7 @@ import orjson
 
 from catalogs.catalog import Catalog
 from catalogs.models import Target
+from catalogs.respondents import Assigning, Respondent
 from warehouse.identity import content_hash, hashed
 
 
@@ -47,13 +48,20 @@ def _behind(target: Target, catalog: Catalog) -> object:
     if target.endpoint is not None:
         return target.endpoint.reaching()
     if target.connector == "simulated" and target.name in catalog.respondents:
-        return catalog.respondents[target.name].model_dump(mode="json", exclude={"tuning"})
+        return _answering(catalog.respondents[target.name])
     recorded = Path(target.name.partition("#")[0])
     if target.connector == "replay" and recorded.is_file():
         return hashlib.sha256(recorded.read_bytes()).hexdigest()
     if target.connector == "transformers":
         return [_file(path) for path in sorted(Path(target.name).glob("*")) if path.is_file()]
     return None
+
+
+def _answering(respondent: Respondent) -> object:
+    """What its replies follow from. One that is told nothing of scenes answers all else as before there were any:
+    replies that have landed stay its own."""
+    assigns = respondent.assigning != Assigning()
+    return respondent.model_dump(mode="json", exclude={"tuning"} if assigns else {"tuning", "assigning"})
 
 
 SMALL = 64 * 10**6
