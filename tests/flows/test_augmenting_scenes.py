@@ -13,6 +13,8 @@ from catalogs.mistakes import UserMistake
 from flows.accepting import accept
 from flows.augmenting import Augmented, augment, prepare_scenes
 
+pytestmark = pytest.mark.drill
+
 
 @pytest.fixture(autouse=True)
 def _no_overlay(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,8 @@ import pytest
 from warehouse.build import build, query
 from warehouse.lake import Lake
 
+pytestmark = pytest.mark.drill
+
 KEYS = {
     "run_id": "R1",
     "requirement": "r",

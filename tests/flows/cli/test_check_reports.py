@@ -20,6 +20,8 @@ from warehouse.dictionary import types_in
 from warehouse.lake import Lake
 from warehouse.runs import find
 
+pytestmark = pytest.mark.drill
+
 Command = Callable[..., Any]
 SCHEMA = resources.files("tasks.aggregate") / "report.schema.json"
 

@@ -22,6 +22,8 @@ from tasks.aggregate.red_team_report import write_red_team_page
 from warehouse.build import build, query
 from warehouse.lake import Lake
 
+pytestmark = pytest.mark.drill
+
 CANARY = "sk-canary-3f1c9d"
 
 
