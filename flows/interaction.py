@@ -14,7 +14,7 @@ from prefect.utilities.annotations import quote
 
 from catalogs.interact import ResolvedInteraction
 from catalogs.interaction_file import Mitigation, Setting
-from catalogs.mistakes import Mistake, UserMistake
+from catalogs.mistakes import UserMistake
 from flows.benchmark import NOTHING_NAMED, scenario_name
 from flows.cells import cell_label
 from flows.concluding import concluded
@@ -28,7 +28,7 @@ from flows.pools import pools
 from flows.preparation import open_lake, prepared_before
 from flows.secrets import secret_blocks
 from flows.slots import Slots
-from flows.stages import Grid, watching
+from flows.stages import Grid, refuse_changed, watching
 from flows.together import together
 from flows.under_way import under_way
 from tasks.connectors.task import Label
@@ -128,7 +128,7 @@ async def _played(grid: Grid, resolved: ResolvedInteraction) -> None:
     """Plan every play, then play them: cells side by side, as many plays as their models take."""
     lake, run = grid.lake, grid.run
     by_cell = list(planned(run.run_id, resolved))
-    _refuse_changed(grid, {play.id for plays in by_cell for play in plays})
+    refuse_changed(grid, {play.id for plays in by_cell for play in plays}, "a model, a scene or a wording")
     stages = cast(Any, quote([play for plays in by_cell for play in plays]))
     cells = await plan_plays(lake, stages, Label("plan", tuple(grid.tags)))
     record_planned(lake, run.run_id, cells)
@@ -141,14 +141,6 @@ async def _played(grid: Grid, resolved: ResolvedInteraction) -> None:
     hand = {name: hands(targets[0]) for name, targets in resolved.players.items()}
     async with Slots(grid.board, leasing, ledger) as slots, slots.taken():
         await together(_of_cell(grid, rows[plays[0].cell_id], plays, hand[plays[0].player]) for plays in by_cell)
-
-
-def _refuse_changed(grid: Grid, plays: set[str]) -> None:
-    """Raises UserMistake where a run that goes on would have other plays than it began with."""
-    begun = set(grid.lake.scan("cases", grid.run.run_id).select("case_id").collect()["case_id"])
-    if begun and begun != plays:
-        what = "a model, a scene or a wording is not what it was when the run began"
-        raise UserMistake(Mistake(what, f"run {grid.run.run_id}", "put it back, or start a new run"))
 
 
 def _tell_planned(run_id: str, by_cell: Sequence[Sequence[Play]]) -> None:

@@ -12,7 +12,7 @@ from prefect.utilities.annotations import quote
 
 from catalogs.attack_files import ResolvedAttack
 from catalogs.attacks import StrategyName
-from catalogs.mistakes import Mistake, UserMistake
+from catalogs.mistakes import UserMistake
 from flows.attack_outcome import AttackOutcome, attack_outcome, ended
 from flows.attack_pages import publish
 from flows.attacking import PreparedAttack, overrides, planned, prepare_attack
@@ -26,7 +26,7 @@ from flows.pools import pools
 from flows.preparation import open_lake, prepared_before
 from flows.secrets import secret_blocks
 from flows.slots import Slots
-from flows.stages import Grid, watching
+from flows.stages import Grid, refuse_changed, watching
 from flows.together import together
 from flows.under_way import under_way
 from tasks.attack.session import Parties, Session, Transcript
@@ -115,7 +115,11 @@ async def _attacked(grid: Grid, resolved: ResolvedAttack) -> None:
     """Plan every session, then play them: cells side by side, as many sessions as their target takes."""
     lake, run = grid.lake, grid.run
     by_cell = list(planned(run.run_id, resolved))
-    _refuse_changed(grid, {session.id for _, sessions in by_cell for session in sessions})
+    refuse_changed(
+        grid,
+        {session.id for _, sessions in by_cell for session in sessions},
+        "a model, an attack or what is told of the target",
+    )
     stages = quote([(parties.target, sessions) for parties, sessions in by_cell])
     cells = await plan_sessions(lake, stages, Label("plan", tuple(grid.tags)))
     record_planned(lake, run.run_id, cells)
@@ -132,14 +136,6 @@ async def _attacked(grid: Grid, resolved: ResolvedAttack) -> None:
             _played(grid, resolved, rows[own[0].cell_id], parties, own, hand[parties.target.target.model])
             for parties, own in by_cell
         )
-
-
-def _refuse_changed(grid: Grid, sessions: set[str]) -> None:
-    """Raises UserMistake where a run that goes on would have other sessions than it began with."""
-    begun = set(grid.lake.scan("cases", grid.run.run_id).select("case_id").collect()["case_id"])
-    if begun and begun != sessions:
-        what = "a model, an attack or what is told of the target is not what it was when the run began"
-        raise UserMistake(Mistake(what, f"run {grid.run.run_id}", "put it back, or start a new run"))
 
 
 async def _played(

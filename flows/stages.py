@@ -15,6 +15,7 @@ from prefect.exceptions import MissingContextError
 from prefect.utilities.annotations import quote
 
 from catalogs.catalog import Catalog
+from catalogs.mistakes import Mistake, UserMistake
 from catalogs.resolved import Resolved
 from catalogs.scenario import ResolvedScenario
 from catalogs.schema import Requirement
@@ -93,6 +94,15 @@ class Grid:
     def evaluation_id(self) -> str:
         """A run's first evaluation bears the run's id; later ones sort after it."""
         return self.again or self.run.run_id
+
+
+def refuse_changed(grid: Grid, cases: set[str], what: str) -> None:
+    """Raises UserMistake where a run that goes on would have other cases than it began with, and says what is not
+    what it was."""
+    begun = set(grid.lake.scan("cases", grid.run.run_id).select("case_id").collect()["case_id"])
+    if begun and begun != cases:
+        told = f"{what} is not what it was when the run began"
+        raise UserMistake(Mistake(told, f"run {grid.run.run_id}", "put it back, or start a new run"))
 
 
 async def generate_stage(grid: Grid) -> pl.DataFrame:

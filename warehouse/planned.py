@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
 
 import polars as pl
 from ulid import ULID
@@ -16,6 +20,17 @@ CELL = [name for name, _ in CELL_KEYS]
 def planned(cases: pl.DataFrame) -> pl.DataFrame:
     """The cells of some cases: CELL_KEYS and `planned`, the number of their cases."""
     return cases.group_by(CELL, maintain_order=True).agg(pl.len().cast(pl.Int64).alias("planned"))
+
+
+def land_by_cell(lake: Lake, cases: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """Write cases, those of a cell in a row, a file a cell. Returns the cells as `planned` does, none for no
+    cases. The same cases overwrite their own files with the same rows."""
+    cells = [pl.DataFrame(schema={**dict.fromkeys(CELL, pl.String), "planned": pl.Int64})]
+    for cell_id, own in groupby(cases, key=itemgetter("cell_id")):
+        rows = pl.DataFrame(list(own), infer_schema_length=None)
+        lake.write("cases", str(rows["run_id"][0]), cell_id, rows)
+        cells.append(planned(rows))
+    return pl.concat(cells)
 
 
 def record_planned(lake: Lake, run_id: str, cells: pl.DataFrame) -> None:

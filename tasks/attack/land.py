@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from itertools import groupby
 from typing import Any
 
 import orjson
@@ -16,7 +15,7 @@ from tasks.connectors.desk import Party
 from warehouse.conform import polars_schema
 from warehouse.identity import content_hash
 from warehouse.lake import Lake
-from warehouse.planned import CELL, planned
+from warehouse.planned import land_by_cell
 
 ATTACK = "attack"
 """The oracle type of sessions: a judge decides."""
@@ -27,13 +26,7 @@ SESSION = "session"
 def land_sessions(lake: Lake, sessions: Iterable[Session], party: Party) -> pl.DataFrame:
     """Write the cases of sessions with one target, a file a cell. Returns the cells: CELL_KEYS and `planned`. The
     same sessions overwrite their own files with the same rows."""
-    cells = []
-    for cell_id, own in groupby(sessions, key=lambda session: session.cell_id):
-        rows = pl.DataFrame([_case(session, party) for session in own], infer_schema_length=None)
-        lake.write("cases", str(rows["run_id"][0]), cell_id, rows)
-        cells.append(planned(rows))
-    empty = pl.DataFrame(schema={**dict.fromkeys(CELL, pl.String), "planned": pl.Int64})
-    return pl.concat(cells) if cells else empty
+    return land_by_cell(lake, (_case(session, party) for session in sessions))
 
 
 def _case(session: Session, party: Party) -> dict[str, Any]:

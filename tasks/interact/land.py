@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import groupby
 from typing import Any
 
 import orjson
@@ -12,19 +11,13 @@ import polars as pl
 from tasks.interact.play import Play
 from warehouse.identity import content_hash
 from warehouse.lake import Lake
-from warehouse.planned import CELL, planned
+from warehouse.planned import land_by_cell
 
 
 def land_plays(lake: Lake, plays: Iterable[Play]) -> pl.DataFrame:
     """Write the cases of plays, a file a cell. Returns the cells: CELL_KEYS and `planned`. The same plays
     overwrite their own files with the same rows."""
-    cells = []
-    for cell_id, own in groupby(plays, key=lambda play: play.cell_id):
-        rows = pl.DataFrame([case(play) for play in own], infer_schema_length=None)
-        lake.write("cases", str(rows["run_id"][0]), cell_id, rows)
-        cells.append(planned(rows))
-    empty = pl.DataFrame(schema={**dict.fromkeys(CELL, pl.String), "planned": pl.Int64})
-    return pl.concat(cells) if cells else empty
+    return land_by_cell(lake, (case(play) for play in plays))
 
 
 def case(play: Play) -> dict[str, Any]:
