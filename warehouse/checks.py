@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -34,6 +34,8 @@ class RowTest:
 
 def check(warehouse: duckdb.DuckDBPyConnection, model: Model, made: Made) -> None:
     """Runs every test of a model that has been built. Raises `ModelTestFailed` at the first that fails."""
+    if made.is_empty:
+        return
     _check_columns(warehouse, model)
     if len(made.parts) == 1 and _is_sound(warehouse, model):
         return
@@ -62,12 +64,16 @@ def _mentioned(expression: str) -> frozenset[str]:
 
 
 def _check_columns(warehouse: duckdb.DuckDBPyConnection, model: Model) -> None:
-    built = [row[0] for row in warehouse.execute(f"describe {model.relation}").fetchall()]
-    if built != list(model.about.columns):
+    built = {name: kind.lower() for name, kind, *_ in warehouse.execute(f"describe {model.relation}").fetchall()}
+    described = {name: column.type or built.get(name, "") for name, column in model.about.columns.items()}
+    if list(built.items()) != list(described.items()):
         raise ModelTestFailed(
-            f"{model.relation}: its columns are {', '.join(built)}; "
-            f"its YAML describes {', '.join(model.about.columns)}"
+            f"{model.relation}: its columns are {_typed(built)}; its YAML describes {_typed(described)}"
         )
+
+
+def _typed(columns: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {kind}".strip() for name, kind in columns.items())
 
 
 def _is_sound(warehouse: duckdb.DuckDBPyConnection, model: Model) -> bool:

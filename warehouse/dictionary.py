@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from warehouse.build import build, query
-from warehouse.lake import Lake
 from warehouse.lake_columns import column_meanings, table_meaning
 from warehouse.schemas import KEYS, TABLES
 from warehouse.sql_models import SCHEMAS, Column, Model, load_models
@@ -31,37 +28,17 @@ Marts first, then the staging models that they read, then the lake's Parquet tab
 table stands below those that it reads. Times are UTC. How to ask them: [analysts.md](analysts.md).
 """
 
-TYPES = "select table_schema, table_name, column_name, data_type from information_schema.columns"
-
-Types = Mapping[tuple[str, str], str]
-"""DuckDB's type of each column, by relation and name."""
-
 
 def as_markdown() -> str:
     """The dictionary as its file holds it."""
-    types = model_types()
     marts_first = sorted(load_models(), key=lambda model: -SCHEMAS.index(model.schema))
     parts = [
         HEAD,
         _contents(marts_first),
-        *(_model(model, types) for model in marts_first),
+        *(_model(model) for model in marts_first),
         *(_lake_table(table) for table in TABLES),
     ]
     return "\n".join(parts)
-
-
-def model_types() -> Types:
-    """What DuckDB makes of every column, asked of a warehouse in which nothing has landed."""
-    with TemporaryDirectory() as folder:
-        lake = Lake.open(folder)
-        build(lake)
-        return types_in(lake)
-
-
-def types_in(lake: Lake) -> Types:
-    """The same of a warehouse that has been built."""
-    rows = query(lake, TYPES)
-    return {(f"{schema}.{table}", column): kind for schema, table, column, kind in rows.iter_rows()}
 
 
 def _contents(models: Iterable[Model]) -> str:
@@ -70,7 +47,7 @@ def _contents(models: Iterable[Model]) -> str:
     return _table(("table", "holds", "one row per"), [*rows, *lake])
 
 
-def _model(model: Model, types: Types) -> str:
+def _model(model: Model) -> str:
     source = f"warehouse/models/{model.file}"
     lines = [
         f"## {model.relation}\n",
@@ -78,14 +55,14 @@ def _model(model: Model, types: Types) -> str:
         f"- One row per {_names(model.about.grain)}.",
         f"- Reads {', '.join(map(_link, sorted(model.reads)))}." if model.reads else "- Reads nothing.",
         f"- Its SELECT: [{source}](../{source})\n",
-        _columns(model, types),
+        _columns(model),
     ]
     return "\n".join(lines) + _invariants(model)
 
 
-def _columns(model: Model, types: Types) -> str:
+def _columns(model: Model) -> str:
     rows = [
-        [f"`{name}`", types[model.relation, name].lower(), column.description, column.unit, _values(column)]
+        [f"`{name}`", column.type, column.description, column.unit, _values(column)]
         for name, column in model.about.columns.items()
     ]
     return _table(("column", "type", "meaning", "unit", "values"), rows)

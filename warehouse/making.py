@@ -52,6 +52,32 @@ def make(warehouse: duckdb.DuckDBPyConnection, model: Model) -> tuple[Part, ...]
     return (Part(rows, own), *dictionaries)
 
 
+NOTHING_LANDED = """
+    select count(*) > 0
+    from duckdb_tables()
+    where database_name = 'lake' and concat(database_name, '.', table_name) = ? and estimated_size = 0
+"""
+
+
+def has_nothing(warehouse: duckdb.DuckDBPyConnection, model: Model) -> bool:
+    """Whether what all the model's rows stem from has none."""
+    source = model.about.rows_of
+    if not source:
+        return False
+    # no file of the lake is opened for this
+    landed = source.startswith("lake.")
+    asked = (NOTHING_LANDED, [source]) if landed else (f"select not exists(from {source})", None)
+    return bool(warehouse.execute(*asked).fetchall()[0][0])
+
+
+def lay_out(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Part:
+    """Builds a model's table without rows as its YAML describes it: to read a SELECT and the macros that it calls
+    takes longer than to run it on a small lake, and most runs are of one kind."""
+    columns = ", ".join(f"{quoted(name)} {column.type}" for name, column in model.about.columns.items())
+    warehouse.execute(f"create table {model.relation} ({columns})")
+    return Part(model.relation, model.about.columns)
+
+
 def unmake(warehouse: duckdb.DuckDBPyConnection, model: Model, parts: Sequence[Part]) -> None:
     """Takes away what `make` made."""
     if len(parts) > 1:

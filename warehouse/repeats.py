@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from warehouse.making import Part, make, unmake
+from warehouse.making import Part, has_nothing, lay_out, make, unmake
 from warehouse.schemas import UNITS
 from warehouse.sql_models import Model
 from warehouse.sql_words import quoted
@@ -18,14 +18,18 @@ from warehouse.sql_words import quoted
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The tables that a model lies in. `is_once`: its rows have been shown to be of one grain each."""
+    """The tables that a model lies in. `is_once`: its rows have been shown to be of one grain each. `is_empty`: it
+    has none, nor can it have any."""
 
     parts: tuple[Part, ...]
     is_once: bool
+    is_empty: bool = False
 
 
 def made_once(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Made:
     """Makes a model, each unit of it once; `lake.repeated_<table>` then names those that have landed twice."""
+    if has_nothing(warehouse, model):
+        return Made((lay_out(warehouse, model),), is_once=True, is_empty=True)
     parts = make(warehouse, model)
     if not model.about.unit:
         return Made(parts, is_once=False)

@@ -8,10 +8,11 @@ from functools import cache
 from graphlib import TopologicalSorter
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from typing import Self
 
 import sqlglot
 import yaml
-from pydantic import Field
+from pydantic import Field, model_validator
 from sqlglot import exp
 
 from catalogs.frozen import Frozen
@@ -33,6 +34,8 @@ class NotOneSelect(Exception):
 
 class Column(Frozen):
     description: str
+    type: str = ""
+    """DuckDB's, in lower case."""
     unit: str = ""
     """Such as `share, 0–1` or `templates`; empty for ids and words."""
     not_null: bool = False
@@ -55,6 +58,8 @@ class Description(Frozen):
     grain: tuple[str, ...] = Field(min_length=1)
     """Columns of which every combination occurs once."""
     columns: dict[str, Column]
+    rows_of: str = ""
+    """A relation that the model reads and that each of its rows stems from: none there, none here."""
     unit: str = ""
     """The column that holds the hash of what a row is the only one of."""
     unit_of: str = ""
@@ -64,6 +69,13 @@ class Description(Frozen):
     shared: tuple[Shared, ...] = ()
     invariants: dict[str, str] = Field(default_factory=dict)
     """What must be true of every row: a sentence, and its SQL expression. Null is not true."""
+
+    @model_validator(mode="after")
+    def _has_types(self) -> Self:
+        untyped = [name for name, column in self.columns.items() if not column.type]
+        if self.rows_of and untyped:
+            raise ValueError(f"`rows_of` needs the type of every column: {', '.join(untyped)} has none")
+        return self
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from typing import Any
 from tasks.aggregate.findings import BENCHMARKS, MARTS, OF_INTERACTIONS, OF_PROBES, OF_RED_TEAMS
 from tasks.aggregate.reports import PARSED, VERSION
 from tasks.aggregate.sessions import OUTCOMES, SESSION
-from warehouse.dictionary import Types, model_types
 from warehouse.sql_models import Column, Model, load_models
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -27,20 +26,20 @@ TABLES: Mapping[str, Sequence[str]] = {
 }
 """What a report of each kind of run always has."""
 KINDS = {
-    "VARCHAR": "string",
-    "BIGINT": "integer",
-    "DOUBLE": "number",
-    "BOOLEAN": "boolean",
-    "TIMESTAMP WITH TIME ZONE": "string",
+    "varchar": "string",
+    "bigint": "integer",
+    "double": "number",
+    "boolean": "boolean",
+    "timestamp with time zone": "string",
 }
 
 
-def report_schema(types: Types) -> dict[str, Any]:
-    """`types`: DuckDB's, of every column of the models."""
+def report_schema() -> dict[str, Any]:
+    """Of what `biasgrid report RUN --format json` writes."""
     models = {model.relation: model for model in load_models()}
     names = dict.fromkeys(name for tables in (*TABLES.values(), BENCHMARKS) for name in tables)
-    rows = {name: _table(models[f"marts.{name}"], types) for name in names if name != "sessions"}
-    run = _row(models["staging.stg_runs"], types)
+    rows = {name: _table(models[f"marts.{name}"]) for name in names if name != "sessions"}
+    run = _row(models["staging.stg_runs"])
     run["properties"] |= {name: {"type": ["object", "null"]} for name in PARSED}
     return {
         "$schema": DIALECT,
@@ -64,22 +63,22 @@ def _of_kind(kind: str, tables: Sequence[str]) -> dict[str, Any]:
     return {"if": this, "then": {"required": list(tables)}}
 
 
-def _table(model: Model, types: Types) -> dict[str, Any]:
-    return {"type": "array", "description": model.about.description, "items": _row(model, types)}
+def _table(model: Model) -> dict[str, Any]:
+    return {"type": "array", "description": model.about.description, "items": _row(model)}
 
 
-def _row(model: Model, types: Types) -> dict[str, Any]:
-    columns = {name: _column(column, types[model.relation, name]) for name, column in model.about.columns.items()}
+def _row(model: Model) -> dict[str, Any]:
+    columns = {name: _column(column) for name, column in model.about.columns.items()}
     return {"type": "object", "required": list(columns), "properties": columns}
 
 
-def _column(column: Column, kind: str) -> dict[str, Any]:
-    told = "number" if kind.startswith("DECIMAL") else KINDS[kind]
+def _column(column: Column) -> dict[str, Any]:
+    told = "number" if column.type.startswith("decimal") else KINDS[column.type]
     meaning = f"{column.description} ({column.unit})" if column.unit else column.description
     shape: dict[str, Any] = {"description": meaning, "type": told if column.not_null else [told, "null"]}
     if column.accepted:
         shape["enum"] = [*column.accepted] if column.not_null else [*column.accepted, None]
-    return shape | ({"format": "date-time"} if kind.startswith("TIMESTAMP") else {})
+    return shape | ({"format": "date-time"} if column.type.startswith("timestamp") else {})
 
 
 def _sessions() -> dict[str, Any]:
@@ -95,15 +94,15 @@ def _sessions() -> dict[str, Any]:
     return {"type": "array", "description": "Conversations of a red team, and what each came to", "items": row}
 
 
-def as_text(types: Types) -> str:
+def as_text() -> str:
     """The schema as its file holds it."""
-    return json.dumps(report_schema(types), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(report_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def main() -> None:
     """Write it where it is committed."""
     path = Path(str(resources.files("tasks.aggregate") / "report.schema.json"))
-    path.write_text(as_text(model_types()), encoding="utf-8")
+    path.write_text(as_text(), encoding="utf-8")
     sys.stdout.write(f"{path}\n")
 
 
