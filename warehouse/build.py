@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.resources.abc import Traversable
@@ -15,16 +14,14 @@ import polars as pl
 from catalogs.mistakes import Mistake, UserMistake
 from warehouse.address import WHERE
 from warehouse.atomic import replacing, sweep
+from warehouse.attached import attach_lake
 from warehouse.blank import ROW_GROUP, blank
 from warehouse.checks import ModelTestFailed, check
-from warehouse.conform import declared
 from warehouse.damage import refuse_damage, refuse_damage_within, refuse_flaws, refuse_unreadable
 from warehouse.flaws import FLAWS_BEHIND
 from warehouse.lake import Lake
 from warehouse.making import STORAGE
 from warehouse.repeats import made_once, none_yet
-from warehouse.schema_version import refuse_newer
-from warehouse.schemas import KINDS, OF_KINDS, SHOWN, TABLES
 from warehouse.sides import Side
 from warehouse.sql_models import SCHEMAS, Model, load_models
 from warehouse.sql_words import literal
@@ -175,68 +172,6 @@ def opened(path: Path) -> duckdb.DuckDBPyConnection:
     for setting, value in (BUILDING | {"memory_limit": f"{memory}B"}).items():
         warehouse.execute(f"set {setting} = '{value}'")
     return warehouse
-
-
-def attach_lake(warehouse: duckdb.DuckDBPyConnection, lake: Lake, sides: Sequence[Side] = ()) -> None:
-    """`lake.<table>` as views that live in memory, so that the finished file depends on no path.
-
-    Verdicts are listed before responses, and those before cases: what lands meanwhile is left out as a whole.
-    """
-    files = {table: _files(lake, table, sides) for table in reversed(TABLES)}
-    warehouse.execute("attach ':memory:' as lake")
-    for table in TABLES:
-        empty = declared(table).empty_table()
-        warehouse.register("declared_rows", empty)
-        warehouse.execute(f"create table lake.empty_{table} as from declared_rows")
-        warehouse.unregister("declared_rows")
-    # every run's kind is looked up in it, and each of its events is a file
-    warehouse.execute(f"create table lake.runs as {_rows(warehouse, 'runs', files['runs'])}")
-    for table in TABLES.keys() - {"runs", *OF_KINDS}:
-        warehouse.execute(f"create view lake.{table} as {_rows(warehouse, table, files[table])}")
-    kinds = dict(warehouse.execute("select run_id, any_value(kind) from lake.runs group by run_id").fetchall())
-    for name, (table, kind) in SHOWN.items():
-        of_kind = [(side, _of_kind(own, side, kinds, kind)) for side, own in files[table]]
-        warehouse.execute(f"create view lake.{name} as {_rows(warehouse, table, of_kind)}")
-
-
-Files = Sequence[tuple[Side | None, Sequence[Path]]]
-"""Of a table: all of them, or those of each side."""
-
-
-def _files(lake: Lake, table: str, sides: Sequence[Side]) -> Files:
-    return [(side, lake.files(table, side.run_id)) for side in sides] or [(None, lake.files(table))]
-
-
-def _of_kind(files: Sequence[Path], side: Side | None, kinds: Mapping[str, str | None], kind: str) -> list[Path]:
-    """Those of runs of a kind; what no event tells of is a benchmark's."""
-    return [file for file in files if (kinds.get(side.name if side else _run_of(file)) or KINDS[0]) == kind]
-
-
-def _run_of(file: Path) -> str:
-    return file.parent.name.removeprefix("run_id=")
-
-
-def _rows(warehouse: duckdb.DuckDBPyConnection, table: str, files: Files) -> str:
-    own = [(side, _landed(warehouse, table, found)) for side, found in files]
-    return " union all ".join(side.seen(table, f"({rows})") if side else rows for side, rows in own)
-
-
-def _landed(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequence[Path]) -> str:
-    """A SELECT with the declared columns, in their types; null where the files are older than a column."""
-    if not files:
-        return f"from lake.empty_{table}"
-    refuse_newer(files)
-    paths = ", ".join(literal(_literally(file)) for file in files)
-    rows = f"read_parquet([{paths}], union_by_name = true, hive_partitioning = false)"
-    landed = {row[0] for row in warehouse.execute(f"describe from {rows}").fetchall()}
-    described = warehouse.execute(f"describe lake.empty_{table}").fetchall()
-    columns = (f"{name if name in landed else 'null'}::{kind} as {name}" for name, kind, *_ in described)
-    return f"select {', '.join(columns)} from {rows}"  # noqa: S608 - names from our schemas, paths escaped
-
-
-def _literally(path: Path) -> str:
-    """A path in which DuckDB finds no pattern."""
-    return re.sub(r"([\[*?])", r"[\1]", str(path))
 
 
 def _absent(lake: Lake) -> Mistake:

@@ -182,19 +182,7 @@ class Lake:
     def scan(self, table: str, run_id: str | None = None, name: str | None = None) -> pl.LazyFrame:
         """`table` with its declared schema, empty where nothing has landed; columns younger than a file are
         null. Raises `LakeTooNew` for what a newer biasgrid has written."""
-        schema = polars_schema(table)
-        files = self.files(table, run_id, name)
-        refuse_newer(files)
-        if not files:
-            return pl.LazyFrame(schema=schema)
-        return pl.scan_parquet(
-            files,
-            schema=schema,
-            glob=False,
-            hive_partitioning=False,
-            missing_columns="insert",
-            extra_columns="ignore",
-        )
+        return scanned(table, self.files(table, run_id, name))
 
     def read(self, table: str, run_id: str | None = None, name: str | None = None) -> pl.DataFrame:
         """What `scan` describes, in memory."""
@@ -223,6 +211,22 @@ class Lake:
         path = self.plan_path(plan_hash)
         self.has_plan(plan_hash)
         return pl.read_parquet(path, glob=False, hive_partitioning=False)
+
+
+def scanned(table: str, files: list[Path]) -> pl.LazyFrame:
+    """The rows of `files` as `Lake.scan` gives them."""
+    schema = polars_schema(table)
+    refuse_newer(files)
+    if not files:
+        return pl.LazyFrame(schema=schema)
+    return pl.scan_parquet(
+        files,
+        schema=schema,
+        glob=False,
+        hive_partitioning=False,
+        missing_columns="insert",
+        extra_columns="ignore",
+    )
 
 
 def newest(events: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:

@@ -10,7 +10,8 @@ from pathlib import Path
 import duckdb
 from ulid import ULID
 
-from warehouse.build import OFFLINE, attach_lake
+from warehouse.attached import attach_lake
+from warehouse.build import OFFLINE
 from warehouse.expectations.expectation import Suite
 from warehouse.expectations.narrowing import Narrowed, narrowed
 from warehouse.expectations.report import Failure, Inspected, Report

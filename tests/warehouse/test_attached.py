@@ -1,0 +1,87 @@
+"""The lake as a build sees it, however its files are read, and models that have nothing to be made of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+
+from warehouse import attached
+from warehouse.attached import attach_lake
+from warehouse.build import build, fill, opened, query
+from warehouse.checks import ModelTestFailed, check
+from warehouse.lake import Lake
+from warehouse.making import make
+from warehouse.repeats import Made, none_yet
+from warehouse.sql_models import Model, load_models
+
+
+@pytest.fixture
+def bare(lake: Lake, tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A warehouse with the schemas, beside a lake in which nothing has landed."""
+    with opened(tmp_path / "bare.duckdb") as warehouse:
+        attach_lake(warehouse, lake)
+        none_yet(warehouse)
+        warehouse.execute("create schema storage; create schema staging; create schema marts")
+        yield warehouse
+
+
+def contents(lake: Lake) -> dict[str, pl.DataFrame]:
+    return {model.relation: query(lake, f"from {model.relation} order by all") for model in load_models()}
+
+
+@pytest.mark.parametrize("version", ["first", "second"])
+def test_small_files_and_large_ones_make_the_same_warehouse(
+    earlier: Lake, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(earlier)
+    small = contents(earlier)
+    monkeypatch.setattr(attached, "SMALL", 0)
+    build(earlier)
+    large = contents(earlier)
+    assert all(small[name].equals(large[name]) for name in small)
+    assert small["marts.pass_rates"].height > 0
+
+
+def test_models_are_made_with_the_types_that_their_yaml_tells(bare: duckdb.DuckDBPyConnection) -> None:
+    for model in load_models():
+        check(bare, model, Made(make(bare, model), is_once=False))
+        assert all(column.type for column in model.about.columns.values())
+
+
+def test_a_column_of_another_type_is_named_with_both(bare: duckdb.DuckDBPyConnection) -> None:
+    (runs,) = (model for model in load_models() if model.relation == "staging.stg_runs")
+    bare.execute("create table staging.stg_runs as select 1::integer as run_id")
+    with pytest.raises(ModelTestFailed, match=r"run_id integer.*describes run_id varchar"):
+        check(bare, runs, Made((), is_once=True))
+
+
+def rows_without(warehouse: duckdb.DuckDBPyConnection, model: Model) -> int:
+    """How many rows a model has where the relation that they are said to stem from has none."""
+    source = model.about.rows_of
+    sql = re.sub(rf"\b{re.escape(source)}\b", f"(from {source} where false)", model.sql)
+    (rows,) = warehouse.execute(f"select count(*) from ({sql})").fetchall()[0]
+    return int(rows)
+
+
+def stemming_from_nothing(lake: Lake, path: Path) -> dict[str, int]:
+    with opened(path) as warehouse:
+        fill(warehouse, lake, load_models())
+        return {model.relation: rows_without(warehouse, model) for model in load_models()}
+
+
+@pytest.mark.parametrize("version", ["second"])
+def test_there_are_no_rows_without_those_that_they_stem_from(earlier: Lake, version: str, tmp_path: Path) -> None:
+    assert not any(stemming_from_nothing(earlier, tmp_path / "without.duckdb").values())
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("kind", ["probed", "attacked", "talked"])
+def test_nor_are_there_of_other_kinds_of_runs(kind: str, request: Any, tmp_path: Path) -> None:
+    lake = Lake.at(request.getfixturevalue(kind).data)
+    assert not any(stemming_from_nothing(lake, tmp_path / "without.duckdb").values())
