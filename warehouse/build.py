@@ -21,7 +21,7 @@ from warehouse.damage import refuse_damage, refuse_damage_within, refuse_flaws, 
 from warehouse.flaws import FLAWS_BEHIND
 from warehouse.lake import Lake
 from warehouse.making import STORAGE
-from warehouse.repeats import made_once, none_yet
+from warehouse.repeats import made_in_turn, none_yet
 from warehouse.sides import Side
 from warehouse.sql_models import SCHEMAS, Model, load_models
 from warehouse.sql_words import literal
@@ -93,8 +93,8 @@ def computed(warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence
     attach_lake(warehouse, lake, (side,))
     none_yet(warehouse)
     _make_schemas(warehouse, ordered)
-    for model in ordered:
-        made_once(warehouse, model)
+    for _ in made_in_turn(warehouse, ordered):
+        pass
 
 
 def _make_schemas(warehouse: duckdb.DuckDBPyConnection, ordered: Sequence[Model]) -> None:
@@ -108,8 +108,7 @@ def _make_all(
     none_yet(warehouse)
     refuse_damage(warehouse, lake, runs)
     _make_schemas(warehouse, ordered)
-    for model in ordered:
-        made = made_once(warehouse, model)
+    for model, made in made_in_turn(warehouse, ordered):
         try:
             check(warehouse, model, made)
         except ModelTestFailed:

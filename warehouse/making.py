@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -59,15 +59,12 @@ NOTHING_LANDED = """
 """
 
 
-def has_nothing(warehouse: duckdb.DuckDBPyConnection, model: Model) -> bool:
-    """Whether what all the model's rows stem from has none."""
-    source = model.about.rows_of
-    if not source:
-        return False
-    # no file of the lake is opened for this
-    landed = source.startswith("lake.")
-    asked = (NOTHING_LANDED, [source]) if landed else (f"select not exists(from {source})", None)
-    return bool(warehouse.execute(*asked).fetchall()[0][0])
+def has_nothing(warehouse: duckdb.DuckDBPyConnection, source: str, made: Mapping[str, Sequence[Part]]) -> bool:
+    """Whether a relation, of the lake or of the models that are `made`, has no rows. No file is opened for it, nor
+    tables joined."""
+    if source not in made:
+        return bool(warehouse.execute(NOTHING_LANDED, [source]).fetchall()[0][0])
+    return bool(warehouse.execute(f"select not exists(from {made[source][0].relation})").fetchall()[0][0])
 
 
 def lay_out(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Part:

@@ -5,7 +5,7 @@ and again where its own rows tell otherwise."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -26,10 +26,26 @@ class Made:
     is_empty: bool = False
 
 
-def made_once(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Made:
+def made_in_turn(warehouse: duckdb.DuckDBPyConnection, ordered: Iterable[Model]) -> Iterator[tuple[Model, Made]]:
+    """Makes models that stand each after what it reads."""
+    parts: dict[str, tuple[Part, ...]] = {}
+    for model in ordered:
+        source = model.about.rows_of
+        made = (
+            _empty(warehouse, model)
+            if source and has_nothing(warehouse, source, parts)
+            else _made_once(warehouse, model)
+        )
+        parts[model.relation] = made.parts
+        yield model, made
+
+
+def _empty(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Made:
+    return Made((lay_out(warehouse, model),), is_once=True, is_empty=True)
+
+
+def _made_once(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Made:
     """Makes a model, each unit of it once; `lake.repeated_<table>` then names those that have landed twice."""
-    if has_nothing(warehouse, model):
-        return Made((lay_out(warehouse, model),), is_once=True, is_empty=True)
     parts = make(warehouse, model)
     if not model.about.unit:
         return Made(parts, is_once=False)
