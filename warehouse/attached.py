@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -26,26 +26,43 @@ AT_ONCE = 500
 """Small files that are in memory before they are packed."""
 
 
-def attach_lake(warehouse: duckdb.DuckDBPyConnection, lake: Lake, sides: Sequence[Side] = ()) -> None:
-    """`lake.<table>` as views that live in memory, so that the finished file depends on no path.
+def attach_lake(
+    warehouse: duckdb.DuckDBPyConnection,
+    lake: Lake,
+    sides: Sequence[Side] = (),
+    wanted: Collection[str] | None = None,
+) -> None:
+    """`lake.<table>` as views that live in memory, so that the finished file depends on no path; all of them, or
+    `wanted` and `lake.runs`.
 
     Verdicts are listed before responses, and those before cases: what lands meanwhile is left out as a whole.
     """
-    files = {table: _files(lake, table, sides) for table in reversed(TABLES)}
+    shown = {name: of for name, of in VIEWS.items() if wanted is None or name in wanted}
+    needed = {"runs", *(table for table, _ in shown.values())}
+    files = {table: _files(lake, table, sides) for table in reversed(TABLES) if table in needed}
     warehouse.execute("attach ':memory:' as lake (compress)")
-    for table in TABLES:
-        empty = declared(table).empty_table()
-        warehouse.register("declared_rows", empty)
-        warehouse.execute(f"create table lake.empty_{table} as from declared_rows")
-        warehouse.unregister("declared_rows")
+    for table in needed:
+        _declare(warehouse, table)
     # every run's kind is looked up in it, and each of its events is a file
     warehouse.execute(f"create table lake.runs as {_rows(warehouse, 'runs', files['runs'])}")
-    for table in TABLES.keys() - {"runs", *OF_KINDS}:
-        _show(warehouse, table, table, files[table])
     kinds = dict(warehouse.execute("select run_id, any_value(kind) from lake.runs group by run_id").fetchall())
-    for name, (table, kind) in SHOWN.items():
-        of_kind = [(side, _of_kind(own, side, kinds, kind)) for side, own in files[table]]
+    for name, (table, kind) in shown.items():
+        of_kind = [(side, _of_kind(own, side, kinds, kind) if kind else own) for side, own in files[table]]
         _show(warehouse, name, table, of_kind)
+
+
+VIEWS: Mapping[str, tuple[str, str | None]] = {
+    **{table: (table, None) for table in TABLES if table not in ("runs", *OF_KINDS)},
+    **SHOWN,
+}
+"""What models read beside `lake.runs`: the table, and where it shows a kind of runs alone, the kind."""
+
+
+def _declare(warehouse: duckdb.DuckDBPyConnection, table: str) -> None:
+    """`lake.empty_<table>`, which has its columns in their types."""
+    warehouse.register("declared_rows", declared(table).empty_table())
+    warehouse.execute(f"create table lake.empty_{table} as from declared_rows")
+    warehouse.unregister("declared_rows")
 
 
 Files = Sequence[tuple[Side | None, Sequence[Path]]]

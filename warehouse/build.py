@@ -90,7 +90,8 @@ def fill(
 def computed(warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence[Model], side: Side) -> None:
     """As `fill`, of a run that this process is writing: what has just landed is not looked through for damage, nor
     the models tested, which takes longer than they do."""
-    attach_lake(warehouse, lake, (side,))
+    wanted = {read.removeprefix("lake.") for model in ordered for read in model.reads if read.startswith("lake.")}
+    attach_lake(warehouse, lake, (side,), wanted)
     none_yet(warehouse)
     _make_schemas(warehouse, ordered)
     for _ in made_in_turn(warehouse, ordered):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -85,6 +86,16 @@ class SharedStorage:
         """Puts a finished file in the bucket under the name of `path`, and gives it the time that it has there.
         Raises `StorageTrouble`."""
         _stamp(written, self.bucket.put(written, self.name(path)))
+
+    def replace(self, written: Path, path: Path) -> None:
+        """As `publish`, of a file that others have an earlier one of: by its size, and the second of its writing,
+        they see that it is another."""
+        name = self.name(path)
+        earlier, published = self.bucket.seen(name), self.bucket.put(written, name)
+        while earlier and _mark(published) == _mark(earlier):
+            time.sleep(1)
+            published = self.bucket.put(written, name)
+        _stamp(written, published)
 
     def publish_folder(self, folder: Path) -> None:
         """Puts all files of a folder, then removes from the bucket what it holds no more. Raises as `publish`."""

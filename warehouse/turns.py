@@ -40,13 +40,13 @@ class Turn:
             self._lease.give_back()
 
     def publish(self, lake: Lake, written: Path, path: Path) -> None:
-        """As `SharedStorage.publish`. Raises `StorageTrouble` where it may be another's turn by now, whose file
+        """As `SharedStorage.replace`. Raises `StorageTrouble` where it may be another's turn by now, whose file
         would be newer."""
         if lake.shared and not self.is_ours:
             why = "is not replaced: this machine lost touch, and another may have built a newer one"
             raise StorageTrouble(lake.shared.address.told(lake.shared.name(path)), errno.EIO, why=why)
         if lake.shared:
-            lake.shared.publish(written, path)
+            lake.shared.replace(written, path)
 
     def _renew(self) -> None:
         while self.is_ours and not self._ended.wait(RENEWED_S):
