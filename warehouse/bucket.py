@@ -62,6 +62,9 @@ class Entry:
     written: datetime
 
 
+NOT_WRITTEN = "cannot be written"
+
+
 class Bucket:
     """What lies below one address; names are relative to it."""
 
@@ -129,13 +132,12 @@ class Bucket:
 
     def put(self, file: Path, name: str) -> Entry:
         """Sends a file. It appears under `name` as a whole or not at all. Raises `StorageTrouble`."""
-        from pyarrow import fs
+        import pyarrow as pa
 
-        # in one call, and mapped: an upload that Ctrl-C or this disk ends halfway would be closed, and show
-        here = fs.LocalFileSystem(use_mmap=True)
-        with self._asked(name, "cannot be written"):
-            there = {"source_filesystem": here, "destination_filesystem": self._storage}
-            fs.copy_files(str(file), self.address.path(name), **there, use_threads=False)
+        # mapped, in one call: what Ctrl-C or this disk ends halfway would be closed, and show. copy_files lets an
+        # upload that has failed go while a thread still works at it, and the process dies
+        with pa.memory_map(str(file)) as here, self._asked(name, NOT_WRITTEN), self._writing(name) as upload:
+            upload.write(here.read_buffer())
         return self._arrived(name, file.stat().st_size)
 
     def put_bytes(self, content: bytes, name: str) -> Entry:
@@ -145,7 +147,7 @@ class Bucket:
 
     def send(self, content: bytes, name: str) -> None:
         """As `put_bytes`, without a look at what has arrived: one request, where it is small."""
-        with self._asked(name, "cannot be written"), self._writing(name) as upload:
+        with self._asked(name, NOT_WRITTEN), self._writing(name) as upload:
             upload.write(content)
 
     def _arrived(self, name: str, size: int) -> Entry:
