@@ -12,7 +12,7 @@ from rich.text import Text
 
 from flows.attack_outcome import AttackOutcome
 from flows.outcome import share
-from flows.terminal import console, show_failures, show_places
+from flows.terminal import console, one_line, show_failures, show_places
 
 REST = (
     ("resisted", "resisted"),
@@ -28,16 +28,18 @@ def show_attacks(found: AttackOutcome) -> None:
     """The attacks by strategy, why the judge finds those biased that succeeded, then where everything lies."""
     out = console()
     for key, rows in groupby(found.rates, key=itemgetter("model", "language")):
-        out.print(Text(" · ".join(key), style="bold"))
+        out.print(Text(one_line(" · ".join(key)), style="bold"), soft_wrap=True)
         out.print(_table([*rows]))
         out.print()
     for row in found.successes:
         told = f"{row['strategy']} · {row['pair']} · turn {row['succeeded_at']}: {row['reason']}"
-        out.print(Text(f" {told}"), soft_wrap=True)
+        out.print(Text(f" {one_line(told)}"), soft_wrap=True)
     if found.incomplete:
         out.print(Text(f"INCOMPLETE: {_why(found)}", style="yellow"), soft_wrap=True)
     for reason, number in found.unwritten:
-        out.print(Text(f"  {number} × attacker failed: {reason}; another one may do better"), soft_wrap=True)
+        out.print(
+            Text(f"  {number} × attacker failed: {one_line(reason)}; another one may do better"), soft_wrap=True
+        )
     if found.incomplete and (found.failures or found.count("open")):
         show_failures(out, found.run_id, found.failures)
     show_places(out, found.places, "marts.attack_success")

@@ -16,6 +16,8 @@ MARKS: Final = {
     "×": "x",
     "✓": "+",
     "✗": "x",
+    "≥": ">=",
+    "≤": "<=",
     **dict.fromkeys("–—−", "-"),
     **dict.fromkeys("‘’", "'"),
     **dict.fromkeys("“”„«»", '"'),

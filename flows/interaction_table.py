@@ -13,7 +13,7 @@ from rich.text import Text
 from flows.interaction_outcome import InteractionOutcome
 from flows.interaction_words import difference, interval, score
 from flows.outcome import share
-from flows.terminal import console, show_failures, show_places
+from flows.terminal import console, one_line, show_failures, show_places
 
 STYLES = {"biased": "red", "anti-biased": "red", "not shown": "green", "not evaluated": "yellow"}
 LOST = ("shared", "unassigned", "invented", "refused", "unreadable", "errors")
@@ -26,17 +26,17 @@ def show_interaction(found: InteractionOutcome) -> None:
     then where everything lies."""
     out = console()
     for key, rows in groupby([*found.overall, *found.controls], key=_about):
-        out.print(Text(key, style="bold"), soft_wrap=True)
+        out.print(Text(one_line(key), style="bold"), soft_wrap=True)
         out.print(_scores([*rows]))
         out.print()
     for key, rows in groupby(found.choices, key=_choice):
-        out.print(Text(key, style="bold"), soft_wrap=True)
+        out.print(Text(one_line(key), style="bold"), soft_wrap=True)
         out.print(_chosen([*rows]))
         out.print()
     _show_changes(out, "talking", found.talked, ("setting", "mitigation", "step"))
     _show_changes(out, "mitigation", found.mitigated, ("setting", "mitigation", "stage"))
     for row in found.understanding:
-        out.print(Text(_understood(row)), soft_wrap=True)
+        out.print(Text(one_line(_understood(row))), soft_wrap=True)
     if found.incomplete:
         out.print(Text("INCOMPLETE: coverage below the floor", style="yellow"))
         show_failures(out, found.run_id, found.failures)
@@ -86,13 +86,13 @@ def _chosen(rows: Sequence[dict[str, Any]]) -> Table:
         of_first = f"{row['first_group']}: {row['first_chosen']} of {row['first_chosen'] + row['second_chosen']}"
         shares = map(share, (row["first_share"], row["low"], row["high"], row["expected_share"]))
         own, low, high, chance = shares
-        table.add_row(Text(f" {_setting(row)}"), of_first, own, f"{low} to {high}", chance)
+        table.add_row(Text(f" {_setting(row)}"), Text(one_line(of_first)), own, Text(f"{low} to {high}"), chance)
     return table
 
 
 def _show_changes(out: Console, what: str, rows: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
     for key, own in groupby(rows, key=_about):
-        out.print(Text(f"what {what} changed · {key}", style="bold"), soft_wrap=True)
+        out.print(Text(one_line(f"what {what} changed · {key}"), style="bold"), soft_wrap=True)
         table = _table("", "before", "after", "change", "95% interval", "p")
         for row in own:
             told = [str(row[name]).removeprefix("first ") for name in names if row[name] != "none"]

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from flows.outcome import share
 from flows.probe_outcome import ProbeOutcome
-from flows.terminal import console, show_failures, show_places
+from flows.terminal import console, one_line, show_failures, show_places
 
 STYLES = {"biased": "red", "no bias shown": "green", "not evaluated": "yellow"}
 LOST = (
@@ -28,11 +28,11 @@ def show_probe(found: ProbeOutcome) -> None:
     """The findings by pair, the published rule, then where everything lies."""
     out = console()
     for key, rows in groupby(found.findings, key=itemgetter("model", "language", "test")):
-        out.print(Text(" · ".join(key), style="bold"))
+        out.print(Text(one_line(" · ".join(key)), style="bold"), soft_wrap=True)
         out.print(_table([*rows]))
         out.print()
     for row in found.rules:
-        out.print(Text(_rule(row)), soft_wrap=True)
+        out.print(Text(one_line(_rule(row))), soft_wrap=True)
     if found.incomplete:
         out.print(Text("INCOMPLETE: coverage below the floor", style="yellow"))
         show_failures(out, found.run_id, found.failures)
@@ -56,7 +56,7 @@ def _cells(row: dict[str, Any]) -> list[Text]:
     finding, q_value = row["finding"], row["q_value"]
     interval = "–" if row["low"] is None else f"{100 * row['low']:.0f}–{100 * row['high']:.0f}%"
     return [
-        Text(f" {row['pair']}"),
+        Text(f" {one_line(row['pair'])}"),
         Text(finding, style=STYLES.get(finding, "")),
         Text(f"{row['stereotypical']} : {row['counter']}"),
         Text(share(row["stereotypical_share"])),

@@ -8,13 +8,14 @@ from pathlib import Path
 from flows.attack_outcome import attack_outcome
 from flows.attack_table import show_attacks
 from flows.concern_bars import show_bars
+from flows.findings_table import show_outcome
 from flows.interaction_outcome import interaction_outcome
 from flows.interaction_table import show_interaction
 from flows.outcome import outcome
 from flows.preparation import existing_lake
 from flows.probe_outcome import probe_outcome
 from flows.probe_table import show_probe
-from flows.terminal import console, show_outcome
+from flows.terminal import console
 from warehouse.lake import Lake
 from warehouse.runs import find
 

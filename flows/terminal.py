@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import polars as pl
 from rich.console import Console
@@ -18,7 +15,6 @@ from rich.table import Table
 from rich.text import Text
 
 from flows.encoding import write_data
-from flows.outcome import Outcome, need, share
 from tasks.aggregate.files import as_csv
 from warehouse.runs import Run
 from warehouse.worked_queries import worked_queries
@@ -71,7 +67,7 @@ class RunProgress:
         self._progress.stop()
         for model, counts in self._outcomes.items():
             told = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
-            self._console.print(Text(f"{model}: {told}{self._money(model)}"), soft_wrap=True)
+            self._console.print(Text(f"{one_line(model)}: {told}{self._money(model)}"), soft_wrap=True)
 
     @property
     def how_to_go_on(self) -> str:
@@ -99,7 +95,7 @@ class RunProgress:
             self._progress.update(self._bars[model], total=(done.total or 0) + count)
             return
         self._outcomes[model] = Counter()
-        self._bars[model] = self._progress.add_task(model, total=count, outcomes="")
+        self._bars[model] = self._progress.add_task(one_line(model), total=count, outcomes="")
 
     def landed(self, model: str, outcome: str, cost_usd: float | None = None) -> None:
         """`answered`, `kept` from before, `reused` or `failed`, and what it cost where that is known."""
@@ -113,7 +109,7 @@ class RunProgress:
         """A model is asked no more; said once, whichever of its cells tells first."""
         if model not in self._stopped:
             self._stopped[model] = why
-            self._console.print(Text(f"{model} is stopped: {why}", style="yellow"), soft_wrap=True)
+            self._console.print(Text(one_line(f"{model} is stopped: {why}"), style="yellow"), soft_wrap=True)
 
     def waiting(self, why: str) -> None:
         """Nothing goes on for a while; said once."""
@@ -126,86 +122,18 @@ class RunProgress:
         return f"  {dollars(spent)}" if spent else ""
 
 
-def show_outcome(found: Outcome) -> None:
-    """The findings table, then where everything lies."""
-    out = console()
-    # one blank between columns: a long name and every number fit into 80 columns
-    table = Table(pad_edge=False, box=None, header_style="bold", padding=(0, 1, 0, 0))
-    table.add_column("requirement", overflow="fold", min_width=30)
-    for heading in ("point", "decision"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("passed", "need", "refused", "cells"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for model, rows in groupby(found.findings, key=itemgetter("model")):
-        table.add_row(Text(model, style="bold"))
-        for row in rows:
-            table.add_row(*_finding_cells(row))
-            if need(row):
-                table.add_row(Text(f"   {need(row)}", style="dim"))
-        table.add_row()
-    out.print(table)
-    _show_end(out, found)
-
-
-def _finding_cells(row: dict[str, Any]) -> list[Text]:
-    finding, decision = row["point_finding"], row["decision"]
-    return [
-        Text(f" {row['requirement']}"),
-        Text(finding, style=STYLES.get(finding, "")),
-        Text("–" if decision == "not evaluated" else decision, style=STYLES.get(decision, "")),
-        Text(share(row["point_rate"])),
-        Text(f"{100 * row['tolerance']:g}%"),
-        Text(share(row["refusal_rate"])),
-        Text(f"{row['cells_met']}/{row['cells']}"),
-    ]
-
-
-def _show_end(out: Console, found: Outcome) -> None:
-    out.print(Text(f"{_counted(found, 'point_finding')} of {len(found.findings)} requirement × model"))
-    out.print(Text(f"decided by 95% intervals: {_counted(found, 'decision')}"))
-    if found.decided:
-        out.print(Text(_decisions(found)), soft_wrap=True)
-    for judge in found.silent_judges:
-        out.print(Text(readable(_silent(judge)), style="yellow"), soft_wrap=True)
-    if found.incomplete:
-        short = [row for row in found.findings if not row["is_complete"]]
-        lack = (
-            f"coverage below the floor for {len(short)} of them" if short else "a judge left questions unanswered"
-        )
-        out.print(Text(f"INCOMPLETE: {lack}", style="yellow"))
-        show_failures(out, found.run_id, found.failures)
-    show_places(out, found.places, "marts.pass_rates")
-
-
 def show_failures(out: Console, run_id: str, failures: Sequence[tuple[str, int]]) -> None:
     """Why replies lack, and how to go on."""
     for reason, number in failures:
-        out.print(Text(f"  {number} × {reason}"), soft_wrap=True)
+        out.print(Text(f"  {number} × {one_line(reason)}"), soft_wrap=True)
     out.print(Text(f"  go on with: biasgrid resume {run_id}"))
 
 
 def show_places(out: Console, places: Mapping[str, Path | str], mart: str) -> None:
     """Where everything lies, and what to ask first."""
     for name, path in places.items():
-        out.print(Text(f"{name:<11}{path}"), soft_wrap=True)
+        out.print(Text(f"{name:<11}{one_line(path)}"), soft_wrap=True)
     out.print(Text(f'ask it     biasgrid sql "from {mart}"'), soft_wrap=True)
-
-
-def _decisions(found: Outcome) -> str:
-    verdicts = "1 verdict is" if found.decided == 1 else f"{found.decided:,} verdicts are"
-    told = f"{verdicts} a person's decision, {found.overridden:,} of them other than what stood before: "
-    return told + 'biasgrid sql "from staging.stg_decisions"'
-
-
-def _silent(judge: dict[str, Any]) -> str:
-    why = ", ".join(f"{judge[name]:,} {name}" for name in ("refused", "unreadable", "failed") if judge[name])
-    lack = judge["asked"] - judge["n"]
-    return f"the judge {judge['assessor']} gave no verdict on {lack:,} of {judge['asked']:,} replies: {why}"
-
-
-def _counted(found: Outcome, column: str) -> str:
-    count = Counter(row[column] for row in found.findings)
-    return ", ".join(f"{count[name]} {name}" for name in STYLES if count[name])
 
 
 def show_runs(runs: Sequence[Run]) -> None:
@@ -214,7 +142,8 @@ def show_runs(runs: Sequence[Run]) -> None:
         table.add_column(heading, no_wrap=True)
     for run in runs:
         seconds = f"{(run.ended_at - run.started_at).total_seconds():.0f}" if run.ended_at else "–"
-        table.add_row(run.run_id, run.state, run.kind, f"{run.started_at:%Y-%m-%d %H:%M:%S}", seconds)
+        told = (run.run_id, run.state, run.kind, f"{run.started_at:%Y-%m-%d %H:%M:%S}", seconds)
+        table.add_row(*(Text(one_line(cell)) for cell in told))
     console().print(table if runs else "no run yet: start one with `biasgrid run SCENARIO`")
 
 
@@ -224,7 +153,7 @@ def show_examples() -> None:
     table.add_column("example", no_wrap=True)
     table.add_column("answers")
     for query in worked_queries().values():
-        table.add_row(query.name, Text(query.question))
+        table.add_row(Text(query.name), Text(query.question))
     console().print(table)
 
 
@@ -275,3 +204,8 @@ def readable(value: object) -> str:
         return "–"
     told = f"{value:.4f}" if isinstance(value, float) else str(value)
     return COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode(), told)
+
+
+def one_line(value: object) -> str:
+    """The same where there is one line for it: line breaks and tabs are shown as they would be written."""
+    return readable(value).replace("\n", "\\n").replace("\t", "\\t")

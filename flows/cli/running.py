@@ -90,7 +90,7 @@ def confirmed(expected: Forecast, settings: ScenarioSettings, *, yes: bool, at_m
 def finish(prepared: Prepared, gate: Gate, flow: str = "flows.benchmark:benchmark", **parameters: Any) -> None:
     """Run a flow (`module:name`) with progress on the terminal, show what it found and exit as it ended, by
     `gate`."""
-    from flows.terminal import show_outcome
+    from flows.findings_table import show_outcome
 
     found: Outcome = ran(prepared, flow, **parameters)
     show_outcome(found)

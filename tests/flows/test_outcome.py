@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from flows.encoding import FOR_PEOPLE
+from flows.findings_table import show_outcome
 from flows.outcome import INCOMPLETE, MET, NOT_MET, UNDECIDED, Outcome
 from flows.summary import summary
-from flows.terminal import show_outcome
 
 
 def finding(
@@ -18,6 +19,7 @@ def finding(
 ) -> dict[str, Any]:
     rates = {"point_rate": 0.95, "refusal_rate": 0.0, "tolerance": 0.9, "interval_low": 0.8, "interval_high": 0.99}
     counts = {"tests": 20, "cells": 4, "cells_met": 4, "templates_needed": templates_needed, "is_complete": True}
+    there = {"worst_language": "es_es", "macro_rate": 0.93, "counted_templates": 21, "counted_tests": 20}
     return {
         "requirement": name,
         "model": "simulated/m",
@@ -25,6 +27,7 @@ def finding(
         "decision": decision,
         **rates,
         **counts,
+        **there,
     }
 
 
@@ -82,6 +85,33 @@ def test_the_table_shows_the_decision_beside_the_point(capsys: pytest.CaptureFix
         line.split() for line in said.splitlines()
     ]
     assert "decided by 95% intervals: 1 undecided, 1 not evaluated" in said
+
+
+def test_a_wide_terminal_shows_what_was_decided_by(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    show_outcome(ended(finding("met", "undecided", 1234)))
+    heading, _, row, *rest = capsys.readouterr().out.splitlines()
+    assert "95% interval" in heading
+    assert row.split()[-7:] == ["20", "93.0%", "80.0–99.0%", "es_es", "21", "≥", "1,234"]
+    assert not any("needs" in line for line in rest)
+
+
+def test_hostile_names_are_shown_in_one_line_and_steer_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "[red]a[/red]\x1b[31m\nmet 100%\u202egnp"
+    show_outcome(ended(finding("met", "met", name=name) | {"model": name}))
+    model, requirement = capsys.readouterr().out.splitlines()[1:3]
+    for line in (model, requirement):
+        assert line.lstrip().startswith("[red]a[/red]\\x1b[31m\\nmet")
+    assert "\\u202egnp" in model
+
+
+def test_marks_that_an_encoding_lacks_are_put_in_plainer_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    show_outcome(ended(finding("met", "undecided", 38)))
+    plain = capsys.readouterr().out.encode("ascii", FOR_PEOPLE).decode()
+    assert "80.0-99.0% in es_es; needs >= 38 templates" in plain
+    assert "\\u" not in plain
 
 
 def test_what_is_decided_needs_nothing_more(capsys: pytest.CaptureFixture[str]) -> None:

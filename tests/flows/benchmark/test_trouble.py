@@ -12,8 +12,8 @@ import pytest
 
 from flows.api import Benchmark
 from flows.benchmark import benchmark
+from flows.findings_table import show_outcome
 from flows.outcome import INCOMPLETE
-from flows.terminal import show_outcome
 
 pytestmark = [
     pytest.mark.drill,
