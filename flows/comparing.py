@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 import orjson
 import polars as pl
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from catalogs.mistakes import Mistake, UserMistake, nearest
-from flows.comparison_sections import Section, head, sections
+from flows import comparison_kinds, comparison_sections
+from flows.comparison_lines import Section
+from flows.comparison_table import show_comparison
 from flows.encoding import write_data
-from flows.markdown import plain, table
+from flows.markdown import plain
+from flows.markdown import table as markdown_table
 from flows.preparation import existing_lake
-from flows.terminal import STYLES, console, readable
+from flows.terminal import console
 from tasks.aggregate.chosen import Chosen
 from tasks.aggregate.compare import Comparison, compare
 from tasks.aggregate.files import as_csv
 
 Format = Literal["table", "json", "csv", "markdown"]
-SHOWN = 20
-"""Rows that people are shown of a section; programs get all."""
-MARKED = STYLES | {"worse": "red", "better": "green", "failed": "red", "passed": "green"}
 
 
 def show(
@@ -38,23 +35,25 @@ def show(
     part: str | None = None,
     data: str | Path | None = None,
 ) -> None:
-    """`part` names the table that is written as CSV, `requirements` by default. Raises UserMistake as
-    tasks.aggregate.compare does, and for a table that there is not."""
+    """`part` names the table that is written as CSV, by default the first: `requirements` of a benchmark. Raises
+    UserMistake as tasks.aggregate.compare does, and for a table that there is not."""
     if part is not None and kind != "csv":
         raise UserMistake(Mistake(f"`--table {part}` has no meaning", "--table", "add --format csv"))
     found = compare(existing_lake(data), earlier, later, pairs)
     if kind == "csv":
-        write_data(as_csv(_part(found, part or "requirements")))
+        write_data(as_csv(_part(found, part)))
     elif kind == "json":
         write_data(as_json(found))
     elif kind == "markdown":
         write_data(as_markdown(found))
     else:
-        _show(found)
+        show_comparison(console(), head(found), sections(found))
 
 
-def _part(found: Comparison, name: str) -> pl.DataFrame:
+def _part(found: Comparison, name: str | None) -> pl.DataFrame:
+    """By default the first of them."""
     known = {**found.tables, "circumstances": found.circumstances}
+    name = name or next(iter(known))
     if name not in known:
         raise UserMistake(Mistake(f"this comparison has no table `{name}`", "--table", nearest(name, known)))
     return known[name]
@@ -63,6 +62,7 @@ def _part(found: Comparison, name: str) -> pl.DataFrame:
 def as_json(found: Comparison) -> str:
     """All of it: both sides, models, what differs, and a list of rows for each table."""
     told = {
+        "kind": found.kind,
         "earlier": _side(found.earlier),
         "later": _side(found.later),
         "models": dict(found.models),
@@ -71,6 +71,37 @@ def as_json(found: Comparison) -> str:
         **{name: _rows(rows) for name, rows in found.tables.items()},
     }
     return orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+
+
+def head(found: Comparison) -> list[str]:
+    """What comes of it in a few lines, and which two are compared."""
+    lines = [
+        *_of_kind(found).summary(found),
+        f"earlier  {_named(found.earlier)}",
+        f"later    {_named(found.later)}",
+    ]
+    if found.later.run.run_id < found.earlier.run.run_id:
+        lines.append("the run that is named first is the newer one")
+    lines += [f"{own} is compared with {other}" for own, other in found.models.items()]
+    if found.left_out:
+        lines.append(f"in no comparison: {', '.join(found.left_out)}")
+    return lines
+
+
+def _named(chosen: Chosen) -> str:
+    run = chosen.run
+    judged = "" if len(chosen.evaluations) == 1 else f", evaluation {chosen.evaluation_id}"
+    begun = f", {run.started_at:%Y-%m-%d %H:%M} UTC" if run.started_at else ""
+    return f"{run.run_id}{judged} ({run.state}{begun})"
+
+
+def sections(found: Comparison) -> list[Section]:
+    """Those that have anything to tell."""
+    return [section for section in _of_kind(found).sections(found) if section.lines]
+
+
+def _of_kind(found: Comparison) -> ModuleType:
+    return comparison_sections if found.kind == "benchmark" else comparison_kinds
 
 
 def _side(chosen: Chosen) -> dict[str, Any]:
@@ -98,43 +129,8 @@ def as_markdown(found: Comparison) -> str:
 
 
 def _section_in_markdown(section: Section) -> str:
-    grouped = any(group for group, _ in section.rows)
-    headings = (*section.headings, "model") if grouped else section.headings
-    rows = [(*cells, group) if grouped else cells for group, cells in section.rows[:SHOWN]]
-    below = "".join(f"\n{plain(line)}\n" for line in (_more(section), section.note) if line)
-    return f"## {section.title}\n\n{table(headings, rows, numbers=section.numbers)}{below}"
-
-
-def _more(section: Section) -> str:
-    rest = len(section.rows) - SHOWN
-    return f"… and {rest:,} more: --format json has all" if rest > 0 else ""
-
-
-def _show(found: Comparison) -> None:
-    out = console()
-    for line in head(found):
-        out.print(Text(readable(line)), soft_wrap=True)
-    for section in sections(found):
-        out.print()
-        out.print(Text(section.title, style="bold"))
-        _show_section(out, section)
-
-
-def _show_section(out: Console, section: Section) -> None:
-    rows = Table(pad_edge=False, box=None, header_style="bold", padding=(0, 1, 0, 0))
-    for number, heading in enumerate(section.headings):
-        is_number = section.numbers and number > 0
-        rows.add_column(heading, justify="right" if is_number else "left", no_wrap=is_number, overflow="fold")
-    for group, own in groupby(section.rows[:SHOWN], key=lambda row: row[0]):
-        if group:
-            rows.add_row(Text(readable(group), style="bold"))
-        for _, cells in own:
-            rows.add_row(*(_cell(cell, " " if group and not number else "") for number, cell in enumerate(cells)))
-    out.print(rows)
-    for line in (_more(section), section.note):
-        if line:
-            out.print(Text(line, style="dim"))
-
-
-def _cell(told: str, indent: str) -> Text:
-    return Text(indent + readable(told), style=MARKED.get(told.rpartition("→ ")[2], ""))
+    grouped = any(line.group for line in section.lines)
+    headings = (*section.headings, *section.more, *(("model",) if grouped else ()))
+    rows = [(*line.cells, *line.more, *((line.group,) if grouped else ())) for line in section.first]
+    below = "".join(f"\n{plain(line)}\n" for line in (section.rest, section.note) if line)
+    return f"## {section.title}\n\n{markdown_table(headings, rows, numbers=section.numbers)}{below}"

@@ -37,6 +37,11 @@ class Run:
     started_at: datetime
     ended_at: datetime | None = None
 
+    @property
+    def of_kind(self) -> str:
+        """Such as `an interaction`."""
+        return f"{'an' if self.kind[0] in 'aeiou' else 'a'} {self.kind}"
+
     def record(self, lake: Lake, state: State) -> Run:
         """Lands an event with the new state and returns the run as it now stands."""
         now = datetime.now(UTC)
@@ -70,8 +75,7 @@ def begin(
 def refuse_other_kinds(run: Run, what: str, *kinds: str) -> None:
     """Raises UserMistake where a run is of a kind that `what` cannot be done with."""
     if run.kind not in kinds:
-        kind = f"{'an' if run.kind[0] in 'aeiou' else 'a'} {run.kind}"
-        told = f"run `{run.run_id}` is {kind}, of which there is no {what}"
+        told = f"run `{run.run_id}` is {run.of_kind}, of which there is no {what}"
         raise UserMistake(Mistake(told, remedy=f"name a {' or '.join(kinds)}: `biasgrid runs` lists them"))
 
 

@@ -32,7 +32,8 @@ class Side:
     name: str
     """EARLIER or LATER."""
     run_id: str
-    evaluation_id: str
+    evaluation_id: str | None
+    """The only evaluation whose verdicts count; None where the models take the newest of each themselves."""
     models: Mapping[str, str] = field(default_factory=dict)
     """By which name the other side knows a model, where by another one."""
     cells: frozenset[str] | None = None
@@ -51,7 +52,7 @@ class Side:
         return f"select * replace ({replaced}) from {rows} where {kept}"  # noqa: S608 - escaped above
 
     def _kept(self, columns: Sequence[str]) -> Iterator[str]:
-        if "evaluation_id" in columns:
+        if "evaluation_id" in columns and self.evaluation_id is not None:
             yield f"evaluation_id = {literal(self.evaluation_id)}"
         if "cell_id" in columns and self.cells is not None:
             yield f"cell_id in ({', '.join(map(literal, sorted(self.cells)))})" if self.cells else "false"

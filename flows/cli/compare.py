@@ -1,4 +1,4 @@
-"""`compare`: two runs beside each other, or two evaluations of one."""
+"""`compare`: two runs of one kind beside each other, or two evaluations of one."""
 
 from __future__ import annotations
 
@@ -43,12 +43,16 @@ def compare(
     format: Annotated[CompareFormat, typer.Option("--format", help="How to tell it.")] = CompareFormat.table,  # noqa: A002
     table: Annotated[
         str | None,
-        typer.Option("--table", help="With `--format csv`: which table of the comparison; else `requirements`."),
+        typer.Option(
+            "--table",
+            help="With `--format csv`: which table of the comparison; else its first, `requirements` of a benchmark.",
+        ),
     ] = None,
     data: Data = None,
 ) -> None:
     """What got worse, what got better, and what else differs between two runs: prompt by prompt, tested, at a
-    false-discovery rate of 5%. Of two evaluations of one run: which verdicts moved, and why."""
+    false-discovery rate of 5%. Probes, red teams and interactions are compared trial by trial, session by session
+    and scene by scene, each with its own kind. Of two evaluations of one run: which verdicts moved, and why."""
     from flows.comparing import show
 
     show(earlier, later, pairs=models or (), kind=format.value, part=table, data=data)

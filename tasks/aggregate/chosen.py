@@ -10,7 +10,7 @@ import polars as pl
 
 from catalogs.mistakes import Mistake, UserMistake
 from warehouse.lake import Lake
-from warehouse.runs import Run, find, refuse_other_kinds
+from warehouse.runs import Run, find
 
 SHOWN = 20
 """Evaluations that a mistake names, the newest."""
@@ -24,11 +24,17 @@ class Chosen:
     evaluation_id: str
     evaluations: tuple[str, ...]
     criteria: pl.DataFrame
-    """What the evaluation goes by, columns as CRITERIA."""
+    """What the evaluation goes by, columns as CRITERIA; no rows where a run is no benchmark."""
 
     @property
     def is_newest(self) -> bool:
         return self.evaluation_id == self.evaluations[-1]
+
+    @property
+    def filtered(self) -> str | None:
+        """The evaluation whose verdicts alone count; None where the newest verdict on each reply does: a run that
+        is no benchmark may have read some of its replies, when it went on, by an earlier one."""
+        return None if self.is_newest and self.run.kind != "benchmark" else self.evaluation_id
 
     @property
     def name(self) -> str:
@@ -52,20 +58,24 @@ class Chosen:
 
 def chosen(lake: Lake, named: str) -> Chosen:
     """The run of that name and the evaluation after its `@`, the newest where none is named; a beginning or end of
-    either that only one has will do. Raises UserMistake for one that is unknown, for a run that was never
-    judged, and for one that is no benchmark."""
+    either that only one has will do. Raises UserMistake for one that is unknown and for a run that was never
+    judged."""
     run_name, _, evaluation = named.partition("@")
     if not run_name:
         raise UserMistake(Mistake(f"`{named}` names no run", remedy="see `biasgrid runs`"))
     run = find(lake, run_name)
-    refuse_other_kinds(run, "comparison", "benchmark")
     criteria = lake.read("criteria", run.run_id)
-    known = sorted(set(criteria["evaluation_id"]))
+    known = sorted(set(_evaluated(lake, run) if run.kind != "benchmark" else criteria["evaluation_id"]))
     if not known:
-        remedy = f"go on with `biasgrid resume {run.run_id}`, or judge it with `biasgrid evaluate {run.run_id}`"
+        remedy = f"go on with `biasgrid resume {run.run_id}`"
+        remedy += f", or judge it with `biasgrid evaluate {run.run_id}`" if run.kind == "benchmark" else ""
         raise UserMistake(Mistake(f"run `{run.run_id}` was never judged", lake.named, remedy))
     found = _evaluation(run, evaluation, known) if "@" in named else known[-1]
     return Chosen(run, found, tuple(known), criteria.filter(pl.col("evaluation_id") == found))
+
+
+def _evaluated(lake: Lake, run: Run) -> pl.Series:
+    return lake.scan("verdicts", run.run_id).select("evaluation_id").unique().collect()["evaluation_id"]
 
 
 def _evaluation(run: Run, named: str, known: Sequence[str]) -> str:

@@ -22,6 +22,11 @@ OF_EVALUATION: Final = frozenset(
 """Keys of a scenario that each evaluation has its own of."""
 
 
+OF_KINDS: Final = frozenset({"probe", "redteam", "interaction"})
+"""Kinds of runs whose files have a part of the kind's name, and SHARED: what they ask of, and how."""
+SHARED: Final = {"target": "target: ", "asking": "asking: "}
+
+
 def circumstances(earlier: Chosen, later: Chosen) -> pl.DataFrame:
     """The differences in what was asked and by what it was judged, columns as CIRCUMSTANCES. Requirements that one
     run alone has are not among them."""
@@ -64,6 +69,8 @@ def _files(chosen: Chosen) -> dict[str, str]:
 def _settings(chosen: Chosen) -> dict[str, dict[str, Any]]:
     """The keys of a scenario, and those of each requirement below its name and a colon."""
     told = _told(chosen.run.scenario_resolved)
+    if chosen.run.kind in OF_KINDS:
+        return {name: told.get(part) or {} for part, name in (*SHARED.items(), (chosen.run.kind, ""))}
     parts = {"": told.get("scenario") or {}}
     parts |= {f"{requirement['name']}: ": requirement for requirement in told.get("requirements") or ()}
     return {

@@ -15,15 +15,24 @@ from tasks.aggregate.chosen import Chosen, chosen, told_evaluations
 from tasks.aggregate.circumstances import circumstances
 from warehouse.build import selected
 from warehouse.lake import Lake
+from warehouse.runs import Run
 from warehouse.sides import EARLIER, LATER, Side, side_by_side
 
 FINDINGS = ("requirements", "languages")
 OF_RUNS = (*FINDINGS, "only_in_one", "criteria", "answering")
 OF_EVALUATIONS = (*FINDINGS, "criteria", "moves", "oracles", "changed_tests", "changed_replies")
-"""Tables of the schema `comparison`."""
+"""Tables of the schema `comparison`, of benchmarks."""
+OF_KINDS = {
+    "probe": ("probe_findings",),
+    "redteam": ("attack_success",),
+    "interaction": ("bias_scores", "escalation"),
+}
+"""The same of the other kinds of runs, named as the marts that they compare."""
+BESIDE = ("criteria", "answering")
+"""Tables whose rows are circumstances."""
 TESTED = (
-    *("templates", "prompts", "earlier_rate", "later_rate", "difference", "standard_error", "only_earlier"),
-    *("only_later", "test", "p_value", "q_value", "change", "why_not_compared"),
+    *("templates", "prompts", "earlier_rate", "later_rate", "difference", "standard_error", "low", "high"),
+    *("only_earlier", "only_later", "test", "p_value", "q_value", "change", "why_not_compared"),
 )
 """Columns of a test, which two evaluations of the same replies have no use for."""
 
@@ -41,7 +50,7 @@ class Comparison:
     circumstances: pl.DataFrame
     """What differs beside the replies, columns as CIRCUMSTANCES."""
     tables: Mapping[str, pl.DataFrame]
-    """OF_RUNS or OF_EVALUATIONS but for `criteria` and `answering`; columns are described in
+    """OF_RUNS or OF_EVALUATIONS, or those of OF_KINDS, but for BESIDE; columns are described in
     `warehouse/models/comparison/*.yml`."""
 
     @property
@@ -49,22 +58,44 @@ class Comparison:
         """Whether the same replies are compared, by two evaluations."""
         return self.earlier.run.run_id == self.later.run.run_id
 
+    @property
+    def kind(self) -> str:
+        """Of both runs."""
+        return self.later.run.kind
+
 
 def compare(lake: Lake, earlier: str, later: str, pairs: Sequence[str] = ()) -> Comparison:
     """Compares what two words `RUN[@EVALUATION]` name; `pairs` are models of other names, as `A=B`.
 
-    Raises UserMistake for runs, evaluations and models that there are not, and for the same evaluation twice;
-    `LakeDamaged` where the files of one cannot be read.
+    Raises UserMistake for runs, evaluations and models that there are not, for the same evaluation twice and for
+    runs of different kinds; `LakeDamaged` where the files of one cannot be read.
     """
     before, after = chosen(lake, earlier), chosen(lake, later)
+    _refuse_different(before.run, after.run)
     _refuse_the_same(before, after)
     models, left_out = _paired(lake, before, after, pairs)
     sides = _sides(lake, before, after, models, only=bool(pairs))
-    tables = OF_EVALUATIONS if before.run.run_id == after.run.run_id else OF_RUNS
+    tables = _tables(before.run, after.run)
     with side_by_side(lake, *sides, tables) as warehouse:
         found = {name: selected(warehouse, f"from comparison.{name} order by all") for name in tables}
     differing = pl.concat([*_as_circumstances(found), circumstances(before, after)])
-    return Comparison(before, after, models, left_out, differing, _without_tests(found))
+    told = {name: rows for name, rows in found.items() if name not in BESIDE}
+    of_one_run = before.run.run_id == after.run.run_id
+    return Comparison(before, after, models, left_out, differing, _untested(told) if of_one_run else told)
+
+
+def _tables(earlier: Run, later: Run) -> tuple[str, ...]:
+    if later.kind in OF_KINDS:
+        return (*OF_KINDS[later.kind], "answering")
+    return OF_EVALUATIONS if earlier.run_id == later.run_id else OF_RUNS
+
+
+def _refuse_different(earlier: Run, later: Run) -> None:
+    if earlier.kind == later.kind:
+        return
+    what = f"run `{earlier.run_id}` is {earlier.of_kind}, run `{later.run_id}` {later.of_kind}"
+    remedy = "name two runs of one kind: `biasgrid runs` lists them"
+    raise UserMistake(Mistake(f"{what}: they measure nothing in common", remedy=remedy))
 
 
 def _refuse_the_same(before: Chosen, after: Chosen) -> None:
@@ -74,10 +105,14 @@ def _refuse_the_same(before: Chosen, after: Chosen) -> None:
     remedy = (
         f"name another one after an @: {told_evaluations(known)}"
         if len(known) > 1
-        else f"name another run, or judge this one again: `biasgrid evaluate {before.run.run_id}`"
+        else f"name another run{_again(before.run)}"
     )
     what = f"both are run `{before.run.run_id}` by its evaluation `{before.evaluation_id}`"
     raise UserMistake(Mistake(what, remedy=remedy))
+
+
+def _again(run: Run) -> str:
+    return "" if run.kind == "redteam" else f", or judge this one again: `biasgrid evaluate {run.run_id}`"
 
 
 def _paired(
@@ -125,8 +160,8 @@ def _sides(
         (_cells(lake, before, models.keys()), _cells(lake, after, models.values())) if only else (None, None)
     )
     return (
-        Side(EARLIER, before.run.run_id, before.evaluation_id, models, own),
-        Side(LATER, after.run.run_id, after.evaluation_id, cells=other),
+        Side(EARLIER, before.run.run_id, before.filtered, models, own),
+        Side(LATER, after.run.run_id, after.filtered, cells=other),
     )
 
 
@@ -136,20 +171,21 @@ def _cells(lake: Lake, side: Chosen, models: Iterable[str]) -> frozenset[str]:
 
 
 def _as_circumstances(found: Mapping[str, pl.DataFrame]) -> list[pl.DataFrame]:
-    criteria = found["criteria"].select(
-        pl.lit("criterion").alias("what"), pl.format("{}: {}", "requirement", "criterion").alias("name"), *SIDES
-    )
-    answering = found.get("answering")
-    if answering is None:
-        return [criteria]
-    return [criteria, answering.select("what", pl.col("model").alias("name"), *SIDES)]
+    named = {
+        "criteria": (pl.lit("criterion").alias("what"), pl.format("{}: {}", "requirement", "criterion")),
+        "answering": (pl.col("what"), pl.col("model")),
+    }
+    told = ((found[table], *columns) for table, columns in named.items() if table in found)
+    return [rows.select(what, name.alias("name"), *SIDES) for rows, what, name in told]
 
 
 SIDES = ("earlier", "later")
 
 
-def _without_tests(found: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-    told = {name: rows for name, rows in found.items() if name not in ("criteria", "answering")}
-    if "moves" not in told:
-        return told
-    return told | {name: told[name].drop(TESTED, strict=False) for name in FINDINGS}
+def _untested(found: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    return {name: rows.drop(_of_tests(name), strict=False) for name, rows in found.items()}
+
+
+def _of_tests(table: str) -> list[str]:
+    """What a probe calls a test is how it asks."""
+    return [column for column in TESTED if (table, column) != ("probe_findings", "test")]

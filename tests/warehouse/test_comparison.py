@@ -83,6 +83,8 @@ def test_the_requirement_that_dropped_is_found_and_only_it(
     assert (dropped["prompts"], dropped["only_earlier"], dropped["only_later"]) == (2 * TEMPLATES, 14, 0)
     assert dropped["difference"] == pytest.approx(-14 / 24)
     assert dropped["p_value"] == pytest.approx(mcnemar(14, 0), abs=1e-12)
+    assert dropped["low"] < dropped["difference"] < dropped["high"] < 0
+    assert found["kept"]["low"] < 0 < found["kept"]["high"]
 
 
 def test_the_order_in_which_they_are_named_is_what_counts(

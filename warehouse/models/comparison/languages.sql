@@ -56,6 +56,8 @@ final as (
         tested.later_rate,
         tested.difference,
         tested.standard_error,
+        tested.low,
+        tested.high,
         tested.only_earlier,
         tested.only_later,
         tested.test,

@@ -52,6 +52,8 @@ final as (
         tests.later_rate,
         tests.difference,
         tests.standard_error,
+        tests.low,
+        tests.high,
         tests.only_earlier,
         tests.only_later,
         tests.test,

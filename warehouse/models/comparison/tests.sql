@@ -19,11 +19,18 @@ tests as (
     where language is null or languages.languages > 1
 ),
 
+estimated as (
+    select
+        *,
+        statistics.bounded_interval(difference, standard_error, templates, -1, 1) as of_difference
+    from tests
+),
+
 stepped as (
     select
         *,
         statistics.benjamini_hochberg_step(p_value, 'all of them') as step
-    from tests
+    from estimated
 ),
 
 adjusted as (
@@ -44,6 +51,8 @@ final as (
         rate as later_rate,
         difference,
         standard_error,
+        of_difference.low as low,
+        of_difference.high as high,
         only_earlier,
         only_now as only_later,
         test,
