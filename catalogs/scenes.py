@@ -4,7 +4,8 @@ to, and how many people of each group take part."""
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Literal, Self
+from collections.abc import Collection, Iterator, Mapping
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -114,3 +115,30 @@ class Domain(Frozen):
         if twice:
             raise ValueError(f"`scenes` hold `{'`, `'.join(twice)}` twice")
         return self
+
+
+def tally(domains: Mapping[str, Domain]) -> Iterator[dict[str, Any]]:
+    """One row per domain × axis × language, by domain: `scenes`, how many of them are `controls` and `choices`,
+    whether the domain is `held_out` or played `by_name` alone, and by group how many `people` take part and `tasks`
+    a stereotype gives it."""
+    for domain in sorted(domains.values(), key=lambda domain: domain.id):
+        for axis in sorted({scene.axis for scene in domain.scenes}):
+            own = [scene for scene in domain.scenes if scene.axis == axis]
+            for language in sorted(set[str]().union(*(scene.languages for scene in own))):
+                told = [scene for scene in own if language in scene.languages]
+                named = {"domain": domain.id, "axis": axis, "language": language}
+                kept = {"held_out": domain.held_out, "by_name": domain.by_name}
+                yield named | kept | _tally(told)
+
+
+def _tally(scenes: Collection[Scene]) -> dict[str, Any]:
+    groups = sorted({group for scene in scenes for group in scene.groups})
+    people = sum((Counter(scene.groups) for scene in scenes), Counter())
+    tasks = Counter(task.to for scene in scenes for task in scene.tasks)
+    return {
+        "scenes": len(scenes),
+        "controls": sum(scene.is_control for scene in scenes),
+        "choices": sum(scene.question == "choice" for scene in scenes),
+        "people": {group: people[group] for group in groups},
+        "tasks": {group: tasks[group] for group in groups},
+    }

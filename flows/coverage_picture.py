@@ -15,6 +15,7 @@ from catalogs.coverage import CELLS
 from catalogs.probes import tally
 from flows.coverage import Coverage
 from flows.folding import Column, show_folded
+from flows.scene_table import show_scenes
 from flows.terminal import COMMANDS
 
 Row = dict[str, Any]
@@ -44,6 +45,7 @@ class Picture:
         for language in sorted({row["language"] for rows in self._parts.values() for row in rows}):
             self._language(language)
             self._out.print()
+        show_scenes(self._out, self._catalog)
         for line in self._legend():
             self._out.print(line)
 

@@ -13,6 +13,7 @@ import polars as pl
 from catalogs.catalog import load_catalog
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.probes import tally
+from catalogs.scenes import tally as tally_of_scenes
 from catalogs.schema import LANGUAGE
 from flows.coverage import Coverage, coverage
 from flows.coverage_picture import Picture
@@ -36,7 +37,8 @@ def stats(
     found = coverage(catalog, tolerance, concerns, languages)
     if kind == "json":
         probes = [{"language": tag, **tally(catalog.probes, tag)} for tag in sorted(catalog.probing)]
-        write_data(json.dumps(as_json(found) | {"probes": probes}, indent=2) + "\n")
+        beside = {"probes": probes, "scenes": [*tally_of_scenes(catalog.scenes)]}
+        write_data(json.dumps(as_json(found) | beside, indent=2) + "\n")
     elif kind == "csv":
         write_data(defused(found.rows).write_csv())
     else:

@@ -45,7 +45,7 @@ def compare(
         str | None,
         typer.Option(
             "--table",
-            help="With `--format csv`: which table of the comparison; else its first, `requirements` of a benchmark.",
+            help="With `--format csv`: which table of the comparison; else its first, such as `requirements`.",
         ),
     ] = None,
     data: Data = None,

@@ -75,6 +75,21 @@ def test_what_bias_probes_can_ask_about_is_counted(biasgrid: Any, library: Path)
     assert told in biasgrid("catalog", "stats", "--library", library).out
 
 
+def test_scenes_are_counted_by_domain_language_and_group(biasgrid: Any, library: Path) -> None:
+    rows = _json(biasgrid, "--library", library)["scenes"]
+    assert {"en_us", "es_es"} <= {row["language"] for row in rows}
+    (media,) = (row for row in rows if (row["domain"], row["language"]) == ("media", "en_us"))
+    assert (media["scenes"], media["held_out"], media["controls"]) == (18, True, 0)
+    assert set(media["people"]) == set(media["tasks"]) == {"men", "women"}
+    (controls,) = (row for row in rows if (row["domain"], row["language"]) == ("controls", "es_es"))
+    assert controls["controls"] == controls["scenes"]
+    assert set(controls["tasks"].values()) == {0}
+    lines = [line.split() for line in biasgrid("catalog", "stats", "--library", library).out.splitlines()]
+    (told,) = (line for line in lines if line[:1] == ["media"])
+    tasks = [word for group in ("men", "women") for word in (str(media["tasks"][group]), group)]
+    assert told == ["media", "18", "18", "gender", *tasks, "held", "out"]
+
+
 def test_concerns_and_languages_can_be_chosen(biasgrid: Any) -> None:
     told = _json(biasgrid, "--concern", "sexism", "--concern", "Religion", "--language", "es_es")
     assert set(told["templates_by_concern"]) == {"sexism", "religion"}
