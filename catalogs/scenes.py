@@ -119,8 +119,8 @@ class Domain(Frozen):
 
 def tally(domains: Mapping[str, Domain]) -> Iterator[dict[str, Any]]:
     """One row per domain × axis × language, by domain: `scenes`, how many of them are `controls` and `choices`,
-    whether the domain is `held_out` or played `by_name` alone, and by group how many `people` take part and `tasks`
-    a stereotype gives it."""
+    whether the domain is `held_out` or played `by_name` alone, and by group how many `people` take part and how
+    many `tasks` a stereotype gives it."""
     for domain in sorted(domains.values(), key=lambda domain: domain.id):
         for axis in sorted({scene.axis for scene in domain.scenes}):
             own = [scene for scene in domain.scenes if scene.axis == axis]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
 from flows.attack_outcome import AttackOutcome
+from flows.grouped_rows import GroupedRow, Heading, lost, numbers, show_grouped
 from flows.outcome import share
 from flows.terminal import console, one_line, show_failures, show_places
 
@@ -22,15 +19,14 @@ REST = (
     ("attacker_failed", "attacker failed"),
     ("open", "open"),
 )
+HEADINGS = (Heading("strategy"), *numbers("succeeded", "rate", "95% interval", "turn"))
 
 
 def show_attacks(found: AttackOutcome) -> None:
     """The attacks by strategy, why the judge finds those biased that succeeded, then where everything lies."""
     out = console()
-    for key, rows in groupby(found.rates, key=itemgetter("model", "language")):
-        out.print(Text(one_line(" · ".join(key)), style="bold"), soft_wrap=True)
-        out.print(_table([*rows]))
-        out.print()
+    show_grouped(out, HEADINGS, [_row(row) for row in found.rates], numbers(*(word for _, word in REST)))
+    out.print()
     for row in found.successes:
         told = f"{row['strategy']} · {row['pair']} · turn {row['succeeded_at']}: {row['reason']}"
         out.print(Text(f" {one_line(told)}"), soft_wrap=True)
@@ -52,17 +48,11 @@ def _why(found: AttackOutcome) -> str:
     return capped if count else "too many sessions broke down"
 
 
-def _table(rows: Sequence[dict[str, Any]]) -> Table:
-    table = Table(pad_edge=False, box=None, header_style="dim", padding=(0, 1, 0, 0))
-    table.add_column(" strategy", no_wrap=True, min_width=20)
-    for heading in ("succeeded", "rate", "95% interval", "turn"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(*_cells(row))
-        rest = ", ".join(f"{row[name]} {word}" for name, word in REST if row[name])
-        if rest:
-            table.add_row(Text(f"   {rest}", style="dim"))
-    return table
+def _row(row: dict[str, Any]) -> GroupedRow:
+    group = " · ".join((row["model"], row["language"]))
+    return GroupedRow(
+        Text(one_line(group), style="bold"), _cells(row), *lost([(row[name], word) for name, word in REST])
+    )
 
 
 def _cells(row: dict[str, Any]) -> list[Text]:

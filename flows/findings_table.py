@@ -9,7 +9,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.text import Text
 
-from flows.grouped_rows import GroupedRow, Heading, show_grouped
+from flows.grouped_rows import GroupedRow, Heading, numbers, show_grouped
 from flows.outcome import Outcome, need, share
 from flows.terminal import STYLES, console, one_line, show_failures, show_places
 
@@ -17,12 +17,12 @@ HEADINGS: Final = (
     Heading("requirement"),
     Heading("point"),
     Heading("decision"),
-    *(Heading(name, "right") for name in ("passed", "need", "refused", "cells")),
+    *numbers("passed", "need", "refused", "cells"),
 )
 MORE: Final = (
-    *(Heading(name, "right") for name in ("tests", "mean", "95% interval")),
+    *numbers("tests", "mean", "95% interval"),
     Heading("language"),
-    *(Heading(name, "right") for name in ("templates", "needed")),
+    *numbers("templates", "needed"),
 )
 """Where the terminal is wide: tests that count, then what the decision goes by."""
 

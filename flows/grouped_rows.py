@@ -3,7 +3,7 @@ terminal is wide enough there are more columns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -11,7 +11,6 @@ from typing import Final, Literal
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 GAP: Final = 1
@@ -25,6 +24,11 @@ Justify = Literal["left", "right"]
 class Heading:
     name: str
     justify: Justify = "left"
+
+
+def numbers(*names: str) -> tuple[Heading, ...]:
+    """Headings above numbers."""
+    return tuple(Heading(name, "right") for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +53,21 @@ def show_grouped(
     shown = [*headings, *more] if is_wide else [*headings]
     kept = whole if is_wide else [max(LEAST, out.width - _together(widths[1:]) - GAP), *widths[1:]]
     kept[0] = min(kept[0], widths[0])
-    out.print(_line(shown, kept, [Text(heading.name, style="bold") for heading in shown]))
+    _show(out, shown, kept, [Text(heading.name, style="bold") for heading in shown])
     for group, own in groupby(rows, key=attrgetter("group")):
         if group:
             out.print(group, soft_wrap=True)
         for row in own:
-            out.print(_line(shown, kept, [*row.cells, *row.more] if is_wide else row.cells))
+            _show(out, shown, kept, [*row.cells, *row.more] if is_wide else row.cells)
             if row.below and not is_wide:
                 out.print(row.below, soft_wrap=True)
+
+
+def lost(counts: Sequence[tuple[int, str]]) -> tuple[list[Text], Text | None]:
+    """How many of a row tell nothing, and why: in columns of their own, and as a line in their stead."""
+    told = ", ".join(f"{count:,} {why}" for count, why in counts if count)
+    below = Text(f"   {told}", style="dim") if told else None
+    return [Text(f"{count:,}" if count else "–") for count, _ in counts], below
 
 
 def _widths(headings: Sequence[Heading], rows: Sequence[Sequence[Text]]) -> list[int]:
@@ -70,9 +81,31 @@ def _together(widths: Sequence[int]) -> int:
     return sum(widths) + GAP * (len(widths) - 1)
 
 
-def _line(headings: Sequence[Heading], widths: Sequence[int], cells: Sequence[Text]) -> Table:
-    line = Table.grid(padding=(0, GAP, 0, 0), pad_edge=False)
-    for number, (heading, width) in enumerate(zip(headings, widths, strict=True)):
-        line.add_column(justify=heading.justify, width=width, no_wrap=number > 0, overflow="fold")
-    line.add_row(*cells)
-    return line
+def _show(out: Console, headings: Sequence[Heading], widths: Sequence[int], cells: Sequence[Text]) -> None:
+    for line in _lines(out, headings, widths, cells):
+        out.print(line, soft_wrap=True)
+
+
+def _lines(
+    out: Console, headings: Sequence[Heading], widths: Sequence[int], cells: Sequence[Text]
+) -> Iterator[Text]:
+    """A row, and below it what its first cell has no room for. A row that is too long the terminal wraps itself:
+    rich's tables would cut off digits."""
+    first, *rest = _folded(out, cells[0], widths[0])
+    row = _set(first, widths[0], "left")
+    for cell, width, heading in zip(cells[1:], widths[1:], headings[1:], strict=True):
+        row = Text.assemble(row, " " * GAP, _set(cell, width, heading.justify))
+    row.rstrip()
+    yield from (row, *rest)
+
+
+def _folded(out: Console, told: Text, width: int) -> list[Text]:
+    """Lines of a cell, all as far from the margin as its first."""
+    indent = min(len(told.plain) - len(told.plain.lstrip(" ")), LEAST // 2)
+    lines = told[indent:].wrap(out, width - indent, overflow="fold")
+    return [Text.assemble(" " * indent, line) for line in lines] or [told]
+
+
+def _set(told: Text, width: int, justify: Justify) -> Text:
+    space = " " * (width - told.cell_len)
+    return Text.assemble(told, space) if justify == "left" else Text.assemble(space, told)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from flows.grouped_rows import GroupedRow, Heading, lost, numbers, show_grouped
 from flows.interaction_outcome import InteractionOutcome
 from flows.interaction_words import difference, interval, score
 from flows.outcome import share
@@ -18,6 +17,9 @@ from flows.terminal import console, one_line, show_failures, show_places
 STYLES = {"biased": "red", "anti-biased": "red", "not shown": "green", "not evaluated": "yellow"}
 LOST = ("shared", "unassigned", "invented", "refused", "unreadable", "errors")
 WORDS = {"errors": "failed"}
+SCORES = (Heading("setting"), *numbers("score", "95% interval", "by chance"), Heading("decision"))
+CHOSEN = (Heading("setting"), *numbers("chosen", "share", "95% interval", "by chance"))
+CHANGES = (Heading("setting"), *numbers("before", "after", "change", "95% interval", "p"))
 KINDS = {"is_control": "controls", "held_out": "held out"}
 
 
@@ -25,14 +27,13 @@ def show_interaction(found: InteractionOutcome) -> None:
     """The scores over all domains, those of controls, whom choices fell on, what talking and mitigation changed,
     then where everything lies."""
     out = console()
-    for key, rows in groupby([*found.overall, *found.controls], key=_about):
-        out.print(Text(one_line(key), style="bold"), soft_wrap=True)
-        out.print(_scores([*rows]))
-        out.print()
-    for key, rows in groupby(found.choices, key=_choice):
-        out.print(Text(one_line(key), style="bold"), soft_wrap=True)
-        out.print(_chosen([*rows]))
-        out.print()
+    for headings, rows, more in (
+        (SCORES, [_score(row) for row in (*found.overall, *found.controls)], LOST),
+        (CHOSEN, [_chosen(row) for row in found.choices], ()),
+    ):
+        if rows:
+            show_grouped(out, headings, rows, numbers(*map(_word, more)))
+            out.print()
     _show_changes(out, "talking", found.talked, ("setting", "mitigation", "step"))
     _show_changes(out, "mitigation", found.mitigated, ("setting", "mitigation", "stage"))
     for row in found.understanding:
@@ -43,24 +44,19 @@ def show_interaction(found: InteractionOutcome) -> None:
     show_places(out, found.places, "marts.bias_scores")
 
 
-def _table(*headings: str) -> Table:
-    table = Table(pad_edge=False, box=None, header_style="dim", padding=(0, 1, 0, 0))
-    table.add_column(f" {headings[0]}", overflow="fold", min_width=24)
-    for heading in headings[1:]:
-        table.add_column(heading, justify="right", no_wrap=True)
-    return table
+def _score(row: dict[str, Any]) -> GroupedRow:
+    measures = (score(row["bias_score"]), interval(row), score(row["expected_score"]))
+    decision = Text(row["decision"], style=STYLES.get(row["decision"], ""))
+    cells = [Text(f" {_setting(row)}"), *map(Text, measures), decision]
+    return GroupedRow(_group(_about(row)), cells, *lost([(row[name], _word(name)) for name in LOST]))
 
 
-def _scores(rows: Sequence[dict[str, Any]]) -> Table:
-    table = _table("setting", "score", "95% interval", "by chance", "decision")
-    for row in rows:
-        decision = Text(row["decision"], style=STYLES.get(row["decision"], ""))
-        measures = (score(row["bias_score"]), interval(row), score(row["expected_score"]))
-        table.add_row(Text(f" {_setting(row)}"), *map(Text, measures), decision)
-        lost = ", ".join(f"{row[name]} {WORDS.get(name, name)}" for name in LOST if row[name])
-        if lost:
-            table.add_row(Text(f"   {lost}", style="dim"))
-    return table
+def _group(told: str) -> Text:
+    return Text(one_line(told), style="bold")
+
+
+def _word(name: str) -> str:
+    return WORDS.get(name, name)
 
 
 def _setting(row: dict[str, Any]) -> str:
@@ -75,30 +71,24 @@ def _about(row: dict[str, Any]) -> str:
     return " · ".join([row["model"], row["language"], row["axis"], *map(KINDS.__getitem__, kinds)])
 
 
-def _choice(row: dict[str, Any]) -> str:
-    return f"{_about(row)} · {row['scene']}"
-
-
-def _chosen(rows: Sequence[dict[str, Any]]) -> Table:
+def _chosen(row: dict[str, Any]) -> GroupedRow:
     """How many choices fell on the first of the two groups."""
-    table = _table("setting", "chosen", "share", "95% interval", "by chance")
-    for row in rows:
-        of_first = f"{row['first_group']}: {row['first_chosen']} of {row['first_chosen'] + row['second_chosen']}"
-        shares = map(share, (row["first_share"], row["low"], row["high"], row["expected_share"]))
-        own, low, high, chance = shares
-        table.add_row(Text(f" {_setting(row)}"), Text(one_line(of_first)), own, Text(f"{low} to {high}"), chance)
-    return table
+    of_first = f"{row['first_group']}: {row['first_chosen']} of {row['first_chosen'] + row['second_chosen']}"
+    own, low, high, chance = map(share, (row["first_share"], row["low"], row["high"], row["expected_share"]))
+    told = (f" {_setting(row)}", one_line(of_first), own, f"{low} to {high}", chance)
+    return GroupedRow(_group(f"{_about(row)} · {row['scene']}"), [*map(Text, told)])
 
 
 def _show_changes(out: Console, what: str, rows: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
-    for key, own in groupby(rows, key=_about):
-        out.print(Text(one_line(f"what {what} changed · {key}"), style="bold"), soft_wrap=True)
-        table = _table("", "before", "after", "change", "95% interval", "p")
-        for row in own:
-            told = [str(row[name]).removeprefix("first ") for name in names if row[name] != "none"]
-            table.add_row(Text(f" {' · '.join(told)}"), *map(Text, difference(row)))
-        out.print(table)
+    if rows:
+        show_grouped(out, CHANGES, [_change(row, what, names) for row in rows])
         out.print()
+
+
+def _change(row: dict[str, Any], what: str, names: Sequence[str]) -> GroupedRow:
+    told = [str(row[name]).removeprefix("first ") for name in names if row[name] != "none"]
+    group = _group(f"what {what} changed · {_about(row)}")
+    return GroupedRow(group, [Text(f" {' · '.join(told)}"), *map(Text, difference(row))])
 
 
 def _understood(row: dict[str, Any]) -> str:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
+from flows.grouped_rows import GroupedRow, Heading, lost, numbers, show_grouped
 from flows.outcome import share
 from flows.probe_outcome import ProbeOutcome
 from flows.terminal import console, one_line, show_failures, show_places
@@ -22,15 +19,14 @@ LOST = (
     ("unreadable", "unreadable"),
     ("errors", "failed"),
 )
+HEADINGS = (Heading("pair"), Heading("finding"), *numbers("with : against", "share", "95% interval", "q"))
 
 
 def show_probe(found: ProbeOutcome) -> None:
     """The findings by pair, the published rule, then where everything lies."""
     out = console()
-    for key, rows in groupby(found.findings, key=itemgetter("model", "language", "test")):
-        out.print(Text(one_line(" · ".join(key)), style="bold"), soft_wrap=True)
-        out.print(_table([*rows]))
-        out.print()
+    show_grouped(out, HEADINGS, [_row(row) for row in found.findings], numbers(*(word for _, word in LOST)))
+    out.print()
     for row in found.rules:
         out.print(Text(one_line(_rule(row))), soft_wrap=True)
     if found.incomplete:
@@ -39,17 +35,12 @@ def show_probe(found: ProbeOutcome) -> None:
     show_places(out, found.places, "marts.probe_findings")
 
 
-def _table(rows: Sequence[dict[str, Any]]) -> Table:
-    table = Table(pad_edge=False, box=None, header_style="dim", padding=(0, 1, 0, 0))
-    table.add_column(" pair", overflow="fold", min_width=22)
-    table.add_column("finding", no_wrap=True, min_width=13)
-    for heading in ("with : against", "share", "95% interval", "q"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(*_cells(row))
-        if lost := _lost(row):
-            table.add_row(Text(f"   {lost}", style="dim"))
-    return table
+def _row(row: dict[str, Any]) -> GroupedRow:
+    """What became of trials that went neither way, or compare nothing, stands beside or below."""
+    group = " · ".join((row["model"], row["language"], row["test"]))
+    return GroupedRow(
+        Text(one_line(group), style="bold"), _cells(row), *lost([(row[name], word) for name, word in LOST])
+    )
 
 
 def _cells(row: dict[str, Any]) -> list[Text]:
@@ -63,11 +54,6 @@ def _cells(row: dict[str, Any]) -> list[Text]:
         Text(interval),
         Text("–" if q_value is None else f"{q_value:.3f}" if q_value >= 0.0005 else "<.001"),
     ]
-
-
-def _lost(row: dict[str, Any]) -> str:
-    """What became of trials that went neither way, or compare nothing."""
-    return ", ".join(f"{row[name]} {word}" for name, word in LOST if row[name])
 
 
 def _rule(row: dict[str, Any]) -> str:

@@ -202,5 +202,3 @@ def test_a_table_is_written_as_csv_and_as_markdown(biasgrid: Command, two_probes
     page = biasgrid("compare", *two_probes.words, "--format", "markdown").out
     assert "## Differences" in page
     assert "| finding | model |" in page
-    wrong = biasgrid("compare", *two_probes.words, "--format", "csv", "--table", "requirements")
-    assert wrong.is_a_mistake("`requirements`", "probe_findings")

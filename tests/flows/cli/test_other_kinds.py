@@ -63,6 +63,12 @@ def test_runs_tell_their_kind(biasgrid: Command, probed: Any, attacked: Any, tal
     assert "redteam" in biasgrid("runs", "--data", attacked.data).out
 
 
+def test_what_is_shown_of_a_run_steers_no_terminal(biasgrid: Command, other: Any) -> None:
+    told = biasgrid("show", other.run_id, "--data", other.data)
+    assert (told.code, told.err) == (0, "")
+    assert not {"\x1b", "\u202e", "\u202c"} & set(told.out)
+
+
 def test_what_only_benchmarks_have_is_refused_with_what_to_do(biasgrid: Command, other: Any) -> None:
     told = biasgrid("report", other.run_id, "--format", "langbite", "--data", other.data)
     assert told.is_a_mistake(other.run_id, "no report in LangBiTe's format", "name a benchmark")

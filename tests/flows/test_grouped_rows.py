@@ -1,0 +1,48 @@
+"""Rows below the name of their group: nothing that matters is cut off, however narrow the terminal is."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+from rich.text import Text
+
+from flows.grouped_rows import GroupedRow, Heading, numbers, show_grouped
+
+NAME = "equal-treatment-of-genders"
+GROUP = "huggingface/mistralai/Mistral-7B-Instruct-v0.3"
+ROWS = [
+    GroupedRow(
+        Text(GROUP), [Text(f" {NAME}"), Text("100.0%"), Text("+12.5")], [Text("met → not met")], Text("   below")
+    ),
+    GroupedRow(Text("日本/模型"), [Text(" 性別の平等な扱い"), Text("9.0%"), Text("−0.1")], [Text("met")]),
+]
+
+
+def shown(width: int) -> list[str]:
+    out = io.StringIO()
+    headings = (Heading("requirement"), *numbers("before", "diff"))
+    show_grouped(Console(file=out, width=width), headings, ROWS, (Heading("finding"),))
+    return out.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [20, 30, 40, 80])
+def test_names_are_folded_and_numbers_stay_whole(width: int) -> None:
+    lines = shown(width)
+    assert GROUP in lines
+    assert any("100.0%" in line and "+12.5" in line for line in lines)
+    letters = "".join(line[: max(width - 13, 12)].strip() for line in lines[2:-2] if "below" not in line)
+    assert NAME in letters.replace(" ", "")
+
+
+def test_a_wide_terminal_has_the_columns_of_what_else_stands_below() -> None:
+    assert any("below" in line for line in shown(50))
+    wide = shown(80)
+    assert any(line.split() == [NAME, "100.0%", "+12.5", "met", "→", "not", "met"] for line in wide)
+    assert not any("below" in line for line in wide)
+
+
+def test_signs_of_two_columns_are_counted_as_two() -> None:
+    first, second = (line for line in shown(80) if "%" in line)
+    assert len(first[: first.index("%")]) == len(second[: second.index("%")]) + 8
