@@ -16,7 +16,7 @@ from catalogs.probes import tally
 from flows.coverage import Coverage
 from flows.folding import Column, show_folded
 from flows.scene_table import show_scenes
-from flows.terminal import COMMANDS
+from flows.terminal import one_line
 
 Row = dict[str, Any]
 HIGH: Final = 0.6
@@ -67,7 +67,7 @@ class Picture:
 
     def _headline(self, language: str, concerns: list[Row], sectors: list[Row]) -> str:
         spoken = self._catalog.languages.get(language)
-        named = f"{language} · {spoken.name}" if spoken else language
+        named = one_line(f"{language} · {spoken.name}" if spoken else language)
         templates, of_sectors = (sum(row["templates"] for row in rows) for rows in (concerns, sectors))
         instances = sum(row["instances"] or 0 for row in (*concerns, *sectors))
         apart = f" + {of_sectors:,} of sectors" if of_sectors else ""
@@ -93,7 +93,7 @@ class Picture:
         told = [f"{row['concern']} ({row['templates']:,})" for row in rows if not row["decidable"]]
         if told and self._found.needed:
             few = f"too few for a tolerance of {self._found.tolerance:g}, all cells together"
-            yield Text(f"{few}: {', '.join(told)}", style="yellow")
+            yield Text(one_line(f"{few}: {', '.join(told)}"), style="yellow")
 
     def _legend(self) -> Iterator[Text]:
         needed, tolerance = self._found.needed, f"a tolerance of {self._found.tolerance:g}"
@@ -109,9 +109,9 @@ class Picture:
         yield from self._probes()
         for row in self._found.uncounted.iter_rows(named=True):
             where = f"{row['templates']:,} of {row['language']} · {row['concern']} not counted"
-            yield Text(f"{where}: {_shown(row['trouble'])}", style="yellow")
+            yield Text(f"{where}: {one_line(row['trouble'])}", style="yellow")
         overlay = f", overlaid by {self._found.overlay} ({OVERLAY})" if self._found.overlay else ""
-        yield Text(f"library: {_shown(self._found.library + overlay)}")
+        yield Text(f"library: {one_line(self._found.library + overlay)}")
 
     def _probes(self) -> Iterator[Text]:
         """What bias probes can ask about, in each language that has questions."""
@@ -122,7 +122,7 @@ class Picture:
 
 
 def _key(name: str, rows: list[Row]) -> Column:
-    return Column(f"\n{name}", [Text(row[name]) for row in rows], "left")
+    return Column(f"\n{name}", [Text(one_line(row[name])) for row in rows], "left")
 
 
 def _templates(heading: str, rows: list[Row]) -> Column:
@@ -170,7 +170,3 @@ def _is_high(share: float | None, high: float = HIGH) -> bool:
 
 def _number(value: float | None, form: str) -> Text:
     return Text("–" if value is None else format(value, form))
-
-
-def _shown(text: str) -> str:
-    return COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
