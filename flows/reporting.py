@@ -40,9 +40,10 @@ PAGES: Mapping[str, Pages] = {
 }
 
 
-def _evidence(kind: str) -> Writer:
+def _evidence(kind: str, language: str = LANGUAGES[0]) -> Writer:
     """With the pages of that kind of run, where it has any."""
-    return partial(write_evidence, pages=PAGES.get(kind))
+    pages = partial(PAGES[kind], language=language) if kind in PAGES else None
+    return partial(write_evidence, pages=pages, language=language)
 
 
 GATED = {"junit": write_junit, "markdown": write_step_summary}
@@ -70,7 +71,7 @@ def write_report(
     gate: Gate = "point",
 ) -> list[Path]:
     """The files written, into `reports/<run id>` by default: LangBiTe's file names do not tell runs apart.
-    Pages are in `language`; `gate` says what counts as failed in the formats that are GATED.
+    Pages and evidence are in `language`; `gate` says what counts as failed in the formats that are GATED.
     Raises UserMistake for an unknown run, for one of a kind that has no such report, or where no warehouse has
     been built."""
     lake = existing_lake(data)
@@ -79,7 +80,8 @@ def write_report(
     folder = out or Path("reports") / found.run_id
     if kind in GATED:
         return GATED[kind](lake, found.run_id, folder, gate)
-    write = _speaking(found.kind, language) if kind == "html" else WRITERS[kind][found.kind]
+    spoken = SPOKEN.get(kind)
+    write = spoken(found.kind, language) if spoken else WRITERS[kind][found.kind]
     return write(lake, found.run_id, folder)
 
 
@@ -96,3 +98,7 @@ def _speaking(kind: str, language: str, home: str | None = None) -> Writer:
     if write is write_run_pages:
         return partial(write_run_pages, language=language, home=home)
     return partial(write, language=language)
+
+
+SPOKEN: Mapping[str, Callable[[str, str], Writer]] = {"html": _speaking, "evidence": _evidence}
+"""Formats that are written in a language, by kind of run."""

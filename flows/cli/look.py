@@ -38,7 +38,8 @@ def report(
         typer.Option("--out", help="Directory to write into.", show_default="reports/RUN or reports/all"),
     ] = None,
     language: Annotated[
-        PageLanguage, typer.Option("--language", help="Of pages; readers of a benchmark's may change it.")
+        PageLanguage,
+        typer.Option("--language", help="Of pages and evidence; a benchmark's page can change it."),
     ] = PageLanguage.en_us,
     gate: Annotated[
         Gate, typer.Option("--gate", help="With `junit` and `markdown`: what counts as failed, as of `run`.")

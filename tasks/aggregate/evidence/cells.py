@@ -127,33 +127,3 @@ def by_model(rows: pl.DataFrame) -> list[dict[str, Any]]:
     counted = ("planned", "refused", "unreadable", "errors", "other")
     summed = rows.group_by("model", "unit").agg(pl.col(name).cast(pl.Int64).sum() for name in counted)
     return summed.sort("model", "unit").to_dicts()
-
-
-def reason(cell: Mapping[str, Any]) -> str | None:
-    """Why a cell tells nothing, or decides nothing; None where it does."""
-    if cell["finding"] == UNDECIDED:
-        return _undecided(cell)
-    return _not_evaluated(cell) if cell["finding"] == NOT_EVALUATED else None
-
-
-def _undecided(cell: Mapping[str, Any]) -> str:
-    needed = cell["needed"]
-    asked = f"{cell['templates']:,} templates were asked"
-    return f"{asked}, about {needed:,} would decide it" if needed else f"{asked}: too few to decide it"
-
-
-def _not_evaluated(cell: Mapping[str, Any]) -> str:
-    planned, told = cell["planned"], f" of {cell['planned']:,} {cell['unit']}"
-    came = planned - cell["errors"]
-    if came <= 0:
-        return f"none{told} came to an end"
-    if cell["limit"] is not None and cell["refused"] > cell["limit"] * came:
-        return f"{cell['refused']:,}{told} were refused, more than the {cell['limit']:.0%} admitted"
-    lost = {
-        "refused": cell["refused"],
-        "unreadable": cell["unreadable"],
-        "never came or were not judged": cell["errors"],
-        "without a comparison": cell["other"],
-    }
-    parts = [f"{count:,} {what}" for what, count in lost.items() if count]
-    return f"too few{told} tell anything: {', '.join(parts)}" if parts else f"too few{told} tell anything"

@@ -16,7 +16,7 @@ from catalogs.frozen import Frozen
 MANIFEST: Final = "manifest.json"
 SUMS: Final = "SHA256SUMS"
 FORMAT: Final = "biasgrid evidence"
-BUNDLE_SCHEMA: Final = 1
+BUNDLE_SCHEMA: Final = 2
 """Rises when a bundle comes to be laid out otherwise."""
 Role = Literal["scenario", "catalog", "environment", "mart", "record", "report", "coverage"]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -69,6 +69,8 @@ class Manifest(Frozen):
     """When the run last changed: files of the bundle bear this time, and none that of its writing."""
     complete: bool
     """Whether the run came to its end."""
+    language: str | None = None
+    """Of the record and the pages; null in bundles of the first form, which were in English."""
     versions: Versions
     files: tuple[Member, ...]
     """By path."""
@@ -77,7 +79,8 @@ class Manifest(Frozen):
     def text(self) -> bytes:
         """The one form: keys by name, two spaces, a line feed at the end."""
         form = orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-        return orjson.dumps(self.model_dump(mode="json"), option=form)
+        untold = {"language"} if self.language is None else set()
+        return orjson.dumps(self.model_dump(mode="json", exclude=untold), option=form)
 
     @property
     def digest(self) -> str:
@@ -110,7 +113,7 @@ def read_manifest(text: bytes) -> Manifest:
 
 
 def manifest_of(
-    about: About, dated: datetime, versions: Versions, files: Iterable[Member], *, complete: bool
+    about: About, dated: datetime, versions: Versions, files: Iterable[Member], language: str, *, complete: bool
 ) -> Manifest:
-    ordered = sorted(files, key=lambda member: member.path)
-    return Manifest(run=about, dated=dated, complete=complete, versions=versions, files=tuple(ordered))
+    ordered = tuple(sorted(files, key=lambda member: member.path))
+    return Manifest(run=about, dated=dated, complete=complete, language=language, versions=versions, files=ordered)

@@ -14,7 +14,6 @@ from warehouse.build import selected
 
 LEAST: Final = 0.02
 """Share of all people compared below which a category has no ratio: of few, a ratio says little."""
-TOO_FEW: Final = "fewer than 2% of those compared: left out"
 
 _PROBE = """
     select

@@ -33,6 +33,7 @@ from tasks.aggregate.evidence.tables import write_marts, write_records
 from tasks.aggregate.evidence.told_findings import told_findings
 from tasks.aggregate.evidence.told_record import write_record_markdown, write_record_page
 from tasks.aggregate.findings import run_row
+from tasks.aggregate.languages import LANGUAGES
 from warehouse.atomic import replacing
 from warehouse.build import connect
 from warehouse.lake import Lake
@@ -52,25 +53,28 @@ ROLES: Mapping[str, Role] = {
 """By the folder that files lie in; those beside the folders are of the coverage record."""
 
 
-def write_evidence(lake: Lake, run_id: str, out: Path, pages: Pages | None = None) -> list[Path]:
-    """`<run_id>.evidence.zip`: the same bytes for the same run, whenever and wherever they are written. `pages`
-    writes the report of the run's kind, where there is one. Raises UserMistake for a run that the warehouse does
+def write_evidence(
+    lake: Lake, run_id: str, out: Path, pages: Pages | None = None, language: str = LANGUAGES[0]
+) -> list[Path]:
+    """`<run_id>.evidence.zip`, or `<run_id>.<language>.evidence.zip` in another language than the first: the same
+    bytes for the same run, whenever and wherever they are written. `pages` writes the report of the run's kind,
+    where there is one, and `language` is that of the record. Raises UserMistake for a run that the warehouse does
     not hold, and for a folder that cannot be written."""
     row = run_row(lake, run_id)
     run = row | {"kind": row["kind"] or KINDS[0]}
-    target = out / f"{run_id}{SUFFIX}"
+    target = out / f"{run_id}{'' if language == LANGUAGES[0] else f'.{language}'}{SUFFIX}"
     try:
         with tempfile.TemporaryDirectory(prefix="biasgrid-") as folder:
             stage = Path(folder)
-            sources = _staged(lake, run, stage, pages)
-            _write_zip(target, stage, run, sources)
+            sources = _staged(lake, run, stage, pages, language)
+            _write_zip(target, stage, lambda contents: _manifest(run, contents, sources, language))
     except OSError as error:
         what = f"the bundle cannot be written: {error.strerror or error}"
         raise UserMistake(Mistake(what, f"--out {out}", "name a directory that you may write to")) from error
     return [target]
 
 
-def _staged(lake: Lake, run: Mapping[str, Any], stage: Path, pages: Pages | None) -> dict[str, str]:
+def _staged(lake: Lake, run: Mapping[str, Any], stage: Path, pages: Pages | None, language: str) -> dict[str, str]:
     """Writes all but manifest and sums; returns what the run called those files that bear another name."""
     run_id = str(run["run_id"])
     criteria = criteria_of(lake, run_id)
@@ -80,7 +84,7 @@ def _staged(lake: Lake, run: Mapping[str, Any], stage: Path, pages: Pages | None
     write_records(lake, run_id, stage / "records")
     with connect(lake) as warehouse:
         write_marts(warehouse, run_id, stage / "marts")
-        record = coverage(lake, warehouse, run, catalogs)
+        record = coverage(lake, warehouse, run, catalogs, language)
         findings = told_findings(warehouse, run_id, str(run["kind"]))
     _write_record(record, findings, stage)
     if pages:
@@ -94,10 +98,10 @@ def _write_record(record: Coverage, findings: list[dict[str, Any]], stage: Path)
     write_record_page(stage / "record.html", record, findings)
 
 
-def _write_zip(target: Path, stage: Path, run: Mapping[str, Any], sources: Mapping[str, str]) -> None:
+def _write_zip(target: Path, stage: Path, listed: Callable[[Mapping[str, Content]], Manifest]) -> None:
     paths = sorted(path.relative_to(stage).as_posix() for path in stage.rglob("*") if path.is_file())
     contents = {path: content_of(stage / path) for path in paths}
-    manifest = _manifest(run, contents, sources)
+    manifest = listed(contents)
     made = {MANIFEST: manifest.text, SUMS: manifest.sums}
     contents |= {name: content(io.BytesIO(text)) for name, text in made.items()}
     order = [Stored(path, contents[path].size, contents[path].crc) for path in (*made, *paths)]
@@ -113,7 +117,9 @@ def _bytes(path: str, stage: Path, made: Mapping[str, bytes]) -> Iterator[bytes]
         yield from pieces(file)
 
 
-def _manifest(run: Mapping[str, Any], contents: Mapping[str, Content], sources: Mapping[str, str]) -> Manifest:
+def _manifest(
+    run: Mapping[str, Any], contents: Mapping[str, Content], sources: Mapping[str, str], language: str
+) -> Manifest:
     about = About(
         run_id=str(run["run_id"]),
         kind=str(run["kind"]),
@@ -132,7 +138,7 @@ def _manifest(run: Mapping[str, Any], contents: Mapping[str, Content], sources: 
         Member(path=path, size=own.size, sha256=own.sha256, role=_role(path), source=sources.get(path))
         for path, own in contents.items()
     )
-    return manifest_of(about, _dated(run), versions, files, complete=run["state"] == ENDED)
+    return manifest_of(about, _dated(run), versions, files, language, complete=run["state"] == ENDED)
 
 
 def _role(path: str) -> Role:

@@ -10,9 +10,11 @@ from typing import Any
 import duckdb
 import pytest
 
-from tasks.aggregate.evidence.cells import reason
+from tasks.aggregate.evidence.reasons import reason
+from tasks.aggregate.evidence.record_tables import Listing
 from tasks.aggregate.evidence.selection import selection_rates
 from tasks.aggregate.evidence.told_record import plain, table
+from tasks.aggregate.evidence.wording import Wording
 from tasks.aggregate.evidence.write import write_evidence
 from warehouse.build import query
 from warehouse.lake import Lake
@@ -58,10 +60,14 @@ def test_every_cell_is_there_with_the_decision_of_the_marts(written: Path, lande
             {"finding": "not evaluated", "refused": 40, "unreadable": 60},
             "too few of 100 replies tell anything: 40 refused, 60 unreadable",
         ),
+        (
+            {"finding": "not evaluated", "unit": "assignments", "templates": 1},
+            "scenes: 1, with 100 assignments; a score takes at least two scenes",
+        ),
     ],
 )
 def test_a_cell_that_tells_nothing_says_why(cell: dict[str, Any], told: str | None) -> None:
-    assert reason(CELL | cell) == told
+    assert reason(CELL | cell, Wording("en_us")) == told
 
 
 def test_a_probe_tells_which_pairs_tests_and_groups_it_left_out(probed: Any, tmp_path: Path) -> None:
@@ -88,7 +94,7 @@ def test_what_nobody_recorded_is_not_known_rather_than_nothing(attacked: Any, tm
     "text", ["a|b", "<b>x</b>", "[x](javascript:alert(1))", "`code`", "@everyone", "# x\n- y"]
 )
 def test_text_stays_text_in_markdown(text: str) -> None:
-    shown = table(("what",), [(text,)]).splitlines()
+    shown = table(Listing(["what"], [(text,)]), "None.").splitlines()
     assert len(shown) == 3
     assert shown[2] == f"| {plain(text)} |"
     for sign in "<`[@#":
