@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from catalogs.mistakes import Mistake, UserMistake
+from tasks.aggregate.evidence.manifest import Newer
 from tasks.aggregate.evidence.verify import Flaw, Verified, verify
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -21,8 +22,11 @@ def checked(path: Path, digest: str | None = None) -> Verified:
         raise UserMistake(Mistake(f"`{digest}` is no digest", "--digest", remedy))
     try:
         found = verify(path)
+    except Newer as error:
+        what, remedy = f"`{path}` cannot be checked: {error}", "check it with a newer biasgrid"
+        raise UserMistake(Mistake(what, "FILE", remedy)) from error
     except OSError as error:
-        what = f"`{path}` cannot be read: {error.strerror or error}"
+        what = f"`{error.filename or path}` cannot be read: {error.strerror or error}"
         remedy = "name a bundle, `….evidence.zip`, or the folder that it was unpacked to"
         raise UserMistake(Mistake(what, "FILE", remedy)) from error
     if wanted is None or found.digest == wanted:

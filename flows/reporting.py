@@ -38,11 +38,13 @@ PAGES: Mapping[str, Pages] = {
     "redteam": write_red_team_page,
     "interaction": write_interaction_pages,
 }
+ALONE: Mapping[str, Pages] = {**PAGES, "benchmark": partial(write_run_pages, alone=True)}
+"""The same, without what other runs have a part in."""
 
 
 def _evidence(kind: str, language: str = LANGUAGES[0]) -> Writer:
     """With the pages of that kind of run, where it has any."""
-    pages = partial(PAGES[kind], language=language) if kind in PAGES else None
+    pages = partial(ALONE[kind], language=language) if kind in ALONE else None
     return partial(write_evidence, pages=pages, language=language)
 
 

@@ -33,9 +33,16 @@ from warehouse.lake import Lake
 
 
 def write_run_pages(
-    lake: Lake, run_id: str, out: Path, language: str = SPOKEN[0], home: str | None = None
+    lake: Lake,
+    run_id: str,
+    out: Path,
+    language: str = SPOKEN[0],
+    home: str | None = None,
+    *,
+    alone: bool = False,
 ) -> list[Path]:
-    """`index.html`, which is returned first, and `data/*.js`; `home` is where a page of all runs lies.
+    """`index.html`, which is returned first, and `data/*.js`; `home` is where a page of all runs lies. `alone`
+    leaves out what earlier runs have a part in, and so may change when they do.
 
     Raises UserMistake for a run that the warehouse does not hold, and for a folder that cannot be written.
     """
@@ -46,9 +53,10 @@ def write_run_pages(
         listed, written = _write_tests(folder, warehouse, run_id, cells)
         written += [
             _write(folder, "communities", _communities(warehouse, run_id)),
-            _write(folder, "trend", {"trend": columns(trend(warehouse, run_id))}),
-            _write(folder, "run", _run(warehouse, row, cells) | {"chunks": listed, "home": home}),
+            _write(folder, "run", _run(warehouse, row, cells) | {"chunks": listed, "home": home, "alone": alone}),
         ]
+        if not alone:
+            written.append(_write(folder, "trend", {"trend": columns(trend(warehouse, run_id))}))
     folder.drop_others("data/*.js", set(written))
     return [folder.write("index.html", shell("run", language)), *written]
 

@@ -12,17 +12,21 @@ import orjson
 import polars as pl
 
 PACKAGES = ("catalogs", "flows", "tasks", "warehouse")
+LOCK = Path(str(resources.files("tasks"))).parent / "requirements.lock"
 SUFFIXES = frozenset({".py", ".sql", ".yml", ".yaml", ".json", ".j2", ".css", ".js"})
 
 
 def write_environment(run: Mapping[str, Any], criteria: pl.DataFrame, folder: Path) -> None:
     """`recorded.json`: versions by the run, and by each evaluation; `installed.txt`: what is installed where the
-    bundle is written; `code.json`: biasgrid's version there, and a hash of its files. None of the environment's
+    bundle is written; `requirements.lock`: what should be, where biasgrid runs from its repository; `code.json`:
+    biasgrid's version there, and a hash of its files. None of the environment's
     variables is among them."""
     folder.mkdir(parents=True, exist_ok=True)
     told = {"run": orjson.loads(run["versions"] or "{}"), "evaluations": _evaluations(criteria)}
     (folder / "recorded.json").write_bytes(_json(told))
     (folder / "installed.txt").write_text("".join(f"{line}\n" for line in installed()), encoding="utf-8")
+    if LOCK.is_file():
+        (folder / LOCK.name).write_bytes(LOCK.read_bytes())
     code = {"biasgrid": metadata.version("biasgrid"), "sha256_of_files": code_digest()}
     (folder / "code.json").write_bytes(_json(code))
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
-from datetime import datetime
-from pathlib import PurePosixPath
+from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import Annotated, Final, Literal
 
 import orjson
@@ -22,12 +23,23 @@ Role = Literal["scenario", "catalog", "environment", "mart", "record", "report",
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
+NAME: Final = re.compile(r"(?!\.)[A-Za-z0-9._-]{1,200}(?<!\.)")
+DEVICE: Final = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)", re.IGNORECASE)
+"""What Windows takes for a device, whatever follows the point."""
+
+
 def _safe(path: str) -> str:
-    """A path that stays in the folder it is unpacked to, on any system."""
-    parts = PurePosixPath(path).parts
-    if "/".join(parts) != path or {"..", ".", "/"} & set(parts) or any(sign in path for sign in "\\:\0"):
+    """A path that stays in the folder it is unpacked to, on any system, and steers no terminal that shows it."""
+    if not all(NAME.fullmatch(part) and not DEVICE.match(part) for part in path.split("/")):
         raise ValueError("is no path within a bundle")
     return path
+
+
+def _in_utc(when: datetime) -> datetime:
+    """Whole seconds of UTC: any other way to tell a time could mean another one elsewhere."""
+    if when.utcoffset() != timedelta(0) or when.microsecond:
+        raise ValueError("is no time in UTC to the second")
+    return when
 
 
 class Member(Frozen):
@@ -65,11 +77,11 @@ class About(Frozen):
 class Manifest(Frozen):
     format: Literal["biasgrid evidence"] = "biasgrid evidence"
     run: About
-    dated: datetime
+    dated: Annotated[datetime, AfterValidator(_in_utc)]
     """When the run last changed: files of the bundle bear this time, and none that of its writing."""
     complete: bool
     """Whether the run came to its end."""
-    language: str | None = None
+    language: Annotated[str, Field(pattern="^[a-z]{2}_[a-z]{2}$")] | None = None
     """Of the record and the pages; null in bundles of the first form, which were in English."""
     versions: Versions
     files: tuple[Member, ...]
@@ -98,8 +110,14 @@ class NoManifest(ValueError):
     """A text that is no manifest, or not in its one form."""
 
 
+class Newer(ValueError):
+    """A manifest of a form that this biasgrid does not know yet."""
+
+
 def read_manifest(text: bytes) -> Manifest:
-    """Raises NoManifest for what is no manifest, lists a path twice or out of order, or is written otherwise."""
+    """Raises NoManifest for what is no manifest, lists a path twice or out of order, or is written otherwise, and
+    Newer where another biasgrid has to read it."""
+    _refuse_newer(text)
     try:
         manifest = Manifest.model_validate_json(text)
     except ValidationError as error:
@@ -117,3 +135,11 @@ def manifest_of(
 ) -> Manifest:
     ordered = tuple(sorted(files, key=lambda member: member.path))
     return Manifest(run=about, dated=dated, complete=complete, language=language, versions=versions, files=ordered)
+
+
+def _refuse_newer(text: bytes) -> None:
+    with suppress(orjson.JSONDecodeError, KeyError, TypeError):
+        told = orjson.loads(text)
+        schema = told["versions"]["bundle_schema"]
+        if told["format"] == FORMAT and schema > BUNDLE_SCHEMA:
+            raise Newer(f"it has form {schema:,}, and this biasgrid knows those up to {BUNDLE_SCHEMA}")

@@ -20,6 +20,8 @@ from warehouse.lake import Lake
 
 DIGITS = 12
 """Of a hash: enough to tell files of one name apart."""
+LONGEST_NAME = 150
+"""Letters: its end is kept, which tells what kind of file it is."""
 ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -47,7 +49,7 @@ class CatalogFile:
 
 
 def _plain(name: str) -> str:
-    return ODD.sub("_", name).lstrip(".") or "_"
+    return ODD.sub("_", name)[-LONGEST_NAME:].strip(".") or "_"
 
 
 def catalog_files(run: Mapping[str, Any], criteria: pl.DataFrame) -> list[CatalogFile]:

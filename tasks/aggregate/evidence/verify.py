@@ -18,7 +18,7 @@ from typing import IO, Protocol, TypeVar
 
 from tasks.aggregate.evidence.container import Frame, Stored, layout
 from tasks.aggregate.evidence.digests import Content, content
-from tasks.aggregate.evidence.manifest import MANIFEST, SUMS, Manifest, NoManifest, read_manifest
+from tasks.aggregate.evidence.manifest import MANIFEST, SUMS, Manifest, Newer, NoManifest, read_manifest
 
 Read = TypeVar("Read")
 LONGEST_MANIFEST = 1 << 26
@@ -67,14 +67,16 @@ class Folder(Protocol):
 
 
 def verify(path: Path) -> Verified:
-    """Looks at every byte of a bundle, or of a folder that it was unpacked to. Raises OSError where `path` cannot
-    be read at all."""
+    """Looks at every byte of a bundle, or of a folder that it was unpacked to. Raises OSError where `path` or a
+    part of that folder cannot be read, and Newer where another biasgrid has to look at it."""
     if path.is_dir():
         return _verified(Unpacked(path))[0]
     with path.open("rb") as raw:
         try:
             with closing(zipfile.ZipFile(raw)) as opened:
                 found, contents = _verified(Zipped(opened))
+        except Newer:
+            raise
         except UNREADABLE as error:
             flaw = Flaw("cannot be read as a zip", f"{path.name}, {str(error) or type(error).__name__}")
             return Verified((flaw,), None, None)
@@ -98,8 +100,9 @@ class Unpacked:
     root: Path
 
     def names(self) -> list[str]:
-        found = (Path(folder) / name for folder, _, names in os.walk(self.root) for name in names)
-        links = (Path(folder) / name for folder, names, _ in os.walk(self.root) for name in names)
+        walked = [*os.walk(self.root, onerror=_refused)]
+        found = (Path(folder) / name for folder, _, names in walked for name in names)
+        links = (Path(folder) / name for folder, names, _ in walked for name in names)
         every = [*found, *(path for path in links if path.is_symlink())]
         return sorted(path.relative_to(self.root).as_posix() for path in every)
 
@@ -108,6 +111,10 @@ class Unpacked:
         if path.is_symlink() or not path.is_file():
             raise OSError("it is no file of its own")
         return path.open("rb")
+
+
+def _refused(error: OSError) -> None:
+    raise error
 
 
 def _verified(folder: Folder) -> tuple[Verified, Mapping[str, Content]]:
@@ -136,9 +143,14 @@ def _of_sums(folder: Folder, manifest: Manifest, sums: bytes | None) -> Iterator
 
 
 def _contents(folder: Folder, manifest: Manifest) -> Iterator[tuple[str, Content]]:
+    """Read no further than shows whether they are what they should be. A name that the manifest does not list may
+    be the new one of a missing file; else it is not read, as it may unpack to no end of bytes."""
     sizes = {member.path: member.size for member in manifest.files}
-    for name in dict.fromkeys(folder.names()):
-        found = _attempted(partial(_content, folder, name, sizes.get(name)))
+    sizes |= {MANIFEST: len(manifest.text), SUMS: len(manifest.sums)}
+    names = dict.fromkeys(folder.names())
+    longest = max((size for path, size in sizes.items() if path not in names), default=None)
+    for name in names if longest is not None else [name for name in names if name in sizes]:
+        found = _attempted(partial(_content, folder, name, sizes.get(name, longest)))
         if found is not None:
             yield name, found
 
@@ -206,8 +218,10 @@ def _read(folder: Folder, name: str) -> bytes | None:
 
 
 def _attempted(reading: Callable[[], Read]) -> Read | None:
-    """None where it cannot be read."""
+    """None where it cannot be read, by anybody."""
     try:
         return reading()
+    except PermissionError:
+        raise
     except UNREADABLE:
         return None

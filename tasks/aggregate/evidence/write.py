@@ -59,8 +59,9 @@ def write_evidence(
     """`<run_id>.evidence.zip`, or `<run_id>.<language>.evidence.zip` in another language than the first: the same
     bytes for the same run, whenever and wherever they are written. `pages` writes the report of the run's kind,
     where there is one, and `language` is that of the record. Raises UserMistake for a run that the warehouse does
-    not hold, and for a folder that cannot be written."""
+    not hold, or not as it now stands in the lake, and for a folder that cannot be written."""
     row = run_row(lake, run_id)
+    _refuse_stale(lake, run_id, str(row["state"]))
     run = row | {"kind": row["kind"] or KINDS[0]}
     target = out / f"{run_id}{'' if language == LANGUAGES[0] else f'.{language}'}{SUFFIX}"
     try:
@@ -72,6 +73,15 @@ def write_evidence(
         what = f"the bundle cannot be written: {error.strerror or error}"
         raise UserMistake(Mistake(what, f"--out {out}", "name a directory that you may write to")) from error
     return [target]
+
+
+def _refuse_stale(lake: Lake, run_id: str, state: str) -> None:
+    """Marts of an older state of the run than its records would be no evidence of it."""
+    landed = lake.newest("runs", run_id)["state"].item()
+    if (ENDED if landed == "aggregating" else landed) != state:
+        what = f"the warehouse has run `{run_id}` as {state}, and the lake has it as {landed}"
+        remedy = "build the warehouse first: `biasgrid warehouse build`"
+        raise UserMistake(Mistake(what, str(lake.told(lake.database)), remedy))
 
 
 def _staged(lake: Lake, run: Mapping[str, Any], stage: Path, pages: Pages | None, language: str) -> dict[str, str]:

@@ -16,6 +16,7 @@ function runPage(given) {
     covered: () => covered(given, findings, cells),
     requirements: () => requirementList(given.run, findings),
   };
+  if (given.alone) delete sections.trend;
   const main = inTests
     ? testsView(given, cells)
     : Object.entries(sections).map(([id, build]) => section(id, build));

@@ -1,23 +1,42 @@
 with events as (
-    select * from lake.runs
+    select
+        *,
+        lag(state) over (partition by run_id order by event_id) as earlier_state,
+        lag(recorded_at) over (partition by run_id order by event_id) as earlier_at
+    from lake.runs
+),
+
+newest as (
+    select * from events
+    qualify row_number() over (partition by run_id order by event_id desc) = 1
+),
+
+-- a run's own aggregation builds the file before it can record that it has ended: the file says what one that is
+-- built later says
+aggregated as (
+    select
+        *,
+        case
+            when state = 'aggregating' then recorded_at
+            when state = 'completed' and earlier_state = 'aggregating' then earlier_at
+        end as aggregated_at
+    from newest
 ),
 
 final as (
     select
         run_id,
         kind,
-        -- the file that a run's own aggregation builds is read when that has ended
-        case when state = 'aggregating' then 'completed' else state end as state,
+        if(aggregated_at is null, state, 'completed') as state,
         seed,
         scenario_given,
         scenario_resolved,
         catalog_hashes,
         versions,
         started_at,
-        case when state = 'aggregating' then recorded_at else ended_at end as ended_at,
-        recorded_at
-    from events
-    qualify row_number() over (partition by run_id order by event_id desc) = 1
+        coalesce(aggregated_at, ended_at) as ended_at,
+        coalesce(aggregated_at, recorded_at) as recorded_at
+    from aggregated
 )
 
 select * from final
