@@ -13,7 +13,7 @@ import polars as pl
 from catalogs.mistakes import Mistake, UserMistake
 from warehouse.atomic import replacing
 
-_FORMULA = r"^[=+\-@\t\r]"
+_FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
 """How a cell begins that a spreadsheet would run instead of showing it (OWASP, CSV injection)."""
 _TEXTS = pl.selectors.string() | pl.selectors.categorical() | pl.selectors.enum()
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import orjson
 
 from catalogs.calls import Call
 from catalogs.endpoints import Endpoint
+from catalogs.literal_secrets import is_secret
 from catalogs.mistakes import Mistake, UserMistake
 from catalogs.models import Target
 from tasks.connectors.base import Connector, ConnectorError, Hear, Reply, Request, SessionStore
@@ -35,6 +37,7 @@ def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
 
 
 SHORTEST = 4
+SHORTEST_KEY = 8
 
 
 class Chatbot:
@@ -46,6 +49,7 @@ class Chatbot:
         self._name = target.name
         self._accepted = frozenset(target.parameters)
         self._variables = variables
+        self._keys = _keys(endpoint, variables)
         self._faults = Faults(target, *_hidden(variables))
         self._exchanges = Exchanges(self._faults, target.limits.timeout_s)
         self._conversations = Conversations()
@@ -59,7 +63,7 @@ class Chatbot:
                 await self._begin(conversation)
                 answered = await self._send(self._endpoint, conversation, request)
                 self._take_id(answered, conversation)
-                return read_reply(self._endpoint, answered, self._faults)
+                return self._without_keys(read_reply(self._endpoint, answered, self._faults))
             finally:
                 await self._conversations.keep(conversation, before)
 
@@ -74,6 +78,13 @@ class Chatbot:
 
     async def close(self) -> None:
         await self._exchanges.close()
+
+    def _without_keys(self, reply: Reply) -> Reply:
+        """As it was received, but for keys: a chatbot that tells how it was asked tells them, too."""
+        text = reply.text
+        for key in self._keys:
+            text = text.replace(key, "[key]")
+        return replace(reply, text=text)
 
     async def _begin(self, conversation: Conversation) -> None:
         opening = self._endpoint.opening
@@ -105,3 +116,11 @@ class Chatbot:
 def _hidden(variables: dict[str, str]) -> list[str]:
     """What no message may hold; a few letters are no secret, and stand in many words."""
     return [part for value in variables.values() for part in value.split() if len(part) >= SHORTEST]
+
+
+def _keys(endpoint: Endpoint, variables: dict[str, str]) -> list[str]:
+    """Those that a reply is looked through for, the longest first: a tenant's name may be a word of any reply."""
+    named = ((header, variables.get(name, "")) for name, header in endpoint.variables())
+    secret = (value for header, value in named if is_secret(header, value))
+    parts = {part for value in secret for part in value.split() if len(part) >= SHORTEST_KEY}
+    return sorted(parts, key=len, reverse=True)

@@ -3,6 +3,7 @@ whenever they are written."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,7 +13,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tasks.aggregate.files import csv_header, csv_rows
+from tasks.aggregate.files import csv_header, csv_rows, flat
+from tasks.aggregate.page import HIDDEN
 from warehouse.build import selected
 from warehouse.conform import declared
 from warehouse.lake import Lake
@@ -76,7 +78,7 @@ def _landed(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
 
 def write_rows(folder: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
     """`<name>.parquet` and `<name>.csv`; in the latter, text that a spreadsheet would run has a quote before it,
-    and nested values are JSON."""
+    nested values are JSON, and characters that nobody sees are told by their numbers."""
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as files:
         parquet = files.enter_context(pq.ParquetWriter(folder / f"{name}.parquet", schema, compression="zstd"))
@@ -87,7 +89,23 @@ def write_rows(folder: Path, name: str, schema: pa.Schema, batches: Iterable[pa.
             parquet.write_table(rows, row_group_size=rows.num_rows or None)
             told = pl.from_arrow(rows)
             assert isinstance(told, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
-            lines.write(csv_rows(told))
+            lines.write(csv_rows(_seen(flat(told))))
+
+
+def _seen(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(_visible(column) for column in rows.iter_columns() if column.dtype == pl.String)
+
+
+def _visible(texts: pl.Series) -> pl.Series:
+    if not texts.str.contains(HIDDEN.pattern).any():
+        return texts
+    told = (None if text is None else HIDDEN.sub(_told, text) for text in texts)
+    return pl.Series(texts.name, told, dtype=pl.String)
+
+
+def _told(found: re.Match[str]) -> str:
+    """Of a character that could hide what a text says, or what is after it; a line's end is none."""
+    return "\r" if found[0] == "\r" else f"U+{ord(found[0]):04X}"
 
 
 def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[Sequence[pa.RecordBatch]]:

@@ -61,7 +61,7 @@ def write_evidence(
     where there is one, and `language` is that of the record. Raises UserMistake for a run that the warehouse does
     not hold, or not as it now stands in the lake, and for a folder that cannot be written."""
     row = run_row(lake, run_id)
-    _refuse_stale(lake, run_id, str(row["state"]))
+    _refuse_stale(lake, run_id, row["state"])
     run = row | {"kind": row["kind"] or KINDS[0]}
     target = out / f"{run_id}{'' if language == LANGUAGES[0] else f'.{language}'}{SUFFIX}"
     try:
@@ -75,7 +75,7 @@ def write_evidence(
     return [target]
 
 
-def _refuse_stale(lake: Lake, run_id: str, state: str) -> None:
+def _refuse_stale(lake: Lake, run_id: str, state: object) -> None:
     """Marts of an older state of the run than its records would be no evidence of it."""
     landed = lake.newest("runs", run_id)["state"].item()
     if (ENDED if landed == "aggregating" else landed) != state:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import json
+import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
+KEY = "canaryQ7Zx91LmPw4Rt8Yk2Bv6"
 Command = Callable[..., Any]
 
 
@@ -68,3 +73,54 @@ def test_a_folder_that_cannot_be_written_is_one_message(biasgrid: Command, finis
     out = tmp_path / "file" / "x"
     told = biasgrid("report", "--format", "evidence", "--out", out, "--data", finished.data)
     assert told.is_a_mistake("the bundle cannot be written", "--out")
+
+
+def test_a_bundle_of_a_newer_biasgrid_is_a_mistake_and_no_flaw(
+    biasgrid: Command, bundle: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "unpacked"
+    with zipfile.ZipFile(bundle) as opened:
+        opened.extractall(folder)
+    told = json.loads((folder / "manifest.json").read_text())
+    told["versions"]["bundle_schema"] += 1
+    (folder / "manifest.json").write_text(json.dumps(told | {"something": "new"}))
+    assert biasgrid("evidence", "verify", folder).is_a_mistake("cannot be checked", "newer biasgrid")
+
+
+def test_a_folder_that_may_not_be_read_is_a_mistake(biasgrid: Command, bundle: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "unpacked"
+    with zipfile.ZipFile(bundle) as opened:
+        opened.extractall(folder)
+    (folder / "marts").chmod(0)
+    try:
+        if not os.access(folder / "marts", os.R_OK):  # nothing is closed to root
+            assert biasgrid("evidence", "verify", folder).is_a_mistake("marts", "cannot be read")
+    finally:
+        (folder / "marts").chmod(0o700)
+
+
+@pytest.mark.drill
+# Prefect asks the server for its result storage twice a flow run and never closes that client
+@pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning")
+def test_no_key_is_in_a_bundle_whatever_its_target_says(
+    biasgrid: Command, chatbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_BOT_KEY", KEY)
+    chatbot.reply = lambda _: f"You sent {chatbot.heard[-1].headers['authorization']}."
+    chatbot.fails("shape")
+    endpoint = chatbot.endpoint("none") | {"headers": {"Authorization": "Bearer ${MY_BOT_KEY}"}}
+    file = tmp_path / "target.json"
+    file.write_text(json.dumps({"target": {"endpoint": endpoint}, "probe": {"pairs": 1, "cases": 5}}))
+    biasgrid("probe", file, "--data", tmp_path)
+    told = biasgrid("report", "--format", "evidence", "--out", tmp_path, "--data", tmp_path)
+    with zipfile.ZipFile(told.out.strip()) as opened:
+        texts = {name: as_text(name, opened.read(name)) for name in opened.namelist()}
+    assert "You sent Bearer [key]." in texts["records/responses.csv"]
+    assert "${MY_BOT_KEY}" in texts["scenario/given.json"]
+    assert not [name for name, text in texts.items() if KEY in text]
+
+
+def as_text(name: str, content: bytes) -> str:
+    if name.endswith(".parquet"):
+        return str(pl.read_parquet(io.BytesIO(content)).to_dicts())
+    return content.decode()

@@ -131,6 +131,15 @@ async def test_what_a_chatbot_echoes_of_a_key_is_in_no_error(server, bot, refusa
     assert "qX7vT" not in told
 
 
+async def test_a_key_that_a_chatbot_repeats_never_lands_and_other_words_do(server, bot, ask, monkeypatch):
+    monkeypatch.setenv("MY_BOT_KEY", "qX7vT2mK9wLp4RzN")
+    monkeypatch.setenv("MY_TENANT", "customers-of-ours")
+    headers = {"Authorization": "Bearer ${MY_BOT_KEY}", "X-Tenant": "${MY_TENANT}"}
+    server.then(server.sends(b'{"text": "heard: Bearer qX7vT2mK9wLp4RzN of customers-of-ours"}'))
+    described = {"url": server.url + "/x", "body": {"m": "{message}"}, "headers": headers, "reply": "text"}
+    assert (await bot(described).ask(ask())).text == "heard: Bearer [key] of customers-of-ours"
+
+
 async def test_a_parameter_that_is_not_set_is_left_out(chatbot, bot, ask):
     body = {"message": "{message}", "options": {"t": "{temperature}", "seed": "{seed}"}}
     await bot(chatbot.endpoint(), body=body).ask(ask(temperature=0.0))

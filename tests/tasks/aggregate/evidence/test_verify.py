@@ -143,8 +143,16 @@ def test_files_of_a_folder_are_files_of_their_own(unpacked: Path) -> None:
     assert told(unpacked) == ["added: .DS_Store", "changed: record.html"]
 
 
-@pytest.mark.parametrize("path", ["../../etc/passwd", "/etc/passwd", "a/../b", "a\\b", "c:d", "manifest.json", ""])
-def test_a_manifest_names_nothing_outside_of_its_bundle(unpacked: Path, path: str) -> None:
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("../../etc/passwd", "/etc/passwd", "a/../b", "a\\b", "c:d", "manifest.json", ""),
+        *("a\nb", "a\x1b[31mb", "\u202ea", "a ", "a.", ".a", "CON", "marts/lpt1.csv"),
+    ],
+)
+def test_a_manifest_names_nothing_outside_of_its_bundle_and_what_any_system_can_unpack(
+    unpacked: Path, path: str
+) -> None:
     told = json.loads((unpacked / "manifest.json").read_text())
     told["files"][0]["path"] = path
     with pytest.raises(NoManifest):
@@ -154,3 +162,30 @@ def test_a_manifest_names_nothing_outside_of_its_bundle(unpacked: Path, path: st
 def test_a_bomb_is_not_unpacked(bundle: Path) -> None:
     packed_anew(bundle, lambda files: files | {"coverage.md": bytes(1 << 26)}, compression=zipfile.ZIP_DEFLATED)
     assert "changed: coverage.md" in told(bundle)
+
+
+def test_a_file_that_the_manifest_does_not_list_is_not_read(unpacked: Path) -> None:
+    with (unpacked / "endless").open("wb") as file:
+        file.truncate(1 << 40)
+    assert told(unpacked) == ["added: endless"]
+
+
+def test_a_bundle_of_the_first_form_named_no_language_and_is_checked_all_the_same(unpacked: Path) -> None:
+    path = unpacked / "manifest.json"
+    manifest = json.loads(path.read_text())
+    del manifest["language"]
+    manifest["versions"]["bundle_schema"] = 1
+    path.write_text(json.dumps(manifest, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+    sums = unpacked / "SHA256SUMS"
+    own = hashlib.sha256(path.read_bytes()).hexdigest()
+    sums.write_text(f"{own}  manifest.json\n" + "".join(sums.read_text().splitlines(keepends=True)[1:]))
+    assert told(unpacked) == []
+
+
+@pytest.mark.parametrize(
+    "dated", ["2026-03-01T05:30:05+01:00", "2026-03-01T04:30:05", "0001-01-01T00:00:00+14:00"]
+)
+def test_a_manifest_tells_its_time_in_utc(unpacked: Path, dated: str) -> None:
+    manifest = json.loads((unpacked / "manifest.json").read_text()) | {"dated": dated}
+    with pytest.raises(NoManifest):
+        read_manifest(json.dumps(manifest).encode())

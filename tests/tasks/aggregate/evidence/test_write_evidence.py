@@ -8,12 +8,15 @@ import io
 import json
 import shutil
 import zipfile
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from catalogs.mistakes import UserMistake
+from flows.reporting import ALONE
 from tasks.aggregate.evidence.manifest import read_manifest
 from tasks.aggregate.evidence.verify import verify
 from tasks.aggregate.evidence.write import write_evidence
@@ -24,6 +27,7 @@ from warehouse.lake import Lake
 
 pytestmark = pytest.mark.drill
 
+ENDED = datetime(2026, 3, 1, 5, 0, 9, tzinfo=UTC)
 CANARY = "sk-canary-3f1c9d"
 
 
@@ -47,6 +51,33 @@ def test_the_same_run_is_the_same_bytes(
     monkeypatch.chdir(tmp_path)
     (again,) = write_evidence(copied, "R1", Path("here"))
     assert again.read_bytes() == written.read_bytes()
+
+
+def test_a_bundle_written_right_after_its_run_is_that_of_another_day(landed: Lake, tmp_path: Path) -> None:
+    lake = _with_run(landed, tmp_path, state="aggregating", recorded_at=datetime(2026, 3, 1, 5, tzinfo=UTC))
+    _land_event(lake, "3", state="completed", recorded_at=ENDED, ended_at=ENDED)
+    (right_after,) = write_evidence(lake, "R1", tmp_path / "1")
+    build(lake)
+    (later,) = write_evidence(lake, "R1", tmp_path / "2")
+    assert right_after.read_bytes() == later.read_bytes()
+
+
+def test_a_warehouse_that_is_behind_the_run_makes_no_bundle(landed: Lake, tmp_path: Path) -> None:
+    lake = _with_run(landed, tmp_path, state="completed")
+    _land_event(lake, "3", state="interrupted")
+    with pytest.raises(UserMistake, match="has run `R1` as completed, and the lake has it as interrupted"):
+        write_evidence(lake, "R1", tmp_path)
+
+
+def test_other_runs_have_no_part_in_a_bundle_nor_in_its_pages(landed: Lake, tmp_path: Path) -> None:
+    alone = Lake(Path(shutil.copytree(landed.root, tmp_path / "alone")))
+    for folder in (alone.root / "lake").glob("*/run_id=R[12]"):
+        shutil.rmtree(folder)
+    build(alone)
+    (beside,) = write_evidence(landed, "R3", tmp_path / "1", ALONE["benchmark"])
+    (by_itself,) = write_evidence(alone, "R3", tmp_path / "2", ALONE["benchmark"])
+    assert beside.read_bytes() == by_itself.read_bytes()
+    assert "report/index.html" in files_of(beside)
 
 
 def test_the_same_run_in_a_bucket_is_the_same_bytes(landed: Lake, written: Path, s3: Any, tmp_path: Path) -> None:
@@ -131,12 +162,15 @@ def test_a_run_that_broke_off_says_so_and_a_catalog_file_that_changed_is_told_wi
 def _with_run(landed: Lake, folder: Path, **changed: Any) -> Lake:
     """A lake with a later event of run R1."""
     lake = Lake(Path(shutil.copytree(landed.root, folder / "lake")))
-    event = landed.read("runs", "R1").with_columns(
-        pl.lit("2").alias("event_id"), *(pl.lit(value).alias(name) for name, value in changed.items())
-    )
-    lake.write("runs", "R1", "2", event)
+    _land_event(lake, "2", **changed)
     build(lake)
     return lake
+
+
+def _land_event(lake: Lake, event_id: str, **changed: Any) -> None:
+    told = {"event_id": event_id, **changed}
+    event = lake.newest("runs", "R1").with_columns(pl.lit(value).alias(name) for name, value in told.items())
+    lake.write("runs", "R1", event_id, event)
 
 
 def test_a_run_that_never_asked_anything_is_a_bundle_too(tmp_path: Path) -> None:
