@@ -70,8 +70,12 @@ def verify(path: Path) -> Verified:
     """Looks at every byte of a bundle, or of a folder that it was unpacked to. Raises OSError where `path` or a
     part of that folder cannot be read, and Newer where another biasgrid has to look at it."""
     if path.is_dir():
+        if not any((path / name).exists() for name in (MANIFEST, SUMS)):
+            raise OSError(f"no bundle was unpacked there: it holds neither {MANIFEST} nor {SUMS}")
         return _verified(Unpacked(path))[0]
     with path.open("rb") as raw:
+        if not raw.seekable():
+            raise OSError("it is a pipe, which can be read but once")
         try:
             with closing(zipfile.ZipFile(raw)) as opened:
                 found, contents = _verified(Zipped(opened))

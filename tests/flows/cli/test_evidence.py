@@ -65,6 +65,7 @@ def test_whoever_writes_a_new_manifest_is_found_by_the_digest_alone(biasgrid: Co
 
 def test_what_cannot_be_checked_is_a_mistake(biasgrid: Command, bundle: Path, tmp_path: Path) -> None:
     assert biasgrid("evidence", "verify", tmp_path / "none.zip").is_a_mistake("none.zip", "cannot be read")
+    assert biasgrid("evidence", "verify", tmp_path).is_a_mistake("no bundle was unpacked there")
     assert biasgrid("evidence", "verify", bundle, "--digest", "abc").is_a_mistake("`abc` is no digest")
 
 
