@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import struct
 import zipfile
 import zlib
@@ -14,10 +13,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Protocol, TypeVar
+from typing import IO, TypeVar
 
 from tasks.aggregate.evidence.container import Frame, Stored, layout
 from tasks.aggregate.evidence.digests import Content, content
+from tasks.aggregate.evidence.folders import Folder, Unpacked, Zipped
 from tasks.aggregate.evidence.manifest import MANIFEST, SUMS, Manifest, Newer, NoManifest, read_manifest
 
 Read = TypeVar("Read")
@@ -57,15 +57,6 @@ class Verified:
         return not self.flaws
 
 
-class Folder(Protocol):
-    """Files by name: of a zip, or of a folder that one was unpacked to."""
-
-    def names(self) -> list[str]:
-        """Each as often as it is there."""
-
-    def open(self, name: str) -> IO[bytes]: ...
-
-
 def verify(path: Path) -> Verified:
     """Looks at every byte of a bundle, or of a folder that it was unpacked to. Raises OSError where `path` or a
     part of that folder cannot be read, and Newer where another biasgrid has to look at it."""
@@ -86,39 +77,6 @@ def verify(path: Path) -> Verified:
             return Verified((flaw,), None, None)
         frame = [] if found.manifest is None or found.flaws else list(_frame(raw, found.manifest, contents))
         return Verified((*found.flaws, *frame), found.manifest, found.digest)
-
-
-@dataclass(frozen=True, slots=True)
-class Zipped:
-    file: zipfile.ZipFile
-
-    def names(self) -> list[str]:
-        return self.file.namelist()
-
-    def open(self, name: str) -> IO[bytes]:
-        return self.file.open(name)
-
-
-@dataclass(frozen=True, slots=True)
-class Unpacked:
-    root: Path
-
-    def names(self) -> list[str]:
-        walked = [*os.walk(self.root, onerror=_refused)]
-        found = (Path(folder) / name for folder, _, names in walked for name in names)
-        links = (Path(folder) / name for folder, names, _ in walked for name in names)
-        every = [*found, *(path for path in links if path.is_symlink())]
-        return sorted(path.relative_to(self.root).as_posix() for path in every)
-
-    def open(self, name: str) -> IO[bytes]:
-        path = self.root / name
-        if path.is_symlink() or not path.is_file():
-            raise OSError("it is no file of its own")
-        return path.open("rb")
-
-
-def _refused(error: OSError) -> None:
-    raise error
 
 
 def _verified(folder: Folder) -> tuple[Verified, Mapping[str, Content]]:
