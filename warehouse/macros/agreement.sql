@@ -163,6 +163,7 @@ create macro statistics.agreement_interval(
                 'low': greatest(-1, given_.coefficient - given_.q * given_.se),
                 'high': least(1, given_.coefficient + given_.q * given_.se)
             }
+            when abs(given_.coefficient) < 1e-9 then null
             when given_.observed > 0.5 then {'low': 2 * given_.wilson.low - 1, 'high': given_.coefficient}
             else {'low': given_.coefficient, 'high': 2 * given_.wilson.high - 1}
         end

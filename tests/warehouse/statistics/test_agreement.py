@@ -103,3 +103,11 @@ def test_an_agreement_of_all_or_none_has_an_interval_still(told: Any) -> None:
     assert told("agreement_interval(-1, 0, 0, 20, 1.959963985).high") == pytest.approx(1 - 2 * 0.838875, abs=1e-5)
     assert told("agreement_interval(0.5, 0.1, 0.8, 50, 1.959963985).low") == pytest.approx(0.5 - 0.196, abs=1e-4)
     assert told("agreement_interval(null, null, 1, 20, 1.959963985)") is None
+
+
+@pytest.mark.parametrize("counts", [[[90, 0], [10, 0]], [[0, 8], [0, 0]], [[0, 0], [5, 5]]])
+def test_a_kappa_of_who_always_says_the_same_has_no_interval(told: Any, counts: list[list[int]]) -> None:
+    kappa, se = (told(f"{name}") for name in (f"cohens_kappa({counts})", f"cohens_kappa_se({counts}, {counts})"))
+    assert kappa == 0
+    observed = (counts[0][0] + counts[1][1]) / sum(map(sum, counts))
+    assert told("agreement_interval(?::double, ?::double, ?, 100, 1.959963985)", kappa, se, observed) is None
