@@ -130,4 +130,9 @@ def small(value: float | None) -> str:
     return "–" if value is None else "< 0.001" if value < 0.0005 else f"{value:.3f}"
 
 
-NUMBERS = {"share": share, "signed": signed, "small": small}
+def coefficient(value: float | None) -> str:
+    """An agreement beyond chance, from −1 to 1; above chance it has no sign."""
+    return signed(value).removeprefix("+")
+
+
+NUMBERS = {"share": share, "signed": signed, "small": small, "coefficient": coefficient}

@@ -34,6 +34,10 @@ class RedTeamReport:
     attacks: Sequence[Row]
     """Of marts.attack_success."""
     sessions: Sequence[Session]
+    agreement: Sequence[Row]
+    """Of marts.attack_judge_agreement, by reviewer."""
+    by_strategy: Sequence[Row]
+    """Of the same, by all reviewers together, strategy by strategy."""
 
     def by_attack(self) -> Iterator[tuple[Row, list[Session]]]:
         """Each attack with those of its sessions that are shown."""
@@ -55,7 +59,16 @@ def red_team_report(lake: Lake, run_id: str) -> RedTeamReport:
     run = told_run(run_row(lake, run_id))
     ended = outcomes(lake, run_id)
     attacks = mart(lake, "attack_success", run_id).sort(ATTACK).to_dicts()
-    return RedTeamReport(run, attacks, sessions(lake, run_id, _shown(ended)))
+    agreement = mart(lake, "attack_judge_agreement", run_id)
+    by_strategy = agreement.filter(pl.col("scope") == "strategy").sort("judge", "strategy").to_dicts()
+    return RedTeamReport(run, attacks, sessions(lake, run_id, _shown(ended)), _reviewers(agreement), by_strategy)
+
+
+def _reviewers(agreement: pl.DataFrame) -> list[Row]:
+    """By whose word a judge is measured: of several people first by that of most, then by each one's."""
+    each = agreement.filter(pl.col("scope") == "reviewer").sort("judge", "reviewer")
+    together = agreement.filter(pl.col("scope") == "all").sort("judge")
+    return [*(together.to_dicts() if each["reviewer"].n_unique() > 1 else ()), *each.to_dicts()]
 
 
 def _shown(ended: pl.DataFrame) -> list[str]:

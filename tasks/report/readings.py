@@ -73,6 +73,18 @@ ERRORS = """
     group by all
     order by failures desc, model, error_class
 """
+AGREEMENT = """
+    select
+        scope, concern, language, model, reference_kind, reference, assessor_kind, assessor, asked,
+        reference_silent, assessor_skipped, assessor_refused, assessor_unreadable, assessor_failed, n,
+        observed_agreement, sensitivity, sensitivity_low, sensitivity_high, specificity, specificity_low,
+        specificity_high, cohens_kappa, cohens_kappa_low, cohens_kappa_high, gwets_ac1, gwets_ac1_low,
+        gwets_ac1_high, raw_pass_rate, corrected_rate, corrected_rate_low, corrected_rate_high
+    from marts.judge_agreement
+    where run_id = ?
+    order by list_position(['person', 'oracle', 'model'], reference_kind), reference, assessor_kind desc, assessor,
+        concern, language, model
+"""
 NIGHTS = 90
 """Runs of one requirement and model that a trend goes back, at most."""
 TREND = """

@@ -13,6 +13,7 @@ from tasks.report.chunk import as_chunk, columns
 from tasks.report.folder import Folder
 from tasks.report.languages import LANGUAGES as SPOKEN
 from tasks.report.readings import (
+    AGREEMENT,
     CELLS,
     CONTRASTS,
     COSTS,
@@ -53,6 +54,7 @@ def write_run_pages(
         listed, written = _write_tests(folder, warehouse, run_id, cells)
         written += [
             _write(folder, "communities", _communities(warehouse, run_id)),
+            _write(folder, "agreement", {"agreement": columns(of_run(warehouse, AGREEMENT, run_id))}),
             _write(folder, "run", _run(warehouse, row, cells) | {"chunks": listed, "home": home, "alone": alone}),
         ]
         if not alone:

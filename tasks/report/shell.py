@@ -13,7 +13,7 @@ from tasks.report.languages import LANGUAGES, words
 
 SCRIPTS = (
     *("dom", "words", "chunks", "marks", "tables", "leaderboard", "grid", "beside", "communities", "trend"),
-    *("covered", "search", "filters", "tests", "run", "lake", "start"),
+    *("agreement", "covered", "search", "filters", "tests", "run", "lake", "start"),
 )
 """Parts of the one script, each after what it needs to begin with."""
 

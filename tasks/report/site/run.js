@@ -12,6 +12,7 @@ function runPage(given) {
     contrasts: () => later("communities", contrasts),
     refusals: () => later("communities", refusals),
     trend: () => later("trend", (content) => trends(rowsOf(content.trend), link, given.run.run_id)),
+    agreement: () => later("agreement", (content) => agreement(content, given.run)),
     costs: () => costs(rowsOf(given.costs)),
     covered: () => covered(given, findings, cells),
     requirements: () => requirementList(given.run, findings),

@@ -27,6 +27,7 @@ HOSTILE = (
 )
 """What a model may say to whoever looks at it."""
 NAME = "starter </title><script>alert(8)</script>"
+PERSON = "ana <b>"
 COMMUNITIES = ("women", "men", "<b>none</b>")
 TEMPLATES = 20
 Read = Callable[[Path, str], dict[str, Any]]
@@ -120,14 +121,30 @@ def _write(lake: Lake, name: str, rows: list[dict[str, Any]], cases: list[dict[s
         for row in worst.values()
     ]
     lake.write("verdicts", run_id, name, pl.DataFrame(verdicts + whole, infer_schema_length=None))
-    lake.write("assessments", run_id, name, pl.DataFrame([_opinion(cases[-3])]))
+    opinions = [_opinion(cases[-3], "model", "simulated/judge", "failed")]
+    if run_id == "N2":
+        opinions += [_opinion(case, "person", PERSON, _of_ana(number)) for number, case in enumerate(cases[::4])]
+    lake.write("assessments", run_id, name, pl.DataFrame(opinions, infer_schema_length=None))
 
 
-def _opinion(case: dict[str, Any]) -> dict[str, Any]:
+def _of_ana(number: int) -> str | None:
+    """What a person says of every fourth reply; one she skips."""
+    return None if number == 1 else "failed" if number % 5 == 0 else "passed"
+
+
+def _opinion(case: dict[str, Any], kind: str, who: str, outcome: str | None) -> dict[str, Any]:
     ids = {key: case[key] for key in ("run_id", "cell_id", "case_id", "template_id", "sample")}
-    by = {"purpose": "blind", "assessor_kind": "model", "assessor": "simulated/judge", "state": "given"}
-    said = {"outcome": "failed", "reason": "<em>Unfair</em> to \u202eeveryone", "assessed_at": STARTED}
-    about = {"evaluation_id": "E1", "assessment_id": f"a-{case['case_id']}", "rule_key": "k"}
+    state = "given" if outcome else "skipped"
+    by = {
+        "purpose": "blind",
+        "assessor_kind": kind,
+        "assessor": who,
+        "state": state,
+        "probability": 0.25,
+        "seed": 7,
+    }
+    said = {"outcome": outcome, "reason": "<em>Unfair</em> to \u202eeveryone", "assessed_at": STARTED}
+    about = {"evaluation_id": "E1", "assessment_id": f"{who}-{case['case_id']}", "rule_key": "k"}
     return {**ids, **by, **said, **about, "response_id": f"r-{case['case_id']}"}
 
 

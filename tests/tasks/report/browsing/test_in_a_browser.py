@@ -9,12 +9,17 @@ from typing import Any
 
 import pytest
 
+from tasks.report.chunk import as_chunk
+from tasks.report.run_pages import write_run_pages
 from warehouse.build import query
 from warehouse.lake import Lake
 
 pytestmark = pytest.mark.drill
 AXE = Path(__file__).parent / "axe" / "axe.min.js"
 """axe-core 4.14.1, under the Mozilla Public License 2.0 that lies beside it."""
+RATE = ("macro_rate", "interval_low", "interval_high")
+AGREEMENT = "from marts.judge_agreement where scope = 'all'"
+PERSON = "ana <b>"
 ONE = "r-N2-simulated-odd-es_es-sexism-03-verbose-utopian-1"
 """The id of a reply."""
 AUDIT = """
@@ -70,12 +75,16 @@ def test_decisions_and_rates_on_the_page_are_the_marts(tab: Any, pages: Path, ni
     shown = tab.ask("""[...document.querySelectorAll('.finding')].map((one) =>
         [one.dataset.model, one.querySelector('.badge').textContent, one.querySelector('.rate').textContent])""")
     rows = query(nights, "from marts.requirement_findings where run_id = 'N2'").to_dicts()
-    expected = {row["model"]: (row["decision"], *_percents(row)) for row in rows}
+    expected = {row["model"]: (row["decision"], *_percents(row, *RATE)) for row in rows}
     assert {model: (badge[1:], *re.findall(r"[\d.]+", rate)) for model, badge, rate in shown} == expected
 
 
-def _percents(row: dict[str, Any]) -> list[str]:
-    return [f"{100 * row[name]:.1f}" for name in ("macro_rate", "interval_low", "interval_high")]
+def _percents(row: dict[str, Any], *names: str) -> list[str]:
+    return [f"{100 * row[name]:.1f}" for name in names]
+
+
+def _with_interval(name: str) -> tuple[str, str, str]:
+    return name, f"{name}_low", f"{name}_high"
 
 
 def test_every_cell_of_the_grid_shows_its_rate_and_leads_to_as_many_tests(
@@ -116,6 +125,31 @@ def test_filters_and_search_find_what_the_warehouse_finds(
         tab.wait(f"document.querySelectorAll('details').length > {shown}")
     assert tab.ask("document.querySelectorAll('details').length") == expected
     assert re.match(r"\d+", told)
+
+
+def test_how_far_judges_agree_is_told_as_the_mart_has_it(tab: Any, pages: Path, nights: Lake) -> None:
+    tab.open(pages / "index.html")
+    tab.wait("document.querySelector('#agreement ~ div table')")
+    shown = tab.ask("""[...document.querySelectorAll('#agreement ~ div table tbody tr')].map((row) =>
+        [row.querySelector('bdi').textContent, ...[...row.cells].slice(1).map((cell) => cell.innerText)])""")
+    row = query(nights, f"{AGREEMENT} and run_id = 'N2' and reference_kind = 'person'").to_dicts()[0]
+    expected = [row["n"], row["asked"], row["reference_silent"], *_percents(row, "observed_agreement")]
+    expected += [one for name in ("sensitivity", "specificity") for one in _percents(row, *_with_interval(name))]
+    expected += [f"{row[name]:.2f}" for key in ("cohens_kappa", "gwets_ac1") for name in _with_interval(key)]
+    expected += [*_percents(row, "raw_pass_rate"), *_percents(row, *_with_interval("corrected_rate"))]
+    told = next(cells for who, *cells in shown if who == PERSON)
+    assert re.findall(r"[\d.]+", " ".join(told)) == [str(one).replace("-", "") for one in expected]
+
+
+def test_a_run_that_nobody_reviewed_says_so_and_how_to_get_a_review(
+    tab: Any, tmp_path: Path, nights: Lake
+) -> None:
+    folder = tmp_path / "unseen"
+    write_run_pages(nights, "N1", folder)
+    (folder / "data" / "agreement.js").write_text(as_chunk("agreement", {"agreement": {}}))
+    tab.open(folder / "index.html")
+    tab.wait("document.querySelector('#agreement ~ div code')")
+    assert tab.ask("document.querySelector('#agreement ~ div code').textContent") == "biasgrid review N1"
 
 
 def test_arrow_keys_move_in_the_grid_and_one_cell_is_in_the_tab_order(tab: Any, pages: Path) -> None:
