@@ -12,7 +12,7 @@ from typing import Any
 from tasks.aggregate.findings import run_row
 from tasks.aggregate.interaction_findings import MITIGATIONS, SETTINGS, InteractionFindings, rows_of
 from tasks.aggregate.languages import LANGUAGES
-from tasks.aggregate.page import write_page
+from tasks.aggregate.page import Ways, write_page
 from tasks.aggregate.plays import LOST, Play, plays
 from tasks.aggregate.told_run import ToldRun, told_run
 from warehouse.build import connect, selected
@@ -69,22 +69,27 @@ class InteractionReport:
         return next((page.file for page in self.pages if page.cell == cell), None)
 
 
-def write_interaction_pages(lake: Lake, run_id: str, out: Path, language: str = LANGUAGES[0]) -> list[Path]:
+def write_interaction_pages(
+    lake: Lake, run_id: str, out: Path, language: str = LANGUAGES[0], ways: Ways | None = None
+) -> list[Path]:
     """`report.html`, and beside it the plays, `plays-001.html` and so on: pages that need nothing but each other.
-    Raises UserMistake for a run that the warehouse does not hold, and for a folder that cannot be written."""
+    `ways` lead to other runs, where there is a site. Raises UserMistake for a run that the warehouse does not
+    hold, and for a folder that cannot be written."""
     report = interaction_report(lake, run_id)
     given = {"report": report, "run": report.run, "lost": LOST}
-    first = write_page(out / "report.html", "interaction.html.j2", language, **given)
-    return [first, *_write_plays(lake, report, out, language)]
+    first = write_page(out / "report.html", "interaction.html.j2", language, ways=ways, **given)
+    return [first, *_write_plays(lake, report, out, language, ways)]
 
 
-def _write_plays(lake: Lake, report: InteractionReport, out: Path, language: str) -> Iterator[Path]:
+def _write_plays(
+    lake: Lake, report: InteractionReport, out: Path, language: str, ways: Ways | None
+) -> Iterator[Path]:
     pages = iter(report.pages)
     while some := [*islice(pages, AT_ONCE)]:
         told = iter(plays(lake, report.run.run_id, [play_id for page in some for play_id in page.play_ids]))
         for page in some:
             given = _given(report, page, [*islice(told, len(page.play_ids))])
-            yield write_page(out / page.file, "plays.html.j2", language, **given)
+            yield write_page(out / page.file, "plays.html.j2", language, ways=ways, **given)
 
 
 def _given(report: InteractionReport, page: PlaysPage, told: Sequence[Play]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -69,10 +69,34 @@ class Speech:
         return lambda value: self.figures(write(value))
 
 
-def write_page(path: Path, template: str, language: str = LANGUAGES[0], **given: Any) -> Path:
+class Beside(Protocol):
+    """A run before or after that of a page."""
+
+    @property
+    def href(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def moment(self) -> str: ...
+
+
+class Ways(Protocol):
+    """Where the pages of other runs lie, from a page of one."""
+
+    @property
+    def home(self) -> str: ...
+    @property
+    def older(self) -> Beside | None: ...
+    @property
+    def newer(self) -> Beside | None: ...
+
+
+def write_page(
+    path: Path, template: str, language: str = LANGUAGES[0], *, ways: Ways | None = None, **given: Any
+) -> Path:
     """Writes a template of `tasks/aggregate/templates`, filled in. Raises UserMistake where it cannot be
     written."""
-    return write_text(path, environment(language).get_template(template).render(**given))
+    return write_text(path, environment(language).get_template(template).render(ways=ways, **given))
 
 
 @cache

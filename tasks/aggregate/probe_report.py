@@ -13,7 +13,7 @@ import polars as pl
 
 from tasks.aggregate.findings import run_row
 from tasks.aggregate.languages import LANGUAGES
-from tasks.aggregate.page import LONGEST, Said, write_page
+from tasks.aggregate.page import LONGEST, Said, Ways, write_page
 from tasks.aggregate.told_run import ToldRun, told_run
 from warehouse.build import query
 from warehouse.lake import Lake
@@ -83,11 +83,14 @@ class ProbeReport:
                 yield model, language, pair, [*tests]
 
 
-def write_probe_page(lake: Lake, run_id: str, out: Path, language: str = LANGUAGES[0]) -> list[Path]:
-    """`report.html`, one page that needs nothing else. Raises UserMistake for a run that the warehouse does not
-    hold, and for a folder that cannot be written."""
+def write_probe_page(
+    lake: Lake, run_id: str, out: Path, language: str = LANGUAGES[0], ways: Ways | None = None
+) -> list[Path]:
+    """`report.html`, one page that needs nothing else. `ways` lead to other runs, where there is a site. Raises
+    UserMistake for a run that the warehouse does not hold, and for a folder that cannot be written."""
     report = probe_report(lake, run_id)
-    return [write_page(out / "report.html", "probe.html.j2", language, report=report, run=report.run, shown=SHOWN)]
+    given = {"report": report, "run": report.run, "shown": SHOWN}
+    return [write_page(out / "report.html", "probe.html.j2", language, ways=ways, **given)]
 
 
 def probe_report(lake: Lake, run_id: str) -> ProbeReport:

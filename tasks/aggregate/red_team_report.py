@@ -13,7 +13,7 @@ import polars as pl
 from catalogs.attacks import IN_PAIRS
 from tasks.aggregate.findings import mart, run_row
 from tasks.aggregate.languages import LANGUAGES
-from tasks.aggregate.page import differing, write_page
+from tasks.aggregate.page import Ways, differing, write_page
 from tasks.aggregate.sessions import OUTCOMES, Exchange, Session, outcomes, sessions
 from tasks.aggregate.told_run import ToldRun, told_run
 from warehouse.lake import Lake
@@ -46,12 +46,14 @@ class RedTeamReport:
             yield row, shown.get(tuple(row[name] for name in ATTACK), [])
 
 
-def write_red_team_page(lake: Lake, run_id: str, out: Path, language: str = LANGUAGES[0]) -> list[Path]:
-    """`report.html`, one page that needs nothing else. Raises UserMistake for a run that the warehouse does not
-    hold, and for a folder that cannot be written."""
+def write_red_team_page(
+    lake: Lake, run_id: str, out: Path, language: str = LANGUAGES[0], ways: Ways | None = None
+) -> list[Path]:
+    """`report.html`, one page that needs nothing else. `ways` lead to other runs, where there is a site. Raises
+    UserMistake for a run that the warehouse does not hold, and for a folder that cannot be written."""
     report = red_team_report(lake, run_id)
-    given = {"shown": SHOWN, "counts": COUNTS, "told": TOLD, "marked": marked}
-    return [write_page(out / "report.html", "red-team.html.j2", language, report=report, run=report.run, **given)]
+    given = {"report": report, "run": report.run, "shown": SHOWN, "counts": COUNTS, "told": TOLD, "marked": marked}
+    return [write_page(out / "report.html", "red-team.html.j2", language, ways=ways, **given)]
 
 
 def red_team_report(lake: Lake, run_id: str) -> RedTeamReport:
