@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from flows.check_reports import write_junit, write_model_cards, write_pictures, write_step_summary
 from flows.preparation import existing_lake
@@ -16,8 +15,9 @@ from tasks.aggregate.probe_report import write_probe_page
 from tasks.aggregate.red_team_report import write_red_team_page
 from tasks.aggregate.reports import write_csv, write_json
 from tasks.report.checks import Gate
-from tasks.report.lake_pages import HOME, write_lake_pages
+from tasks.report.lake_pages import PagesOf, Site, write_lake_pages
 from tasks.report.languages import LANGUAGES
+from tasks.report.record import renew
 from tasks.report.run_pages import write_run_pages
 from warehouse.lake import Lake
 from warehouse.runs import find, refuse_other_kinds
@@ -26,19 +26,13 @@ from warehouse.schemas import KINDS
 Writer = Callable[[Lake, str, Path], list[Path]]
 
 
-class Pages(Protocol):
-    """Writes the pages of a run, that to be opened first."""
-
-    def __call__(self, lake: Lake, run_id: str, out: Path, language: str = ...) -> list[Path]: ...
-
-
-PAGES: Mapping[str, Pages] = {
-    "benchmark": write_run_pages,
-    "probe": write_probe_page,
-    "redteam": write_red_team_page,
-    "interaction": write_interaction_pages,
+PAGES: Mapping[str, PagesOf] = {
+    "benchmark": PagesOf(write_run_pages, "index.html"),
+    "probe": PagesOf(write_probe_page, "report.html"),
+    "redteam": PagesOf(write_red_team_page, "report.html"),
+    "interaction": PagesOf(write_interaction_pages, "report.html"),
 }
-ALONE: Mapping[str, Pages] = {**PAGES, "benchmark": partial(write_run_pages, alone=True)}
+ALONE = {kind: pages.write for kind, pages in PAGES.items()} | {"benchmark": partial(write_run_pages, alone=True)}
 """The same, without what other runs have a part in."""
 
 
@@ -54,7 +48,7 @@ WRITERS: Mapping[str, Mapping[str, Writer]] = {
     "csv": dict.fromkeys(KINDS, write_csv),
     "json": dict.fromkeys(KINDS, write_json),
     "langbite": {"benchmark": write_langbite},
-    "html": PAGES,
+    "html": {kind: pages.write for kind, pages in PAGES.items()},
     "evidence": {kind: _evidence(kind) for kind in KINDS},
     "pictures": dict.fromkeys(KINDS, write_pictures),
     "model-card": dict.fromkeys(KINDS, write_model_cards),
@@ -82,25 +76,13 @@ def write_report(
     folder = out or Path("reports") / found.run_id
     if kind in GATED:
         return GATED[kind](lake, found.run_id, folder, gate)
-    spoken = SPOKEN.get(kind)
-    write = spoken(found.kind, language) if spoken else WRITERS[kind][found.kind]
+    if kind == "html":
+        write = partial(PAGES[found.kind].write, lake, found.run_id, language=language)
+        return renew(folder, write)
+    write = _evidence(found.kind, language) if kind == "evidence" else WRITERS[kind][found.kind]
     return write(lake, found.run_id, folder)
 
 
-def write_all(out: Path | None = None, data: str | Path | None = None, language: str = LANGUAGES[0]) -> list[Path]:
-    """The files of a site over all runs, into `reports/all` by default, that to be opened first. Raises
-    UserMistake where no warehouse has been built."""
-    pages = {kind: _speaking(kind, language, HOME) for kind in PAGES}
-    return write_lake_pages(existing_lake(data), out or Path("reports") / "all", pages, language)
-
-
-def _speaking(kind: str, language: str, home: str | None = None) -> Writer:
-    """Pages in a language; those of benchmarks lead to a page of all runs, where there is one."""
-    write = PAGES[kind]
-    if write is write_run_pages:
-        return partial(write_run_pages, language=language, home=home)
-    return partial(write, language=language)
-
-
-SPOKEN: Mapping[str, Callable[[str, str], Writer]] = {"html": _speaking, "evidence": _evidence}
-"""Formats that are written in a language, by kind of run."""
+def write_all(out: Path | None = None, data: str | Path | None = None, language: str = LANGUAGES[0]) -> Site:
+    """A site over all runs, in `reports/all` by default. Raises UserMistake where no warehouse has been built."""
+    return write_lake_pages(existing_lake(data), out or Path("reports") / "all", PAGES, language)

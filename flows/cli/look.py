@@ -52,12 +52,14 @@ def report(
     verify` checks. Of all runs, `--all`, pages alone."""
     from flows.reporting import write_all, write_report
 
-    if not all_runs:
-        written = write_report(run, format.value, out, data, language.value, gate.value)
-    else:
+    if all_runs:
         _refuse_besides_all(run, format)
-        written = write_all(out, data, language.value)
-    for path in written[:1] if format is ReportFormat.html or all_runs else written:
+        site = write_all(out, data, language.value)
+        typer.echo(f"pages of {site.written:,} runs written, of {site.kept:,} kept as they were", err=True)
+        typer.echo(site.index)
+        return
+    written = write_report(run, format.value, out, data, language.value, gate.value)
+    for path in written[:1] if format is ReportFormat.html else written:
         typer.echo(path)
 
 

@@ -14,9 +14,11 @@ class Folder:
     root: Path
 
     def write(self, name: str, text: str) -> Path:
-        """Writes one file in one step. Raises UserMistake where it cannot be written."""
+        """Writes one file in one step, if it holds another text. Raises UserMistake where it cannot be written."""
         path = self.root / name
         try:
+            if path.is_file() and path.read_bytes() == text.encode():
+                return path
             with replacing(path) as partial:
                 partial.write_text(text, encoding="utf-8", newline="")
         except OSError as error:
@@ -24,9 +26,3 @@ class Folder:
             remedy = "name a directory that you may write to"
             raise UserMistake(Mistake(what, f"--out {self.root}", remedy)) from error
         return path
-
-    def drop_others(self, pattern: str, kept: set[Path]) -> None:
-        """Removes what an earlier report of more files left behind, which would be searched as if it belonged."""
-        for path in self.root.glob(pattern):
-            if path not in kept:
-                path.unlink(missing_ok=True)

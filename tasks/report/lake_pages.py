@@ -3,55 +3,101 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import duckdb
 
 from tasks.report.chunk import as_chunk, columns
 from tasks.report.folder import Folder
+from tasks.report.inputs import contents, digest
 from tasks.report.languages import LANGUAGES
 from tasks.report.readings import LEADERBOARD, RUNS, told_run, trend
+from tasks.report.record import holds, renew, take_away
 from tasks.report.shell import shell
+from tasks.report.ways import Neighbour, Ways, ways_between
 from warehouse.build import connect, selected
 from warehouse.lake import Lake
 
-Page = Callable[[Lake, str, Path], list[Path]]
-"""Writes a run's pages into a folder; the first file is the one to open."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-HOME = "../../index.html"
-"""From a run's page to that of all runs."""
 COUNTS = ("findings", "met", "not_met", "undecided", "not_evaluated", "worse")
+Row = Mapping[str, Any]
 
 
-def write_lake_pages(lake: Lake, out: Path, pages: Mapping[str, Page], language: str = LANGUAGES[0]) -> list[Path]:
-    """`index.html`, `data/*.js`, and `runs/<run id>/` for each run of a kind that has `pages`. Raises UserMistake
-    where no warehouse has been built, and for a folder that cannot be written."""
-    folder = Folder(out)
+class Write(Protocol):
+    """Writes a run's pages into a folder."""
+
+    def __call__(
+        self, lake: Lake, run_id: str, out: Path, language: str = ..., ways: Ways | None = ...
+    ) -> list[Path]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PagesOf:
+    """Pages of a kind of run: what writes them, and the file to open first."""
+
+    write: Write
+    first: str
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What has been written: the page to open, and of how many runs the pages are new or were kept."""
+
+    index: Path
+    written: int
+    kept: int
+
+
+def write_lake_pages(lake: Lake, out: Path, pages: Mapping[str, PagesOf], language: str = LANGUAGES[0]) -> Site:
+    """`index.html`, `data/*.js`, and `runs/<run id>/` for each run of a kind that has `pages`, unless those that
+    lie there still hold; those of runs that are gone go. Raises UserMistake where no warehouse has been built,
+    and for a folder that cannot be written."""
     with connect(lake) as warehouse:
         rows = selected(warehouse, RUNS).to_dicts()
-        content = _content(warehouse)
-    runs, written = [], []
-    for row in rows:
-        own = _write_run(lake, row, out, pages)
-        runs.append(_listed(row, own[0].relative_to(out).as_posix() if own else None))
-        written += own
-    lake_chunk = folder.write("data/lake.js", as_chunk("lake", content | {"runs": runs}))
-    return [folder.write("index.html", shell("lake", language)), lake_chunk, *written]
+        content, made_of = _content(warehouse), contents(warehouse)
+    shown = {row["run_id"]: of for row in rows if (of := _pages_of(row, pages))}
+    runs = [_listed(row, shown.get(row["run_id"])) for row in rows]
+    kept = 0
+    for run_id, ways in _ways(runs):
+        write = partial(shown[run_id].write, lake, run_id, language=language, ways=ways)
+        made = digest(made_of[run_id], language=language, ways=ways.as_told())
+        root = out / "runs" / run_id
+        kept += holds(root, made)
+        if not holds(root, made):
+            renew(root, write, made)
+    _take_others_away(out / "runs", shown.keys())
+    folder = Folder(out)
+    folder.write("data/lake.js", as_chunk("lake", content | {"runs": runs}))
+    return Site(folder.write("index.html", shell("lake", language)), len(shown) - kept, kept)
 
 
-def _write_run(lake: Lake, row: Mapping[str, Any], out: Path, pages: Mapping[str, Page]) -> list[Path]:
-    write = pages.get(row["kind"] or "benchmark")
-    if write is None or not _NAME.fullmatch(row["run_id"]):
-        return []
-    return write(lake, row["run_id"], out / "runs" / row["run_id"])
+def _pages_of(row: Row, pages: Mapping[str, PagesOf]) -> PagesOf | None:
+    return pages.get(row["kind"] or "benchmark") if _NAME.fullmatch(row["run_id"]) else None
 
 
-def _listed(row: Mapping[str, Any], page: str | None) -> dict[str, Any]:
+def _listed(row: Row, pages: PagesOf | None) -> dict[str, Any]:
     told = told_run(row)
     del told["rationales"]
+    page = pages and f"runs/{row['run_id']}/{pages.first}"
     return told | {name: row[name] for name in COUNTS} | {"page": page}
+
+
+def _ways(runs: Sequence[Row]) -> Iterator[tuple[str, Ways]]:
+    """Of each run that has a page."""
+    own = [run for run in runs if run["page"]]
+    found = [Neighbour(run["page"].replace("runs/", "../", 1), run["name"], run["started_at"]) for run in own]
+    return zip((run["run_id"] for run in own), ways_between(found), strict=True)
+
+
+def _take_others_away(folder: Path, run_ids: Iterable[str]) -> None:
+    listed = set(run_ids)
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if path.name not in listed:
+            take_away(path)
 
 
 def _content(warehouse: duckdb.DuckDBPyConnection) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from tasks.report.readings import (
 )
 from tasks.report.replies import chunks
 from tasks.report.shell import shell
+from tasks.report.ways import Ways
 from warehouse.build import connect, selected
 from warehouse.lake import Lake
 
@@ -38,12 +39,12 @@ def write_run_pages(
     run_id: str,
     out: Path,
     language: str = SPOKEN[0],
-    home: str | None = None,
+    ways: Ways | None = None,
     *,
     alone: bool = False,
 ) -> list[Path]:
-    """`index.html`, which is returned first, and `data/*.js`; `home` is where a page of all runs lies. `alone`
-    leaves out what earlier runs have a part in, and so may change when they do.
+    """`index.html`, which is returned first, and `data/*.js`; `ways` lead to other runs, where there is a site.
+    `alone` leaves out what earlier runs have a part in, and so may change when they do.
 
     Raises UserMistake for a run that the warehouse does not hold, and for a folder that cannot be written.
     """
@@ -55,12 +56,15 @@ def write_run_pages(
         written += [
             _write(folder, "communities", _communities(warehouse, run_id)),
             _write(folder, "agreement", {"agreement": columns(of_run(warehouse, AGREEMENT, run_id))}),
-            _write(folder, "run", _run(warehouse, row, cells) | {"chunks": listed, "home": home, "alone": alone}),
+            _write(folder, "run", _run(warehouse, row, cells) | {"chunks": listed, "alone": alone} | _led(ways)),
         ]
         if not alone:
             written.append(_write(folder, "trend", {"trend": columns(trend(warehouse, run_id))}))
-    folder.drop_others("data/*.js", set(written))
     return [folder.write("index.html", shell("run", language)), *written]
+
+
+def _led(ways: Ways | None) -> dict[str, Any]:
+    return {"ways": ways and ways.as_told()}
 
 
 def _write(folder: Folder, name: str, content: dict[str, Any]) -> Path:

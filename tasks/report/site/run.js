@@ -24,7 +24,7 @@ function runPage(given) {
   return {
     title: t("title.run", { name: flat(given.run.name) }),
     lead: [
-      given.home && el("p", { class: "no-print" }, el("a", { href: given.home }, t("home"))),
+      given.ways && waysOf(given.ways),
       unfinished(given.run),
       facts(given, findings),
     ],
@@ -32,6 +32,17 @@ function runPage(given) {
     main,
   };
 }
+
+const waysOf = ({ home, older, newer }) =>
+  el(
+    "p",
+    { class: "ways no-print" },
+    el("a", { href: home }, t("home")),
+    older && el("a", { href: older.href, rel: "prev" }, t("older"), " ", neighbour(older)),
+    newer && el("a", { href: newer.href, rel: "next" }, t("newer"), " ", neighbour(newer)),
+  );
+
+const neighbour = (run) => [name(run.name), `, ${moment(run.started_at)}`];
 
 const section = (id, build) =>
   el("section", { "aria-labelledby": id }, el("h2", { id, tabindex: "-1" }, t(id)), build());

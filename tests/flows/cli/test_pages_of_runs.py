@@ -31,9 +31,12 @@ def test_pages_begin_in_the_language_that_is_asked_for(biasgrid: Command, finish
 def test_all_runs_make_one_site(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
     told = biasgrid("report", "--all", "--format", "html", "--out", tmp_path, "--data", finished.data)
     assert (told.code, told.out.split()) == (0, [str(tmp_path / "index.html")])
+    assert told.err == "pages of 1 runs written, of 0 kept as they were\n"
     page = tmp_path / "runs" / finished.run_id
     assert (page / "index.html").is_file()
     assert '"home":"../../index.html"' in (page / "data" / "run.js").read_text()
+    again = biasgrid("report", "--all", "--format", "html", "--out", tmp_path, "--data", finished.data)
+    assert again.err == "pages of 0 runs written, of 1 kept as they were\n"
 
 
 def test_pages_of_other_kinds_are_in_the_language_that_is_asked_for(
@@ -50,7 +53,8 @@ def test_a_site_leads_to_pages_of_other_kinds(
 ) -> None:
     other = request.getfixturevalue(kind)
     assert biasgrid("report", "--all", "--format", "html", "--out", tmp_path, "--data", other.data).code == 0
-    assert (tmp_path / "runs" / other.run_id / "report.html").is_file()
+    for page in (tmp_path / "runs" / other.run_id).glob("*.html"):
+        assert '<a href="../../index.html">all runs</a>' in page.read_text(encoding="utf-8")
     assert f'"page":"runs/{other.run_id}/report.html"' in (tmp_path / "data" / "lake.js").read_text()
 
 

@@ -11,7 +11,6 @@ import pytest
 
 from catalogs.mistakes import UserMistake
 from tasks.report.chunk import DIGITS
-from tasks.report.lake_pages import write_lake_pages
 from tasks.report.replies import LONGEST
 from tasks.report.run_pages import write_run_pages
 from warehouse.build import query
@@ -107,13 +106,6 @@ def test_a_trend_goes_up_to_its_run(nights: Lake, pages: Path, read: Read, tmp_p
     assert set(read(tmp_path, "trend")["trend"]["run_id"]) == {"N1"}
 
 
-def test_a_later_report_leaves_no_chunks_of_an_earlier_one(nights: Lake, tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "tests-99.js").write_text("biasgrid()")
-    write_run_pages(nights, "N1", tmp_path)
-    assert not (tmp_path / "data" / "tests-99.js").exists()
-
-
 def test_a_report_cannot_be_of_a_run_that_is_not_there(nights: Lake, tmp_path: Path) -> None:
     with pytest.raises(UserMistake, match="holds no run `N3`"):
         write_run_pages(nights, "N3", tmp_path)
@@ -124,26 +116,3 @@ def test_a_folder_that_cannot_be_written_is_told(nights: Lake, tmp_path: Path) -
     (tmp_path / "data").write_text("in the way")
     with pytest.raises(UserMistake, match="cannot be written"):
         write_run_pages(nights, "N1", tmp_path)
-
-
-def test_a_site_lists_every_run_and_leads_to_its_page(nights: Lake, read: Read, tmp_path: Path) -> None:
-    index, *_ = write_lake_pages(nights, tmp_path, {"benchmark": write_run_pages})
-    assert index == tmp_path / "index.html"
-    runs = read(tmp_path, "lake")["runs"]
-    assert [(run["run_id"], run["page"]) for run in runs] == [
-        ("N2", "runs/N2/index.html"),
-        ("N1", "runs/N1/index.html"),
-    ]
-    assert all((tmp_path / run["page"]).is_file() for run in runs)
-    assert [run["worse"] for run in runs] == [1, None]
-
-
-def test_a_site_has_the_newest_run_of_each_model_with_its_decision(
-    nights: Lake, read: Read, tmp_path: Path
-) -> None:
-    write_lake_pages(nights, tmp_path, {})
-    told = read(tmp_path, "lake")
-    findings = query(nights, "from marts.requirement_findings where run_id = 'N2' order by model")
-    assert set(told["findings"]["run_id"]) == {"N2"}
-    assert told["findings"]["decision"] == findings["decision"].to_list()
-    assert [run["page"] for run in told["runs"]] == [None, None]

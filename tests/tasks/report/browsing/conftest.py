@@ -12,13 +12,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tasks.report.lake_pages import HOME, write_lake_pages
+from tasks.report.lake_pages import PagesOf, write_lake_pages
 from tasks.report.run_pages import write_run_pages
 from warehouse.lake import Lake
 
@@ -173,5 +172,5 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 def site(nights: Lake, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a report over both nights."""
     out = tmp_path_factory.mktemp("site")
-    write_lake_pages(nights, out, {"benchmark": partial(write_run_pages, home=HOME)})
+    write_lake_pages(nights, out, {"benchmark": PagesOf(write_run_pages, "index.html")})
     return out

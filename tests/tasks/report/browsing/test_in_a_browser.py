@@ -20,6 +20,7 @@ AXE = Path(__file__).parent / "axe" / "axe.min.js"
 RATE = ("macro_rate", "interval_low", "interval_high")
 AGREEMENT = "from marts.judge_agreement where scope = 'all'"
 PERSON = "ana <b>"
+NAME = "starter </title><script>alert(8)</script>"
 ONE = "r-N2-simulated-odd-es_es-sexism-03-verbose-utopian-1"
 """The id of a reply."""
 AUDIT = """
@@ -213,3 +214,12 @@ def test_a_site_leads_to_the_tests_of_a_run_and_back(tab: Any, site: Path) -> No
     tab.ask("document.querySelector('header a').click()")
     tab.wait("document.querySelector('#runs')")
     assert tab.complaints == []
+
+
+def test_a_run_leads_to_the_one_before_and_that_one_back(tab: Any, site: Path) -> None:
+    tab.open(site / "runs" / "N2" / "index.html")
+    assert tab.ask("document.querySelectorAll('.ways a[rel]').length") == 1
+    for rel, run_id in (("prev", "N1"), ("next", "N2")):
+        tab.ask(f"document.querySelector('.ways a[rel={rel}]').click()")
+        tab.wait(f"location.pathname.endsWith('/{run_id}/index.html') && document.querySelector('.ways')")
+    assert NAME in tab.ask("document.querySelector('.ways').innerText")
