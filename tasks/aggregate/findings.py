@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from catalogs.mistakes import Mistake, UserMistake, nearest
 from warehouse.build import query
 from warehouse.lake import Lake
+from warehouse.recorded import run_row
 
 MARTS = ("requirement_findings", "pass_rates", "deltas", "refusals", "costs")
 """Marts that say something about one run."""
@@ -68,13 +68,3 @@ def mart(lake: Lake, name: str, run_id: str) -> pl.DataFrame:
     if name not in known:
         raise ValueError(f"`{name}` is no mart of one run; known: {', '.join(known)}")
     return query(lake, f"select * from marts.{name} where run_id = ? order by all", [run_id])  # noqa: S608
-
-
-def run_row(lake: Lake, run_id: str) -> dict[str, object]:
-    """The run as last recorded. Raises `UserMistake` for one that the warehouse does not hold."""
-    rows = query(lake, "select * from staging.stg_runs where run_id = ?", [run_id]).to_dicts()
-    if rows:
-        return rows[0]
-    known = query(lake, "select run_id from staging.stg_runs order by run_id")["run_id"].to_list()
-    remedy = nearest(run_id, known) or "`biasgrid runs` lists them; `biasgrid warehouse build` brings in new ones"
-    raise UserMistake(Mistake(f"the warehouse holds no run `{run_id}`", str(lake.told(lake.database)), remedy))

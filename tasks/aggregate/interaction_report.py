@@ -9,7 +9,6 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from tasks.aggregate.findings import run_row
 from tasks.aggregate.interaction_findings import MITIGATIONS, SETTINGS, InteractionFindings, rows_of
 from tasks.aggregate.languages import LANGUAGES
 from tasks.aggregate.page import Ways, write_page
@@ -17,6 +16,7 @@ from tasks.aggregate.plays import LOST, Play, plays
 from tasks.aggregate.told_run import ToldRun, told_run
 from warehouse.build import connect, selected
 from warehouse.lake import Lake
+from warehouse.recorded import run_row
 
 Row = Mapping[str, Any]
 Part = tuple[str, str, str, list[Row], list[tuple[str, list[Row]]]]

@@ -10,9 +10,9 @@ import orjson
 import polars as pl
 
 from tasks.aggregate.files import write_table
-from tasks.aggregate.findings import run_row
 from warehouse.build import query
 from warehouse.lake import Lake
+from warehouse.recorded import run_row
 
 _STAMP = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import polars as pl
 
-from tasks.aggregate.findings import run_row
 from tasks.aggregate.languages import LANGUAGES
 from tasks.aggregate.page import LONGEST, Said, Ways, write_page
 from tasks.aggregate.told_run import ToldRun, told_run
 from warehouse.build import query
 from warehouse.lake import Lake
+from warehouse.recorded import run_row
 
 Row = Mapping[str, Any]
 SHOWN = 10

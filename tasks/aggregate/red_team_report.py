@@ -11,12 +11,13 @@ from typing import Any
 import polars as pl
 
 from catalogs.attacks import IN_PAIRS
-from tasks.aggregate.findings import mart, run_row
+from tasks.aggregate.findings import mart
 from tasks.aggregate.languages import LANGUAGES
 from tasks.aggregate.page import Ways, differing, write_page
 from tasks.aggregate.sessions import OUTCOMES, Exchange, Session, outcomes, sessions
 from tasks.aggregate.told_run import ToldRun, told_run
 from warehouse.lake import Lake
+from warehouse.recorded import run_row
 
 Row = Mapping[str, Any]
 SHOWN = 10

@@ -16,10 +16,10 @@ from tasks.aggregate.findings import (
     OF_PROBES,
     OF_RED_TEAMS,
     mart,
-    run_row,
 )
 from tasks.aggregate.sessions import outcomes
 from warehouse.lake import Lake
+from warehouse.recorded import run_row
 
 VERSION = 1
 """Of the JSON report, as `report.schema.json` describes it."""

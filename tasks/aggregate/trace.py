@@ -13,11 +13,11 @@ import polars as pl
 
 from catalogs.mistakes import Mistake, UserMistake, nearest
 from tasks.aggregate import trace_queries as asking
-from tasks.aggregate.findings import run_row
 from tasks.aggregate.trace_kinds import Kind
 from tasks.aggregate.trace_origin import Origin, find_origin, rows
 from warehouse.build import connect
 from warehouse.lake import Lake
+from warehouse.recorded import run_row
 
 Rows = list[dict[str, Any]]
 

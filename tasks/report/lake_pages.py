@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -61,18 +61,23 @@ def write_lake_pages(lake: Lake, out: Path, pages: Mapping[str, PagesOf], langua
         content, made_of = _content(warehouse), contents(warehouse)
     shown = {row["run_id"]: of for row in rows if (of := _pages_of(row, pages))}
     runs = [_listed(row, shown.get(row["run_id"])) for row in rows]
-    kept = 0
+    kept = []
     for run_id, ways in _ways(runs):
         write = partial(shown[run_id].write, lake, run_id, language=language, ways=ways)
         made = digest(made_of[run_id], language=language, ways=ways.as_told())
-        root = out / "runs" / run_id
-        kept += holds(root, made)
-        if not holds(root, made):
-            renew(root, write, made)
+        kept.append(_kept(out / "runs" / run_id, write, made))
     _take_others_away(out / "runs", shown.keys())
     folder = Folder(out)
     folder.write("data/lake.js", as_chunk("lake", content | {"runs": runs}))
-    return Site(folder.write("index.html", shell("lake", language)), len(shown) - kept, kept)
+    return Site(folder.write("index.html", shell("lake", language)), kept.count(False), kept.count(True))
+
+
+def _kept(root: Path, write: Callable[[Path], list[Path]], made: str) -> bool:
+    """Whether the pages that lie there hold; they are written anew where they do not."""
+    held = holds(root, made)
+    if not held:
+        renew(root, write, made)
+    return held
 
 
 def _pages_of(row: Row, pages: Mapping[str, PagesOf]) -> PagesOf | None:

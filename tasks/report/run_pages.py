@@ -8,7 +8,6 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalogs.mistakes import Mistake, UserMistake, nearest
 from tasks.report.chunk import as_chunk, columns
 from tasks.report.folder import Folder
 from tasks.report.languages import LANGUAGES as SPOKEN
@@ -30,8 +29,9 @@ from tasks.report.readings import (
 from tasks.report.replies import chunks
 from tasks.report.shell import shell
 from tasks.report.ways import Ways
-from warehouse.build import connect, selected
+from warehouse.build import connect
 from warehouse.lake import Lake
+from warehouse.recorded import recorded
 
 
 def write_run_pages(
@@ -50,7 +50,7 @@ def write_run_pages(
     """
     folder = Folder(out)
     with connect(lake) as warehouse:
-        row = _recorded(warehouse, lake, run_id)
+        row = recorded(warehouse, lake, run_id)
         cells = of_run(warehouse, CELLS, run_id)
         listed, written = _write_tests(folder, warehouse, run_id, cells)
         written += [
@@ -69,15 +69,6 @@ def _led(ways: Ways | None) -> dict[str, Any]:
 
 def _write(folder: Folder, name: str, content: dict[str, Any]) -> Path:
     return folder.write(f"data/{name}.js", as_chunk(name, content))
-
-
-def _recorded(warehouse: duckdb.DuckDBPyConnection, lake: Lake, run_id: str) -> Row:
-    rows = selected(warehouse, "select * from staging.stg_runs where run_id = ?", [run_id]).to_dicts()
-    if rows:
-        return rows[0]
-    known = selected(warehouse, "select run_id from staging.stg_runs order by run_id")["run_id"].to_list()
-    remedy = nearest(run_id, known) or "`biasgrid runs` lists them; `biasgrid warehouse build` brings in new ones"
-    raise UserMistake(Mistake(f"the warehouse holds no run `{run_id}`", str(lake.told(lake.database)), remedy))
 
 
 def _run(warehouse: duckdb.DuckDBPyConnection, row: Row, cells: pl.DataFrame) -> dict[str, Any]:

@@ -32,11 +32,11 @@ from tasks.aggregate.evidence.sources import catalog_files, criteria_of, write_c
 from tasks.aggregate.evidence.tables import write_marts, write_records
 from tasks.aggregate.evidence.told_findings import told_findings
 from tasks.aggregate.evidence.told_record import write_record_markdown, write_record_page
-from tasks.aggregate.findings import run_row
 from tasks.aggregate.languages import LANGUAGES
 from warehouse.atomic import replacing
 from warehouse.build import connect
 from warehouse.lake import Lake
+from warehouse.recorded import run_row
 from warehouse.schemas import KINDS, SCHEMA_VERSION
 
 SUFFIX = ".evidence.zip"
