@@ -45,7 +45,9 @@ class Record:
 def holds(root: Path, digest: str) -> bool:
     """Whether the pages of a folder were made of just this, and are all there."""
     record = Record.of(root)
-    return record is not None and record.digest == digest and all((root / name).is_file() for name in record.files)
+    if record is None or record.digest != digest or not digest:
+        return False
+    return all((root / name).is_file() for name in record.files)
 
 
 def renew(root: Path, write: Write, digest: str = "") -> list[Path]:

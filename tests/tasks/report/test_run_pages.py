@@ -11,12 +11,14 @@ import pytest
 
 from catalogs.mistakes import UserMistake
 from tasks.report.chunk import DIGITS
+from tasks.report.lake_pages import PagesOf, Site, write_lake_pages
 from tasks.report.replies import LONGEST
 from tasks.report.run_pages import write_run_pages
 from warehouse.build import query
 from warehouse.lake import Lake
 
 Read = Callable[[Path, str], dict[str, Any]]
+PAGES = {"benchmark": PagesOf(write_run_pages, "index.html")}
 HARMFUL = ("<script", "</script", "<img", "<b>", "<i>", "</p>", "\u202e", "\u2028", "\x1b")
 
 
@@ -116,3 +118,47 @@ def test_a_folder_that_cannot_be_written_is_told(nights: Lake, tmp_path: Path) -
     (tmp_path / "data").write_text("in the way")
     with pytest.raises(UserMistake, match="cannot be written"):
         write_run_pages(nights, "N1", tmp_path)
+
+
+@pytest.fixture(scope="module")
+def site(nights: Lake, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a site over both nights."""
+    out = tmp_path_factory.mktemp("site")
+    assert write_lake_pages(nights, out, PAGES) == Site(out / "index.html", 2, 0)
+    return out
+
+
+def test_a_site_lists_every_run_and_leads_to_its_page(site: Path, read: Read) -> None:
+    runs = read(site, "lake")["runs"]
+    assert [(run["run_id"], run["page"]) for run in runs] == [
+        ("N2", "runs/N2/index.html"),
+        ("N1", "runs/N1/index.html"),
+    ]
+    assert all((site / run["page"]).is_file() for run in runs)
+    assert [run["worse"] for run in runs] == [1, None]
+
+
+def test_a_site_has_the_newest_run_of_each_model_with_its_decision(
+    nights: Lake, read: Read, tmp_path: Path
+) -> None:
+    write_lake_pages(nights, tmp_path, {})
+    told = read(tmp_path, "lake")
+    findings = query(nights, "from marts.requirement_findings where run_id = 'N2' order by model")
+    assert set(told["findings"]["run_id"]) == {"N2"}
+    assert told["findings"]["decision"] == findings["decision"].to_list()
+    assert [run["page"] for run in told["runs"]] == [None, None]
+
+
+def test_a_run_knows_those_before_and_after_it(site: Path, read: Read) -> None:
+    ways = {run_id: read(site / "runs" / run_id, "run")["ways"] for run_id in ("N1", "N2")}
+    beside = {
+        run_id: [(told[way] or {}).get("href") for way in ("older", "newer")] for run_id, told in ways.items()
+    }
+    assert beside == {"N1": [None, "../N2/index.html"], "N2": ["../N1/index.html", None]}
+
+
+def test_a_site_that_is_written_again_has_the_pages_that_still_hold(nights: Lake, site: Path) -> None:
+    page = site / "runs" / "N1" / "index.html"
+    before = page.stat()
+    assert write_lake_pages(nights, site, PAGES) == Site(site / "index.html", 0, 2)
+    assert page.stat() == before
