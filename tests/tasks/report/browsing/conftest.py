@@ -23,6 +23,12 @@ from warehouse.lake import Lake
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 PATIENCE_S = 30
+GONE = -32000
+"""What the browser answers for a page that it has left in the meantime."""
+
+
+class PageGone(Exception):
+    pass
 
 
 def program() -> str | None:
@@ -50,9 +56,16 @@ class Browser:
 
     def wait(self, condition: str) -> None:
         until = time.monotonic() + PATIENCE_S
-        while not self.ask(f"Boolean({condition})"):
+        while not self._holds(condition):
             assert time.monotonic() < until, f"never came: {condition}; {self.complaints}"
             time.sleep(0.02)
+
+    def _holds(self, condition: str) -> bool:
+        """False also while the page that was asked gives way to the next."""
+        try:
+            return bool(self.ask(f"Boolean({condition})"))
+        except PageGone:
+            return False
 
     def ask(self, expression: str) -> Any:
         """The value of an expression on the page, awaited."""
@@ -81,6 +94,8 @@ class Browser:
         while True:
             told = self._next()
             if told.get("id") == self._number:
+                if told.get("error", {}).get("code") == GONE:
+                    raise PageGone(told["error"]["message"])
                 assert "error" not in told, told["error"]
                 return dict(told["result"])
             self._heard(told.get("method", ""), told.get("params", {}))
