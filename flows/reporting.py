@@ -77,10 +77,10 @@ def write_report(
     if kind in GATED:
         return GATED[kind](lake, found.run_id, folder, gate)
     if kind == "html":
-        write = partial(PAGES[found.kind].write, lake, found.run_id, language=language)
-        return renew(folder, write)
-    write = _evidence(found.kind, language) if kind == "evidence" else WRITERS[kind][found.kind]
-    return write(lake, found.run_id, folder)
+        return renew(folder, partial(PAGES[found.kind].write, lake, found.run_id, language=language))
+    if kind == "evidence":
+        return _evidence(found.kind, language)(lake, found.run_id, folder)
+    return WRITERS[kind][found.kind](lake, found.run_id, folder)
 
 
 def write_all(out: Path | None = None, data: str | Path | None = None, language: str = LANGUAGES[0]) -> Site:

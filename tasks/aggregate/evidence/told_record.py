@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from tasks.aggregate.evidence.coverage import Coverage
 from tasks.aggregate.evidence.record_tables import Listing, RecordTables, Row
@@ -21,7 +22,12 @@ def moment(when: datetime | None) -> str:
 
 def write_record_page(path: Path, record: Coverage, findings: Sequence[Row]) -> Path:
     """One page that needs nothing else, with room for signatures."""
-    given = {"record": record, "run": record.run, "tables": RecordTables(record), "findings": findings}
+    given: dict[str, Any] = {
+        "record": record,
+        "run": record.run,
+        "tables": RecordTables(record),
+        "findings": findings,
+    }
     wording = record.wording
     return write_page(path, "evidence.html.j2", wording.language, say=wording.text, moment=moment, **given)
 
