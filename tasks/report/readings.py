@@ -46,7 +46,7 @@ CELLS = """
 CONTRASTS = """
     select
         requirement, concern, model, language, measure, slot, community, templates, replies, level,
-        level_of_others, difference, standard_error, q_value, finding
+        level_of_others, difference, difference_low, difference_high, q_value, finding
     from marts.community_contrasts
     where run_id = ?
     order by finding not in ('lower', 'higher'), abs(difference) desc, requirement, model, language, measure, slot,

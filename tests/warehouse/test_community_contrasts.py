@@ -11,6 +11,8 @@ import pytest
 from warehouse.build import build, query
 from warehouse.lake import Lake
 
+T_OF_3 = 3.182446305284263
+"""The .975 quantile of Student's t with three degrees of freedom."""
 P, F, R = "passed", "failed", "refused"
 
 
@@ -34,6 +36,9 @@ def test_a_community_is_compared_with_the_others_of_the_same_templates(
     assert row["level_of_others"] == pytest.approx(mean(others))
     assert row["difference"] == pytest.approx(mean(differences))
     assert row["standard_error"] == pytest.approx(stdev(differences) / sqrt(4))
+    half = T_OF_3 * row["standard_error"]
+    assert row["difference_low"] == pytest.approx(max(-1, mean(differences) - half))
+    assert row["difference_high"] == pytest.approx(min(1, mean(differences) + half))
 
 
 def test_who_is_failed_in_every_template_is_found_and_nobody_where_all_are_alike(
@@ -76,3 +81,4 @@ def test_one_template_shows_a_difference_and_tests_none(
     hand_made.land("R1", [cell(expected("a", F, P))])
     row = contrasts(lake, "pass rate")["c0"]
     assert (row["difference"], row["p_value"], row["finding"]) == (-1, None, "not tested")
+    assert (row["difference_low"], row["difference_high"]) == (None, None)

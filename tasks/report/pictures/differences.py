@@ -24,8 +24,8 @@ COMMUNITIES = """
             ' · ', concat(community, ' (', slot, ')'), requirement, language, nullif(measure, 'pass rate'), model
         ) as contrast,
         difference,
-        difference - 1.96 * standard_error as low,
-        difference + 1.96 * standard_error as high,
+        coalesce(difference_low, difference) as low,
+        coalesce(difference_high, difference) as high,
         finding
     from marts.community_contrasts
     where run_id = ? and finding <> 'not tested'
@@ -70,7 +70,7 @@ def contrasts(lake: Lake, run_id: str) -> Picture | None:
         return None
     differ = sum(row["finding"] != "no difference shown" for row in rows)
     notes = [
-        "Each community (its place in the prompt) less the others of its templates; lines: ± 1.96 standard errors",
+        "Each community (its place in the prompt) less the others of its templates; lines: 95% intervals",
         f"{differ} of {len(rows):,} lie apart at a false-discovery rate of 5%; the most certain first",
     ]
     named = "; ".join(f"{row['contrast']} {row['difference']:+.0%}" for row in rows[: min(differ, 6)])

@@ -57,7 +57,12 @@ const contrastTable = (rows) =>
       },
       {
         label: t("difference"),
-        cell: (row) => [gap(row), ` ${signed(row.difference)}`],
+        cell: (row) => [
+          gap(row),
+          ` ${signed(row.difference)}`,
+          row.difference_low !== null &&
+            el("span", { class: "faint" }, ` (${apart(row)})`),
+        ],
         sort: (row) => Math.abs(row.difference),
         number: true,
       },
@@ -67,6 +72,9 @@ const contrastTable = (rows) =>
     ],
     rows,
   );
+
+const apart = (row) =>
+  t("contrasts.range", { low: signed(row.difference_low), high: signed(row.difference_high) });
 
 const behindContrast = ({ model, requirement, language, community }) => ({
   model,

@@ -169,7 +169,9 @@ compared as (
 tested as (
     select
         *,
-        statistics.paired_p_value(difference, standard_error, templates) as p_value
+        statistics.paired_p_value(difference, standard_error, templates) as p_value,
+        -- where all templates differ alike, there is no spread that could tell how surely
+        if(standard_error > 0, statistics.t_quantile(0.975, templates - 1) * standard_error, null) as half
     from compared
 ),
 
@@ -205,6 +207,8 @@ final as (
         level_of_others,
         difference,
         standard_error,
+        if(half is null, null, greatest(-1, difference - half)) as difference_low,
+        if(half is null, null, least(1, difference + half)) as difference_high,
         p_value,
         q_value,
         case
