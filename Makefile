@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SCENARIO ?= catalogs/scenarios/starter.yaml
 
+# Hundreds of processes import the same modules: none should compile them anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: env env-finetune run serve test check drill bench lock schemas dictionary baselines lint-deployments clean
 
 # The lock names everything: asked to resolve it again, pip may stumble over a release younger than the lock.

@@ -13,7 +13,7 @@ import pytest
 
 from warehouse import attached
 from warehouse.attached import attach_lake
-from warehouse.build import build, fill, opened, query
+from warehouse.build import build, connect, fill, opened, selected
 from warehouse.checks import ModelTestFailed, check
 from warehouse.lake import Lake
 from warehouse.making import make
@@ -32,10 +32,12 @@ def bare(lake: Lake, tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def contents(lake: Lake) -> dict[str, pl.DataFrame]:
-    return {model.relation: query(lake, f"from {model.relation} order by all") for model in load_models()}
+    with connect(lake) as warehouse:
+        names = [model.relation for model in load_models()]
+        return {name: selected(warehouse, f"from {name} order by all") for name in names}
 
 
-@pytest.mark.parametrize("version", ["first", "second"])
+@pytest.mark.parametrize("version", ["first"])
 def test_small_files_and_large_ones_make_the_same_warehouse(
     earlier: Lake, version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -105,6 +105,7 @@ async def test_two_nights_are_told_in_names_tags_artifacts_and_a_few_lines(
     assert (await newest()).name == f"evaluate again · {second.run_id}"
 
 
+@pytest.mark.drill
 async def test_a_mistake_ends_a_flow_in_words_without_a_traceback(said: Any, tmp_path: Path) -> None:
     with pytest.raises(UserMistake, match="strater"):
         await benchmark("strater", data=str(tmp_path / "data"))
@@ -116,6 +117,7 @@ async def test_a_mistake_ends_a_flow_in_words_without_a_traceback(said: Any, tmp
     assert of_the_state[0] == "ERROR"
 
 
+@pytest.mark.drill
 async def test_a_flow_without_a_scenario_says_what_to_name() -> None:
     with pytest.raises(UserMistake, match="run_id"):
         await benchmark()

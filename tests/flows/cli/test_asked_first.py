@@ -72,6 +72,7 @@ def left_behind(session: int) -> bool:
     return True
 
 
+@pytest.mark.drill
 def test_no_leaves_nothing_sent_and_nothing_written(paid: Path) -> None:
     data = paid.parent / "deep" / "data"
     code, shown = at_terminal(["run", str(paid), "--data", str(data)], b"n\n")
@@ -82,6 +83,7 @@ def test_no_leaves_nothing_sent_and_nothing_written(paid: Path) -> None:
     assert not data.parent.exists()
 
 
+@pytest.mark.drill
 def test_nobody_is_asked_where_nobody_can_answer(paid: Path) -> None:
     """Killed as soon as it says what it begins with: the run itself is tested elsewhere."""
     command = [*COMMAND, "run", str(paid), "--data", str(paid.parent / "data")]

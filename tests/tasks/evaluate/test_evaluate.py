@@ -148,6 +148,7 @@ def test_ids_are_the_same_each_time_and_another_evaluations_are_others(
     assert all(len(name) == 32 and int(name, 16) >= 0 for name in first["verdict_id"])
 
 
+@pytest.mark.drill
 def test_a_hundred_thousand_replies_are_judged_like_one(
     cases: Rows, responses: Rows, judge: Judge, record_property: Callable[[str, object], None]
 ) -> None:

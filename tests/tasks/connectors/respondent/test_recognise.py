@@ -33,6 +33,7 @@ def test_every_instance_of_the_small_catalog_leads_back_to_its_template(
         assert read(recogniser, instance.text) == (instance.template.id, instance.communities), instance.text
 
 
+@pytest.mark.drill
 def test_every_instance_of_the_shipped_library_leads_back_to_its_template(shipped: Catalog, bench: Any) -> None:
     recogniser = Recogniser(shipped)
     asked = list(bench.instances(shipped))
