@@ -156,6 +156,7 @@ def test_a_form_that_communities_lack_is_an_error(written: WrittenFile) -> None:
     ]
 
 
+@pytest.mark.drill
 def test_a_slot_without_a_form_is_an_error_only_where_no_scenario_fills_it(
     written: WrittenFile, tmp_path: Path
 ) -> None:
@@ -240,6 +241,7 @@ def test_a_language_without_a_catalog_is_an_error(table: Table) -> None:
     assert told.startswith("prompts_fr_fr.csv:2: language `fr_fr` has no catalog")
 
 
+@pytest.mark.drill
 def test_names_that_two_entries_share_are_errors(written: WrittenFile, tmp_path: Path) -> None:
     written(
         "concerns/classism.yaml",
@@ -264,6 +266,7 @@ def test_names_that_two_entries_share_are_errors(written: WrittenFile, tmp_path:
     ]
 
 
+@pytest.mark.drill
 def test_requirements_and_respondents_of_an_overlay_name_what_exists(written: WrittenFile, tmp_path: Path) -> None:
     written(
         "requirements/mine.yaml",
@@ -280,6 +283,7 @@ def test_requirements_and_respondents_of_an_overlay_name_what_exists(written: Wr
     ]
 
 
+@pytest.mark.drill
 def test_a_folder_of_an_overlay_that_nothing_reads_is_warned_of(written: WrittenFile, tmp_path: Path) -> None:
     written("template/en_us/mine.yaml", of_sexism(entry("a")))
     (told,) = found(overlay=tmp_path, severity="warning")
@@ -303,6 +307,7 @@ def test_a_placeholder_in_a_choice_is_an_error(written: WrittenFile) -> None:
     assert any("`[GENDER1]`" in told for told in found(path))
 
 
+@pytest.mark.drill
 def test_a_set_that_cannot_be_composed_is_told_and_ends_nothing(written: WrittenFile) -> None:
     crossed = "id: crossed\nmarkup: GENDER\nintersection: {of: [gender, ages], forms: {}}\n"
     overlay = written("mine/communities/crossed.yaml", crossed).parents[1]

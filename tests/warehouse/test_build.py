@@ -111,6 +111,7 @@ for question in sys.stdin:
 """
 
 
+@pytest.mark.drill
 @pytest.mark.parametrize("session", ["ours", "DuckDB's own"])
 def test_another_process_keeps_its_view_while_the_warehouse_is_replaced(
     lake: Lake, hand_made: Any, cell: Any, expected: Any, session: str

@@ -87,6 +87,7 @@ def test_the_requirement_that_dropped_is_found_and_only_it(
     assert found["kept"]["low"] < 0 < found["kept"]["high"]
 
 
+@pytest.mark.drill
 def test_the_order_in_which_they_are_named_is_what_counts(
     lake: Lake, hand_made: Any, night: Any, criteria: Any
 ) -> None:
@@ -197,6 +198,7 @@ def test_what_one_run_alone_has_is_named_once_as_a_whole(
     assert presence["fairness", "simulated/one"]["prompts_only_later"] == 1
 
 
+@pytest.mark.drill
 def test_models_of_other_names_are_compared_where_they_are_told_to(
     lake: Lake, hand_made: Any, night: Any, criteria: Any
 ) -> None:

@@ -263,6 +263,7 @@ def test_a_machine_goes_on_at_once_where_its_own_process_was_killed(lost: Lake) 
         pass
 
 
+@pytest.mark.drill
 def test_parts_of_a_run_are_written_side_by_side_and_nobody_gets_the_whole(machine: Machine) -> None:
     parent, one, other = machine("parent"), machine("one"), machine("other")
     with RunLock(parent, "R1"):
@@ -404,6 +405,7 @@ def test_a_bucket_that_cannot_be_written_can_be_read(machine: Machine, s3: Any) 
     assert Lake.at(WHERE).runs() == ["R1"]
 
 
+@pytest.mark.drill
 def test_a_moment_without_the_server_is_waited_out(machine: Machine, s3: Any) -> None:
     here = machine("here")
     failures = iter(["503 Slow Down", "503 Slow Down"])

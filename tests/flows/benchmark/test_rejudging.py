@@ -87,6 +87,7 @@ async def test_a_run_that_is_judged_again_stays_as_it_ended(asked: tuple[Lake, O
     assert find(lake, first.run_id) == ended
 
 
+@pytest.mark.drill
 async def test_a_template_that_asks_otherwise_now_is_judged_by_the_oracle_it_was_asked_with(
     asked: tuple[Lake, Outcome], tmp_path: Path
 ) -> None:
@@ -129,6 +130,7 @@ async def test_a_judge_is_asked_about_stored_replies_and_no_model_under_test_is(
     assert lake.read("responses").filter(pl.col("purpose") == "subject").height == replies
 
 
+@pytest.mark.drill
 async def test_a_judge_may_hear_what_passed_and_changes_no_finding(
     asked: tuple[Lake, Outcome], judge: Any, overlay: Any
 ) -> None:
@@ -142,6 +144,7 @@ async def test_a_judge_may_hear_what_passed_and_changes_no_finding(
     assert row["n"] == judged(lake)["passed"] >= len(bench.bodies) > 0
 
 
+@pytest.mark.drill
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -160,6 +163,7 @@ async def test_rules_for_what_was_not_asked_are_refused_before_anything_is_judge
     assert files(lake, "verdicts", "criteria", "runs") == before
 
 
+@pytest.mark.drill
 async def test_an_oracle_that_compares_in_another_way_is_refused(
     asked: tuple[Lake, Outcome], tmp_path: Path
 ) -> None:

@@ -67,6 +67,7 @@ def test_a_second_run_finds_generate_cached_and_the_same_in_everything(
     assert shown.states("prompt") == ["Completed", "Completed"]
 
 
+@pytest.mark.drill
 def test_another_data_directory_generates_afresh_and_finds_the_same(
     first: Benchmark, asked: dict[str, Any], told: Any, tmp_path: Path
 ) -> None:

@@ -158,6 +158,7 @@ def _written(path: Path, rows: Iterable[dict[str, str]]) -> Path:
     return path
 
 
+@pytest.mark.drill
 def test_a_decision_needs_a_reason_changes_findings_and_can_be_traced(
     review: Command, biasgrid: Command, lake: Lake
 ) -> None:
@@ -241,6 +242,7 @@ def test_a_run_that_nobody_has_judged_cannot_be_reviewed(review: Command, lake: 
     assert review("ana").is_a_mistake("nothing has been judged yet", "biasgrid resume")
 
 
+@pytest.mark.drill
 def test_keys_on_a_terminal_land_at_once_and_ctrl_c_loses_none(lake: Lake) -> None:
     code, out = _typed(lake, "pf\x03", "--reviewer", "ana", "--size", "6")
     assert code == 130

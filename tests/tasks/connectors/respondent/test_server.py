@@ -300,6 +300,7 @@ def test_a_port_that_is_taken_is_a_mistake(bench: Any) -> None:
         serve(build_app(bench.catalog()), port=taken.getsockname()[1])
 
 
+@pytest.mark.drill
 def test_ctrl_c_ends_serving_without_a_word() -> None:
     program = (
         "from catalogs.catalog import load_catalog\n"
@@ -318,6 +319,7 @@ def test_ctrl_c_ends_serving_without_a_word() -> None:
     assert (output, errors, served.returncode) == ("ended\n", "", 0)
 
 
+@pytest.mark.drill
 def test_a_held_request_does_not_hold_up_the_end(bench: Any) -> None:
     with RunningServer(build_app(everyone(bench))) as server:
         url, body = f"{server.base_url}/v1/chat/completions", {"model": "timed_out", "messages": CHAT}
