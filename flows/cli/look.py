@@ -31,8 +31,8 @@ class ExportFormat(StrEnum):
 
 def report(
     run: RunId = None,
-    all_runs: Annotated[bool, typer.Option("--all", help="All runs, with `--format html`.")] = False,
-    format: Annotated[ReportFormat, typer.Option("--format", help="What to write.")] = ReportFormat.csv,  # noqa: A002
+    all_runs: Annotated[bool, typer.Option("--all", help="Pages of all runs.")] = False,
+    format: Annotated[ReportFormat, typer.Option("--format", help="What to write.")] = ReportFormat.html,  # noqa: A002
     out: Annotated[
         Path | None,
         typer.Option("--out", help="Directory to write into.", show_default="reports/RUN or reports/all"),
@@ -68,7 +68,7 @@ def _refuse_besides_all(run: str | None, format: ReportFormat) -> None:  # noqa:
         what = Mistake("`--all` takes all runs, and a run is named", f"RUN {run}", "leave one of the two out")
         raise UserMistake(what)
     if format is not ReportFormat.html:
-        remedy = "add `--format html`; `biasgrid export MART` writes a mart of all runs"
+        remedy = "leave `--format` out; `biasgrid export MART` writes a mart of all runs"
         raise UserMistake(Mistake(f"there is no {format.value} report of all runs", "--all", remedy))
 
 

@@ -77,7 +77,7 @@ def _details(check: Check, run: Run, message: str) -> str:
 
 def _command(check: Check, run: Run) -> str:
     if run.kind != "benchmark":
-        return f"biasgrid report {run.run_id} --format html"
+        return f"biasgrid report {run.run_id}"
     words = ("biasgrid", "trace", check.name, "--kind", "requirement", "--model", check.model, "--run", run.run_id)
     return shlex.join(map(name, words))
 

@@ -106,7 +106,7 @@ def test_a_probes_marts_are_written_as_csv_and_json(biasgrid: Command, probed: A
 
 
 def test_a_red_teams_sessions_are_written_as_csv(biasgrid: Command, attacked: Any, tmp_path: Path) -> None:
-    assert biasgrid("report", "--out", tmp_path, "--data", attacked.data).code == 0
+    assert biasgrid("report", "--format", "csv", "--out", tmp_path, "--data", attacked.data).code == 0
     with (tmp_path / f"{attacked.run_id}_sessions.csv").open(newline="") as file:
         outcomes = {row["case_id"]: row["outcome"] for row in csv.DictReader(file)}
     assert outcomes["s1"] == "succeeded"

@@ -1,4 +1,4 @@
-"""`report --format html`: of a run of any kind, of all runs, in the language that is asked for."""
+"""`biasgrid report`: pages of a run of any kind, of all runs, in the language that is asked for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Command = Callable[..., Any]
 def test_pages_of_a_benchmark_are_told_by_the_file_to_open(
     biasgrid: Command, finished: Any, tmp_path: Path
 ) -> None:
-    told = biasgrid("report", "--format", "html", "--out", tmp_path / "out", "--data", finished.data)
+    told = biasgrid("report", "--out", tmp_path / "out", "--data", finished.data)
     assert (told.code, told.out.split(), told.err) == (0, [str(tmp_path / "out" / "index.html")], "")
     assert "genders-alike" in (tmp_path / "out" / "data" / "run.js").read_text()
     assert '<html lang="en"' in (tmp_path / "out" / "index.html").read_text()
@@ -29,13 +29,13 @@ def test_pages_begin_in_the_language_that_is_asked_for(biasgrid: Command, finish
 
 
 def test_all_runs_make_one_site(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
-    told = biasgrid("report", "--all", "--format", "html", "--out", tmp_path, "--data", finished.data)
+    told = biasgrid("report", "--all", "--out", tmp_path, "--data", finished.data)
     assert (told.code, told.out.split()) == (0, [str(tmp_path / "index.html")])
     assert told.err == "pages of 1 runs written, of 0 kept as they were\n"
     page = tmp_path / "runs" / finished.run_id
     assert (page / "index.html").is_file()
     assert '"home":"../../index.html"' in (page / "data" / "run.js").read_text()
-    again = biasgrid("report", "--all", "--format", "html", "--out", tmp_path, "--data", finished.data)
+    again = biasgrid("report", "--all", "--out", tmp_path, "--data", finished.data)
     assert again.err == "pages of 0 runs written, of 1 kept as they were\n"
 
 
@@ -52,7 +52,7 @@ def test_a_site_leads_to_pages_of_other_kinds(
     biasgrid: Command, kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     other = request.getfixturevalue(kind)
-    assert biasgrid("report", "--all", "--format", "html", "--out", tmp_path, "--data", other.data).code == 0
+    assert biasgrid("report", "--all", "--out", tmp_path, "--data", other.data).code == 0
     for page in (tmp_path / "runs" / other.run_id).glob("*.html"):
         assert '<a href="../../index.html">all runs</a>' in page.read_text(encoding="utf-8")
     assert f'"page":"runs/{other.run_id}/report.html"' in (tmp_path / "data" / "lake.js").read_text()
@@ -61,8 +61,8 @@ def test_a_site_leads_to_pages_of_other_kinds(
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
-        (("RUN", "--all", "--format", "html"), ("takes all runs, and a run is named", "leave one of the two out")),
-        (("--all",), ("no csv report of all runs", "--format html")),
+        (("RUN", "--all"), ("takes all runs, and a run is named", "leave one of the two out")),
+        (("--all", "--format", "csv"), ("no csv report of all runs", "leave `--format` out")),
     ],
 )
 def test_what_all_runs_do_not_go_with_is_told(
