@@ -78,7 +78,10 @@ const rate = (row) =>
     "span",
     { class: "rate line" },
     el("b", {}, share(row.macro_rate)),
-    row.interval_low !== null && ` (${span(row.interval_low, row.interval_high)})`,
+    row.interval_low !== null && [
+      " ",
+      el("span", { class: "unbroken" }, `(${span(row.interval_low, row.interval_high)})`),
+    ],
     el("span", { class: "faint" }, ` ${row.worst_language ?? ""}`),
   );
 
