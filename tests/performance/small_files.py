@@ -1,0 +1,72 @@
+"""What a build takes on a lake of many small files, as nights leave it, beside one that opens them time and again.
+
+    python tests/performance/small_files.py [--files 2000]
+
+The same rows lie in so many files of each table. Both builds run in this process, one after the other, on the same
+lake; without gathering, DuckDB reads the files through a view.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from rig.nights import PER_CELL, land
+from rig.table import at_most, table
+from rig.timing import load
+
+from warehouse import attached
+from warehouse.build import build
+from warehouse.lake import Lake
+
+TABLES = ("cases", "responses", "verdicts")
+CELLS = 4
+RATIO = 0.5
+
+
+def split(lake: Lake, files: int) -> None:
+    """Each file of a cell into as many as make `files` of a table."""
+    parts = files // CELLS
+    for name in TABLES:
+        for path in lake.files(name):
+            run_id = path.parent.name.removeprefix("run_id=")
+            rows = lake.read(name, run_id, path.stem)
+            path.unlink()
+            for number, part in enumerate(rows.iter_slices(-(-rows.height // parts))):
+                lake.write(name, run_id, f"{path.stem}-{number:05}", part)
+
+
+def measured(lake: Lake, small: int) -> tuple[float, float]:
+    """Seconds and CPU seconds of a build that gathers files of up to `small` bytes."""
+    attached.SMALL = small
+    wall, cpu = time.perf_counter(), time.process_time()
+    build(lake)
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+def compare(lake: Lake) -> Iterator[tuple[str, float, float]]:
+    gathering = attached.SMALL
+    build(lake)  # modules and models are read once
+    yield "gathered", *measured(lake, gathering)
+    yield "through views", *measured(lake, 0)
+
+
+def main(files: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        lake = Lake.open(Path(folder))
+        land(lake, CELLS * PER_CELL, 0)
+        split(lake, files)
+        found = [*compare(lake)]
+        held = {name: len(lake.files(name)) for name in TABLES}
+    print(table(f"{held}, load {load():.1f}", ("files are", "s", "CPU s"), [[*row] for row in found]))
+    (_, _, ours), (_, _, theirs) = found
+    print(at_most("CPU seconds of gathering, beside views", ours / theirs, RATIO))
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser()
+    options.add_argument("--files", type=int, default=2000)
+    main(options.parse_args().files)
