@@ -51,13 +51,15 @@ CONTRASTS = Words(
 )
 CHANGES = Words(("worse", "better"), (ORANGE, BLUE), ("triangle-down", "triangle-up"))
 MARGIN = 16
+ROOM = 36
+"""Pixels to the left of names: where nobody has the font, that which takes its place is wider."""
 LABEL = 260
 """Pixels of a name, beyond which it is cut."""
 
 _TEXT = {"labelColor": INK, "titleColor": INK, "titleFontWeight": 400}
 CONFIG: dict[str, Any] = {
     "background": PAPER,
-    "padding": MARGIN,
+    "padding": {"left": ROOM, "top": MARGIN, "right": MARGIN, "bottom": MARGIN},
     "font": FONT,
     "title": {"anchor": "start", "color": INK, "fontSize": 15, "subtitleColor": "#52606D", "subtitlePadding": 4},
     "view": {"stroke": FAINT},
