@@ -1,4 +1,4 @@
-"""Scores and differences of interactions in a few characters, on the terminal and in pages alike."""
+"""Scores, differences and p values in a few characters, on the terminal and in pages alike."""
 
 from __future__ import annotations
 

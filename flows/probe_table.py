@@ -7,6 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from flows.grouped_rows import GroupedRow, Heading, lost, numbers, show_grouped
+from flows.interaction_words import p_value
 from flows.outcome import share
 from flows.probe_outcome import ProbeOutcome
 from flows.terminal import console, one_line, show_failures, show_places
@@ -44,7 +45,7 @@ def _row(row: dict[str, Any]) -> GroupedRow:
 
 
 def _cells(row: dict[str, Any]) -> list[Text]:
-    finding, q_value = row["finding"], row["q_value"]
+    finding = row["finding"]
     interval = "–" if row["low"] is None else f"{100 * row['low']:.0f}–{100 * row['high']:.0f}%"
     return [
         Text(f" {one_line(row['pair'])}"),
@@ -52,7 +53,7 @@ def _cells(row: dict[str, Any]) -> list[Text]:
         Text(f"{row['stereotypical']} : {row['counter']}"),
         Text(share(row["stereotypical_share"])),
         Text(interval),
-        Text("–" if q_value is None else f"{q_value:.3f}" if q_value >= 0.0005 else "<.001"),
+        Text(p_value(row["q_value"])),
     ]
 
 

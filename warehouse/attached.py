@@ -124,7 +124,7 @@ def _gathered(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequence[
             warehouse.register("landed_rows", rows.to_arrow(compat_level=pl.CompatLevel.newest()))
             warehouse.execute(f"insert into {gathered} from landed_rows")
             warehouse.unregister("landed_rows")
-    except pl.exceptions.PolarsError:
+    except (pl.exceptions.PolarsError, OSError):
         return None
     return gathered
 

@@ -55,7 +55,7 @@ def make(warehouse: duckdb.DuckDBPyConnection, model: Model) -> tuple[Part, ...]
 NOTHING_LANDED = """
     select count(*) > 0
     from duckdb_tables()
-    where database_name = 'lake' and concat(database_name, '.', table_name) = ? and estimated_size = 0
+    where database_name = 'lake' and table_name = ? and estimated_size = 0
 """
 
 
@@ -63,7 +63,7 @@ def has_nothing(warehouse: duckdb.DuckDBPyConnection, source: str, made: Mapping
     """Whether a relation, of the lake or of the models that are `made`, has no rows. No file is opened for it, nor
     tables joined."""
     if source not in made:
-        return bool(warehouse.execute(NOTHING_LANDED, [source]).fetchall()[0][0])
+        return bool(warehouse.execute(NOTHING_LANDED, [source.removeprefix("lake.")]).fetchall()[0][0])
     return bool(warehouse.execute(f"select not exists(from {made[source][0].relation})").fetchall()[0][0])
 
 
