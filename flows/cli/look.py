@@ -46,8 +46,8 @@ def report(
     ] = Gate.point,
     data: Data = None,
 ) -> None:
-    """Write a run's findings as files: `csv`, `json`, of a benchmark LangBiTe's three CSV files, or pages for the
-    browser, `html`; `pictures` as SVG and PNG; for CI `junit` and `markdown`, a job's summary; `model-card`,
+    """Write what a run found as files: pages for the browser, `html`; `csv`, `json`, of a benchmark LangBiTe's
+    three CSV files; `pictures` as SVG and PNG; for CI `junit` and `markdown`, a job's summary; `model-card`,
     results as Hugging Face's model cards have them; for auditors a bundle, `evidence`, which `biasgrid evidence
     verify` checks. Of all runs, `--all`, pages alone."""
     from flows.reporting import write_all, write_report
