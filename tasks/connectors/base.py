@@ -108,6 +108,15 @@ class Overheard(Protocol):
     def overhear(self, hear: Hear) -> None: ...
 
 
+@runtime_checkable
+class Listing(Protocol):
+    """What a connector has beside `ask` where its server tells, at no cost, which models it serves."""
+
+    async def is_listed(self) -> bool:
+        """Whether the model is among them. False where the server does not say. Raises a `ConnectorError`."""
+        ...
+
+
 class SessionStore(Protocol):
     """Keeps what a conversation needs to go on in another process: cookies, an id that the chatbot gave it."""
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 OWN = "https://api.openai.com/v1"
 PATH = "/chat/completions"  # posted as it is: `create` spends a third of a request's time on its types
+MODELS = "/models"
 
 
 def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
@@ -33,7 +34,7 @@ def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
         max_retries=0,
         http_client=http_client(wire),
     )
-    return ChatCompletions(client, wire, target, faults, spelling_at(url))
+    return ListedChat(client, wire, target, faults, spelling_at(url))
 
 
 def http_client(wire: Any) -> httpx2.AsyncClient:
@@ -87,3 +88,20 @@ class ChatCompletions:
         except (openai.OpenAIError, httpx2.HTTPError, ValueError) as unforeseen:
             fault = self._faults.unforeseen(unforeseen)
         raise fault
+
+
+class ListedChat(ChatCompletions):
+    """Of a server whose `/models` are what it answers for; Azure's are what one could deploy."""
+
+    async def is_listed(self) -> bool:
+        try:
+            response = await self._client.get(MODELS, cast_to=httpx2.Response)
+            return self._name in _named(loads(response.content))
+        except (openai.OpenAIError, httpx2.HTTPError, ValueError):
+            return False
+
+
+def _named(listing: object) -> set[str]:
+    """The ids in a list of models, whatever else it may be."""
+    cards = listing.get("data") if isinstance(listing, dict) else None
+    return {str(card.get("id")) for card in cards if isinstance(card, dict)} if isinstance(cards, list) else set()

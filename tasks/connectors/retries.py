@@ -18,6 +18,7 @@ from tasks.connectors.base import (
     Connector,
     ConnectorError,
     Disconnected,
+    Listing,
     ModelStopped,
     QuotaResting,
     RateLimited,
@@ -52,7 +53,7 @@ class Backoff:
     """How long a request waits for a provider that refuses it, all its waits together; then it has failed. A
     Retry-After that is longer than this, such as a daily quota's, stops the model."""
     alone_s: float = 5.0
-    """How long a model's other requests wait for what becomes of its first."""
+    """How long a model's other requests wait for what becomes of its first, or for the server to name it."""
     jitter: Callable[[float, float], float] = random.uniform
 
     def wait_s(self, attempts: int, asked_s: float = 0.0) -> float:
@@ -111,7 +112,7 @@ class Sender:
         self._in_flight = in_flight
         self._allowance = allowance
         self._breaker = Breaker(target.model, target.limits.concurrency)
-        self._asked = False
+        self._begun = 0
         self._heard = asyncio.Event()
         self._stopped: ModelStopped | None = None
 
@@ -143,11 +144,20 @@ class Sender:
         return Answer(None, self.stopped, attempts, latency_ms, datetime.now(UTC))
 
     async def _behind_the_first(self) -> None:
-        """The first request goes alone for a while: a wrong key or name then costs one, not one per worker."""
-        if self._asked:
+        """The first request goes alone for a while: a wrong key or name then costs one, not one per worker. The
+        second asks meanwhile whether the server has the model, which it tells sooner than a reply is written."""
+        place, self._begun = self._begun, self._begun + 1
+        if place > 0:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._heard.wait(), self._backoff.alone_s)
-        self._asked = True
+                async with asyncio.timeout(self._backoff.alone_s):
+                    if place == 1 and isinstance(self._connector, Listing):
+                        await self._look_up(self._connector)
+                    await self._heard.wait()
+
+    async def _look_up(self, server: Listing) -> None:
+        with suppress(ConnectorError):  # the first request will tell what is wrong
+            if await server.is_listed():
+                self._heard.set()
 
     async def _within_allowance(self, request: Request) -> tuple[Reply | ConnectorError, float] | None:
         """One attempt and its latency in milliseconds, None where the model has stopped or a cap is reached."""

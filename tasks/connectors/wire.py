@@ -110,7 +110,7 @@ class Wire:
                 allow_redirects=False,
                 auto_decompress=False,
             ) as response:
-                if self._hear is not None:
+                if self._hear is not None and request.method == "POST":  # of a list, or a poll, there are others
                     self._hear(response.headers)
                 return response.status, response.raw_headers, await response.read()
         except TimeoutError:

@@ -44,6 +44,7 @@ class Loopback:
     script: deque[Behaviour] = field(default_factory=deque)
     predictions: dict[str, list[str]] = field(default_factory=dict)
     polls: int = 0
+    models: object = None
     cancelled: list[str] = field(default_factory=list)
     reached: asyncio.Event = field(default_factory=asyncio.Event)
     polled: asyncio.Event = field(default_factory=asyncio.Event)
@@ -137,6 +138,9 @@ class Loopback:
             return await self.script.popleft()(Heard(request.path_qs, {}, {}, request))
         return web.json_response(text=self.predictions[request.match_info["id"]].pop(0))
 
+    async def list(self, request: web.Request) -> web.StreamResponse:
+        return web.json_response(self.models, status=404 if self.models is None else 200)
+
     async def cancel(self, request: web.Request) -> web.StreamResponse:
         self.cancelled.append(request.match_info["id"])
         return web.json_response(_prediction("") | {"status": "canceled"})
@@ -177,6 +181,7 @@ async def server() -> AsyncIterator[Loopback]:
     loopback = Loopback()
     app = web.Application()
     app.router.add_get("/v1/predictions/{id}", loopback.poll)
+    app.router.add_get("/v1/models", loopback.list)
     app.router.add_post("/v1/predictions/{id}/cancel", loopback.cancel)
     app.router.add_post("/{path:.*}", loopback.respond)
     runner = web.AppRunner(app, shutdown_timeout=1)

@@ -1,0 +1,62 @@
+"""A server that lists the model lets the other requests go before the first is answered."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from catalogs.models import Limits
+from tasks.connectors.limits import Limiter
+from tasks.connectors.retries import Backoff, Sender
+
+UNLISTED = [
+    None,
+    {"data": [{"id": "another-model"}, "some-model", {}]},
+    {"data": "some-model"},
+    ["some-model"],
+]
+
+
+@pytest.fixture
+def sender(reach, target):
+    def make(connector="openai", alone_s=3600.0):
+        model = target(connector, "", limits=Limits())
+        return Sender(reach(connector), model, Limiter.alone(model.limits), Backoff(alone_s=alone_s), set())
+
+    return make
+
+
+async def answers(one, ask, count=3):
+    """Of requests that are made at once; the first is that of the first task."""
+    return [asyncio.create_task(one.answer(ask(str(number)), 0)) for number in range(count)]
+
+
+async def test_where_the_server_lists_the_model_nobody_waits_for_the_first(server, sender, ask):
+    server.models = {"object": "list", "data": [{"id": "another-model"}, {"id": "some-model"}]}
+    server.then(server.stalls())
+    first, *others = await answers(sender(), ask)
+    async with asyncio.timeout(10):
+        told = await asyncio.gather(*others)
+    assert [answer.reply.text for answer in told] == ["Yes", "Yes"]
+    assert not first.done()
+    server.stopping.set()
+    await first
+
+
+@pytest.mark.parametrize("models", UNLISTED)
+async def test_where_it_does_not_the_first_is_waited_for(server, sender, ask, models):
+    server.models = models
+    server.delay_s = 0.05
+    server.then(server.fails(401))
+    told = await asyncio.gather(*await answers(sender(), ask))
+    assert len(server.heard) == 1
+    assert {type(answer.error).__name__ for answer in told} == {"KeyRejected"}
+
+
+async def test_what_an_azure_resource_could_deploy_is_not_what_it_answers_for(server, sender, ask):
+    server.models = {"data": [{"id": "some-model"}]}
+    server.delay_s = 0.05
+    server.then(server.fails(404, code="DeploymentNotFound"))
+    await asyncio.gather(*await answers(sender("azure"), ask))
+    assert len(server.heard) == 1
