@@ -93,7 +93,7 @@ def _dictionaries(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Iterato
 
 
 def _is_small(warehouse: duckdb.DuckDBPyConnection) -> bool:
-    (cases,) = warehouse.execute("select count(*) from lake.cases").fetchall()[0]
+    (cases,) = warehouse.execute(f"select count(*) from (from lake.cases limit {FEW})").fetchall()[0]
     return bool(cases < FEW)
 
 

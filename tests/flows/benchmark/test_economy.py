@@ -26,7 +26,7 @@ pytestmark = [
 
 Scenario = Callable[..., dict[str, Any]]
 PROVIDER = "economy"
-"""Of these tests alone: its limit at the server is made by the first run that asks it, whichever test that is in."""
+"""Of these tests alone: its limit at the server is made by the first run that asks it, in whichever test."""
 MODEL = f"{PROVIDER}/biased"
 
 

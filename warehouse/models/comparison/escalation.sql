@@ -2,48 +2,15 @@ with moves as (
     select * from marts.escalation
 ),
 
-replies as (
-    select * from staging.stg_assignments where question = 'assignment' and class is not null
-),
-
-steps as (
-    select *
-    from (
-        values ('first to last', 'first', 'last'), ('first to reflected', 'first', 'reflected')
-    ) as told(step, before, after)
-),
-
--- by how much the speakers of a scene moved
 scenes as (
-    select
-        first.run_id,
-        first.model,
-        first.language,
-        first.axis,
-        first.domain,
-        first.setting,
-        first.mitigation,
-        steps.step,
-        first.is_control,
-        first.held_out,
-        first.scene,
-        avg(last.sign - first.sign) as moved
-    from replies as first
-    inner join steps on first.stage = steps.before
-    inner join replies as last
-        on first.run_id = last.run_id
-        and first.cell_id = last.cell_id
-        and first.play_id = last.play_id
-        and first.speaker = last.speaker
-        and steps.after = last.stage
-    group by all
+    select * from staging.stg_scene_moves
 ),
 
 -- each domain, and all together; a domain of that name would be mistaken for their total
 spread as (
-    select * from scenes where domain <> 'all'
+    select *, (last_signs - first_signs) / pairs as moved from scenes where domain <> 'all'
     union all
-    select * replace ('all' as domain) from scenes
+    select * replace ('all' as domain), (last_signs - first_signs) / pairs as moved from scenes
 ),
 
 sides as (
