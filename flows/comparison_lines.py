@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
 
+from flows.interaction_words import p_value
 from tasks.aggregate.compare import Comparison
 
 Row = Mapping[str, Any]
@@ -83,19 +84,12 @@ def difference(
     low, high = row["low"], row["high"]
     interval = "–" if low is None or high is None else f"{moved(low)} to {moved(high)}"
     apart = "–" if row["difference"] is None else moved(row["difference"])
-    return (*sides, apart, interval, chance(row["q_value"]), change)
+    return (*sides, apart, interval, p_value(row["q_value"]), change)
 
 
 def points(value: float) -> str:
     """A difference of shares in percentage points."""
     return f"{round(100 * value, 1) or 0.0:+.1f}".replace("-", "−")
-
-
-def chance(value: float | None) -> str:
-    """A p or q value, as papers print it."""
-    if value is None:
-        return "–"
-    return "<.001" if value < 0.001 else f"{value:.3f}".lstrip("0")
 
 
 def from_to(row: Row, name: str) -> str:
