@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from prefect import task
-from prefect.cache_policies import NO_CACHE
 
-from tasks.connectors.task import NAME, Label
+from tasks.connectors.task import ONCE, Label
 from warehouse.expectations.inspector import Inspector
 from warehouse.lake import Lake
 from warehouse.trouble import OldWarehouseStays
@@ -26,15 +25,7 @@ async def _may_help(task: Any, task_run: Any, state: Any) -> bool:
     return True
 
 
-@task(
-    name="aggregate",
-    task_run_name=NAME,
-    cache_policy=NO_CACHE,
-    persist_result=False,
-    retries=1,
-    retry_delay_seconds=2,
-    retry_condition_fn=_may_help,
-)
+@task(name="aggregate", **ONCE, retries=1, retry_delay_seconds=2, retry_condition_fn=_may_help)
 async def aggregate(
     lake: Lake,
     inspector: Inspector | None = None,

@@ -8,18 +8,17 @@ from datetime import UTC, datetime
 
 import polars as pl
 from prefect import task
-from prefect.cache_policies import NO_CACHE
 
 from tasks.attack.cell import attack_cell
 from tasks.attack.land import land_sessions, verdicts
 from tasks.attack.session import Parties, Session, Transcript
 from tasks.connectors.desk import Party
 from tasks.connectors.switchboard import Switchboard
-from tasks.connectors.task import NAME, Label
+from tasks.connectors.task import ONCE, Label
 from warehouse.lake import Lake
 
 
-@task(name="plan", task_run_name=NAME, cache_policy=NO_CACHE, persist_result=False)
+@task(name="plan", **ONCE)
 async def plan_sessions(
     lake: Lake,
     planned: Sequence[tuple[Party, Sequence[Session]]],
@@ -31,7 +30,7 @@ async def plan_sessions(
     return pl.concat(landed)
 
 
-@task(name="attack", task_run_name=NAME, cache_policy=NO_CACHE, persist_result=False)
+@task(name="attack", **ONCE)
 async def attack(
     lake: Lake,
     sessions: Sequence[Session],

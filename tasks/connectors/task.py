@@ -6,8 +6,13 @@ import logging
 import re
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any, Final
 
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State
 from prefect.context import TaskRunContext
+
+from warehouse.trouble import StorageTrouble
 
 NAME = "{label.name}"
 """A task's run name: that of its parameter `label`. A task that is given its name by `with_options` is built anew
@@ -43,6 +48,24 @@ def artifact_key(kind: str, model: str) -> str:
 
 STOPPED = "Stopped"
 """The state's name of a cell whose model ended on a terminal error; its run goes on without it."""
+
+
+def may_pass(_task: object, _run: object, state: State[Any]) -> bool:
+    """Neither what stopped a model, nor a full disk, which is full a second later: what was in flight has landed
+    as far as it could."""
+    return state.name != STOPPED and not isinstance(state.data, StorageTrouble)
+
+
+ONCE: Final[dict[str, Any]] = {"task_run_name": NAME, "cache_policy": NO_CACHE, "persist_result": False}
+"""Options of a task that lands what it does in the lake: Prefect keeps nothing of it beside."""
+
+AGAIN: Final[dict[str, Any]] = {
+    **ONCE,
+    "retries": 2,
+    "retry_delay_seconds": [1, 10],
+    "retry_condition_fn": may_pass,
+}
+"""And that is run again where what went wrong may pass."""
 
 SILENT = ("Completed", "Cached", STOPPED)
 

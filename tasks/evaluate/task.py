@@ -3,40 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import polars as pl
 from prefect import task
-from prefect.cache_policies import NO_CACHE
-from prefect.client.schemas.objects import State
 
 from catalogs.catalog import Catalog
 from catalogs.models import Target
 from tasks.connectors.switchboard import Switchboard
-from tasks.connectors.task import NAME, Label
+from tasks.connectors.task import AGAIN, Label
 from tasks.evaluate.assignment_verdicts import land_assignments
 from tasks.evaluate.cell import Spare, evaluate_cell
 from tasks.evaluate.hearing import Hearing
 from tasks.evaluate.ready_cells import ReadyCells
 from tasks.evaluate.trials import evaluate_trials
 from warehouse.lake import Lake
-from warehouse.trouble import StorageTrouble
 
 
-def _may_pass(_task: object, _run: object, state: State[Any]) -> bool:
-    """A disk that is full now is full a second later."""
-    return not isinstance(state.data, StorageTrouble)
-
-
-@task(
-    name="evaluate",
-    task_run_name=NAME,
-    cache_policy=NO_CACHE,
-    persist_result=False,
-    retries=2,
-    retry_delay_seconds=[1, 10],
-    retry_condition_fn=_may_pass,
-)
+@task(name="evaluate", **AGAIN)
 async def evaluate(
     lake: Lake,
     run_id: str,
@@ -58,15 +41,7 @@ async def evaluate(
     )
 
 
-@task(
-    name="read",
-    task_run_name=NAME,
-    cache_policy=NO_CACHE,
-    persist_result=False,
-    retries=2,
-    retry_delay_seconds=[1, 10],
-    retry_condition_fn=_may_pass,
-)
+@task(name="read", **AGAIN)
 async def read_trials(
     lake: Lake,
     run_id: str,
@@ -85,15 +60,7 @@ async def read_trials(
     return landed
 
 
-@task(
-    name="read",
-    task_run_name=NAME,
-    cache_policy=NO_CACHE,
-    persist_result=False,
-    retries=2,
-    retry_delay_seconds=[1, 10],
-    retry_condition_fn=_may_pass,
-)
+@task(name="read", **AGAIN)
 async def read_assignments(
     lake: Lake,
     run_id: str,

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 import polars as pl
 from prefect import task
-from prefect.cache_policies import NO_CACHE
 
 from tasks.connectors.switchboard import Switchboard
-from tasks.connectors.task import NAME, Label
+from tasks.connectors.task import ONCE, Label
 from tasks.interact.cell import interact_cell
 from tasks.interact.converse import Played
 from tasks.interact.land import land_plays
@@ -18,7 +17,7 @@ from tasks.interact.play import Play
 from warehouse.lake import Lake
 
 
-@task(name="plan", task_run_name=NAME, cache_policy=NO_CACHE, persist_result=False)
+@task(name="plan", **ONCE)
 async def plan_plays(
     lake: Lake,
     plays: Iterable[Play],
@@ -29,7 +28,7 @@ async def plan_plays(
     return await asyncio.to_thread(land_plays, lake, plays)
 
 
-@task(name="interact", task_run_name=NAME, cache_policy=NO_CACHE, persist_result=False)
+@task(name="interact", **ONCE)
 async def play_scenes(
     lake: Lake,
     plays: Sequence[Play],

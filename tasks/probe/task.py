@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 import polars as pl
 from prefect import task
-from prefect.cache_policies import NO_CACHE
 
 from catalogs.models import Target
 from catalogs.resolved import Resolved
 from catalogs.target_file import TargetFile
 from tasks.connectors.switchboard import Switchboard
-from tasks.connectors.task import NAME, Label
+from tasks.connectors.task import ONCE, Label
 from tasks.connectors.visible import shown
 from tasks.probe.cases import Asked, land_cases
 from tasks.probe.generator import Earlier, Request, ask, requests
@@ -23,7 +22,7 @@ from tasks.probe.prompts import Prompt
 from warehouse.lake import Lake
 
 
-@task(name="plan", task_run_name=NAME, cache_policy=NO_CACHE, persist_result=False)
+@task(name="plan", **ONCE)
 async def plan(
     lake: Lake,
     run_id: str,
@@ -75,7 +74,7 @@ class Load:
         return loaded(said, why, self.resolved.catalog, file.target, file.probe, self.language, settings.seed)
 
 
-@task(name="load", task_run_name=NAME, cache_policy=NO_CACHE, persist_result=False)
+@task(name="load", **ONCE)
 async def load(lake: Lake, wanted: Load, board: Switchboard, label: Label = Label("load")) -> Loaded:  # noqa: B008
     """Have a generator choose what is asked about. What landed before is kept, and read again to the same end."""
     label.attach()

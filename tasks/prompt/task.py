@@ -6,41 +6,25 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 from uuid import UUID
 
 import httpx
 from prefect import get_run_logger, task
 from prefect.artifacts import acreate_progress_artifact, aupdate_progress_artifact
-from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.states import Failed
 
 from catalogs.models import Target
 from tasks.connectors.patience import Patience
 from tasks.connectors.switchboard import Switchboard
-from tasks.connectors.task import NAME, STOPPED, Label, artifact_key
+from tasks.connectors.task import AGAIN, STOPPED, Label, artifact_key
 from tasks.prompt.batch import batch_cells
 from tasks.prompt.batch_progress import Progress
 from tasks.prompt.prompt import Tally, UnderWay, Watch, prompt_cell
 from warehouse.lake import Lake
-from warehouse.trouble import StorageTrouble
 
 
-def _may_pass(_task: object, _run: object, state: State[Any]) -> bool:
-    """A disk that is full now is full a second later; what was in flight has landed as far as it could."""
-    return state.name != STOPPED and not isinstance(state.data, StorageTrouble)
-
-
-@task(
-    name="prompt",
-    task_run_name=NAME,
-    cache_policy=NO_CACHE,
-    persist_result=False,
-    retries=2,
-    retry_delay_seconds=[1, 10],
-    retry_condition_fn=_may_pass,
-)
+@task(name="prompt", **AGAIN)
 async def prompt(
     lake: Lake,
     run_id: str,
@@ -59,15 +43,7 @@ async def prompt(
     return Failed(name=STOPPED, message=tally.stopped) if tally.stopped else tally
 
 
-@task(
-    name="batch",
-    task_run_name=NAME,
-    cache_policy=NO_CACHE,
-    persist_result=False,
-    retries=2,
-    retry_delay_seconds=[1, 10],
-    retry_condition_fn=_may_pass,
-)
+@task(name="batch", **AGAIN)
 async def batch(
     lake: Lake,
     run_id: str,
