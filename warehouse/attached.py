@@ -12,15 +12,13 @@ import duckdb
 import polars as pl
 
 from warehouse.conform import declared
+from warehouse.folded import are_small, folded
 from warehouse.identity import content_hash
 from warehouse.lake import Lake, scanned
 from warehouse.schema_version import refuse_newer
 from warehouse.schemas import KINDS, OF_KINDS, SHOWN, TABLES
 from warehouse.sides import Side
 from warehouse.sql_words import literal
-
-SMALL = 256 * 1024
-"""Bytes of a file, in the mean, below which opening it takes as long as reading it."""
 
 AT_ONCE = 500
 """Small files that are in memory before they are packed."""
@@ -76,7 +74,7 @@ def _show(warehouse: duckdb.DuckDBPyConnection, name: str, table: str, files: Fi
 
 
 def _files(lake: Lake, table: str, sides: Sequence[Side]) -> Files:
-    return [(side, lake.files(table, side.run_id)) for side in sides] or [(None, lake.files(table))]
+    return [(side, lake.files(table, side.run_id)) for side in sides] or [(None, folded(lake, table))]
 
 
 def _of_kind(files: Sequence[Path], side: Side | None, kinds: Mapping[str, str | None], kind: str) -> list[Path]:
@@ -97,7 +95,7 @@ def _landed(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequence[Pa
     """A SELECT with the declared columns, in their types; null where the files are older than a column."""
     if not files:
         return f"from lake.empty_{table}"
-    if _are_small(files) and (gathered := _gathered(warehouse, table, files)):
+    if are_small(files) and (gathered := _gathered(warehouse, table, files)):
         return f"from {gathered}"
     refuse_newer(files)
     paths = ", ".join(literal(_literally(file)) for file in files)
@@ -106,11 +104,6 @@ def _landed(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequence[Pa
     described = warehouse.execute(f"describe lake.empty_{table}").fetchall()
     columns = (f"{name if name in landed else 'null'}::{kind} as {name}" for name, kind, *_ in described)
     return f"select {', '.join(columns)} from {rows}"
-
-
-def _are_small(files: Sequence[Path]) -> bool:
-    """Whether opening them takes longer than reading them: a build looks a dozen times and more into each."""
-    return sum(file.stat().st_size for file in files) <= SMALL * len(files)
 
 
 def _gathered(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequence[Path]) -> str | None:

@@ -1,0 +1,86 @@
+"""Small files of a run, folded into one: never other rows than theirs, and nothing is lost with it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from warehouse import folded
+from warehouse.build import build, query
+from warehouse.lake import Lake
+from warehouse.trouble import LakeDamaged
+
+FILES = 12
+
+
+def seen(lake: Lake) -> list[Path]:
+    return folded.folded(lake, "responses")
+
+
+def rows(lake: Lake) -> pl.DataFrame:
+    return pl.read_parquet(seen(lake), glob=False, missing_columns="insert").sort("response_id")
+
+
+@pytest.fixture
+def land(hand_made: Any, cell: Any, expected: Any) -> Any:
+    """Lands a run with a file for each of so many models."""
+
+    def landed(run_id: str, files: int, outcome: str = "passed") -> None:
+        cells = [cell(expected("t", outcome), model=f"simulated/m{number:02}") for number in range(files)]
+        hand_made.land(run_id, cells)
+
+    return landed
+
+
+@pytest.fixture
+def nights(lake: Lake, land: Any) -> Lake:
+    """Two runs of many small files, and one of few."""
+    for run_id, files in (("A", FILES), ("B", FILES), ("C", folded.MANY - 1)):
+        land(run_id, files)
+    return lake
+
+
+def test_runs_of_many_small_files_are_read_from_one_each(nights: Lake) -> None:
+    assert [path.parent.name[-1] for path in seen(nights)] == ["A", "B", *["C"] * (folded.MANY - 1)]
+    assert rows(nights).equals(nights.read("responses").sort("response_id"))
+
+
+def test_what_lands_later_or_changes_is_seen(nights: Lake, land: Any) -> None:
+    before = seen(nights)
+    land("A", FILES + 1)
+    land("B", FILES, "error")
+    assert rows(nights).equals(nights.read("responses").sort("response_id"))
+    assert rows(nights).filter(run_id="A").height == FILES + 1
+    assert rows(nights).filter(run_id="B")["text"].null_count() == FILES
+    assert not any(path.exists() for path in before[:2]), "what stood for other files stays"
+
+
+def test_a_run_that_is_gone_leaves_nothing(nights: Lake) -> None:
+    one = seen(nights)[0]
+    shutil.rmtree(nights.folder("responses", "A"))
+    assert set(rows(nights)["run_id"]) == {"B", "C"}
+    assert not one.parent.exists()
+
+
+def test_a_damaged_file_is_named_though_its_rows_were_folded_before(nights: Lake) -> None:
+    build(nights)
+    path = nights.files("responses", "A")[3]
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(LakeDamaged, match=path.name):
+        build(nights)
+    assert query(nights, "select count(*) as n from staging.stg_responses where run_id = 'A'")["n"].item() == FILES
+
+
+def test_where_nothing_can_be_written_the_files_themselves_are_read(nights: Lake) -> None:
+    (nights.root / "folded").write_text("in the way")
+    assert seen(nights) == nights.files("responses")
+
+
+def test_a_folded_file_may_be_deleted(nights: Lake) -> None:
+    before = rows(nights)
+    shutil.rmtree(nights.root / "folded")
+    assert rows(nights).equals(before)
