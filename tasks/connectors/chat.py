@@ -74,7 +74,7 @@ def read_completion(body: object, faults: Faults) -> Reply:
     counts = usage if isinstance(usage, dict) else {}
     model = body.get("model")
     return Reply(
-        text=_text(message, finish, faults),
+        text=faults.without_keys(_text(message, finish, faults)),
         finish_reason=finish if isinstance(finish, str) else None,
         input_tokens=_count(counts.get("prompt_tokens")),
         output_tokens=_count(counts.get("completion_tokens")),

@@ -9,7 +9,7 @@ import email.utils
 import math
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
@@ -63,13 +63,15 @@ BY_CODE: Mapping[str, type[ConnectorError]] = {
 """What a body says about itself is more exact than its status: a spent quota comes as 429, too."""
 
 QUOTE = 300  # characters of a provider's own words in a message
+SHORTEST_KEY = 8
+"""Characters; what is shorter opens nothing, and may be a word of any reply."""
 TOKEN = re.compile(r"[^\s'\"`,;()<>{}\[\]=]{4,}")
 MASK = re.compile(r"\*{2,}|\.{3,}|…")
 KEY_SHAPE = re.compile(r"(?:sk|rk|pk|hf|r8)[-_][\w-]{6,}")
 
 
 class Faults:
-    """Words the errors of one model. Knows its keys only to keep them out of those."""
+    """Words the errors of one model. Knows its keys only to keep them out of those, and of replies."""
 
     __slots__ = ("_address", "_keys", "_model", "_remedies", "_where")
 
@@ -84,6 +86,10 @@ class Faults:
             self._where = f"check {sent}" if sent else "send one in its `headers`, as `${MY_BOT_KEY}`"
             self._address = f" to {without_query(target.endpoint.url)}"
             self._remedies = {**REMEDY, ModelUnknown: "; check the `url` of the endpoint's file"}
+
+    def without_keys(self, text: str) -> str:
+        """As `without_keys` does, of the keys that are known here."""
+        return without_keys(text, self._keys)
 
     def status(self, status: int, headers: Mapping[str, str], body: bytes) -> ConnectorError:
         """The error that an HTTP answer of 300 or more stands for."""
@@ -172,6 +178,14 @@ def without_query(address: str) -> str:
     """An address as it may be shown: what it asks for may hold what is secret."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def without_keys(text: str, keys: Iterable[str]) -> str:
+    """A reply as it was received, but for keys: a server that tells how it was asked tells them, too."""
+    for key in keys:
+        if len(key) >= SHORTEST_KEY:
+            text = text.replace(key, "[key]")
+    return text
 
 
 def scrub(words: str, *keys: str) -> str:

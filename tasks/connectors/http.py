@@ -17,7 +17,7 @@ from tasks.connectors.conversations import Conversation, Conversations
 from tasks.connectors.endpoint_calls import Outgoing, outgoing, values_of
 from tasks.connectors.endpoint_replies import given_session, read_reply
 from tasks.connectors.exchanges import Answered, Exchanges
-from tasks.connectors.faults import Faults
+from tasks.connectors.faults import SHORTEST_KEY, Faults, without_keys
 
 if TYPE_CHECKING:
     from catalogs.catalog import Catalog
@@ -37,7 +37,6 @@ def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
 
 
 SHORTEST = 4
-SHORTEST_KEY = 8
 
 
 class Chatbot:
@@ -63,7 +62,8 @@ class Chatbot:
                 await self._begin(conversation)
                 answered = await self._send(self._endpoint, conversation, request)
                 self._take_id(answered, conversation)
-                return self._without_keys(read_reply(self._endpoint, answered, self._faults))
+                reply = read_reply(self._endpoint, answered, self._faults)
+                return replace(reply, text=without_keys(reply.text, self._keys))
             finally:
                 await self._conversations.keep(conversation, before)
 
@@ -78,13 +78,6 @@ class Chatbot:
 
     async def close(self) -> None:
         await self._exchanges.close()
-
-    def _without_keys(self, reply: Reply) -> Reply:
-        """As it was received, but for keys: a chatbot that tells how it was asked tells them, too."""
-        text = reply.text
-        for key in self._keys:
-            text = text.replace(key, "[key]")
-        return replace(reply, text=text)
 
     async def _begin(self, conversation: Conversation) -> None:
         opening = self._endpoint.opening

@@ -135,7 +135,7 @@ class Replicate:
             raise self._failure(prediction.status, str(prediction.error or "no reason given"))
         metrics = prediction.metrics or {}
         return Reply(
-            text=self._text(prediction.output),
+            text=self._faults.without_keys(self._text(prediction.output)),
             finish_reason=None,
             input_tokens=metrics.get("input_token_count"),
             output_tokens=metrics.get("output_token_count"),

@@ -46,6 +46,11 @@ async def test_a_reply_is_kept_byte_for_byte(provider, server, reach, ask, text)
     assert reply.text == text
 
 
+async def test_a_key_that_a_server_repeats_never_lands(provider, server, reach, ask, key):
+    server.text = f"I was asked with Authorization: Bearer {key}."
+    assert (await reach(provider).ask(ask())).text == "I was asked with Authorization: Bearer [key]."
+
+
 async def test_a_reply_carries_tokens_and_the_model_that_answered(provider, reach, ask):
     reply = await reach(provider).ask(ask())
     assert (reply.input_tokens, reply.output_tokens) == (11, 7)
