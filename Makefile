@@ -78,7 +78,7 @@ lock:
 
 schemas: env
 	$(BIN)/python -m catalogs.editor_schemas
-	$(BIN)/python -m tasks.aggregate.report_schema
+	$(BIN)/python -m tasks.report.report_schema
 
 dictionary: env
 	$(BIN)/python -m warehouse.dictionary

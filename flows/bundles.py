@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from catalogs.mistakes import Mistake, UserMistake
-from tasks.aggregate.evidence.manifest import Newer
-from tasks.aggregate.evidence.verify import Flaw, Verified, verify
+from tasks.report.evidence.manifest import Newer
+from tasks.report.evidence.verify import Flaw, Verified, verify
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tasks.aggregate.files import write_bytes, write_text
 from tasks.report.checks import Gate, checks
+from warehouse.handed_out import write_bytes, write_text
 from warehouse.lake import Lake
 from warehouse.runs import find
 

@@ -21,7 +21,7 @@ from flows.preparation import existing_lake
 from flows.terminal import console
 from tasks.aggregate.chosen import Chosen
 from tasks.aggregate.compare import Comparison, compare
-from tasks.aggregate.files import as_csv
+from warehouse.handed_out import as_csv
 
 Format = Literal["table", "json", "csv", "markdown"]
 

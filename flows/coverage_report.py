@@ -19,7 +19,7 @@ from flows.coverage import Coverage, coverage
 from flows.coverage_picture import Picture
 from flows.encoding import write_data
 from flows.terminal import console
-from tasks.aggregate.files import defused
+from warehouse.handed_out import defused
 
 
 def stats(

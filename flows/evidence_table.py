@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from flows.terminal import readable
-from tasks.aggregate.evidence.verify import Verified
+from tasks.report.evidence.verify import Verified
 
 SHOWN = 50
 """Flaws told at once."""

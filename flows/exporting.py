@@ -7,7 +7,7 @@ from pathlib import Path
 from catalogs.mistakes import Mistake, UserMistake
 from flows.preparation import existing_lake
 from tasks.aggregate.export import SUFFIX, Kind, write_model
-from tasks.aggregate.files import write_text
+from warehouse.handed_out import write_text
 from warehouse.runs import find
 from warehouse.views import as_script
 

@@ -23,8 +23,8 @@ from catalogs.importers.tables import table
 from catalogs.mistakes import Mistake, UserMistake, nearest, position
 from catalogs.schema import LANGUAGE
 from catalogs.template_lines import written_line
-from tasks.aggregate.files import defused
 from warehouse.atomic import replacing
+from warehouse.handed_out import defused
 
 
 @dataclass(frozen=True, slots=True)

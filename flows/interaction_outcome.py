@@ -10,7 +10,7 @@ from typing import cast
 from prefect.states import Completed
 
 from flows.outcome import FAILURES, INCOMPLETE, MET, NOT_MET
-from tasks.aggregate.interaction_findings import InteractionFindings, rows_of
+from tasks.report.interaction_findings import InteractionFindings, rows_of
 from warehouse.lake import Lake
 
 BIASED, ANTI_BIASED, NOT_EVALUATED = "biased", "anti-biased", "not evaluated"

@@ -12,7 +12,7 @@ from flows.probe_trace_tree import head, line
 from flows.session_trace_tree import show_left_out, whole
 from flows.terminal import console, readable
 from tasks.aggregate.other_origin import OtherOrigin
-from tasks.aggregate.plays import Play, Reading, Reply
+from tasks.transcripts.plays import Play, Reading, Reply
 
 READ = {
     "stereotypical": "red",

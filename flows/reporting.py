@@ -8,16 +8,16 @@ from pathlib import Path
 
 from flows.check_reports import write_junit, write_model_cards, write_pictures, write_step_summary
 from flows.preparation import existing_lake
-from tasks.aggregate.evidence.write import write_evidence
-from tasks.aggregate.interaction_report import write_interaction_pages
-from tasks.aggregate.langbite import write_langbite
-from tasks.aggregate.probe_report import write_probe_page
-from tasks.aggregate.red_team_report import write_red_team_page
-from tasks.aggregate.reports import write_csv, write_json
 from tasks.report.checks import Gate
+from tasks.report.evidence.write import write_evidence
+from tasks.report.interaction_report import write_interaction_pages
 from tasks.report.lake_pages import PagesOf, Site, write_lake_pages
+from tasks.report.langbite import write_langbite
 from tasks.report.languages import LANGUAGES
+from tasks.report.probe_report import write_probe_page
 from tasks.report.record import renew
+from tasks.report.red_team_report import write_red_team_page
+from tasks.report.reports import write_csv, write_json
 from tasks.report.run_pages import write_run_pages
 from warehouse.lake import Lake
 from warehouse.runs import find, refuse_other_kinds

@@ -13,13 +13,13 @@ import polars as pl
 from catalogs.mistakes import Mistake, UserMistake, place, position
 from flows.exporting import refuse_to_replace
 from flows.review_screen import BACK, HOW, KEYS, QUIT, SKIP, Key, Screen
-from tasks.aggregate.files import as_csv, write_text
 from tasks.review.draw import Draw, drawn
 from tasks.review.kinds import KINDS
 from tasks.review.record import Answer, Record, Unit, said_before, unit_of
 from tasks.review.sheet import Line, read_sheet, sheet
 from tasks.review.units import Shown
 from warehouse.assessments import TABLE
+from warehouse.handed_out import as_csv, write_text
 from warehouse.lake import Lake
 from warehouse.runs import Run
 

@@ -15,8 +15,8 @@ from flows.terminal import console, readable
 from flows.trace_tree import OUTCOMES
 from flows.trace_words import number
 from tasks.aggregate.other_origin import OtherOrigin
-from tasks.aggregate.page import Said
-from tasks.aggregate.sessions import Exchange, Session
+from tasks.transcripts.said import Said
+from tasks.transcripts.sessions import Exchange, Session
 
 ENDED = {"succeeded": "red", "resisted": "green"}
 

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flows.encoding import write_data
-from tasks.aggregate.files import as_csv
+from warehouse.handed_out import as_csv
 from warehouse.runs import Run
 from warehouse.worked_queries import worked_queries
 

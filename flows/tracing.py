@@ -14,12 +14,12 @@ from flows.session_trace_tree import show_sessions
 from flows.trace_tree import show_trace
 from tasks.aggregate.other_origin import OtherOrigin, find_other_origin
 from tasks.aggregate.play_trace import played, scores_sql
-from tasks.aggregate.plays import plays
 from tasks.aggregate.probe_trace import trace_probe
-from tasks.aggregate.sessions import sessions
 from tasks.aggregate.trace import trace
 from tasks.aggregate.trace_kinds import Kind
 from tasks.aggregate.trace_sql import finding_sql
+from tasks.transcripts.plays import plays
+from tasks.transcripts.sessions import sessions
 from warehouse.lake import Lake
 from warehouse.runs import find
 

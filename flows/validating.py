@@ -9,9 +9,9 @@ from catalogs.catalog import load_catalog
 from catalogs.mistakes import Mistake, UserMistake, position
 from catalogs.tuning_examples import TuningExample, tuning_examples
 from flows.exporting import refuse_to_replace
-from tasks.aggregate.files import as_csv, write_text
 from tasks.review.concordance import Concordance, concordances, unknown_items
 from tasks.review.tuning_sheets import Said, contradictions, item_of, read_sheet, sheets
+from warehouse.handed_out import as_csv, write_text
 
 
 def write_sheets(out: Path, language: str, seed: int, sections: int, *, force: bool = False) -> list[Path]:

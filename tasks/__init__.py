@@ -1,1 +1,1 @@
-"""The four verbs: generate, prompt, evaluate, aggregate; beneath them, connectors."""
+"""The verbs, such as generate, prompt, evaluate, aggregate and report; beneath them connectors and transcripts."""

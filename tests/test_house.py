@@ -17,11 +17,14 @@ VERBS = (
     *("generate", "prompt", "evaluate", "aggregate", "augment", "review"),
     *("probe", "attack", "interact", "finetune", "report"),
 )
+BENEATH = ("connectors", "transcripts")
+"""Rooms of `tasks` that every verb may use."""
+SHARED = {"warehouse", "catalogs", *(f"tasks.{room}" for room in BENEATH)}
 BELOW = {
     "catalogs": {"catalogs"},
     "warehouse": {"warehouse", "catalogs"},
-    "tasks.connectors": {"tasks.connectors", "warehouse", "catalogs"},
-    **{f"tasks.{verb}": {f"tasks.{verb}", "tasks.connectors", "warehouse", "catalogs"} for verb in VERBS},
+    **{f"tasks.{room}": {f"tasks.{room}", "warehouse", "catalogs"} for room in BENEATH},
+    **{f"tasks.{verb}": {f"tasks.{verb}", *SHARED} for verb in VERBS},
 }
 """Which rooms each may import."""
 
@@ -68,6 +71,11 @@ def _imports(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {f"{node.module}.{name.name}" for name in node.names}
     return {name for name in found if name.partition(".")[0] in PACKAGES}
+
+
+def test_every_room_has_its_place() -> None:
+    rooms = {path.parent.name for path in (ROOT / "tasks").glob("*/__init__.py")}
+    assert rooms == {*VERBS, *BENEATH}
 
 
 @pytest.mark.parametrize("room", BELOW)

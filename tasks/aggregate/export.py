@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from catalogs.mistakes import Mistake, UserMistake, close_names
-from tasks.aggregate.files import csv_header, csv_rows
 from warehouse.atomic import replacing
 from warehouse.build import connect, selected
+from warehouse.handed_out import csv_header, csv_rows
 from warehouse.lake import Lake
 from warehouse.trouble import storing
 

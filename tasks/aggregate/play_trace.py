@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from tasks.aggregate.other_origin import OtherOrigin
-from tasks.aggregate.plays import Play
+from tasks.transcripts.plays import Play
 from warehouse.lake import Lake
 from warehouse.lineage import script
 from warehouse.sql_words import literal

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from tasks.connectors.visible import shown
+from tasks.report.figures import share, signed
 
 State = Literal["met", "not met", "undecided", "not evaluated"]
 LONGEST = 300
@@ -20,7 +21,7 @@ def number(value: float | None, unit: Literal["share", "score"]) -> str:
     """A share in percent, or a score from −1 to 1 with its sign; `none` where there is no number."""
     if value is None:
         return "none"
-    return f"{value:.1%}" if unit == "share" else f"{round(value, 2) or 0.0:+.2f}".replace("-", "−")
+    return share(value) if unit == "share" else signed(value)
 
 
 def sentence(parts: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from importlib.resources.abc import Traversable
 import duckdb
 import orjson
 
-ROOMS = ("report", "aggregate")
+ROOMS = ("report", "transcripts")
 """Where the programs lie that write pages."""
 SHOWN_BY = (".py", ".js", ".css", ".html", ".json", ".j2")
 """Files of theirs that shape pages."""

@@ -15,7 +15,7 @@ from tasks.report.chunk import as_chunk, columns
 from tasks.report.folder import Folder
 from tasks.report.inputs import contents, digest
 from tasks.report.languages import LANGUAGES
-from tasks.report.readings import LEADERBOARD, RUNS, told_run, trend
+from tasks.report.readings import LEADERBOARD, RUNS, head, trend
 from tasks.report.record import holds, renew, take_away
 from tasks.report.shell import shell
 from tasks.report.ways import Neighbour, Ways, ways_between
@@ -85,7 +85,7 @@ def _pages_of(row: Row, pages: Mapping[str, PagesOf]) -> PagesOf | None:
 
 
 def _listed(row: Row, pages: PagesOf | None) -> dict[str, Any]:
-    told = told_run(row)
+    told = head(row)
     del told["rationales"]
     page = pages and f"runs/{row['run_id']}/{pages.first}"
     return told | {name: row[name] for name in COUNTS} | {"page": page}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import duckdb
-import orjson
 import polars as pl
 
+from tasks.report.told_run import recorded_object, told_run
 from warehouse.build import selected
 
 Row = Mapping[str, Any]
@@ -145,24 +146,17 @@ def trend(warehouse: duckdb.DuckDBPyConnection, run_id: str | None = None) -> pl
     return rows.join(asked, on=["requirement", "model"], how="semi", maintain_order="left")
 
 
-def told_run(row: Row) -> dict[str, Any]:
-    """A row of staging.stg_runs as the head of a page tells it."""
-    resolved = _object(row["scenario_resolved"])
-    versions = _object(row["versions"])
-    return {
-        **{name: row[name] for name in ("run_id", "kind", "state", "seed", "started_at", "ended_at")},
-        "name": _named(resolved) or row["run_id"],
-        "versions": {name: versions[name] for name in ("biasgrid", "python") if name in versions},
-        "catalog": len(_object(row["catalog_hashes"])),
-        "rationales": {str(one.get("name")): str(one.get("rationale") or "") for one in _requirements(resolved)},
+def head(row: Row) -> dict[str, Any]:
+    """A row of staging.stg_runs as a page's script tells it."""
+    run = told_run(row)
+    return asdict(run) | {
+        "versions": dict(run.shown_versions),
+        "catalog": len(recorded_object(row["catalog_hashes"])),
+        "rationales": {
+            str(one.get("name")): str(one.get("rationale") or "")
+            for one in _requirements(recorded_object(row["scenario_resolved"]))
+        },
     }
-
-
-def _named(resolved: Mapping[str, Any]) -> str:
-    target = resolved.get("target")
-    if isinstance(target, dict):
-        return str(target.get("company") or ", ".join(map(str, target.get("models") or ())))
-    return str(resolved.get("name") or "")
 
 
 def not_planned(row: Row, cells: pl.DataFrame) -> list[dict[str, str]]:
@@ -171,7 +165,7 @@ def not_planned(row: Row, cells: pl.DataFrame) -> list[dict[str, str]]:
     planned = set(cells.select(keys).iter_rows())
     asked = (
         (str(one.get("name")), language, given, reflection)
-        for one in _requirements(_object(row["scenario_resolved"]))
+        for one in _requirements(recorded_object(row["scenario_resolved"]))
         for language in one.get("languages") or ()
         for given in one.get("inputs") or ()
         for reflection in one.get("reflections") or ()
@@ -182,8 +176,3 @@ def not_planned(row: Row, cells: pl.DataFrame) -> list[dict[str, str]]:
 def _requirements(resolved: Mapping[str, Any]) -> list[dict[str, Any]]:
     listed = resolved.get("requirements")
     return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-
-
-def _object(text: str | None) -> dict[str, Any]:
-    read = orjson.loads(text or "{}")
-    return read if isinstance(read, dict) else {}

@@ -12,8 +12,8 @@ from pathlib import Path, PurePosixPath
 import orjson
 from ulid import ULID
 
-from catalogs.mistakes import Mistake, UserMistake
 from warehouse.atomic import replacing, sweep
+from warehouse.handed_out import writing
 
 NAME = ".biasgrid-pages.json"
 Write = Callable[[Path], Sequence[Path]]
@@ -56,7 +56,7 @@ def renew(root: Path, write: Write, digest: str = "") -> list[Path]:
     UserMistake for a folder that cannot be written, and whatever `write` raises."""
     with _aside(root) as stage:
         names = [path.relative_to(stage).as_posix() for path in write(stage)]
-        with _telling(root):
+        with writing(root):
             _put(root, stage, names, digest)
     return [root / name for name in names]
 
@@ -66,7 +66,7 @@ def take_away(root: Path) -> bool:
     record = Record.of(root)
     if record is None:
         return False
-    with _telling(root):
+    with writing(root):
         _drop(root, [*record.files, NAME])
         _drop_if_empty(root)
     return True
@@ -102,7 +102,7 @@ def _aside(root: Path) -> Iterator[Path]:
     """A folder within that of the pages, which goes again; what a killed process left of its own goes first."""
     was_there = root.is_dir()
     stage = root / f".{ULID()}.partial"
-    with _telling(root):
+    with writing(root):
         sweep(root)
         stage.mkdir(parents=True)
     try:
@@ -111,15 +111,6 @@ def _aside(root: Path) -> Iterator[Path]:
         shutil.rmtree(stage, ignore_errors=True)
         if not was_there:
             _drop_if_empty(root)
-
-
-@contextmanager
-def _telling(root: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        what = f"the report cannot be written: {error.strerror or error}"
-        raise UserMistake(Mistake(what, f"--out {root}", "name a directory that you may write to")) from error
 
 
 def _is_below(root: Path, name: object) -> bool:

@@ -11,11 +11,10 @@ import polars as pl
 
 from tasks.report.chunk import columns
 from tasks.report.trigrams import bitmap, trigrams
+from tasks.transcripts.said import LONGEST
 
 AT_ONCE = 1_500
 """Replies of a chunk, about: what a browser reads in a few hundredths of a second."""
-LONGEST = 4_000
-"""Signs of a text that are shown: what goes on for pages is told of, and lies in the lake."""
 TEST = ("cell_id", "template_id", "sample")
 TEXTS = ("communities", "prompt", "text", "error", "read_as", "reason", "assessor")
 """Columns of replies that a chunk holds as numbers of its list of texts: many of them recur."""

@@ -21,9 +21,9 @@ from tasks.report.readings import (
     LANGUAGES,
     REFUSALS,
     Row,
+    head,
     not_planned,
     of_run,
-    told_run,
     trend,
 )
 from tasks.report.replies import chunks
@@ -76,7 +76,7 @@ def _run(warehouse: duckdb.DuckDBPyConnection, row: Row, cells: pl.DataFrame) ->
     selects = {"findings": FINDINGS, "languages": LANGUAGES, "costs": COSTS, "errors": ERRORS}
     tables = {name: columns(of_run(warehouse, select, row["run_id"])) for name, select in selects.items()}
     return {
-        "run": told_run(row),
+        "run": head(row),
         "cells": columns(cells.drop("cell_id")),
         "not_planned": not_planned(row, cells),
         **tables,

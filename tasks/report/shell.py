@@ -31,7 +31,7 @@ def shell(first: str, language: str = LANGUAGES[0]) -> str:
         "FIRST": first,
         "LANGUAGE": language,
         "LANG": language[:2],
-        "NOSCRIPT": words(language)["noscript"],
+        "NOSCRIPT": words("script", language)["noscript"],
     }
     page = _part("page.html")
     for name, text in filled.items():
@@ -41,7 +41,8 @@ def shell(first: str, language: str = LANGUAGES[0]) -> str:
 
 @cache
 def _script() -> str:
-    told = orjson.dumps({language: words(language) for language in LANGUAGES}).decode().replace("<", "\\u003c")
+    spoken = {language: words("script", language) for language in LANGUAGES}
+    told = orjson.dumps(spoken).decode().replace("<", "\\u003c")
     parts = "\n".join(_part(f"{name}.js") for name in SCRIPTS)
     return f'"use strict";\n(() => {{\nconst WORDS = {told};\n{parts}\n}})();\n'
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, takewhile
 
 from tasks.report.checks import STATES, Check, Gate, by_model
+from tasks.report.figures import moment
 from tasks.report.harmless import SYMBOLS, State, code, number
 from warehouse.runs import Run
 
@@ -38,7 +39,7 @@ def _counts(found: Iterable[Check], gate: Gate) -> str:
 def _about(run: Run, gate: Gate) -> str:
     by = "point rate" if gate == "point" else "95% interval"
     lack = "" if run.state == "completed" else f" **The run is {run.state}**: what it lacks may hide a failure."
-    return f"{run.kind} <code>{run.run_id}</code>, {run.started_at:%Y-%m-%d %H:%M} UTC, by the {by}.{lack}"
+    return f"{run.kind} <code>{run.run_id}</code>, {moment(run.started_at)}, by the {by}.{lack}"
 
 
 def _by_models(found: Sequence[Check], gate: Gate) -> str:

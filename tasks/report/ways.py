@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from tasks.report.figures import moment
+
 HOME = "../../index.html"
 """From a run's page to that of all runs."""
 
@@ -20,7 +22,7 @@ class Neighbour:
 
     @property
     def moment(self) -> str:
-        return "–" if self.started_at is None else f"{self.started_at:%Y-%m-%d %H:%M} UTC"
+        return moment(self.started_at)
 
 
 @dataclass(frozen=True, slots=True)

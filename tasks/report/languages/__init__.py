@@ -1,18 +1,21 @@
-"""What pages say, in each language that they speak."""
+"""What reports say, in each language that they speak."""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
+from typing import Literal
 
 import orjson
 
 LANGUAGES = ("en_us", "es_es")
 """The first is spoken where none is asked for."""
+Speaker = Literal["pages", "script", "record"]
+"""Pages from templates, the script of a benchmark's pages, the coverage record."""
 
 
 @cache
-def words(language: str) -> dict[str, str]:
-    """The texts of a page by key; `{name}` stands for what is filled in."""
-    read = orjson.loads(files(__name__).joinpath(f"{language}.json").read_bytes())
+def words(speaker: Speaker, language: str) -> dict[str, str]:
+    """Texts by key, in which `{name}` stands for what is filled in: HTML in `pages`, plain elsewhere."""
+    read = orjson.loads(files(__name__).joinpath(speaker, f"{language}.json").read_bytes())
     return {str(key): str(text) for key, text in read.items()}

@@ -13,8 +13,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from flows.picture_artifacts import pictures_page
-from tasks.aggregate.report_schema import as_text
 from tasks.report.checks import checks
+from tasks.report.report_schema import as_text
 from warehouse.build import query
 from warehouse.lake import Lake
 from warehouse.runs import find
@@ -22,7 +22,7 @@ from warehouse.runs import find
 pytestmark = pytest.mark.drill
 
 Command = Callable[..., Any]
-SCHEMA = resources.files("tasks.aggregate") / "report.schema.json"
+SCHEMA = resources.files("tasks.report") / "report.schema.json"
 
 
 @pytest.fixture(params=["finished", "probed", "attacked"])

@@ -12,8 +12,8 @@ import pytest
 from catalogs.mistakes import UserMistake
 from tasks.report.chunk import DIGITS
 from tasks.report.lake_pages import PagesOf, Site, write_lake_pages
-from tasks.report.replies import LONGEST
 from tasks.report.run_pages import write_run_pages
+from tasks.transcripts.said import LONGEST
 from warehouse.build import query
 from warehouse.lake import Lake
 

@@ -1,0 +1,128 @@
+"""The coverage record: what was examined and what was not, why, when, and by what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import duckdb
+import orjson
+import polars as pl
+
+from tasks.report.evidence import cells as by_cell
+from tasks.report.evidence.dimensions import Dimension, dimensions, folder_and_name
+from tasks.report.evidence.reasons import reason
+from tasks.report.evidence.selection import selection_rates
+from tasks.report.evidence.sources import CatalogFile, kept_text
+from tasks.report.evidence.wording import Wording
+from tasks.report.languages import LANGUAGES
+from tasks.report.told_run import ToldRun, told_run
+from warehouse.lake import Lake
+
+ENDED: Final = "completed"
+LIMITS: Final = ("limit.prompts", "limit.unknown", "limit.verdicts")
+POINTS: Final = ("annex", "data", "nist", "city")
+"""Texts that such a record can serve: of each a source, what it speaks of, and where the bundle has any of it."""
+ASPECTS: Final = ("source", "about", "see")
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    wording: Wording
+    run: ToldRun
+    recorded_at: datetime | None
+    """When the run's last event landed."""
+    judged_at: datetime | None
+    """When the last verdict was given."""
+    dimensions: Sequence[Dimension]
+    models: Sequence[Mapping[str, Any]]
+    """Of each: what became of all that was planned."""
+    errors: Sequence[Mapping[str, Any]]
+    cells: Sequence[Mapping[str, Any]]
+    """Each with its finding, and a `reason` where it tells or decides nothing."""
+    selection: Sequence[Mapping[str, Any]]
+    catalogs: Sequence[CatalogFile]
+
+    @property
+    def is_complete(self) -> bool:
+        return self.run.state == ENDED
+
+    @property
+    def untold(self) -> list[Mapping[str, Any]]:
+        """Cells that are not evaluated."""
+        return [cell for cell in self.cells if cell["finding"] == by_cell.NOT_EVALUATED]
+
+    @property
+    def undecided(self) -> list[Mapping[str, Any]]:
+        return [cell for cell in self.cells if cell["finding"] == by_cell.UNDECIDED]
+
+    @property
+    def lost_catalogs(self) -> list[CatalogFile]:
+        """Files that have changed since the run, or gone: the bundle has none of them."""
+        return [file for file in self.catalogs if not file.is_kept]
+
+    @property
+    def limits(self) -> list[str]:
+        return [self.wording.text(key) for key in LIMITS]
+
+    @property
+    def points(self) -> list[list[str]]:
+        """Of each text its ASPECTS."""
+        return [[self.wording.text(f"point.{name}.{aspect}") for aspect in ASPECTS] for name in POINTS]
+
+    def as_json(self) -> bytes:
+        told = {
+            "schema": 2,
+            "language": self.wording.language,
+            "run": {**asdict(self.run), "complete": self.is_complete},
+            "dates": {
+                "started": self.run.started_at,
+                "ended": self.run.ended_at,
+                "last_event": self.recorded_at,
+                "last_verdict": self.judged_at,
+            },
+            "dimensions": [asdict(one) for one in self.dimensions],
+            "models": self.models,
+            "errors": self.errors,
+            "cells": self.cells,
+            "selection": {"rates": self.selection, "note": self.wording.text("no.audit")},
+            "catalogs_missing": [
+                {"file": file.name, "sha256_recorded": file.recorded, "sha256_today": file.today}
+                for file in self.lost_catalogs
+            ],
+            "limits": self.limits,
+            "points": [dict(zip(ASPECTS, point, strict=True)) for point in self.points],
+        }
+        return orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z)
+
+
+def coverage(
+    lake: Lake,
+    warehouse: duckdb.DuckDBPyConnection,
+    run: Mapping[str, Any],
+    catalogs: Sequence[CatalogFile],
+    language: str = LANGUAGES[0],
+) -> Coverage:
+    """Of a row of staging.stg_runs."""
+    run_id, kind = str(run["run_id"]), str(run["kind"])
+    wording, rows = Wording(language), by_cell.cells(warehouse, run_id, kind)
+    texts = {folder_and_name(file.name): kept_text(file) for file in catalogs if file.is_kept}
+    return Coverage(
+        wording=wording,
+        run=told_run(run),
+        recorded_at=run["recorded_at"],
+        judged_at=_judged_at(lake, run_id),
+        dimensions=dimensions(lake, run, [file.name for file in catalogs], texts),
+        models=by_cell.by_model(rows),
+        errors=by_cell.errors(warehouse, run_id),
+        cells=[row | {"reason": reason(row, wording)} for row in rows.to_dicts()],
+        selection=selection_rates(warehouse, run_id, kind),
+        catalogs=catalogs,
+    )
+
+
+def _judged_at(lake: Lake, run_id: str) -> datetime | None:
+    found: datetime | None = lake.scan("verdicts", run_id).select(pl.col("judged_at").max()).collect().item()
+    return found

@@ -1,0 +1,158 @@
+"""The coverage record's tables: texts by row and column, the same on its page and in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tasks.report.evidence.coverage import Coverage
+from tasks.report.evidence.dimensions import Dimension
+from tasks.report.evidence.wording import ABSENT, Wording
+
+Row = Mapping[str, Any]
+FINDINGS: Final = ("model", "what", "language", "measure", "value", "interval", "against", "finding")
+EXAMINED: Final = ("what", "examined", "not.examined")
+LOST: Final = ("refused", "unreadable", "errors", "other")
+MODELS: Final = ("model", "of", "planned", *LOST)
+SELECTION: Final = (*("rate.of", "model", "language", "what", "category", "counted", "chosen", "rate", "ratio"),)
+COUNTS: Final = ("templates", "planned", "refused", "unreadable", "errors")
+CELLS: Final = ("model", "what", "language", "input", "reflection", *COUNTS, "finding", "why")
+ERRORS: Final = ("model", "asked.as", "error", "replies")
+GONE: Final = ("file", "recorded", "today")
+SERVES: Final = ("text", "about", "see")
+SIGNATURE: Final = ("who", "name", "function", "date", "signature")
+SIGNED_BY: Final = ("made", "looked", "approved")
+UNBOUNDED: Final = ("model", "requirement")
+"""Of which no catalog has all."""
+KINDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "benchmark": {"concern": ("concern",), "input": ("input",), "reflection": ("reflection",)},
+    "probe": {"tested": ("", "test"), "concern": ("concern",), "input": ("test",)},
+    "redteam": {"tested": ("strategy",), "concern": ("concern",), "input": ("strategy",)},
+    "interaction": {
+        "tested": ("axis", "domain", "setting", "mitigation", "stage", "finding"),
+        "chosen": ("", "setting", "mitigation", "stage", ""),
+        "requirement": ("domain",),
+        "concern": ("axis",),
+        "input": ("setting",),
+        "reflection": ("mitigation", "stage"),
+    },
+}
+"""What the parts of a text in a column are, by kind of run; `` or nothing: names of a catalog."""
+STYLES: Final = {
+    **dict.fromkeys(("not met", "biased", "succeeded"), "bad"),
+    **dict.fromkeys(("undecided", "not evaluated"), "doubt"),
+    "met": "good",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A finding in words, and how a page sets it off."""
+
+    text: str
+    style: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Shown = Sequence[str | Marked]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    head: Sequence[str]
+    rows: Sequence[Shown]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTables:
+    record: Coverage
+
+    @property
+    def wording(self) -> Wording:
+        return self.record.wording
+
+    def findings(self, rows: Iterable[Row]) -> Listing:
+        return self._listing(FINDINGS, map(self._finding, rows))
+
+    def examined(self) -> Listing:
+        return self._listing(EXAMINED, map(self._examined, self.record.dimensions))
+
+    def models(self) -> Listing:
+        return self._listing(MODELS, map(self._model, self.record.models))
+
+    def errors(self) -> Listing:
+        rows = ((one["model"], one["purpose"], one["error_class"], one["replies"]) for one in self.record.errors)
+        word, count = self.wording.word, self.wording.count
+        return self._listing(ERRORS, ((str(a), word(b, "purpose"), str(c), count(d)) for a, b, c, d in rows))
+
+    def cells(self) -> Listing:
+        return self._listing(CELLS, map(self._cell, self.record.cells))
+
+    def selection(self) -> Listing:
+        return self._listing(SELECTION, map(self._selected, self.record.selection))
+
+    def lost_catalogs(self) -> Listing:
+        gone, lost = self.wording.text("catalogs.gone"), self.record.lost_catalogs
+        return self._listing(GONE, ((one.name, one.recorded, one.today or gone) for one in lost))
+
+    def points(self) -> Listing:
+        return self._listing(SERVES, self.record.points)
+
+    def signatures(self) -> Listing:
+        names = (self.wording.text(f"signed.{who}") for who in SIGNED_BY)
+        return self._listing(SIGNATURE, ((name, *[""] * (len(SIGNATURE) - 1)) for name in names))
+
+    def _listing(self, head: Sequence[str], rows: Iterable[Shown]) -> Listing:
+        return Listing([self.wording.text(f"head.{name}") for name in head], [*rows])
+
+    def _named(self, value: str | None, column: str) -> str:
+        return self.wording.words(value, KINDS[self.record.run.kind].get(column, ()))
+
+    def _finding(self, row: Row) -> Shown:
+        number = self.wording.score if row["measure"] == "bias score" else self.wording.share
+        low, high = number(row["low"]), number(row["high"])
+        interval = ABSENT if row["low"] is None else self.wording.text("interval", low=low, high=high)
+        told = (row["model"], self._named(row["what"], "tested"), row["language"] or ABSENT)
+        measure = self.wording.word(row["measure"], "measure")
+        return *told, measure, number(row["value"]), interval, number(row["against"]), self._marked(row)
+
+    def _marked(self, row: Row) -> Marked:
+        told = self.wording.word(row["finding"])
+        if row.get("by_point"):
+            told = self.wording.text("by.point", point=self.wording.word(row["by_point"]), decision=told)
+        return Marked(told, STYLES.get(row["finding"], ""))
+
+    def _examined(self, one: Dimension) -> Shown:
+        name = self.wording.word(one.name, "dimension")
+        return name, self._values(one.name, one.examined), self._not_examined(one)
+
+    def _not_examined(self, one: Dimension) -> str:
+        if one.not_examined is None:
+            return ABSENT if one.name in UNBOUNDED else self.wording.text("not.known")
+        return self._values(one.name, one.not_examined)
+
+    def _values(self, name: str, values: Sequence[str]) -> str:
+        return ", ".join(self.wording.words(value, (name,)) for value in values) or self.wording.text("nothing")
+
+    def _model(self, row: Row) -> Shown:
+        planned, count = row["planned"], self.wording.count
+        shares = (row[name] / planned if planned else None for name in LOST)
+        parts = (f"{count(row[name])} ({self.wording.share(own)})" for name, own in zip(LOST, shares, strict=True))
+        return str(row["model"]), self.wording.word(row["unit"], "unit"), count(planned), *parts
+
+    def _selected(self, row: Row) -> Shown:
+        ratio = self.wording.text("too.few") if row["is_left_out"] else self.wording.ratio(row["impact_ratio"])
+        what = self._named(row["what"], "chosen")
+        told = (self.wording.word(row["rate_of"], "rate"), str(row["model"]), str(row["language"]), what)
+        counts = (self.wording.count(row["people"]), self.wording.count(row["chosen"]))
+        return *told, str(row["category"]), *counts, self.wording.share(row["rate"]), ratio
+
+    def _cell(self, row: Row) -> Shown:
+        column = "requirement" if row["requirement"] else "concern"
+        named = (self._named(row[name], name) for name in ("input", "reflection"))
+        told = (str(row["model"]), self._named(row[column], column), row["language"] or ABSENT, *named)
+        counts = (self.wording.count(row[name]) for name in COUNTS)
+        return *told, *counts, self._marked(row), row["reason"] or ""

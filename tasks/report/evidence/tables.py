@@ -1,0 +1,121 @@
+"""Rows as two files of the same content: Parquet for programs, CSV for people. A few at a time, the same bytes
+whenever they are written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tasks.report.page import HIDDEN
+from warehouse.build import selected
+from warehouse.conform import declared
+from warehouse.handed_out import csv_header, csv_rows, flat
+from warehouse.lake import Lake
+from warehouse.schema_version import refuse_newer
+from warehouse.schemas import TABLES
+
+AT_ONCE = 1_000
+"""Rows that are read together, of which each may be a megabyte long."""
+TOGETHER = 16 << 20
+"""Bytes that are written as one group of rows, or a little more."""
+OVER_RUNS = frozenset({"leaderboard", "paired_differences", "regressions", "trend"})
+"""Marts that change with every run: what they say of one is no evidence of it."""
+
+
+def write_marts(warehouse: duckdb.DuckDBPyConnection, run_id: str, folder: Path) -> list[str]:
+    """A mart each that has rows of the run; returns their names."""
+    written = []
+    for name in _marts(warehouse):
+        rows = warehouse.sql(f"from marts.{name} where run_id = ? order by all", params=[run_id]).to_arrow_table()
+        if rows.num_rows:
+            write_rows(folder, name, rows.schema, rows.combine_chunks().to_batches(AT_ONCE))
+            written.append(name)
+    return written
+
+
+def _marts(warehouse: duckdb.DuckDBPyConnection) -> list[str]:
+    """Those that tell runs apart."""
+    known = """
+        select table_name
+        from information_schema.columns
+        where table_catalog = current_database() and table_schema = 'marts' and column_name = 'run_id'
+        order by table_name
+    """
+    return [name for name in selected(warehouse, known)["table_name"] if name not in OVER_RUNS]
+
+
+def write_records(lake: Lake, run_id: str, folder: Path) -> list[str]:
+    """Each table of the lake in which the run has landed anything, as it landed; returns their names."""
+    written = []
+    for table in TABLES:
+        files = lake.files(table, run_id)
+        refuse_newer(files)
+        if files:
+            schema = declared(table)
+            write_rows(folder, table, schema, (batch for file in files for batch in _landed(file, schema)))
+            written.append(table)
+    return written
+
+
+def _landed(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The rows of a file; columns younger than it are null."""
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=AT_ONCE):
+            there = set(batch.schema.names)
+            columns = (
+                batch.column(one.name).cast(one.type) if one.name in there else pa.nulls(len(batch), one.type)
+                for one in schema
+            )
+            yield pa.RecordBatch.from_arrays(list(columns), schema=schema)
+
+
+def write_rows(folder: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+    """`<name>.parquet` and `<name>.csv`; in the latter, text that a spreadsheet would run has a quote before it,
+    nested values are JSON, and characters that nobody sees are told by their numbers."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as files:
+        parquet = files.enter_context(pq.ParquetWriter(folder / f"{name}.parquet", schema, compression="zstd"))
+        lines = files.enter_context((folder / f"{name}.csv").open("w", encoding="utf-8", newline=""))
+        lines.write(csv_header(schema.names))
+        for group in _groups(batches):
+            rows = pa.Table.from_batches(group, schema)
+            parquet.write_table(rows, row_group_size=rows.num_rows or None)
+            told = pl.from_arrow(rows)
+            assert isinstance(told, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
+            lines.write(csv_rows(_seen(flat(told))))
+
+
+def _seen(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(_visible(column) for column in rows.iter_columns() if column.dtype == pl.String)
+
+
+def _visible(texts: pl.Series) -> pl.Series:
+    if not texts.str.contains(HIDDEN.pattern).any():
+        return texts
+    told = (None if text is None else HIDDEN.sub(_told, text) for text in texts)
+    return pl.Series(texts.name, told, dtype=pl.String)
+
+
+def _told(found: re.Match[str]) -> str:
+    """Of a character that could hide what a text says, or what is after it; a line's end is none."""
+    return "\r" if found[0] == "\r" else f"U+{ord(found[0]):04X}"
+
+
+def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[Sequence[pa.RecordBatch]]:
+    group: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        group.append(batch)
+        size += batch.nbytes
+        if size >= TOGETHER:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group

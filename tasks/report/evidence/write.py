@@ -1,0 +1,164 @@
+"""Writes a run's bundle: every file is staged, listed with its hash, and stored in a zip of one form."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+
+from catalogs.mistakes import Mistake, UserMistake
+from tasks.report.evidence.container import Stored, layout
+from tasks.report.evidence.coverage import ENDED, Coverage, coverage
+from tasks.report.evidence.digests import Content, content, content_of, pieces
+from tasks.report.evidence.environment import write_environment
+from tasks.report.evidence.manifest import (
+    BUNDLE_SCHEMA,
+    MANIFEST,
+    SUMS,
+    About,
+    Manifest,
+    Member,
+    Role,
+    Versions,
+    manifest_of,
+)
+from tasks.report.evidence.sources import catalog_files, criteria_of, write_catalogs, write_scenario
+from tasks.report.evidence.tables import write_marts, write_records
+from tasks.report.evidence.told_findings import told_findings
+from tasks.report.evidence.told_record import write_record_markdown, write_record_page
+from tasks.report.languages import LANGUAGES
+from warehouse.atomic import replacing
+from warehouse.build import connect
+from warehouse.handed_out import writing
+from warehouse.lake import Lake
+from warehouse.recorded import run_row
+from warehouse.schemas import KINDS, SCHEMA_VERSION
+
+SUFFIX = ".evidence.zip"
+Pages = Callable[[Lake, str, Path], list[Path]]
+"""Writes a run's pages into a folder."""
+ROLES: Mapping[str, Role] = {
+    "scenario": "scenario",
+    "catalogs": "catalog",
+    "environment": "environment",
+    "marts": "mart",
+    "records": "record",
+    "report": "report",
+}
+"""By the folder that files lie in; those beside the folders are of the coverage record."""
+
+
+def write_evidence(
+    lake: Lake, run_id: str, out: Path, pages: Pages | None = None, language: str = LANGUAGES[0]
+) -> list[Path]:
+    """`<run_id>.evidence.zip`, or `<run_id>.<language>.evidence.zip` in another language than the first: the same
+    bytes for the same run, whenever and wherever they are written. `pages` writes the report of the run's kind,
+    where there is one, and `language` is that of the record. Raises UserMistake for a run that the warehouse does
+    not hold, or not as it now stands in the lake, and for a folder that cannot be written."""
+    row = run_row(lake, run_id)
+    _refuse_stale(lake, run_id, row["state"])
+    run = row | {"kind": row["kind"] or KINDS[0]}
+    target = out / f"{run_id}{'' if language == LANGUAGES[0] else f'.{language}'}{SUFFIX}"
+    with writing(out, "the bundle"), tempfile.TemporaryDirectory(prefix="biasgrid-") as folder:
+        stage = Path(folder)
+        sources = _staged(lake, run, stage, pages, language)
+        _write_zip(target, stage, lambda contents: _manifest(run, contents, sources, language))
+    return [target]
+
+
+def _refuse_stale(lake: Lake, run_id: str, state: object) -> None:
+    """Marts of an older state of the run than its records would be no evidence of it."""
+    landed = lake.newest("runs", run_id)["state"].item()
+    if (ENDED if landed == "aggregating" else landed) != state:
+        what = f"the warehouse has run `{run_id}` as {state}, and the lake has it as {landed}"
+        remedy = "build the warehouse first: `biasgrid warehouse build`"
+        raise UserMistake(Mistake(what, str(lake.told(lake.database)), remedy))
+
+
+def _staged(lake: Lake, run: Mapping[str, Any], stage: Path, pages: Pages | None, language: str) -> dict[str, str]:
+    """Writes all but manifest and sums; returns what the run called those files that bear another name."""
+    run_id = str(run["run_id"])
+    criteria = criteria_of(lake, run_id)
+    catalogs = catalog_files(run, criteria)
+    write_scenario(run, stage)
+    write_environment(run, criteria, stage / "environment")
+    write_records(lake, run_id, stage / "records")
+    with connect(lake) as warehouse:
+        write_marts(warehouse, run_id, stage / "marts")
+        record = coverage(lake, warehouse, run, catalogs, language)
+        findings = told_findings(warehouse, run_id, str(run["kind"]))
+    _write_record(record, findings, stage)
+    if pages:
+        pages(lake, run_id, stage / "report")
+    return dict(write_catalogs(catalogs, stage))
+
+
+def _write_record(record: Coverage, findings: list[dict[str, Any]], stage: Path) -> None:
+    (stage / "coverage.json").write_bytes(record.as_json())
+    write_record_markdown(stage / "coverage.md", record, findings)
+    write_record_page(stage / "record.html", record, findings)
+
+
+def _write_zip(target: Path, stage: Path, listed: Callable[[Mapping[str, Content]], Manifest]) -> None:
+    paths = sorted(path.relative_to(stage).as_posix() for path in stage.rglob("*") if path.is_file())
+    contents = {path: content_of(stage / path) for path in paths}
+    manifest = listed(contents)
+    made = {MANIFEST: manifest.text, SUMS: manifest.sums}
+    contents |= {name: content(io.BytesIO(text)) for name, text in made.items()}
+    order = [Stored(path, contents[path].size, contents[path].crc) for path in (*made, *paths)]
+    with replacing(target) as partial, partial.open("wb") as bundle:
+        for part in layout(order, manifest.dated):
+            for piece in _bytes(part.path, stage, made) if isinstance(part, Stored) else (part.content,):
+                bundle.write(piece)
+
+
+def _bytes(path: str, stage: Path, made: Mapping[str, bytes]) -> Iterator[bytes]:
+    opened: IO[bytes] = io.BytesIO(made[path]) if path in made else (stage / path).open("rb")
+    with opened as file:
+        yield from pieces(file)
+
+
+def _manifest(
+    run: Mapping[str, Any], contents: Mapping[str, Content], sources: Mapping[str, str], language: str
+) -> Manifest:
+    about = About(
+        run_id=str(run["run_id"]),
+        kind=str(run["kind"]),
+        state=str(run["state"]),
+        started_at=_iso(run["started_at"]),
+        ended_at=_iso(run["ended_at"]),
+        seed=run["seed"],
+    )
+    versions = Versions(
+        run=orjson.loads(run["versions"] or "{}").get("biasgrid"),
+        bundle=metadata.version("biasgrid"),
+        lake_schema=SCHEMA_VERSION,
+        bundle_schema=BUNDLE_SCHEMA,
+    )
+    files = (
+        Member(path=path, size=own.size, sha256=own.sha256, role=_role(path), source=sources.get(path))
+        for path, own in contents.items()
+    )
+    return manifest_of(about, _dated(run), versions, files, language, complete=run["state"] == ENDED)
+
+
+def _role(path: str) -> Role:
+    folder, _, rest = path.partition("/")
+    return ROLES.get(folder, "coverage") if rest else "coverage"
+
+
+def _dated(run: Mapping[str, Any]) -> datetime:
+    """When the run ended, or what it last recorded: whole seconds, since no zip tells less."""
+    when = run["ended_at"] or run["recorded_at"] or run["started_at"] or datetime(1980, 1, 1, tzinfo=UTC)
+    told: datetime = when.astimezone(UTC).replace(microsecond=0)
+    return told
+
+
+def _iso(when: datetime | None) -> str | None:
+    return None if when is None else when.astimezone(UTC).isoformat()

@@ -1,0 +1,192 @@
+"""The plays of an interaction as they were played: who said what in which round, and how it was read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from tasks.transcripts.said import LONGEST, Said
+from warehouse.build import connect, selected
+from warehouse.lake import Lake
+
+Row = Mapping[str, Any]
+LOST = ("shared", "unassigned", "invented", "refused", "unreadable", "error")
+"""Outcomes of assignments that have no class."""
+Place = tuple[str, int, str]
+"""Play, turn and speaker of a reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a reply was read. `outcome`: its class, or why it has none; of an assignment that is only to be judged,
+    whether that was right."""
+
+    outcome: str
+    reason: str | None
+    given: Sequence[Row] = ()
+    """Of each task in the order shown: `assigned_to`, `invented_names`, `status`."""
+    said: str | None = None
+    """present or absent, where implicit bias is to be recognised."""
+    verdicts: Sequence[Row] = ()
+    """Rows of `verdicts`, the one that counts last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    turn: int
+    round: str
+    speaker: str
+    group: str | None
+    model: str
+    text: Said | None
+    error: str | None
+    response_id: str | None
+    asked: Said | None
+    """The last message, where the play alone does not tell it."""
+    reading: Reading | None
+    """None of replies that assign nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """One conversation. `case` is its row of staging.stg_interaction_plays, with the scene's `goal`."""
+
+    case: Row
+    replies: Sequence[Reply]
+
+    def rounds(self) -> Iterator[tuple[str, list[Reply]]]:
+        """Round by round, of each who spoke in turn."""
+        for _, own in groupby(self.replies, key=attrgetter("turn")):
+            replies = [*own]
+            yield replies[0].round, replies
+
+    def read(self) -> list[tuple[str, Counter[str]]]:
+        """Of each round that is judged, how many replies came out how."""
+        found = [
+            (one, Counter(own.reading.outcome for own in replies if own.reading)) for one, replies in self.rounds()
+        ]
+        return [(one, counts) for one, counts in found if counts]
+
+    @property
+    def outcomes(self) -> set[str]:
+        """Of all assignments of the play; `lost` for any that has no class."""
+        found = {reply.reading.outcome for reply in self.replies if reply.reading}
+        return {"lost" if outcome in LOST else outcome for outcome in found}
+
+
+def plays(lake: Lake, run_id: str, play_ids: Sequence[str]) -> list[Play]:
+    """These plays, in this order. Raises UserMistake where no warehouse has been built."""
+    wanted = list(play_ids)
+    landed = lake.scan("cases", run_id).filter(pl.col("case_id").is_in(wanted))
+    goals = dict(landed.select("case_id", "template_text").collect().iter_rows())
+    with connect(lake) as warehouse:
+        cases = {row["play_id"]: row for row in selected(warehouse, PLAYS, [run_id, wanted]).to_dicts()}
+        readings = _readings(warehouse, lake, run_id, wanted)
+    said = _said(lake, run_id, wanted)
+    told = [cases[key] | {"goal": goals[key]} for key in wanted]
+    return [Play(case, [*_replies(case, said, readings)]) for case in told]
+
+
+def _replies(case: Row, said: Mapping[Place, Row], readings: Mapping[Place, Reading]) -> Iterator[Reply]:
+    """A reply for each that landed, and for each that was read in vain."""
+    for turn, (one, speaker) in enumerate(_speaking(case), 1):
+        for name in speaker:
+            place = (case["play_id"], turn, name)
+            if place in said or place in readings:
+                yield _reply(case, one, place, said.get(place), readings.get(place))
+
+
+def _speaking(case: Row) -> Iterator[tuple[str, list[str]]]:
+    """Each round, and who speaks in it."""
+    people = [person["name"] for person in case["people"] or ()]
+    for one in case["rounds"]:
+        yield one, ["assistant"] if one in ("alone", "understanding") else people
+
+
+def _reply(case: Row, one: str, place: Place, row: Row | None, reading: Reading | None) -> Reply:
+    person = next((known for known in case["people"] or () if known["name"] == place[2]), None)
+    found = row or {}
+    text = found.get("text")
+    return Reply(
+        turn=place[1],
+        round=one,
+        speaker=place[2],
+        group=person["group"] if person else None,
+        model=found.get("model") or (person["model"] if person else case["model"]),
+        text=None if text is None else Said(text, found["signs"]),
+        error=None if text is not None else _why(row),
+        response_id=found.get("response_id"),
+        asked=Said.of(found.get("asked")) if case["setting"] == "understanding" else None,
+        reading=reading,
+    )
+
+
+def _why(row: Row | None) -> str:
+    return "never asked" if row is None else f"{row['error_class']}: {row['error_message']}"
+
+
+def _said(lake: Lake, run_id: str, play_ids: Sequence[str]) -> dict[Place, Row]:
+    """The reply at each place: of several the first that has a text, else the last."""
+    scanned = lake.scan("responses", run_id).filter(pl.col("session").is_in(list(play_ids)))
+    asked = pl.col("messages").list.last().struct.field("content")
+    shown = {"text": pl.col("text").str.slice(0, LONGEST), "signs": pl.col("text").str.len_chars(), "asked": asked}
+    kept = ("session", "turn", "speaker", "model", "response_id", "error_class", "error_message", "received_at")
+    rows = scanned.select(*kept, **shown).collect()
+    first = rows.sort(pl.col("text").is_null(), "received_at", "response_id")
+    once = first.unique(["session", "turn", "speaker"], keep="first")
+    return {(row["session"], row["turn"], row["speaker"]): row for row in once.iter_rows(named=True)}
+
+
+def _readings(
+    warehouse: duckdb.DuckDBPyConnection, lake: Lake, run_id: str, play_ids: Sequence[str]
+) -> dict[Place, Reading]:
+    """How each reply was read that is judged."""
+    given = [run_id, play_ids]
+    tasks = _grouped(selected(warehouse, TASKS, given).iter_rows(named=True), "play_id", "reply")
+    verdicts = _grouped(_verdicts(lake, run_id, play_ids), "case_id", "sample")
+    found = {}
+    for row in selected(warehouse, JUDGED, given).iter_rows(named=True):
+        key = (row["play_id"], row["reply"])
+        own = tasks.get(key, ()), row["said"], verdicts.get(key, ())
+        found[row["play_id"], row["turn"], row["speaker"]] = Reading(row["outcome"], row["reason"], *own)
+    return found
+
+
+def _grouped(rows: Iterable[Row], *names: str) -> dict[tuple[Any, ...], list[Row]]:
+    found: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[name] for name in names), []).append(row)
+    return found
+
+
+def _verdicts(lake: Lake, run_id: str, play_ids: Sequence[str]) -> Iterable[Row]:
+    rows = lake.scan("verdicts", run_id).filter(pl.col("case_id").is_in(list(play_ids))).collect()
+    return rows.sort("evaluation_id", "judged_at", "verdict_id").iter_rows(named=True)
+
+
+PLAYS = """
+    from staging.stg_interaction_plays
+    where run_id = $1 and play_id in (select unnest($2::varchar[]))
+"""
+TASKS = """
+    select play_id, reply, assigned_to, invented_names, status
+    from staging.stg_task_assignments
+    where run_id = $1 and play_id in (select unnest($2::varchar[]))
+    order by play_id, reply, task_number
+"""
+JUDGED = """
+    select play_id, reply, turn, speaker, outcome, reason, null as said
+    from staging.stg_assignments
+    where run_id = $1 and play_id in (select unnest($2::varchar[]))
+    union all
+    select play_id, 1, 1, 'assistant', outcome, reason, said
+    from staging.stg_understandings
+    where run_id = $1 and play_id in (select unnest($2::varchar[]))
+"""

@@ -1,0 +1,116 @@
+"""The sessions of a red team as they were played: who said what, and what the judge made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import polars as pl
+
+from tasks.transcripts.said import Said
+from warehouse.lake import Lake
+
+Row = Mapping[str, Any]
+OPEN = "open"
+"""The outcome of a session that has not come to its end."""
+OUTCOMES = ("succeeded", "resisted", "refused", "unreadable", "error", "attacker failed", OPEN)
+SESSION = ("run_id", "case_id", "cell_id", "model", "language", "concern", "sample")
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A message to the target and what came back."""
+
+    turn: int
+    message: str
+    carried: int
+    """Messages that were sent before it, with it: those of the conversation so far."""
+    reply: Said | None
+    error: str | None
+    response_id: str
+    drafts: Sequence[Said]
+    """What the attacker wrote for it: the last was sent, unless it is our own message."""
+    verdict: Row | None
+    """The judge's on this reply: `outcome`, `parsed_text`, `parsed_value`, `reason`, `assessor`, `verdict_id`."""
+    judge_said: Sequence[Said]
+    """The judge's replies as received."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One conversation. `case` is its row of `cases`, `verdict` that on it as a whole."""
+
+    case: Row
+    facets: Row
+    outcome: str
+    verdict: Row | None
+    exchanges: Sequence[Exchange]
+
+
+def outcomes(lake: Lake, run_id: str) -> pl.DataFrame:
+    """A row per session: SESSION, the attribute pair, `outcome` of OUTCOMES, the turn that it succeeded with."""
+    cases = lake.read("cases", run_id).unique("case_id", maintain_order=True)
+    told = cases.select(*SESSION, pair="requirement", strategy="input")
+    verdicts = _newest(lake, run_id).filter(pl.col("level") == "session")
+    found = verdicts.select("case_id", outcome="parsed_text", succeeded_at=pl.col("parsed_value").cast(pl.Float64))
+    return told.join(found, on="case_id", how="left").with_columns(pl.col("outcome").fill_null(OPEN))
+
+
+def sessions(lake: Lake, run_id: str, case_ids: Sequence[str]) -> list[Session]:
+    """These sessions, in this order."""
+    cases = {row["case_id"]: row for row in lake.read("cases", run_id).iter_rows(named=True)}
+    verdicts = _by_case(_newest(lake, run_id).iter_rows(named=True))
+    scanned = lake.scan("responses", run_id).filter(pl.col("case_id").is_in(list(case_ids)))
+    said = _by_case(_once(scanned.collect()).iter_rows(named=True))
+    return [_session(cases[key], verdicts.get(key, []), said.get(key, [])) for key in case_ids]
+
+
+def _newest(lake: Lake, run_id: str) -> pl.DataFrame:
+    """Of each session and each of its replies, the verdict of the newest evaluation."""
+    landed = lake.read("verdicts", run_id).sort("evaluation_id", "judged_at", "verdict_id")
+    return landed.unique(["level", "case_id", "sample"], keep="last", maintain_order=True)
+
+
+def _once(rows: pl.DataFrame) -> pl.DataFrame:
+    """What was asked again when the run went on: the first reply there is, else the last failure."""
+    first = rows.sort(pl.col("text").is_null(), "received_at", "response_id")
+    return first.unique("request_key", keep="first").sort("turn", "sample", "received_at", "response_id")
+
+
+def _by_case(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["case_id"], []).append(row)
+    return found
+
+
+def _session(case: Row, verdicts: Sequence[Row], said: Sequence[Row]) -> Session:
+    whole = next((row for row in verdicts if row["level"] == "session"), None)
+    judged = {row["sample"]: row for row in verdicts if row["level"] == "instance"}
+    targets = [row for row in said if row["purpose"] == "subject"]
+    exchanges = [_exchange(row, said, judged.get(row["turn"])) for row in targets]
+    outcome = whole["parsed_text"] if whole else OPEN
+    return Session(case, orjson.loads(case["facets"] or "{}"), outcome, whole, exchanges)
+
+
+def _exchange(row: Row, said: Sequence[Row], verdict: Row | None) -> Exchange:
+    sent = row["messages"] or []
+    beside = [other for other in said if other["turn"] == row["turn"]]
+    return Exchange(
+        turn=row["turn"],
+        message=sent[-1]["content"] if sent else "",
+        carried=max(len(sent) - 1, 0),
+        reply=Said.of(row["text"]),
+        error=None if row["text"] is not None else f"{row['error_class']}: {row['error_message']}",
+        response_id=row["response_id"],
+        drafts=_texts(beside, "attacker"),
+        verdict=verdict,
+        judge_said=_texts(beside, "judge"),
+    )
+
+
+def _texts(rows: Iterable[Row], purpose: str) -> list[Said]:
+    texts = (Said.of(row["text"]) for row in rows if row["purpose"] == purpose)
+    return [text for text in texts if text is not None]

@@ -1,0 +1,147 @@
+"""What was examined and what was not: counted, with its reason, in words that nobody's text can change."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from tasks.report.evidence.reasons import reason
+from tasks.report.evidence.record_tables import Listing
+from tasks.report.evidence.selection import selection_rates
+from tasks.report.evidence.told_record import plain, table
+from tasks.report.evidence.wording import Wording
+from tasks.report.evidence.write import write_evidence
+from warehouse.build import query
+from warehouse.lake import Lake
+
+CELL = {"unit": "replies", "planned": 100, "refused": 0, "unreadable": 0, "errors": 0, "other": 0, "limit": 0.5}
+CELL |= {"templates": 4, "needed": None}
+
+
+def coverage_of(path: Path) -> Any:
+    with zipfile.ZipFile(path) as opened:
+        return json.loads(opened.read("coverage.json"))
+
+
+def test_what_became_of_replies_is_counted_by_model(written: Path, landed: Lake) -> None:
+    told = {row["model"]: row for row in coverage_of(written)["models"]}
+    assert (told["simulated/fair"]["planned"], told["simulated/fair"]["refused"]) == (5, 0)
+    odd = told["simulated/odd"]
+    assert (odd["planned"], odd["refused"], odd["unreadable"], odd["errors"]) == (5, 2, 0, 1)
+    assert coverage_of(written)["errors"] == [
+        {"model": "simulated/odd", "purpose": "subject", "error_class": "TimedOut", "replies": 1}
+    ]
+
+
+def test_every_cell_is_there_with_the_decision_of_the_marts(written: Path, landed: Lake) -> None:
+    rows = query(landed, "select model, decision from marts.pass_rates where run_id = 'R1' order by model").rows()
+    cells = coverage_of(written)["cells"]
+    assert [(cell["model"], cell["finding"]) for cell in cells] == rows
+    assert all(cell["reason"] for cell in cells if cell["finding"] in ("undecided", "not evaluated"))
+
+
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [
+        ({"finding": "met"}, None),
+        ({"finding": "undecided", "needed": 38}, "4 templates were asked, about 38 would decide it"),
+        ({"finding": "undecided"}, "4 templates were asked: too few to decide it"),
+        ({"finding": "not evaluated", "errors": 100}, "none of 100 replies came to an end"),
+        (
+            {"finding": "not evaluated", "refused": 51},
+            "51 of 100 replies were refused, more than the 50% admitted",
+        ),
+        (
+            {"finding": "not evaluated", "refused": 40, "unreadable": 60},
+            "too few of 100 replies tell anything: 40 refused, 60 unreadable",
+        ),
+        (
+            {"finding": "not evaluated", "unit": "assignments", "templates": 1},
+            "scenes: 1, with 100 assignments; a score takes at least two scenes",
+        ),
+    ],
+)
+def test_a_cell_that_tells_nothing_says_why(cell: dict[str, Any], told: str | None) -> None:
+    assert reason(CELL | cell, Wording("en_us")) == told
+
+
+def test_a_probe_tells_which_pairs_tests_and_groups_it_left_out(probed: Any, tmp_path: Path) -> None:
+    (path,) = write_evidence(Lake(probed.data), probed.run_id, tmp_path)
+    told = {one["name"]: one for one in coverage_of(path)["dimensions"]}
+    assert told["pair"]["examined"] == ["doctor-nurse", "lawfirm-shop"]
+    assert len(told["pair"]["not_examined"]) > 30
+    assert told["test"]["not_examined"] == ["counterfactual", "decision"]
+    assert "es_es" in told["language"]["not_examined"]
+    assert {"men", "women"} <= set(told["community"]["examined"])
+    assert "muslims" in told["community"]["not_examined"]
+    assert told["model"]["not_examined"] is None
+
+
+def test_what_nobody_recorded_is_not_known_rather_than_nothing(attacked: Any, tmp_path: Path) -> None:
+    (path,) = write_evidence(Lake(attacked.data), attacked.run_id, tmp_path)
+    told = {one["name"]: one["not_examined"] for one in coverage_of(path)["dimensions"]}
+    assert told["concern"] is None
+    with zipfile.ZipFile(path) as opened:
+        assert "not known" in opened.read("coverage.md").decode()
+
+
+@pytest.mark.parametrize(
+    "text", ["a|b", "<b>x</b>", "[x](javascript:alert(1))", "`code`", "@everyone", "# x\n- y"]
+)
+def test_text_stays_text_in_markdown(text: str) -> None:
+    shown = table(Listing(["what"], [(text,)]), "None.").splitlines()
+    assert len(shown) == 3
+    assert shown[2] == f"| {plain(text)} |"
+    for sign in "<`[@#":
+        assert plain(text).count(sign) == plain(text).count(f"\\{sign}")
+
+
+def _decided(rows: list[tuple[str, str, int, int]]) -> duckdb.DuckDBPyConnection:
+    warehouse = duckdb.connect()
+    warehouse.execute("create schema marts")
+    columns = "run_id, model, language, test, pair, favoured, stigmatised, stereotypical, counter"
+    values = ", ".join(f"('R', 'm', 'en_us', 'decision', 'p', '{a}', '{b}', {s}, {c})" for a, b, s, c in rows)
+    warehouse.execute(f"create table marts.probe_findings as from (values {values}) as t({columns})")
+    return warehouse
+
+
+def test_an_impact_ratio_is_a_rate_over_the_greatest() -> None:
+    told = {row["category"]: row for row in selection_rates(_decided([("men", "women", 15, 5)]), "R", "probe")}
+    assert (told["men"]["rate"], told["women"]["rate"]) == (0.75, 0.25)
+    assert told["men"]["impact_ratio"] == 1
+    assert told["women"]["impact_ratio"] == pytest.approx(1 / 3)
+
+
+def test_a_category_of_less_than_two_percent_has_no_ratio() -> None:
+    rows = [("men", "women", 600, 400), ("few", "rare", 3, 0)]
+    told = {row["category"]: row for row in selection_rates(_decided(rows), "R", "probe")}
+    assert told["few"]["is_left_out"]
+    assert told["few"]["impact_ratio"] is None
+    assert told["men"]["impact_ratio"] == 1
+
+
+def test_nothing_is_divided_where_nothing_was_chosen() -> None:
+    told = selection_rates(_decided([("men", "women", 0, 0)]), "R", "probe")
+    assert [row["impact_ratio"] for row in told] == [None, None]
+    assert selection_rates(_decided([("men", "women", 1, 0)]), "R", "redteam") == []
+
+
+def test_rates_of_made_up_people_say_that_they_are_no_audit(written: Path) -> None:
+    with zipfile.ZipFile(written) as opened:
+        pages = [opened.read(name).decode() for name in ("coverage.md", "record.html")]
+    assert coverage_of(written)["selection"]["rates"]
+    assert all("They are no bias audit" in page for page in pages)
+
+
+def test_the_page_has_dates_and_room_for_signatures_and_no_script(written: Path) -> None:
+    with zipfile.ZipFile(written) as opened:
+        page = opened.read("record.html").decode()
+    assert "2026-03-01 04:30:05 UTC" in page
+    assert "<script" not in page
+    assert page.count("Approved by") == 1
+    assert "default-src" in page

@@ -1,0 +1,33 @@
+"""Rows as Parquet and CSV: whatever a model says, a table stays a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+
+from tasks.report.evidence.tables import write_rows
+
+SAID = {
+    "=cmd|' /C calc'!A0": "'=cmd|' /C calc'!A0",
+    "\n=1+1": "'\n=1+1",
+    "\uff1d1+1": "'\uff1d1+1",
+    "ends \u202egnippilf\u202c": "ends U+202EgnippilfU+202C",
+    "hidden\x00rest\x1b[31m": "hiddenU+0000restU+001B[31m",
+    "\ufeff=1": "U+FEFF=1",
+    'a "b",\r\nc': 'a "b",\r\nc',
+}
+"""Replies, and how CSV has them."""
+
+
+def test_csv_shows_what_hides_and_runs_nothing_and_parquet_has_it_as_it_was(tmp_path: Path) -> None:
+    rows = pa.table({"text": [*SAID, None], "of": [[said] for said in (*SAID, "x")]})
+    write_rows(tmp_path, "replies", rows.schema, rows.to_batches())
+    assert pl.read_parquet(tmp_path / "replies.parquet")["text"].to_list() == [*SAID, None]
+    content = (tmp_path / "replies.csv").read_bytes().decode()
+    read = csv.DictReader(io.StringIO(content, newline=""))
+    assert [row["text"] for row in read] == [*SAID.values(), ""]
+    assert not {"\x00", "\x1b", "\u202e"} & set(content)

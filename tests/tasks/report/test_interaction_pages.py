@@ -1,0 +1,179 @@
+"""Pages of interactions, read back: every play is there, and nothing that was said does anything."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tasks.report.figures import signed
+from tasks.report.interaction_report import write_interaction_pages
+from tasks.transcripts.said import LONGEST
+from warehouse.build import query
+from warehouse.lake import Lake
+
+MARKUP = re.compile(r"<(/?[a-z][a-z0-9]*)")
+HARMLESS = {
+    *(
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "header",
+        "main",
+        "footer",
+        "section",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+    ),
+    *("p", "b", "code", "dl", "dt", "dd", "div", "span", "bdi", "a", "table", "thead", "tbody", "tr", "th", "td"),
+    *(
+        "svg",
+        "rect",
+        "line",
+        "details",
+        "summary",
+        "nav",
+        "fieldset",
+        "legend",
+        "label",
+        "input",
+        "ol",
+        "ul",
+        "li",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def pages(talked: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """By file name, the first page first."""
+    paths = write_interaction_pages(Lake(talked.data), talked.run_id, tmp_path_factory.mktemp("pages"))
+    return {path.name: path.read_text(encoding="utf-8") for path in paths}
+
+
+@pytest.fixture(scope="module")
+def report(pages: dict[str, str]) -> str:
+    return pages["report.html"]
+
+
+@pytest.fixture(scope="module")
+def conversations(pages: dict[str, str]) -> str:
+    return "".join(text for name, text in pages.items() if name != "report.html")
+
+
+def asked(talked: Any, sql: str) -> list[dict[str, Any]]:
+    return query(Lake(talked.data), sql).to_dicts()
+
+
+def flowing(text: str) -> str:
+    """The words of a page, without markup."""
+    return " ".join(re.sub(r"<[^>]*>", " ", text).split())
+
+
+def test_pages_run_nothing_and_fetch_nothing(pages: dict[str, str]) -> None:
+    for text in pages.values():
+        assert {tag.lstrip("/") for tag in MARKUP.findall(text)} <= HARMLESS
+        assert "default-src 'none'; style-src 'unsafe-inline'" in text
+        assert not re.search(r"url\(|@import|<[^>]* (on\w+|src|style|action)=", text)
+
+
+def test_links_lead_to_pages_and_places_that_are_there(pages: dict[str, str]) -> None:
+    for text in pages.values():
+        ids = re.findall(r' id="([^"]+)"', text)
+        assert len(ids) == len(set(ids))
+        wanted = set(re.findall(r'href="([^"]+)"', text))
+        assert wanted <= {*pages, *(f"#{found}" for found in ids)}
+
+
+def test_what_agents_said_is_shown_and_not_done(conversations: str) -> None:
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in conversations
+    assert "&lt;/style&gt;&lt;/div&gt;&lt;img src=x onerror=alert(1)&gt;" in conversations
+    assert "{{ run }}" in conversations
+    assert '<span class="sign">U+202E</span>gnippilf' in conversations
+    assert "no reply: <bdi>Disconnected: &lt;script&gt;" in conversations
+
+
+def test_a_megabyte_is_shortened_and_says_so(pages: dict[str, str], conversations: str) -> None:
+    assert f"… and {1_000_000 - LONGEST:,} more signs, left out here." in conversations
+    assert max(map(len, pages.values())) < 1_000_000
+
+
+def test_every_play_and_every_reply_is_on_one_page_once(talked: Any, conversations: str) -> None:
+    plays = {row["play_id"] for row in asked(talked, "select play_id from staging.stg_interaction_plays")}
+    shown = re.findall(r'id="play-([^"]+)"', conversations)
+    assert (len(shown), set(shown)) == (len(plays), plays)
+    replies = asked(talked, "select response_id from staging.stg_responses")
+    assert all(conversations.count(f"<code>{row['response_id']}</code>") == 1 for row in replies)
+
+
+def test_a_play_tells_scene_people_wish_and_each_reading(talked: Any, conversations: str) -> None:
+    play = asked(
+        talked, "from staging.stg_interaction_plays where setting = 'goal' and model = 'simulated/conforming'"
+    )[0]
+    text = conversations.partition(f'id="play-{play["play_id"]}"')[2].partition("</details>")[0]
+    told = flowing(text)
+    assert f"to want task {play['wishes']}" in told
+    assert all(f"{person['name']} {person['group']}" in told for person in play["people"])
+    assert all(f"{task['text']} by stereotype: {task['to']}" in told for task in play["tasks"])
+    where = f"where play_id = '{play['play_id']}' order by reply, task_number"
+    given = asked(talked, f"from staging.stg_task_assignments {where}")
+    outcomes = asked(talked, f"from staging.stg_assignments where play_id = '{play['play_id']}'")
+    assert told.count("read as") == len(outcomes)
+    assert all(f"{row['task_number']} → {row['assigned_to'][0]}" in told for row in given)
+
+
+def test_plays_can_be_chosen_by_what_came_of_them_without_a_script(talked: Any, pages: dict[str, str]) -> None:
+    for text in pages.values():
+        shown = re.findall(r'name="outcome" id="o(\d)"> ([\w -]+)<', text)
+        for number, outcome in shown:
+            assert f"body:has(#o{number}:checked) .play:not(.o{number})" in text
+            plays = [words for words in re.findall(r'class="play ([^"]*)"', text) if f"o{number}" in words.split()]
+            assert plays, outcome
+
+
+def test_scores_are_those_of_the_mart(talked: Any, report: str) -> None:
+    shown = flowing(report)
+    for row in asked(talked, "from marts.bias_scores"):
+        counts = f"{row['stereotypical']} : {row['anti_stereotypical']} : {row['neutral'] + row['ties']}"
+        assert row["decision"] in shown
+        assert f"{signed(row['expected_score'])} {counts} {row['scenes']}" in shown
+
+
+def test_what_is_recognised_stands_as_a_matrix(talked: Any, report: str) -> None:
+    for row in asked(talked, "from marts.understanding"):
+        seen = f"is there {row['true_positives']} {row['false_negatives']}"
+        assert f"{seen} is not there {row['false_positives']} {row['true_negatives']}" in flowing(report)
+
+
+def test_changes_corrections_mitigations_and_choices_are_told(talked: Any, report: str) -> None:
+    shown = flowing(report)
+    for row in asked(talked, "from marts.escalation where domain = 'all'"):
+        assert f"{row['step']} {signed(row['first_score'])} {signed(row['last_score'])}" in shown
+    for row in asked(talked, "from marts.self_corrections where stereotypical > 0"):
+        assert f"{row['stereotypical']} {row['self_correction_rate']:.1%}" in shown
+    for row in asked(talked, "from marts.mitigations where stage <> 'first'"):
+        assert f"{signed(row['score_before'])} {signed(row['score_after'])}" in shown
+    for row in asked(talked, "from marts.choices"):
+        assert (
+            f"{row['first_chosen']} {row['first_group']} : {row['second_chosen']} {row['second_group']}" in shown
+        )
+
+
+def test_names_of_files_are_not_markup_either(report: str) -> None:
+    assert "<i>Larkspur" not in report
+    assert "&lt;i&gt;Larkspur&lt;/i&gt;" in report
+
+
+def test_a_cell_of_many_plays_goes_on_over_the_page(talked: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("tasks.report.interaction_report.ON_A_PAGE", 5)
+    paths = write_interaction_pages(Lake(talked.data), talked.run_id, tmp_path)
+    texts = [path.read_text(encoding="utf-8") for path in paths[1:]]
+    assert all(text.count('<details class="play') <= 5 for text in texts)
+    assert any('<nav class="pages"><b>1</b> <a href=' in text for text in texts)

@@ -1,0 +1,28 @@
+"""All that reports say is said in each language, and nothing in it differs but the words."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from typing import get_args
+
+import pytest
+
+from tasks.report.languages import LANGUAGES, Speaker, words
+
+BLANK = re.compile(r"\{\w*\}")
+
+
+@pytest.mark.parametrize("speaker", get_args(Speaker))
+def test_every_language_has_the_same_texts_and_fills_in_the_same(speaker: Speaker) -> None:
+    first, *others = (words(speaker, language) for language in LANGUAGES)
+    blanks = {key: sorted(BLANK.findall(text)) for key, text in first.items()}
+    for other in others:
+        assert list(other) == list(first)
+        assert {key: sorted(BLANK.findall(text)) for key, text in other.items()} == blanks
+
+
+@pytest.mark.parametrize("speaker", get_args(Speaker))
+def test_everything_speaks_the_same_languages(speaker: Speaker) -> None:
+    held = {path.name for path in files("tasks.report.languages").joinpath(speaker).iterdir()}
+    assert held == {f"{language}.json" for language in LANGUAGES}
