@@ -10,6 +10,7 @@ from typing import Any, cast
 from prefect.states import Completed
 
 from flows.outcome import FAILURES, INCOMPLETE, MET, NOT_MET
+from tasks.report.probe_findings import FINDINGS, RULES
 from warehouse.lake import Lake
 
 BIASED, NOT_EVALUATED = "biased", "not evaluated"
@@ -64,16 +65,6 @@ def ended(found: ProbeOutcome) -> ProbeOutcome:
     """What the flow returns: its state says in the UI how the probe ended."""
     return cast(ProbeOutcome, Completed(message=str(found), data=found))
 
-
-FINDINGS = """
-    select *
-    from marts.probe_findings
-    where run_id = ?
-    order by model, language, list_position(['implicit', 'explicit', 'decision', 'counterfactual'], test),
-        finding = 'biased' desc, q_value nulls last, pair
-"""
-
-RULES = "from marts.probe_outcomes where run_id = ? order by model, language"
 
 COVERED = """
     select

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tasks.report.harmless import State, number, sentence
+from tasks.report.orders import MITIGATIONS, SETTINGS, STAGES, TESTS
 from warehouse.build import query
 from warehouse.lake import Lake
 from warehouse.runs import Run
@@ -135,7 +136,7 @@ BENCHMARK = """
     inner join points using (run_id, requirement, model, language)
     order by model, topic, name, language
 """
-PROBE = """
+PROBE = f"""
     select
         model,
         test as topic,
@@ -164,11 +165,11 @@ PROBE = """
     order by
         model,
         language,
-        list_position(['implicit', 'explicit', 'decision', 'counterfactual'], test),
+        {TESTS},
         finding = 'biased' desc,
         q_value nulls last,
         pair
-"""
+"""  # noqa: S608 - words of ours
 RED_TEAM = """
     select
         model,
@@ -197,7 +198,7 @@ RED_TEAM = """
     where run_id = ?
     order by model, language, strategy
 """
-INTERACTION = """
+INTERACTION = f"""
     select
         model,
         axis as topic,
@@ -235,11 +236,11 @@ INTERACTION = """
         model,
         language,
         axis,
-        list_position(['no_interaction', 'no_goal', 'goal'], setting),
-        list_position(['none', 'reflection', 'reflection_with_examples'], mitigation),
-        list_position(['only', 'first', 'reflected', 'between', 'last'], stage),
+        {SETTINGS},
+        {MITIGATIONS},
+        {STAGES},
         held_out
-"""
+"""  # noqa: S608 - words of ours
 SQL: Mapping[str, str] = {
     "benchmark": BENCHMARK,
     "probe": PROBE,

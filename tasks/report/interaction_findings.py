@@ -8,12 +8,10 @@ from typing import Any
 
 import duckdb
 
+from tasks.report.orders import MITIGATIONS, SETTINGS, STAGES
 from warehouse.build import selected
 
 Row = Mapping[str, Any]
-SETTINGS = "list_position(['no_interaction', 'no_goal', 'goal'], setting)"
-MITIGATIONS = "list_position(['none', 'reflection', 'reflection_with_examples'], mitigation)"
-STAGES = "list_position(['only', 'first', 'reflected', 'between', 'last'], stage)"
 WHO, KINDS = "model, language, axis", "is_control, held_out"
 DOMAINS = "domain = 'all' desc, domain"
 ORDERS = {

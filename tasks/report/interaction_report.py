@@ -9,8 +9,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from tasks.report.interaction_findings import MITIGATIONS, SETTINGS, InteractionFindings, rows_of
+from tasks.report.interaction_findings import InteractionFindings, rows_of
 from tasks.report.languages import LANGUAGES
+from tasks.report.orders import MITIGATIONS, SETTINGS
 from tasks.report.page import write_page
 from tasks.report.told_run import ToldRun, told_run
 from tasks.report.ways import Ways

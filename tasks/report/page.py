@@ -14,15 +14,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from tasks.report.figures import coefficient, share, signed, small
+from tasks.report.hidden import HIDDEN, numbered
 from tasks.report.languages import LANGUAGES, words
 from tasks.report.ways import Ways
 from warehouse.handed_out import write_text
 
-HIDDEN = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    r"\U000e0000-\U000e007f]"
-)
-"""Control and format characters, by which a text could hide what it says or change in what order it is read."""
 WORDS = re.compile(r"\S+\s*|\s+")
 
 
@@ -85,7 +81,7 @@ def plain(text: object) -> Markup:
 
 
 def _shown(found: re.Match[str]) -> str:
-    return f'<span class="sign">U+{ord(found[0]):04X}</span>'
+    return f'<span class="sign">{numbered(found)}</span>'
 
 
 def differing(text: str, other: str) -> tuple[str, str, str]:

@@ -13,6 +13,7 @@ import polars as pl
 
 from tasks.report.languages import LANGUAGES
 from tasks.report.page import write_page
+from tasks.report.probe_findings import FINDINGS, RULES
 from tasks.report.told_run import ToldRun, told_run
 from tasks.report.ways import Ways
 from tasks.transcripts.said import LONGEST, Said
@@ -152,14 +153,6 @@ def _answer(row: Row) -> str | None:
     return row["parsed_text"] or (None if row["parsed_value"] is None else f"{row['parsed_value']:g}")
 
 
-FINDINGS = """
-    select *
-    from marts.probe_findings
-    where run_id = ?
-    order by model, language, list_position(['implicit', 'explicit', 'decision', 'counterfactual'], test),
-        finding = 'biased' desc, q_value nulls last, pair
-"""
-RULES = "from marts.probe_outcomes where run_id = ? order by model, language"
 READINGS = f"""
     with trials as (
         select

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tasks.report.page import HIDDEN
+from tasks.report.hidden import HIDDEN, numbered
 from warehouse.build import selected
 from warehouse.conform import declared
 from warehouse.handed_out import csv_header, csv_rows, flat
@@ -105,7 +105,7 @@ def _visible(texts: pl.Series) -> pl.Series:
 
 def _told(found: re.Match[str]) -> str:
     """Of a character that could hide what a text says, or what is after it; a line's end is none."""
-    return "\r" if found[0] == "\r" else f"U+{ord(found[0]):04X}"
+    return "\r" if found[0] == "\r" else numbered(found)
 
 
 def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[Sequence[pa.RecordBatch]]:

@@ -10,7 +10,8 @@ from typing import Any
 
 from tasks.report.evidence.coverage import Coverage
 from tasks.report.evidence.record_tables import Listing, RecordTables, Row
-from tasks.report.page import HIDDEN, write_page
+from tasks.report.hidden import HIDDEN, numbered
+from tasks.report.page import write_page
 from warehouse.handed_out import write_text
 
 SIGNS = re.compile(r"([\\`*_{}\[\]<>|#~&@!:])")
@@ -66,7 +67,7 @@ def _head(record: Coverage) -> Iterator[str]:
 
 def plain(text: object) -> str:
     """In one line, with every sign escaped that Markdown or HTML would read as more than itself."""
-    shown = HIDDEN.sub(lambda found: f"U+{ord(found[0]):04X}", " ".join(str(text).split()))
+    shown = HIDDEN.sub(numbered, " ".join(str(text).split()))
     return SIGNS.sub(r"\\\1", shown)
 
 
