@@ -16,7 +16,7 @@ from catalogs.mistakes import Mistake, UserMistake
 from catalogs.models import Provider, Target, endpoint_target
 from flows.check import Check
 from flows.secrets import secret_blocks
-from flows.temporary_server import EarlyServer, early
+from flows.temporary_server import EarlyServer, begin, early
 from tasks.connectors.keys import missing_keys
 
 PATIENCE_S = 3.0
@@ -124,11 +124,13 @@ def _start_temporary_server() -> None:
 def _start_deaf(begun: EarlyServer | None) -> None:
     """Prefect's one instance becomes ours: it waits for the process that has begun, and stops it at the end."""
     from prefect.server.api.server import SubprocessASGIServer
+    from prefect.settings import get_current_settings
 
     class Begun(SubprocessASGIServer):
         def _run_uvicorn_command(self) -> subprocess.Popen[Any]:
+            assert self.port is not None  # noqa: S101 - `start` has chosen one
             process = begun.hand_over() if begun else None
-            return process or super()._run_uvicorn_command()
+            return process or begin(self.port, get_current_settings().to_environment_variables(exclude_unset=True))
 
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     server = Begun()

@@ -11,7 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.util import find_spec
@@ -31,7 +31,7 @@ class EarlyServer:
 
     def __init__(self) -> None:
         self.port = _free_port()
-        self._process: subprocess.Popen[Any] | None = _started(self.port)
+        self._process: subprocess.Popen[Any] | None = begin(self.port)
         atexit.register(self.stop)
 
     def hand_over(self) -> subprocess.Popen[Any] | None:
@@ -90,16 +90,23 @@ def _free_port() -> int:
         return int(listening.getsockname()[1])
 
 
-def _started(port: int) -> subprocess.Popen[Any]:
-    """Masked signals stay masked in the process: a terminal sends Ctrl-C to every one."""
+def begin(port: int, settings: Mapping[str, str] | None = None) -> subprocess.Popen[Any]:
+    """A server that ends when this process does, however that ends; `settings` are variables of its environment.
+
+    Masked signals stay masked in it: a terminal sends Ctrl-C to every process.
+    """
     spec = find_spec("prefect")
     origin = spec.origin if spec else None
     folder = Path(origin or "").parent.parent
     arguments = ["--app-dir", str(folder), "--factory", "prefect.server.api.server:create_app"]
     address = ["--host", "127.0.0.1", "--port", str(port), "--log-level", "error", "--lifespan", "on"]
+    # -P: a folder `flows` where the command was typed is not this package
+    command = [sys.executable, "-P", "-m", "flows.lifeline", "uvicorn", *arguments, *address]
+    listens, _held = os.pipe()  # nobody closes the other end but the system, once this process is gone
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        command = [sys.executable, "-m", "uvicorn", *arguments, *address]
-        return subprocess.Popen(command, env={**os.environ, **MARKS})  # noqa: S603 - our own words
+        environment = {**os.environ, **MARKS, **(settings or {})}
+        return subprocess.Popen(command, stdin=listens, env=environment)  # noqa: S603 - our own words
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        os.close(listens)

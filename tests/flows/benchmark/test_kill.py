@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -81,6 +83,32 @@ def test_an_interruption_ends_a_run_and_its_temporary_server_at_once(
     assert len(mine.arrived()) == len(slow.bodies)
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
+
+
+@pytest.mark.parametrize("moment", ["while it starts", "under way"])
+def test_a_killed_run_leaves_no_temporary_server_behind(
+    shell: Any, slow: Any, asked: Path, moment: str, heard: Any
+) -> None:
+    """`kill -9` of the one process, as a system that is out of memory does it: nobody can tell the server."""
+    mine = shell("killed")
+    mine.environment["PREFECT_HOME"] = str(mine.folder / "prefect")
+    process = mine.start("run", asked)
+    if moment == "under way":
+        heard(slow, 10, process)
+    else:
+        _began_another(process)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=PATIENCE_S)  # the server has the same standard error, which ends when it has
+
+
+def _began_another(process: subprocess.Popen[str]) -> None:
+    """Waits until a process has started one."""
+    while True:
+        told = subprocess.run(["ps", "-A", "-o", "ppid="], capture_output=True, text=True, check=True).stdout
+        if str(process.pid) in told.split():
+            return
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
 
 
 def test_what_is_in_flight_lands_when_prefect_cancels_a_flow(
