@@ -65,15 +65,23 @@ def prefect_server() -> Check:
     """Ephemeral, or the server that is configured, asked once with a short time-out."""
     from prefect.settings import get_current_settings
 
-    address = get_current_settings().api.url
+    settings = get_current_settings()
+    address = settings.api.url
     if not address:
-        return Check("Prefect", "ok", "ephemeral: each run starts a server of its own")
+        return _own_server(allowed=settings.server.ephemeral.enabled)
     told = without_credentials(address)
     failure = _unhealthy()
     if failure is None:
         return Check("Prefect", "ok", f"server at {told} answers")
     remedy = "start it (prefect server start), or unset PREFECT_API_URL for an ephemeral one"
     return Check("Prefect", "broken", f"server at {told} does not answer ({failure})", remedy)
+
+
+def _own_server(*, allowed: bool) -> Check:
+    if allowed:
+        return Check("Prefect", "ok", "ephemeral: each run starts a server of its own")
+    remedy = "set PREFECT_API_URL to a server (prefect server start), or PREFECT_SERVER_ALLOW_EPHEMERAL_MODE=true"
+    return Check("Prefect", "broken", "Prefect's settings name no server and allow no temporary one", remedy)
 
 
 def _unhealthy() -> str | None:

@@ -8,9 +8,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.settings import PREFECT_API_URL, PREFECT_SERVER_ALLOW_EPHEMERAL_MODE, temporary_settings
 
 from catalogs.catalog import load_catalog
+from catalogs.mistakes import UserMistake
 from flows.check import Check
 from flows.diagnosis import (
     check_catalogs,
@@ -22,7 +23,7 @@ from flows.diagnosis import (
     check_warehouse,
     is_broken,
 )
-from flows.reachability import keys, prefect_server, without_credentials
+from flows.reachability import answering_prefect, keys, prefect_server, without_credentials
 from warehouse.build import build
 from warehouse.lake import Lake
 from warehouse.runs import begin
@@ -179,8 +180,17 @@ def test_settings_in_force_are_shown_but_for_keys_and_misspelt_ones_are_noted() 
 
 
 def test_without_a_server_prefect_is_ephemeral() -> None:
-    with temporary_settings({PREFECT_API_URL: None}):
+    with temporary_settings({PREFECT_API_URL: None, PREFECT_SERVER_ALLOW_EPHEMERAL_MODE: True}):
         assert prefect_server().what.startswith("ephemeral")
+
+
+def test_prefect_is_broken_where_it_has_no_server_and_may_start_none() -> None:
+    """As with a profile of one's own, in which temporary servers are not switched on."""
+    with temporary_settings({PREFECT_API_URL: None, PREFECT_SERVER_ALLOW_EPHEMERAL_MODE: False}):
+        found = prefect_server()
+        with pytest.raises(UserMistake, match="name no server"), answering_prefect():
+            pass
+    assert (found.state, "PREFECT_API_URL" in found.remedy) == ("broken", True)
 
 
 def test_a_server_that_answers_is_fine(server: str) -> None:
