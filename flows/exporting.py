@@ -48,13 +48,13 @@ def write_views(out: Path | None, data: str | Path | None = None, *, force: bool
     return script
 
 
-def refuse_to_replace(path: Path, *, force: bool) -> None:
-    """Raises UserMistake where a file or folder stands already; a folder is never replaced."""
+def refuse_to_replace(path: Path, *, force: bool, option: str = "--out") -> None:
+    """Raises UserMistake where a file or folder stands already; a folder is never replaced. `option` named it."""
     if path.is_dir():
-        raise UserMistake(Mistake(f"`{path}` is a directory", "--out", "name a file in it"))
+        raise UserMistake(Mistake(f"`{path}` is a directory", option, "name a file in it"))
     if path.exists() and not force:
         remedy = "name another file, or replace this one with --force"
-        raise UserMistake(Mistake(f"`{path}` exists already", "--out", remedy))
+        raise UserMistake(Mistake(f"`{path}` exists already", option, remedy))
 
 
 def _file_name(model: str, run_id: str | None) -> str:

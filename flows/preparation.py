@@ -134,6 +134,12 @@ def existing_lake(data: str | Path | None) -> Lake:
     return lake
 
 
+def lake_to_change(data: str | Path | None) -> Lake:
+    """A lake that is there and can be written to. Raises as `existing_lake` and `open_lake`."""
+    existing_lake(data)
+    return open_lake(data)
+
+
 def earlier_lake(data: str | Path | None) -> Lake | None:
     """As `existing_lake`; None where there is none."""
     lake = Lake.at(data_place(data))

@@ -142,11 +142,11 @@ class Sitting:
 def export_sheet(desk: Desk, draw: Draw, out: Path, *, force: bool) -> int:
     """Writes a blind sheet and returns how many replies it holds. Raises UserMistake for a file that exists,
     unless it is to be replaced."""
-    refuse_to_replace(out, force=force)
+    refuse_to_replace(out, force=force, option="--export")
     sample = drawn(desk.units, draw)
     rows = sheet(sample, desk.shown(sample), draw)
     # the mark: some spreadsheets take a CSV without it for an old code page
-    write_text(out, "\ufeff" + as_csv(rows))
+    write_text(out, "\ufeff" + as_csv(rows), "--export")
     return rows.height
 
 

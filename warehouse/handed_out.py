@@ -43,27 +43,27 @@ def csv_rows(rows: pl.DataFrame) -> str:
     return defused(flat(rows)).write_csv(include_header=False)
 
 
-def write_text(path: Path, text: str) -> Path:
-    """Writes `text` in one step. Raises `UserMistake` where it cannot be written."""
-    return write_bytes(path, text.encode())
+def write_text(path: Path, text: str, option: str = "--out") -> Path:
+    """Writes `text` in one step. Raises `UserMistake` where it cannot be written; `option` named the place."""
+    return write_bytes(path, text.encode(), option)
 
 
-def write_bytes(path: Path, content: bytes) -> Path:
+def write_bytes(path: Path, content: bytes, option: str = "--out") -> Path:
     """As `write_text`."""
-    with writing(path.parent), replacing(path) as partial:
+    with writing(path, f"`{path}`", option), replacing(path) as partial:
         partial.write_bytes(content)
     return path
 
 
 @contextmanager
-def writing(out: Path, what: str = "the report") -> Iterator[None]:
-    """Raises `UserMistake` where `what` cannot be written to the folder `out`."""
+def writing(out: Path, what: str = "the report", option: str = "--out") -> Iterator[None]:
+    """Raises `UserMistake` where `what` cannot be written to `out`, which `option` named."""
     try:
         yield
     except OSError as error:
         told = f"{what} cannot be written: {error.strerror or error}"
-        remedy = "name a directory that you may write to"
-        raise UserMistake(Mistake(told, f"--out {out}", remedy)) from error
+        remedy = "name a place that you may write to"
+        raise UserMistake(Mistake(told, f"{option} {out}", remedy)) from error
 
 
 def defused(rows: pl.DataFrame) -> pl.DataFrame:

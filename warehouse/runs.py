@@ -107,6 +107,9 @@ def find(lake: Lake, run_id: str | None, states: tuple[str, ...] | None = None) 
             return fitting[-1]
         what = "there is no unfinished run" if states else "there is no run yet"
         raise UserMistake(Mistake(f"{what} in `{lake.named}`", remedy="start one with `biasgrid run SCENARIO`"))
+    if not run_id.strip():
+        remedy = "name one of `biasgrid runs`, or leave it out"
+        raise UserMistake(Mistake(f"`{run_id}` names no run", "RUN", remedy))
     wanted = run_id.upper()
     found = [run for run in runs if run.run_id.startswith(wanted) or run.run_id.endswith(wanted)]
     if len(found) == 1:

@@ -112,7 +112,7 @@ def _said(mistake: UserMistake) -> int:
         _say(mistake, f"{mistake.headline}, and the warehouse stays as it was")
         return 3
     if isinstance(mistake, StorageTrouble):
-        _tell(f"biasgrid: the run cannot go on\n{mistake}")
+        _tell(f"biasgrid: {'the run cannot go on' if mistake.run_id else 'storage gave way'}\n{mistake}")
         return 3
     _say(mistake)
     return 2

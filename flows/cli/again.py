@@ -45,7 +45,7 @@ def evaluate(
     `probe` or `interact`.
     """
     from catalogs.scenario import Overrides
-    from flows.preparation import existing_lake
+    from flows.preparation import lake_to_change
     from flows.refitting import prepared_again
     from warehouse.runs import find, refuse_other_kinds
 
@@ -57,7 +57,7 @@ def evaluate(
         "max_requests": max_requests,
     }
     with at_once():
-        lake = existing_lake(data)
+        lake = lake_to_change(data)
         found = find(lake, run)
         refuse_other_kinds(found, "later evaluation", "benchmark", *FINISHING)
         if found.kind in FINISHING:

@@ -50,13 +50,13 @@ def review(
     A review changes no finding. It tells how far oracle, judge and people agree; where they do not, a decision
     (`--adjudicate`; benchmarks alone) takes the place of the verdict that stood.
     """
-    from flows.preparation import existing_lake
+    from flows.preparation import existing_lake, lake_to_change
     from flows.reviewing import Desk
     from tasks.review.draw import Draw
     from warehouse.runs import UNDER_WAY, find, refuse_other_kinds
 
     _one_thing(export=export, imported=imported, agreement=agreement, adjudicate=adjudicate)
-    lake = existing_lake(data)
+    lake = existing_lake(data) if export or agreement else lake_to_change(data)
     found = find(lake, run)
     refuse_other_kinds(found, "review", "benchmark", "redteam")
     if adjudicate:

@@ -20,11 +20,11 @@ def warehouse() -> None:
 @app.command()
 def build(data: Data = None) -> None:
     """Rebuild it from everything that has landed, journals of ended runs included."""
-    from flows.preparation import open_lake
+    from flows.preparation import lake_to_change
     from warehouse.build import build as built
     from warehouse.journal import recover
 
-    lake = open_lake(data)
+    lake = lake_to_change(data)
     rescued = recover(lake)
     if rescued:
         typer.echo(f"landed {rescued} responses that a crash had left in journals")
@@ -40,10 +40,10 @@ def check(data: Data = None) -> None:
     """
     from flows.inspecting import check_warehouse
     from flows.inspection_table import patience, show_report
-    from flows.preparation import existing_lake
+    from flows.preparation import lake_to_change
     from warehouse.expectations.report import ExpectationsFailed
 
-    lake = existing_lake(data)
+    lake = lake_to_change(data)
     try:
         with patience("building the warehouse, and looking through lake and marts"):
             report = check_warehouse(lake)

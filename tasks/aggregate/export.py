@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Literal
@@ -16,7 +17,7 @@ from warehouse.atomic import replacing
 from warehouse.build import connect, selected
 from warehouse.handed_out import csv_header, csv_rows
 from warehouse.lake import Lake
-from warehouse.trouble import storing
+from warehouse.trouble import FORBIDDEN, StorageTrouble, storing
 
 Kind = Literal["csv", "parquet", "json"]
 SUFFIX: dict[Kind, str] = {"csv": "csv", "parquet": "parquet", "json": "jsonl"}
@@ -40,6 +41,10 @@ def write_model(lake: Lake, name: str, kind: Kind, out: Path, run_id: str | None
                 return WRITERS[kind](partial, reader)
         except OSError as error:
             raise UserMistake(_unwritable(out, error)) from error
+        except StorageTrouble as trouble:
+            if trouble.code not in FORBIDDEN:
+                raise
+            raise UserMistake(_unwritable(out, OSError(trouble.code, os.strerror(trouble.code)))) from trouble
 
 
 def resolve(warehouse: duckdb.DuckDBPyConnection, name: str) -> str:

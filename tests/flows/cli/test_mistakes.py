@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -147,6 +149,12 @@ def test_an_unknown_run(biasgrid: Command, finished: Any, command: str) -> None:
     assert told.is_a_mistake("`01M0000000000000000000000X`", str(finished.data), "→")
 
 
+@pytest.mark.parametrize("words", [("resume", ""), ("evaluate", " "), ("show", ""), ("compare", "", "01M")])
+def test_an_empty_id_names_no_run(biasgrid: Command, finished: Any, words: Any) -> None:
+    """As a script has it whose variable is not set: the newest run is not what it meant."""
+    assert biasgrid(*words, "--data", finished.data).is_a_mistake("names no run", "→")
+
+
 def test_nothing_to_resume(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
     assert biasgrid("resume", "--data", finished.data).is_a_mistake("no unfinished run", "biasgrid run")
     assert biasgrid("resume", "--data", tmp_path).is_a_mistake("no unfinished run")
@@ -177,7 +185,9 @@ def test_sql_that_is_wrong_or_reaches_out(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("words", [("sql", "select 1"), ("runs",), ("resume",), ("report",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [("sql", "select 1"), ("runs",), ("resume",), ("report",), ("warehouse", "build")], ids=" ".join
+)
 def test_a_data_directory_that_is_not_there_is_not_made(biasgrid: Command, tmp_path: Path, words: Any) -> None:
     told = biasgrid(*words, "--data", tmp_path / "none")
     assert told.is_a_mistake(f"`{tmp_path / 'none'}`", "--data or BIASGRID_DATA", "run a scenario first")
@@ -187,3 +197,16 @@ def test_a_data_directory_that_is_not_there_is_not_made(biasgrid: Command, tmp_p
 def test_sql_where_nothing_has_run_yet(biasgrid: Command, tmp_path: Path) -> None:
     assert biasgrid("sql", "select 1", "--data", tmp_path).is_a_mistake("no warehouse", "--data")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root")
+@pytest.mark.parametrize(
+    "words", [("evaluate",), ("warehouse", "check"), ("warehouse", "build"), ("review",)], ids=" ".join
+)
+def test_data_that_may_only_be_read_is_told_before_anything_begins(
+    biasgrid: Command, finished: Any, tmp_path: Path, words: Any
+) -> None:
+    shutil.copytree(finished.data, tmp_path / "data")
+    (tmp_path / "data").chmod(0o500)
+    told = biasgrid(*words, "--data", tmp_path / "data")
+    assert told.is_a_mistake("cannot be written", "--data or BIASGRID_DATA")
