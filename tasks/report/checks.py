@@ -102,10 +102,10 @@ BENCHMARK = """
             sum(counted_passed) as counted,
             sum(counted_tests) as total,
             struct_pack(
-                refused := sum(refused),
-                unreadable := sum(unreadable),
-                failed := sum(errors),
-                unjudged := sum(unjudged)
+                refused := sum(refused)::bigint,
+                unreadable := sum(unreadable)::bigint,
+                failed := sum(errors)::bigint,
+                unjudged := sum(unjudged)::bigint
             ) as lost
         from marts.pass_rates
         where run_id = ?

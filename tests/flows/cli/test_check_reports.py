@@ -117,3 +117,9 @@ def test_bars_say_without_colour_what_is_met(biasgrid: Command, finished: Any) -
 def test_the_artifact_holds_the_pictures_that_are_written_as_files(finished: Any) -> None:
     page = pictures_page(Lake(finished.data), finished.run_id)
     assert page.count("](data:image/svg+xml;base64,") == page.count("\n## ") >= 3
+
+
+def test_what_is_lost_is_counted_in_whole_numbers(assessed: Any) -> None:
+    lake = Lake(assessed.data)
+    told = [count for check in checks(lake, find(lake, None)) for count in check.lost.values()]
+    assert {type(count) for count in told} == {int}
