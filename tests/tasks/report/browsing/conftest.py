@@ -23,6 +23,12 @@ from warehouse.lake import Lake
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 PATIENCE_S = 30
+AXE = Path(__file__).parent / "axe" / "axe.min.js"
+"""axe-core 4.14.1, under the Mozilla Public License 2.0 that lies beside it."""
+AUDIT = """
+    axe.run(document, {resultTypes: ["violations"]}).then((found) => JSON.stringify(
+        found.violations.map((one) => [one.impact, one.id, one.nodes.map((node) => node.target.join(" "))])))
+"""
 GONE = -32000
 """What the browser answers for a page that it has left in the meantime."""
 
@@ -181,6 +187,19 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         pytest.skip("NO CHROMIUM: pages are not looked at in a browser")
     with browsing(tmp_path_factory.mktemp("profile")) as opened:
         yield opened
+
+
+@pytest.fixture
+def audit(tab: Browser) -> Iterator[Callable[[], Any]]:
+    """What axe-core has against the page that is opened after this: its pages admit no other script."""
+
+    def found() -> Any:
+        tab.ask(AXE.read_text(encoding="utf-8") + ";0")
+        return json.loads(tab.ask(AUDIT))
+
+    tab.call("Page.setBypassCSP", enabled=True)
+    yield found
+    tab.call("Page.setBypassCSP", enabled=False)
 
 
 @pytest.fixture(scope="session")
