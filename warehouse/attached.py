@@ -73,6 +73,18 @@ def _show(warehouse: duckdb.DuckDBPyConnection, name: str, table: str, files: Fi
     warehouse.execute(f"create {kind} lake.{name} as {_rows(warehouse, table, files)}")
 
 
+NOTHING_LANDED = """
+    select 'lake.' || table_name
+    from duckdb_tables()
+    where database_name = 'lake' and estimated_size = 0
+"""
+
+
+def without_rows(warehouse: duckdb.DuckDBPyConnection) -> frozenset[str]:
+    """Those of an attached lake's relations in which nothing has landed. No file is opened for it."""
+    return frozenset(name for (name,) in warehouse.execute(NOTHING_LANDED).fetchall())
+
+
 def _files(lake: Lake, table: str, sides: Sequence[Side]) -> Files:
     return [(side, lake.files(table, side.run_id)) for side in sides] or [(None, folded(lake, table))]
 

@@ -37,7 +37,7 @@ def check(warehouse: duckdb.DuckDBPyConnection, model: Model, made: Made) -> Non
     if made.is_empty:
         return
     _check_columns(warehouse, model)
-    if len(made.parts) == 1 and _is_sound(warehouse, model):
+    if made.has_no_rows or (len(made.parts) == 1 and _is_sound(warehouse, model)):
         return
     if not made.is_once:
         _check_grain(warehouse, model, made.parts)

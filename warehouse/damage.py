@@ -97,7 +97,7 @@ def _told(lake: Lake, flaw: Flaw, rows: Sequence[Row]) -> Mistake:
 
 def _files(lake: Lake, flaw: Flaw, rows: Sequence[Row]) -> list[Path]:
     """The files in which the rows stand; none where it is their absence that is told."""
-    if flaw.is_absence:
+    if flaw.lacking_to:
         return []
     runs = {str(row["run_id"]) for row in rows}
     files = [path for run_id in sorted(runs) for path in lake.files(flaw.table, run_id)]

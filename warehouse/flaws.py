@@ -14,9 +14,11 @@ from typing import Any
 
 import duckdb
 
+from warehouse.attached import without_rows
 from warehouse.schemas import KINDS, OF_KINDS, OUTCOMES, TABLES, UNITS
 
 Row = dict[str, Any]
+EVERYWHERE = "select true"
 COUNTED = 1000
 """Rows that are counted of each flaw; what is broken by the million needs no exact number."""
 
@@ -29,18 +31,31 @@ class Flaw:
     id: str
     what: str
     rows: str
-    doubted: str = "select true"
+    doubted: str = EVERYWHERE
     """Which cells to look at: where there are none, `rows` is not asked for. They stand in `lake.doubted`."""
-    is_absence: bool = False
-    """Whether the rows tell of what is not there."""
+    lacking_to: str = ""
+    """The relation to whose rows something is lacking, where it is absence that is told."""
+    kind: str = KINDS[0]
+
+    @property
+    def rows_of(self) -> str:
+        """The relation that `rows` stem from: none there, none here."""
+        return _of(self.kind, self.lacking_to or f"lake.{self.table}")
 
 
 def found_flaws(warehouse: duckdb.DuckDBPyConnection, flaws: Iterable[Flaw]) -> Iterator[tuple[Flaw, list[Row]]]:
     """Those that the attached lake has, with the rows that show them."""
+    nothing = without_rows(warehouse)
     for flaw in flaws:
-        warehouse.execute(f"create or replace table lake.doubted as {flaw.doubted}")
-        if warehouse.execute("from lake.doubted limit 1").fetchall() and (rows := _rows(warehouse, flaw)):
+        if flaw.rows_of not in nothing and _is_doubted(warehouse, flaw) and (rows := _rows(warehouse, flaw)):
             yield flaw, rows
+
+
+def _is_doubted(warehouse: duckdb.DuckDBPyConnection, flaw: Flaw) -> bool:
+    if flaw.doubted == EVERYWHERE:
+        return True
+    (cells,) = warehouse.execute(f"create or replace table lake.doubted as {flaw.doubted}").fetchall()[0]
+    return bool(cells)
 
 
 def _rows(warehouse: duckdb.DuckDBPyConnection, flaw: Flaw) -> list[Row]:
@@ -216,9 +231,15 @@ _OTHERS_WITHOUT_RESPONSE = """
     where response_id is not null
 """
 
-LACKING_CASES = Flaw("cases", "cell_id", "cells that were planned lack cases", _WITHOUT_CASES, is_absence=True)
+LACKING_CASES = Flaw(
+    "cases", "cell_id", "cells that were planned lack cases", _WITHOUT_CASES, lacking_to="lake.cells"
+)
 NEVER_JUDGED = Flaw(
-    "verdicts", "cell_id", "cells of a run that has ended were never judged", _NEVER_JUDGED, is_absence=True
+    "verdicts",
+    "cell_id",
+    "cells of a run that has ended were never judged",
+    _NEVER_JUDGED,
+    lacking_to="lake.cells",
 )
 UNKNOWN_OUTCOME = Flaw("verdicts", "verdict_id", f"the outcome is none of {', '.join(OUTCOMES)}", _UNKNOWN_OUTCOME)
 OF_EVERY_KIND = (
@@ -258,11 +279,13 @@ _OF_KIND = re.compile(rf"\blake\.({'|'.join(OF_KINDS)})\b")
 def flaws_of(kind: str) -> tuple[Flaw, ...]:
     """Those of another kind of run than benchmarks. Sessions of a red team may still be open when its run ends."""
     own = (*OF_EVERY_KIND, NEVER_JUDGED) if kind == "probe" else (*OF_EVERY_KIND, *OF_ASSESSMENTS)
-    return tuple(replace(flaw, rows=_of(kind, flaw.rows), doubted=_of(kind, flaw.doubted)) for flaw in own)
+    return tuple(
+        replace(flaw, rows=_of(kind, flaw.rows), doubted=_of(kind, flaw.doubted), kind=kind) for flaw in own
+    )
 
 
 def _of(kind: str, sql: str) -> str:
-    return _OF_KIND.sub(rf"lake.{kind}_\1", sql)
+    return _OF_KIND.sub(rf"lake.{kind}_\1", sql) if kind != KINDS[0] else sql
 
 
 FLAWS = (

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -31,6 +31,7 @@ class Part:
     columns: Collection[str]
     key: str = ""
     """The column by which the model's rows find theirs; the rows themselves have none."""
+    rows: int = 0
 
 
 def make(warehouse: duckdb.DuckDBPyConnection, model: Model) -> tuple[Part, ...]:
@@ -41,30 +42,20 @@ def make(warehouse: duckdb.DuckDBPyConnection, model: Model) -> tuple[Part, ...]
     # the same lake makes the same marts, row by row
     order = f" order by {_listed(model.about.grain)}" if model.schema == "marts" else ""
     if not dictionaries:
-        warehouse.execute(f"create table {model.relation} as from ({model.sql}){order}")
-        return (Part(model.relation, own),)
+        made = _created(warehouse, model.relation, f"from ({model.sql}){order}")
+        return (Part(model.relation, own, rows=made),)
     rows = f"{STORAGE}.{model.name}"
     keys = [_key(dictionary.columns, dictionary.key) for dictionary in dictionaries]
     selected = ", ".join([*keys, *map(quoted, own)])
-    warehouse.execute(f"create table {rows} as select {selected} from ({model.sql}){order}")
+    made = _created(warehouse, rows, f"select {selected} from ({model.sql}){order}")
     joins = " ".join(f"inner join {part.relation} using ({part.key})" for part in dictionaries)
     warehouse.execute(f"create view {model.relation} as select {_listed(model.about.columns)} from {rows} {joins}")
-    return (Part(rows, own), *dictionaries)
+    return (Part(rows, own, rows=made), *dictionaries)
 
 
-NOTHING_LANDED = """
-    select count(*) > 0
-    from duckdb_tables()
-    where database_name = 'lake' and table_name = ? and estimated_size = 0
-"""
-
-
-def has_nothing(warehouse: duckdb.DuckDBPyConnection, source: str, made: Mapping[str, Sequence[Part]]) -> bool:
-    """Whether a relation, of the lake or of the models that are `made`, has no rows. No file is opened for it, nor
-    tables joined."""
-    if source not in made:
-        return bool(warehouse.execute(NOTHING_LANDED, [source.removeprefix("lake.")]).fetchall()[0][0])
-    return bool(warehouse.execute(f"select not exists(from {made[source][0].relation})").fetchall()[0][0])
+def _created(warehouse: duckdb.DuckDBPyConnection, table: str, rows: str) -> int:
+    """How many rows the new table has."""
+    return int(warehouse.execute(f"create table {table} as {rows}").fetchall()[0][0])
 
 
 def lay_out(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Part:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import duckdb
 
-from warehouse.making import Part, has_nothing, lay_out, make, unmake
+from warehouse.attached import without_rows
+from warehouse.making import Part, lay_out, make, unmake
 from warehouse.schemas import UNITS
 from warehouse.sql_models import Model
 from warehouse.sql_words import quoted
@@ -25,18 +26,18 @@ class Made:
     is_once: bool
     is_empty: bool = False
 
+    @property
+    def has_no_rows(self) -> bool:
+        return bool(self.parts) and not self.parts[0].rows
+
 
 def made_in_turn(warehouse: duckdb.DuckDBPyConnection, ordered: Iterable[Model]) -> Iterator[tuple[Model, Made]]:
     """Makes models that stand each after what it reads."""
-    parts: dict[str, tuple[Part, ...]] = {}
+    empty = set(without_rows(warehouse))
     for model in ordered:
-        source = model.about.rows_of
-        made = (
-            _empty(warehouse, model)
-            if source and has_nothing(warehouse, source, parts)
-            else _made_once(warehouse, model)
-        )
-        parts[model.relation] = made.parts
+        made = _empty(warehouse, model) if model.about.rows_of in empty else _made_once(warehouse, model)
+        if not made.parts[0].rows:
+            empty.add(model.relation)
         yield model, made
 
 

@@ -55,7 +55,8 @@ def test_small_files_and_large_ones_make_the_same_warehouse(
 
 def test_models_are_made_with_the_types_that_their_yaml_tells(bare: duckdb.DuckDBPyConnection) -> None:
     for model in load_models():
-        check(bare, model, Made(make(bare, model), is_once=False))
+        make(bare, model)
+        check(bare, model, Made((), is_once=False))
         assert all(column.type for column in model.about.columns.values())
 
 

@@ -115,7 +115,7 @@ def _columns(sql: str) -> set[str]:
 
 def _is_of_several_tables(flaw: Flaw) -> bool:
     """What a table alone can tell is expected above, and more strictly."""
-    return flaw.is_absence or "anti join" in flaw.rows
+    return bool(flaw.lacking_to) or "anti join" in flaw.rows
 
 
 def _from_flaw(flaw: Flaw) -> Rows:
