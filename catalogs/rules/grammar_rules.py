@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from functools import lru_cache
 
 from catalogs.findings import Finding, warning
 from catalogs.mistakes import Mistake
@@ -28,29 +28,26 @@ SLIPS: Mapping[str, Callable[[str], Iterator[Slip]]] = {
 }
 
 
-@dataclass(slots=True)
-class _Reader:
-    """Reads each text once, however many templates share it."""
+Sets = Mapping[str, tuple[Community, ...]]
+"""The communities of each markup."""
 
-    sets: Mapping[str, tuple[Community, ...]]
-    seen: dict[tuple[str, str], tuple[Slip, ...]] = field(default_factory=dict)
 
-    def slips(self, language: str, text: str) -> tuple[Slip, ...]:
-        tongue = language.partition("_")[0]
-        if (tongue, text) not in self.seen:
-            self.seen[tongue, text] = tuple(SLIPS[tongue](text)) if tongue in SLIPS else ()
-        return self.seen[tongue, text]
+@lru_cache(maxsize=1 << 16)
+def _slips_in(text: str, language: str) -> tuple[Slip, ...]:
+    """Each text is read once, however many templates, and checks of a library, share it."""
+    tongue = language.partition("_")[0]
+    return tuple(SLIPS[tongue](text)) if tongue in SLIPS else ()
 
 
 def grammar_findings(subject: Subject) -> Iterator[Finding]:
     """One finding per template and kind of slip: the first place, and how many there are."""
-    reader = _Reader(_communities(subject))
-    yield from _in_forms(subject, reader)
+    sets = _communities(subject)
+    yield from _in_forms(subject)
     for template in subject.spoken:
         for part, text in written(template, subject.language(template)):
-            yield from _as_written(template, part, text, reader)
+            yield from _as_written(template, part, text)
         if not in_table(template):
-            yield from _in_instances(template, subject, reader)
+            yield from _in_instances(template, subject, sets)
 
 
 def _communities(subject: Subject) -> dict[str, tuple[Community, ...]]:
@@ -63,24 +60,24 @@ def _communities(subject: Subject) -> dict[str, tuple[Community, ...]]:
     }
 
 
-def _as_written(template: Template, part: str, text: str, reader: _Reader) -> Iterator[Finding]:
+def _as_written(template: Template, part: str, text: str) -> Iterator[Finding]:
     """Each slip of a text, and of those that overlap the first."""
     end = 0
-    for slip in sorted(reader.slips(template.language, SLOT.sub("\u2026", text)), key=lambda slip: slip.start):
+    for slip in sorted(_slips_in(SLOT.sub("\u2026", text), template.language), key=lambda slip: slip.start):
         if slip.start >= end:
             yield warning(template, f"says `{slip.found}` in its {part}", slip.remedy)
             end = slip.start + len(slip.found)
 
 
-def _in_instances(template: Template, subject: Subject, reader: _Reader) -> Iterator[Finding]:
+def _in_instances(template: Template, subject: Subject, sets: Sets) -> Iterator[Finding]:
     """What a form does to its neighbours, once for each place where one is asked for."""
     for part, text in written(template, subject.language(template)):
         clashes = list(disagreements(text, template.language))
         for slip in clashes:
             yield warning(template, f"has `{slip.found}` in its {part}", slip.remedy)
         for window in windows(text) if not clashes else ():
-            filled = list(rendered(window, reader.sets, template.language))
-            slips = [(each, slip) for each in filled for slip in _slips(each, template.language, reader)]
+            filled = list(rendered(window, sets, template.language))
+            slips = [(each, slip) for each in filled for slip in _slips(each, template.language)]
             if slips:
                 first, slip = slips[0]
                 wrong = len({each.text for each, _ in slips})
@@ -89,22 +86,22 @@ def _in_instances(template: Template, subject: Subject, reader: _Reader) -> Iter
                 yield warning(template, what, slip.remedy)
 
 
-def _in_forms(subject: Subject, reader: _Reader) -> Iterator[Finding]:
+def _in_forms(subject: Subject) -> Iterator[Finding]:
     """Slips within a form itself, such as `a Asian person`."""
     for found in subject.catalog.communities.values():
         document = subject.reading.documents["communities", found.id]
         for number, community in enumerate(found.communities):
             for language, forms in community.forms.items():
                 for name, form in forms.items():
-                    for slip in reader.slips(language, form):
+                    for slip in _slips_in(form, language):
                         what = f"form `{name}` of community `{community.id}` says `{slip.found}`"
                         where = document.place("communities", number, "forms", language, name)
                         yield Finding("warning", Mistake(what, where, slip.remedy))
 
 
-def _slips(each: Rendered, language: str, reader: _Reader) -> Iterator[Slip]:
+def _slips(each: Rendered, language: str) -> Iterator[Slip]:
     """Those that a form has a part in: what is wrong between two words of the text is told of the text."""
-    for slip in reader.slips(language, each.text):
+    for slip in _slips_in(each.text, language):
         if slip.start + len(slip.found) > each.start:
             yield slip
     form = each.text[each.start :]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import product
 
 from catalogs.documents import Document
@@ -127,6 +128,7 @@ def _unasked(
         yield _finding("error", document, what, nearest(pair.kind, wording.implicit), *at)
 
 
+@lru_cache(maxsize=1 << 16)
 def plain(text: str) -> str:
     """Its words between blanks, without case and accents, which replies leave out."""
     letters = unicodedata.normalize("NFKD", text.casefold())

@@ -60,10 +60,20 @@ class Axes:
             for language in people.languages
         }
 
+    @cached_property
+    def beginnings(self) -> dict[tuple[str, str], frozenset[str]]:
+        """The first words of these names: a text without them names nobody."""
+        return {
+            spoken: frozenset(word for words in names for word in words.split()[:1])
+            for spoken, names in self.names.items()
+        }
+
     def named(self, axis: str, language: str, text: str) -> str | None:
         """Somebody of the axis whom a text names, so that a reader would take what was asked for an answer."""
         bare = plain(text)
-        return next((name for words, name in self.names.get((axis, language), {}).items() if words in bare), None)
+        if self.beginnings.get((axis, language), frozenset()).isdisjoint(bare.split()):
+            return None
+        return next((name for words, name in self.names[axis, language].items() if words in bare), None)
 
 
 def _of_another(owner: str, own: str) -> Iterator[Found]:
