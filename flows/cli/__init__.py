@@ -5,9 +5,12 @@ from __future__ import annotations
 import errno
 import sys
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 
 import typer
+from typer.main import get_command
 
 from catalogs.mistakes import UserMistake
 from flows.cli import again, assess, catalog, evidence, finetune, look, respondent, warehouse
@@ -79,11 +82,17 @@ def main(commands: typer.Typer = app) -> None:
     that cannot be written code 120."""
     speak_plainly()
     try:
-        commands()
+        _command(commands)()
     except UserMistake as mistake:
         sys.exit(_said(mistake))
     except Exception as error:  # noqa: BLE001 - 1, Python's own code for a crash, would read as "not met"
         sys.exit(_broken_off(error))
+
+
+@cache
+def _command(commands: typer.Typer) -> Callable[[], object]:
+    """Made once: every option of every command is looked at for it."""
+    return get_command(commands)
 
 
 def _broken_off(error: Exception) -> int:

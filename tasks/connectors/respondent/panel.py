@@ -43,7 +43,7 @@ class Panel:
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
-        self._recogniser = Recogniser(catalog)
+        self._recogniser = Recogniser.of(catalog)
         self._probed = ProbeRecogniser(catalog)
         self._scenes = SceneRecogniser(catalog)
         self._attempts: Counter[tuple[str, str, int | None]] = Counter()

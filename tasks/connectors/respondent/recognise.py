@@ -15,6 +15,8 @@ from tasks.connectors.respondent.repertoire import Repertoire
 from tasks.connectors.respondent.shape import Shape, unknown
 
 REMEMBERED = 8192
+CATALOGS = 4
+"""For which recognisers are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,17 @@ class Recogniser:
                 self._index(_Entry(asked, language, Shape(wording.text, template.language, known), position))
         self._remembered = lru_cache(maxsize=REMEMBERED)(self._find)
 
+    @classmethod
+    def of(cls, catalog: Catalog) -> Recogniser:
+        """The same one for catalogs of the same entries: several models of a run, or several runs, share it."""
+        known = (*catalog.templates, *catalog.languages.values(), *catalog.communities.values())
+        key = tuple(map(id, known))
+        _, made = _MADE.get(key) or (known, cls(catalog))
+        _MADE[key] = known, made
+        if len(_MADE) > CATALOGS:
+            _MADE.pop(next(iter(_MADE)), None)
+        return made
+
     def find(self, message: str) -> Recognised | None:
         """The template behind a message, or None: of several, the one whose slots hold known communities,
         then the one with the most text of its own, then the first of the library."""
@@ -73,6 +86,10 @@ class Recogniser:
             for entry in heads.get(text[:length], ()):
                 if text.endswith(entry.shape.tail):
                     yield entry
+
+
+_MADE: dict[tuple[int, ...], tuple[tuple[object, ...], Recogniser]] = {}
+"""By the identity of all entries that they go by, which stay as long as they do."""
 
 
 class _Entry:
