@@ -25,14 +25,14 @@ import pytest
 if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
 
-PREFECT = "tests/flows/benchmark/"
-"""One process runs all of these: their Prefect server takes seconds to start. Drills, which take longer than
-that, are shared out file by file."""
+TOGETHER = ("tests/flows/benchmark/", "tests/docs/")
+"""One process runs all tests of such a folder: their Prefect server, or their run, takes seconds to make. Drills,
+which take longer than that, are shared out file by file."""
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
-    """File by file, the group first. pytest-xdist's own groups (`--dist loadgroup`) go unseen by pytest 9.2,
+    """File by file, groups first. pytest-xdist's own groups (`--dist loadgroup`) go unseen by pytest 9.2,
     whose node ids cannot be changed."""
     if config.getoption("dist") != "load":
         return None
@@ -42,7 +42,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return PREFECT if nodeid.startswith(PREFECT) and not drills else nodeid.partition("::")[0]
+            folder = next((folder for folder in TOGETHER if nodeid.startswith(folder) and not drills), None)
+            return folder or nodeid.partition("::")[0]
 
     return ByFile(config, log)
 

@@ -17,12 +17,19 @@ from warehouse.views import as_script
 RELATIONS = ("marts.requirement_findings", "marts.deltas")
 
 
-@pytest.fixture
-def built(hand_made: Any, cell: Callable[..., Any], expected: Any, numbers: Any) -> Lake:
+@pytest.fixture(scope="module")
+def built(
+    tmp_path_factory: pytest.TempPathFactory,
+    hand_made_in: Any,
+    cell: Callable[..., Any],
+    expected: Any,
+    numbers: Any,
+) -> Lake:
+    hand_made = hand_made_in(Lake.open(tmp_path_factory.mktemp("built")))
     hand_made.land("R1", [cell([*expected("t1", "passed", "passed"), *numbers("t2", 1, 9)])])
     hand_made.land("R2", [cell([*expected("t1", "passed", "failed"), *numbers("t2", 1, 1)])])
     build(hand_made.lake)
-    return hand_made.lake
+    return Lake(hand_made.lake.root)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import groupby
@@ -154,6 +156,41 @@ def test_pass_rates_are_those_counted_by_hand(
         assert {name: rows[made.id][name] for name in wanted} == pytest.approx(wanted), made.id
 
 
+@dataclass(frozen=True)
+class Bench:
+    """A lake in which each test has a run of its own, and what runs are made with."""
+
+    lake: Lake
+    hand_made: Any
+    cell: Callable[..., Any]
+    criterion: Any
+    expected: Callable[..., list[Any]]
+    numbers: Callable[..., list[Any]]
+
+    def land(self, run_id: str, cells: list[Any], **keys: Any) -> None:
+        self.hand_made.land(run_id, cells, **keys)
+
+
+LANDED: list[Callable[[Bench], None]] = []
+"""What each test lands in the lake that they share: it is built once."""
+
+
+def landed(land: Callable[[Bench], None]) -> Callable[[Bench], None]:
+    LANDED.append(land)
+    return land
+
+
+@pytest.fixture(scope="module")
+def together(
+    tmp_path_factory: Any, hand_made_in: Any, cell: Any, criterion: Any, expected: Any, numbers: Any
+) -> Lake:
+    lake = Lake.open(tmp_path_factory.mktemp("together"))
+    for land in LANDED:
+        land(Bench(lake, hand_made_in(lake), cell, criterion, expected, numbers))
+    build(lake)
+    return lake
+
+
 RULES = ("separate", "fail", "pass")
 MEANT = [
     ("passed passed", (1, 1, 1), ("met",) * 3, "Passed"),
@@ -222,21 +259,24 @@ def test_the_verdict_on_numbers_that_should_be_the_same(
     assert row["admissible_spread"] == 2
 
 
-def test_delta_is_a_share_of_the_scale_and_the_communities_at_both_ends_are_named(
-    lake: Lake, hand_made: Any, cell: Any, numbers: Any, criterion: Any
-) -> None:
-    hand_made.scale = {"low": 1, "high": 6}
-    hand_made.land("R1", [cell(numbers("t", 3, 4, 3, Decimal("3.5")))], [criterion(delta=0.2)])
-    build(lake)
-    row = query(lake, "from marts.deltas").row(0, named=True)
+@landed
+def _of_scale(bench: Bench) -> None:
+    bench.hand_made.scale = {"low": 1, "high": 6}
+    cells = [bench.cell(bench.numbers("t", 3, 4, 3, Decimal("3.5")))]
+    bench.land("SCALE", cells, criteria=[bench.criterion(delta=0.2)])
+
+
+def test_delta_is_a_share_of_the_scale_and_the_communities_at_both_ends_are_named(together: Lake) -> None:
+    (row,) = query(together, "from marts.deltas where run_id = 'SCALE'").to_dicts()
     assert row["admissible_spread"] == 1
     assert row["outcome"] == "passed"
     assert (row["min_value"], row["communities_at_min"]) == (3, "c0, c2")
     assert (row["max_value"], row["communities_at_max"]) == (4, "c1")
 
 
-def test_a_requirement_is_met_where_every_cell_is(lake: Lake, hand_made: Any, cell: Any, expected: Any) -> None:
-    good, bad, none = expected("t", "passed"), expected("t", "failed"), expected("t", "error")
+@landed
+def _met_and_not(bench: Bench) -> None:
+    good, bad, none = (bench.expected("t", outcome) for outcome in ("passed", "failed", "error"))
     models = {
         "met": (good, good),
         "not met": (good, bad),
@@ -245,14 +285,16 @@ def test_a_requirement_is_met_where_every_cell_is(lake: Lake, hand_made: Any, ce
         "none": (none, none),
     }
     cells = [
-        cell(replies, model=f"simulated/{name.replace(' ', '-')}", input=kind)
+        bench.cell(replies, model=f"simulated/{name.replace(' ', '-')}", input=kind)
         for name, pair in models.items()
         for kind, replies in zip(("constrained", "verbose"), pair, strict=True)
     ]
-    hand_made.land("R1", cells)
-    build(lake)
-    rows = query(lake, "select model, point_finding, is_complete, run_is_complete from marts.requirement_findings")
-    assert sorted(rows.rows()) == [
+    bench.land("MET", cells)
+
+
+def test_a_requirement_is_met_where_every_cell_is(together: Lake) -> None:
+    told = "select model, point_finding, is_complete, run_is_complete from marts.requirement_findings"
+    assert sorted(query(together, f"{told} where run_id = 'MET'").rows()) == [
         ("simulated/also-not-met", "not met", False, False),
         ("simulated/met", "met", True, False),
         ("simulated/none", "not evaluated", False, False),
@@ -261,24 +303,23 @@ def test_a_requirement_is_met_where_every_cell_is(lake: Lake, hand_made: Any, ce
     ]
 
 
-def test_a_cell_that_was_never_judged_is_not_evaluated_and_counts_against_coverage(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any, numbers: Any, criterion: Any
-) -> None:
-    judged, waiting = (
-        cell(expected("t", "passed")),
-        cell(expected("t", "passed") + numbers("n", 50), input="verbose"),
-    )
-    hand_made.run("R1", "interrupted")
+@landed
+def _judged_in_part(bench: Bench) -> None:
+    judged = bench.cell(bench.expected("t", "passed"))
+    waiting = bench.cell(bench.expected("t", "passed") + bench.numbers("n", 50), input="verbose")
+    bench.hand_made.run("PART", "interrupted")
     for made in (judged, waiting):
-        hand_made.cell("R1", made)
-    hand_made.criteria("R1", "E1", [criterion()])
-    hand_made.verdicts("R1", "E1", judged)
-    build(lake)
-    cells = query(
-        lake, "select input, unjudged, point_finding, tolerance_evaluation from marts.pass_rates order by 1"
-    )
+        bench.hand_made.cell("PART", made)
+    bench.hand_made.criteria("PART", "E1", [bench.criterion()])
+    bench.hand_made.verdicts("PART", "E1", judged)
+
+
+def test_a_cell_that_was_never_judged_is_not_evaluated_and_counts_against_coverage(together: Lake) -> None:
+    told = "select input, unjudged, point_finding, tolerance_evaluation from marts.pass_rates"
+    cells = query(together, f"{told} where run_id = 'PART' order by 1")
     assert cells.rows() == [("constrained", 0, "met", "Passed"), ("verbose", 2, "not evaluated", "Not evaluated")]
-    found = query(lake, "select point_finding, coverage, is_complete from marts.requirement_findings")
+    told = "select point_finding, coverage, is_complete from marts.requirement_findings where run_id = 'PART'"
+    found = query(together, told)
     assert found.rows() == [("not evaluated", pytest.approx(1 / 3), False)]
 
 
@@ -314,9 +355,8 @@ def test_what_lands_twice_counts_once(lake: Lake, hand_made: Any, cell: Any, exp
     assert all(first.equals(second) for first, second in zip(before, after, strict=True))
 
 
-def test_refusals_are_counted_for_every_community_a_prompt_names(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any
-) -> None:
+@landed
+def _refused(bench: Bench) -> None:
     pairs = [
         ("men", "women", "refused"),
         ("women", "men", "passed"),
@@ -326,23 +366,34 @@ def test_refusals_are_counted_for_every_community_a_prompt_names(
     replies = [
         type(template)(f"t{i}", (first, second), outcome)
         for i, (first, second, outcome) in enumerate(pairs)
-        for template in expected("t", "passed")
+        for template in bench.expected("t", "passed")
     ]
-    hand_made.land("R1", [cell(replies)])
-    build(lake)
-    rows = query(lake, "select community, replies, refused, refusal_rate from marts.refusals order by 1").rows()
+    bench.land("REFUSED", [bench.cell(replies)])
+
+
+def test_refusals_are_counted_for_every_community_a_prompt_names(together: Lake) -> None:
+    told = "select community, replies, refused, refusal_rate from marts.refusals where run_id = 'REFUSED'"
+    rows = query(together, f"{told} order by 1").rows()
     assert rows == [("men", 2, 1, 0.5), ("women", 3, 2, pytest.approx(2 / 3))]
 
 
-def test_costs_leave_out_what_was_not_asked_again(lake: Lake, hand_made: Any, cell: Any, expected: Any) -> None:
-    hand_made.land("R1", [cell(expected("t", "passed", "failed", "error"))])
-    reply = lake.read("responses", "R1").head(1)
+@landed
+def _reused_in_part(bench: Bench) -> None:
+    bench.land("REUSED", [bench.cell(bench.expected("t", "passed", "failed", "error"))])
+    reply = bench.lake.read("responses", "REUSED").head(1)
     reused = reply.with_columns(
         response_id=pl.lit("copy"), reused_from=pl.lit("R0/x"), request_key=pl.lit("other"), cost_usd=pl.lit(9.0)
     )
-    lake.write("responses", "R1", "reused", reused)
-    build(lake)
-    row = query(lake, "from marts.costs").row(0, named=True)
+    bench.lake.write("responses", "REUSED", "reused", reused)
+
+
+def costs(lake: Lake, run_id: str) -> dict[str, Any]:
+    (row,) = query(lake, "from marts.costs where run_id = ?", [run_id]).to_dicts()
+    return row
+
+
+def test_costs_leave_out_what_was_not_asked_again(together: Lake) -> None:
+    row = costs(together, "REUSED")
     wanted = {
         "requests": 3,
         "attempts": 5,
@@ -390,94 +441,108 @@ def test_the_leaderboard_shows_each_concern_by_the_newest_run_that_is_complete_f
     assert rows == [("religion", "R1"), ("sexism", "R2")]
 
 
-@pytest.mark.parametrize("rule", ["separate", "fail", "pass"])
-def test_one_number_alone_shows_nothing_though_langbite_passes_it(
-    lake: Lake, hand_made: Any, cell: Any, numbers: Any, criterion: Any, rule: str
-) -> None:
-    hand_made.land("R1", [cell(numbers("t", 50) + numbers("u", "refused"))], [criterion(refusals=rule)])
-    build(lake)
-    row = query(lake, "from marts.pass_rates").row(0, named=True)
+@landed
+def _of_one_number(bench: Bench) -> None:
+    for rule in RULES:
+        cells = [bench.cell(bench.numbers("t", 50) + bench.numbers("u", "refused"))]
+        bench.land(f"ALONE-{rule}", cells, criteria=[bench.criterion(refusals=rule)])
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_one_number_alone_shows_nothing_though_langbite_passes_it(together: Lake, rule: str) -> None:
+    run = [f"ALONE-{rule}"]
+    (row,) = query(together, "from marts.pass_rates where run_id = ?", run).to_dicts()
     assert (row["tests"], row["incomparable"], row["counted_tests"], row["counted_instances"]) == (2, 2, 0, 0)
     assert (row["point_rate"], row["instance_rate"]) == (None, None)
     assert (row["langbite_passed"], row["langbite_errors"], row["tolerance_evaluation"]) == (1, 1, "Passed")
-    found = query(lake, "select incomparable, counted_tests from marts.requirement_findings").rows()
-    assert found == [(2, 0)]
-    assert query(lake, "select distinct outcome from marts.deltas").rows() == [("incomparable",)]
+    counted = "select incomparable, counted_tests from marts.requirement_findings where run_id = ?"
+    assert query(together, counted, run).rows() == [(2, 0)]
+    outcomes = query(together, "select distinct outcome from marts.deltas where run_id = ?", run)
+    assert outcomes.rows() == [("incomparable",)]
 
 
-def test_a_failed_attempt_gives_way_to_the_reply_that_came_later(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any
-) -> None:
-    hand_made.land("R1", [cell(expected("t", "error"))])
-    reply = lake.read("responses", "R1").with_columns(
+@landed
+def _failed_then_answered(bench: Bench) -> None:
+    bench.land("LATER", [bench.cell(bench.expected("t", "error"))])
+    reply = bench.lake.read("responses", "LATER").with_columns(
         response_id=pl.lit("later"), text=pl.lit("No"), error_class=pl.lit(None, dtype=pl.String)
     )
-    lake.write("responses", "R1", "later", reply)
-    build(lake)
-    rows = query(lake, "select response_id from staging.stg_responses where is_answer").rows()
+    bench.lake.write("responses", "LATER", "later", reply)
+
+
+def test_a_failed_attempt_gives_way_to_the_reply_that_came_later(together: Lake) -> None:
+    answers = "select response_id from staging.stg_responses where is_answer and run_id = 'LATER'"
+    rows = query(together, answers).rows()
     assert rows == [("later",)]
 
 
-def test_the_newest_event_of_a_run_and_of_a_cell_counts(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any
-) -> None:
-    hand_made.land("R1", [cell(expected("t", "passed"))], state="running")
-    hand_made.run("R1", "completed", event_id="2")
-    build(lake)
-    assert query(lake, "select state from staging.stg_runs").rows() == [("completed",)]
-    assert query(lake, "select planned from staging.stg_cells").rows() == [(1,)]
+@landed
+def _of_two_events(bench: Bench) -> None:
+    bench.land("EVENTS", [bench.cell(bench.expected("t", "passed"))], state="running")
+    bench.hand_made.run("EVENTS", "completed", event_id="2")
 
 
-def test_a_failure_that_two_cells_share_is_one_request_and_no_reused_reply(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any
-) -> None:
-    hand_made.land("R1", [cell(expected("t", "error", "passed"))])
-    asked = lake.read("responses", "R1")
+def test_the_newest_event_of_a_run_and_of_a_cell_counts(together: Lake) -> None:
+    own = "where run_id = 'EVENTS'"
+    assert query(together, f"select state from staging.stg_runs {own}").rows() == [("completed",)]
+    assert query(together, f"select planned from staging.stg_cells {own}").rows() == [(1,)]
+
+
+@landed
+def _failed_together(bench: Bench) -> None:
+    bench.land("SHARED", [bench.cell(bench.expected("t", "error", "passed"))])
+    asked = bench.lake.read("responses", "SHARED")
     shared = asked.with_columns(
         response_id="shared/" + pl.col("response_id"),
         case_id="other/" + pl.col("case_id"),
         reused_from=pl.col("response_id"),
         cost_usd=pl.lit(None, dtype=pl.Float64),
     )
-    lake.write("responses", "R1", "shared", shared)
-    build(lake)
-    row = query(lake, "from marts.costs").row(0, named=True)
+    bench.lake.write("responses", "SHARED", "shared", shared)
+
+
+def test_a_failure_that_two_cells_share_is_one_request_and_no_reused_reply(together: Lake) -> None:
+    row = costs(together, "SHARED")
     assert (row["requests"], row["failed"], row["reused"], row["cost_usd"]) == (2, 1, 1, 0.5)
 
 
-def test_a_run_in_which_every_reply_was_reused_cost_nothing(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any
-) -> None:
-    hand_made.land("R1", [cell(expected("t", "passed", "passed"))])
-    asked = lake.read("responses", "R1")
-    lake.write("responses", "R1", asked["cell_id"][0], asked.with_columns(reused_from=pl.lit("earlier")))
-    build(lake)
-    row = query(lake, "from marts.costs").row(0, named=True)
+@landed
+def _reused_altogether(bench: Bench) -> None:
+    bench.land("FREE", [bench.cell(bench.expected("t", "passed", "passed"))])
+    asked = bench.lake.read("responses", "FREE")
+    bench.lake.write("responses", "FREE", asked["cell_id"][0], asked.with_columns(reused_from=pl.lit("earlier")))
+
+
+def test_a_run_in_which_every_reply_was_reused_cost_nothing(together: Lake) -> None:
+    row = costs(together, "FREE")
     assert (row["requests"], row["reused"], row["cost_usd"], row["requests_without_price"]) == (0, 2, 0, 0)
 
 
-def test_cases_that_ask_the_same_each_have_an_answer_of_their_own(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any
-) -> None:
-    hand_made.land("R1", [cell(expected("t", "passed", "passed"))])
-    asked = lake.read("responses", "R1")
-    lake.write("responses", "R1", asked["cell_id"][0], asked.with_columns(request_key=pl.lit("same")))
-    build(lake)
-    assert query(lake, "select is_answer from staging.stg_responses").rows() == [(True,), (True,)]
+@landed
+def _asking_the_same(bench: Bench) -> None:
+    bench.land("SAME", [bench.cell(bench.expected("t", "passed", "passed"))])
+    asked = bench.lake.read("responses", "SAME")
+    bench.lake.write("responses", "SAME", asked["cell_id"][0], asked.with_columns(request_key=pl.lit("same")))
 
 
-def test_what_was_answered_when_the_run_went_on_has_not_failed(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any
-) -> None:
-    hand_made.land("R1", [cell(expected("t", "passed", "failed", "error"))])
-    before = lake.read("responses", "R1").with_columns(
+def test_cases_that_ask_the_same_each_have_an_answer_of_their_own(together: Lake) -> None:
+    answers = query(together, "select is_answer from staging.stg_responses where run_id = 'SAME'")
+    assert answers.rows() == [(True,), (True,)]
+
+
+@landed
+def _gone_on(bench: Bench) -> None:
+    bench.land("WENT-ON", [bench.cell(bench.expected("t", "passed", "failed", "error"))])
+    before = bench.lake.read("responses", "WENT-ON").with_columns(
         response_id="before/" + pl.col("response_id"),
         text=pl.lit(None, dtype=pl.String),
         error_class=pl.lit("KeyRejected"),
         cost_usd=pl.lit(None, dtype=pl.Float64),
         attempts=pl.Series([1, 0, 0]),
     )
-    lake.write("responses", "R1", "before", before)
-    build(lake)
-    row = query(lake, "from marts.costs").row(0, named=True)
+    bench.lake.write("responses", "WENT-ON", "before", before)
+
+
+def test_what_was_answered_when_the_run_went_on_has_not_failed(together: Lake) -> None:
+    row = costs(together, "WENT-ON")
     assert (row["requests"], row["failed"], row["attempts"], row["cost_usd"]) == (4, 1, 6, 1.0)

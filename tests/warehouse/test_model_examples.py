@@ -41,14 +41,24 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(Lake.open(tmp_path_factory.mktemp("empty")))
 
 
-@pytest.fixture
-def warehouse(empty: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+@pytest.fixture(scope="module")
+def session(empty: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """With the statistics: reading them takes longer than most examples."""
     with duckdb.connect() as opened:
         opened.execute(f"attach '{empty}' as built (read_only)")
         define(opened)
-        for schema in ("lake", "staging", "marts"):
-            opened.execute(f"create schema memory.{schema}")
         yield opened
+
+
+@pytest.fixture
+def warehouse(session: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Nothing of other examples is in it."""
+    schemas = ("lake", "staging", "marts")
+    for schema in schemas:
+        session.execute(f"create schema memory.{schema}")
+    yield session
+    for schema in schemas:
+        session.execute(f"drop schema memory.{schema} cascade")
 
 
 @pytest.mark.parametrize(("model", "example"), [*examples()])

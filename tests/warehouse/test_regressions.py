@@ -15,9 +15,9 @@ from warehouse.lake import Lake
 P, F = "passed", "failed"
 
 
-def compared(lake: Lake, relation: str = "marts.regressions") -> list[dict[str, Any]]:
+def compared(lake: Lake) -> list[dict[str, Any]]:
     build(lake)
-    return query(lake, f"from {relation} order by run_id, requirement").to_dicts()
+    return query(lake, "from marts.regressions order by run_id, requirement").to_dicts()
 
 
 def mcnemar(only_now: int, only_earlier: int) -> float:
@@ -104,7 +104,7 @@ def test_an_incomplete_run_is_compared_with_none_and_none_with_it(
     hand_made.land("R3", [cell(expected("a", P, P, P))])
     (row,) = compared(lake)
     assert (row["run_id"], row["earlier_run_id"]) == ("R3", "R1")
-    told = compared(lake, "marts.trend")
+    told = query(lake, "from marts.trend order by run_id, requirement").to_dicts()
     assert [(row["nth"], row["change"]) for row in told] == [
         (1, "not compared"),
         (2, "not compared"),

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -18,12 +19,20 @@ KEY = "canaryQ7Zx91LmPw4Rt8Yk2Bv6"
 Command = Callable[..., Any]
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("written")
+
+
 @pytest.fixture
-def bundle(biasgrid: Command, finished: Any, tmp_path: Path) -> Path:
-    told = biasgrid("report", "--format", "evidence", "--out", tmp_path, "--data", finished.data)
-    assert (told.code, told.err) == (0, "")
-    assert told.out == f"{tmp_path / finished.run_id}.evidence.zip\n"
-    return Path(told.out.strip())
+def bundle(biasgrid: Command, finished: Any, written: Path, tmp_path: Path) -> Path:
+    """A copy of the one that the command wrote."""
+    path = written / f"{finished.run_id}.evidence.zip"
+    if not path.exists():
+        told = biasgrid("report", "--format", "evidence", "--out", written, "--data", finished.data)
+        assert (told.code, told.err) == (0, "")
+        assert told.out == f"{path}\n"
+    return Path(shutil.copy(path, tmp_path))
 
 
 def test_a_bundle_as_written_is_code_0_with_its_digest_and_what_it_cannot_prove(
