@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from catalogs.mistakes import UserMistake
-from warehouse.build import build, connect, query
+from warehouse.build import build, connect, query, selected
 from warehouse.checks import ModelTestFailed
 from warehouse.lake import Lake
 from warehouse.sql_models import NotOneSelect, UndeclaredRelation, load_models
@@ -50,8 +50,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 def test_an_empty_lake_makes_an_empty_warehouse(lake: Lake) -> None:
     assert build(lake) == lake.database
-    for model in load_models():
-        assert query(lake, f"from {model.relation}").height == 0
+    with connect(lake) as warehouse:
+        for model in load_models():
+            assert selected(warehouse, f"from {model.relation}").height == 0
 
 
 def test_the_finished_file_stands_alone(
