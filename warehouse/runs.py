@@ -40,7 +40,7 @@ class Run:
     @property
     def of_kind(self) -> str:
         """Such as `an interaction`."""
-        return f"{'an' if self.kind[0] in 'aeiou' else 'a'} {self.kind}"
+        return _named(self.kind)
 
     def record(self, lake: Lake, state: State) -> Run:
         """Lands an event with the new state and returns the run as it now stands."""
@@ -76,7 +76,13 @@ def refuse_other_kinds(run: Run, what: str, *kinds: str) -> None:
     """Raises UserMistake where a run is of a kind that `what` cannot be done with."""
     if run.kind not in kinds:
         told = f"run `{run.run_id}` is {run.of_kind}, of which there is no {what}"
-        raise UserMistake(Mistake(told, remedy=f"name a {' or '.join(kinds)}: `biasgrid runs` lists them"))
+        fitting = " or ".join(map(_named, kinds))
+        raise UserMistake(Mistake(told, remedy=f"name {fitting}: `biasgrid runs` lists them"))
+
+
+def _named(kind: str) -> str:
+    words = {"redteam": "red team"}.get(kind, kind)
+    return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
 
 
 def as_json(told: Mapping[str, str]) -> str:

@@ -9,6 +9,7 @@ import typer
 
 from catalogs.mistakes import Mistake, UserMistake
 from flows.cli.interact import resume_interaction
+from flows.cli.kinds_of_files import SCENARIO, refuse_other_files
 from flows.cli.options import (
     Batch,
     Data,
@@ -88,6 +89,7 @@ def run(
         "batch": batch,
     }
     with at_once():
+        refuse_other_files(scenario, SCENARIO)
         prepared = _prepared(scenario, Overrides(models=model or (), **overrides))
         earlier = earlier_lake(data)
         with left_as_it_was(data):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 import typer
 
 from catalogs.mistakes import Mistake, UserMistake
+from flows.cli.kinds_of_files import INTERACTION, refuse_other_files
 from flows.cli.options import Data, Expectations, MaxCost, MaxRequests, Yes
 from flows.cli.running import at_once, confirmed, left_as_it_was, ran
 from flows.cli.target_options import how_many_or_which
@@ -107,6 +108,7 @@ def interact(
         "max_requests": max_requests,
     }
     with at_once():
+        refuse_other_files(interaction, INTERACTION)
         prepared = _prepared(interaction or UNDESCRIBED, **given)
         earlier = earlier_lake(data)
         with left_as_it_was(data):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from flows.cli.kinds_of_files import TARGET, refuse_other_files
 from flows.cli.options import Data, Expectations, MaxCost, MaxRequests, Yes
 from flows.cli.running import at_once, confirmed, left_as_it_was, ran
 from flows.cli.target_options import (
@@ -87,6 +88,7 @@ def redteam(
         "max_requests": max_requests,
     }
     with at_once():
+        refuse_other_files(target, TARGET)
         prepared = _prepared(target or UNDESCRIBED, **given)
         earlier = earlier_lake(data)
         with left_as_it_was(data):

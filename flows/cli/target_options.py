@@ -37,6 +37,6 @@ def refuse_nothing(target: Path | None, models: list[str] | None) -> None:
 
 def how_many_or_which(pairs: list[str] | None) -> int | list[str] | None:
     """What `--pairs` says: a number where it is one."""
-    if pairs and len(pairs) == 1 and pairs[0].isdecimal():
+    if pairs and len(pairs) == 1 and pairs[0].removeprefix("-").isdecimal():
         return int(pairs[0])
     return pairs or None

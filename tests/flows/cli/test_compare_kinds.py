@@ -189,7 +189,7 @@ def test_readings_of_one_run_are_compared_by_name(biasgrid: Command, probed: Any
 def test_runs_of_different_kinds_are_refused(biasgrid: Command, attacked: Any, tmp_path: Path) -> None:
     as_probe = two(attacked, tmp_path / "kinds", lambda table, rows: _as_probe(table, rows))
     answer = biasgrid("compare", *as_probe.words)
-    assert answer.is_a_mistake(attacked.run_id, "is a redteam", f"`{SECOND}` a probe", "two runs of one kind")
+    assert answer.is_a_mistake(attacked.run_id, "is a red team", f"`{SECOND}` a probe", "two runs of one kind")
 
 
 def _as_probe(table: str, rows: pl.DataFrame) -> pl.DataFrame:

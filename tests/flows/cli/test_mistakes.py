@@ -210,3 +210,22 @@ def test_data_that_may_only_be_read_is_told_before_anything_begins(
     (tmp_path / "data").chmod(0o500)
     told = biasgrid(*words, "--data", tmp_path / "data")
     assert told.is_a_mistake("cannot be written", "--data or BIASGRID_DATA")
+
+
+@pytest.mark.parametrize(
+    ("given", "command", "says", "instead"),
+    [
+        ({"target": {}}, "run", "is a target file, and a scenario is wanted", "`biasgrid probe"),
+        ({"interaction": {}}, "run", "is an interaction file", "`biasgrid interact"),
+        ({"interaction": {}}, "probe", "and a target file is wanted", "`biasgrid interact"),
+        ({"scenario": {}}, "redteam", "is a scenario", "`biasgrid run"),
+        ({"target": {}}, "interact", "is a target file", "`biasgrid redteam"),
+    ],
+)
+def test_a_file_of_another_kind_is_told_with_the_command_that_takes_it(
+    biasgrid: Command, tmp_path: Path, given: Any, command: str, says: str, instead: str
+) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump({"name": "mine", **given}), encoding="utf-8")
+    assert biasgrid(command, path, "--data", tmp_path / "data").is_a_mistake("one thing", str(path), says, instead)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["mine.yaml"]

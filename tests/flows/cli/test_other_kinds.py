@@ -76,7 +76,7 @@ def test_what_only_benchmarks_have_is_refused_with_what_to_do(biasgrid: Command,
 
 def test_a_probe_has_no_judge_to_be_reviewed(biasgrid: Command, probed: Any) -> None:
     told = biasgrid("review", probed.run_id, "--data", probed.data)
-    assert told.is_a_mistake("is a probe, of which there is no review", "name a benchmark or redteam")
+    assert told.is_a_mistake("is a probe, of which there is no review", "name a benchmark or a red team")
 
 
 def test_a_red_team_is_not_judged_again(biasgrid: Command, attacked: Any) -> None:

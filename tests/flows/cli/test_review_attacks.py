@@ -139,7 +139,7 @@ def test_the_judge_is_measured_by_each_reviewer_and_by_what_most_say(review: Com
 
 def test_no_decision_takes_the_place_of_a_judges_verdict(review: Command) -> None:
     told = review("lead", adjudicate=True)
-    assert told.is_a_mistake("is a redteam, of which there is no decision", "name a benchmark")
+    assert told.is_a_mistake("is a red team, of which there is no decision", "name a benchmark")
 
 
 def test_an_assessment_of_no_session_is_damage(review: Command, lake: Lake) -> None:
