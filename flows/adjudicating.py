@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from flows.counting import number
 from flows.review_screen import DECIDING_KEYS, QUIT, SKIP, Screen
 from flows.reviewing import Desk, refreshed
 from tasks.evaluate.cell import decide_again
@@ -29,7 +30,7 @@ def adjudicate(desk: Desk, reviewer: str, screen: Screen) -> int:
         _apply(desk, unapplied(desk.lake, desk.run_id))
         record = Record(desk.lake, desk.run_id, desk.evaluation_id, reviewer, DECISION)
         open_ones = disputes(desk.lake, desk.run_id).join(desk.units, on=["cell_id", "case_id"])
-        screen.tell(f"{open_ones.height} replies are disputed in run {desk.run_id}; {reviewer} decides")
+        screen.tell(f"{number(open_ones.height, 'reply')} disputed in run {desk.run_id}; {reviewer} decides")
         try:
             _decide(desk, open_ones.to_dicts(), desk.shown(open_ones), record, screen)
         finally:
@@ -40,8 +41,8 @@ def adjudicate(desk: Desk, reviewer: str, screen: Screen) -> int:
 def _decide(
     desk: Desk, open_ones: list[dict[str, Any]], texts: Mapping[str, Shown], record: Record, screen: Screen
 ) -> None:
-    for number, unit in enumerate(open_ones, 1):
-        title = f"{number} of {len(open_ones)}"
+    for place, unit in enumerate(open_ones, 1):
+        title = f"{place} of {len(open_ones)}"
         key = screen.answered(title, texts[unit["unit_id"]], DECIDING_KEYS, DECIDING, tuple(_said(unit)))
         if key.name == QUIT:
             return

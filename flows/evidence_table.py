@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from flows.counting import number
 from flows.terminal import readable
 from tasks.report.evidence.verify import Verified
 
@@ -36,4 +37,5 @@ def _verdict(path: Path, found: Verified, digest: str | None) -> str:
     run, count = found.manifest.run, len(found.manifest.files)
     meant = ", and the digest is the one given" if digest else ""
     state = "" if found.manifest.complete else f", a run that was not complete ({readable(run.state)})"
-    return f"{readable(path)} is as it was written: {count:,} files of run {readable(run.run_id)}{state}{meant}"
+    files = f"{number(count, 'file')} of run {readable(run.run_id)}"
+    return f"{readable(path)} is as it was written: {files}{state}{meant}"

@@ -8,11 +8,11 @@ from typing import Any
 from rich.text import Text
 from rich.tree import Tree
 
+from flows.counting import number
 from flows.outcome import share
 from flows.probe_table import STYLES
 from flows.terminal import console, readable
 from flows.trace_tree import ASKED, OUTCOMES
-from flows.trace_words import number
 from tasks.aggregate.other_origin import OtherOrigin
 from tasks.aggregate.probe_trace import UNIT, ProbeTrace
 

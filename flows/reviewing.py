@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from catalogs.mistakes import Mistake, UserMistake, place, position
+from flows.counting import number
 from flows.exporting import refuse_to_replace
 from flows.review_screen import BACK, HOW, KEYS, QUIT, SKIP, Key, Screen
 from tasks.review.draw import Draw, drawn
@@ -92,16 +93,17 @@ class Sitting:
     def greeting(self, draw: Draw) -> str:
         done = self._done()
         going_on = f", {done} of them done" if done else ""
+        sample = number(len(self.sample), "reply")
         return (
-            f"review of run {self.record.run_id} by {self.record.reviewer}: {len(self.sample)} replies, drawn "
-            f"with seed {draw.seed}{going_on}\n{HOW[self.kind]}"
+            f"review of run {self.record.run_id} by {self.record.reviewer}: {sample}, drawn with seed "
+            f"{draw.seed}{going_on}\n{HOW[self.kind]}"
         )
 
     def farewell(self) -> str:
         left = len(self.sample) - self._done()
         rest = "the sample is done" if not left else f"{left} to go: the same command goes on there"
         agreement = f"\nhow far you agree: biasgrid review {self.record.run_id} --agreement" if self.landed else ""
-        return f"{self.landed} answers landed; {rest}{agreement}"
+        return f"{number(self.landed, 'answer')} landed; {rest}{agreement}"
 
     def go(self) -> None:
         at = self._next(0)

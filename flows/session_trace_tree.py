@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
+from flows.counting import number
 from flows.probe_trace_tree import head, line
 from flows.terminal import console, readable
 from flows.trace_tree import OUTCOMES
-from flows.trace_words import number
 from tasks.aggregate.other_origin import OtherOrigin
 from tasks.transcripts.said import Said
 from tasks.transcripts.sessions import Exchange, Session

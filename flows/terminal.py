@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 from rich.text import Text
 
+from flows.counting import number
 from flows.encoding import write_data
 from warehouse.handed_out import as_csv
 from warehouse.runs import Run
@@ -124,8 +125,8 @@ class RunProgress:
 
 def show_failures(out: Console, run_id: str, failures: Sequence[tuple[str, int]]) -> None:
     """Why replies lack, and how to go on."""
-    for reason, number in failures:
-        out.print(Text(f"  {number} × {one_line(reason)}"), soft_wrap=True)
+    for reason, count in failures:
+        out.print(Text(f"  {count} × {one_line(reason)}"), soft_wrap=True)
     out.print(Text(f"  go on with: biasgrid resume {run_id}"))
 
 
@@ -174,8 +175,8 @@ WIDE = 8
 def _show_table(rows: pl.DataFrame) -> None:
     out = console()
     if len(rows.columns) > WIDE:
-        for number, row in enumerate(rows.iter_rows(named=True), 1):
-            block = Table(box=None, pad_edge=False, show_header=False, title=f"row {number}", title_justify="left")
+        for place, row in enumerate(rows.iter_rows(named=True), 1):
+            block = Table(box=None, pad_edge=False, show_header=False, title=f"row {place}", title_justify="left")
             for name, value in row.items():
                 block.add_row(Text(readable(name), style="bold"), Text(readable(value), overflow="fold"))
             out.print(block)
@@ -188,7 +189,7 @@ def _show_table(rows: pl.DataFrame) -> None:
         for values in rows.iter_rows():
             table.add_row(*(Text(readable(value)) for value in values))
         out.print(table)
-    out.print(Text(f"({rows.height} rows)"))
+    out.print(Text(f"({number(rows.height, 'row')})"))
 
 
 COMMANDS = re.compile(

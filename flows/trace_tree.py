@@ -9,9 +9,10 @@ from typing import Any
 from rich.text import Text
 from rich.tree import Tree
 
+from flows.counting import number
 from flows.outcome import share
 from flows.terminal import STYLES, console, readable
-from flows.trace_words import assessed, circumstances, counts, demand, hints, instances, number, oracle, why
+from flows.trace_words import assessed, circumstances, counts, demand, hints, instances, oracle, why
 from tasks.aggregate.trace import Rows, Trace
 
 OUTCOMES = {"passed": "green", "failed": "red", "refused": "yellow", "unreadable": "yellow", "error": "yellow"}

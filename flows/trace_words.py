@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from flows.counting import number
 from flows.terminal import dollars
 from tasks.aggregate.trace import Trace
 
@@ -79,11 +80,6 @@ def assessed(row: Mapping[str, Any]) -> str:
 def counts(outcomes: Mapping[str, int]) -> str:
     """Outcomes with how many have each."""
     return ", ".join(f"{count:,} {outcome}" for outcome, count in outcomes.items()) or "none"
-
-
-def number(count: int, noun: str) -> str:
-    """A count with its noun."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def hints(found: Trace) -> Iterable[str]:

@@ -10,6 +10,7 @@ import typer
 
 from catalogs.mistakes import Mistake, UserMistake
 from flows.cli.options import Data, Force, Gate, RunId
+from flows.counting import number
 
 
 class ReportFormat(StrEnum):
@@ -55,7 +56,7 @@ def report(
     if all_runs:
         _refuse_besides_all(run, format)
         site = write_all(out, data, language.value)
-        typer.echo(f"pages of {site.written:,} runs written, of {site.kept:,} kept as they were", err=True)
+        typer.echo(f"pages of {number(site.written, 'run')} written, of {site.kept:,} kept as they were", err=True)
         typer.echo(site.index)
         return
     written = write_report(run, format.value, out, data, language.value, gate.value)
@@ -136,4 +137,4 @@ def export(
     from flows.exporting import export as written
 
     path, rows = written(mart, format.value, run, out, data, force=force)
-    typer.echo(f"{path} ({rows:,} rows)")
+    typer.echo(f"{path} ({number(rows, 'row')})")

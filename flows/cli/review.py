@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli.options import Data, Force, RunId
+from flows.counting import number
 
 if TYPE_CHECKING:
     from flows.reviewing import Desk
@@ -112,9 +113,8 @@ def _exported(desk: Desk, draw: Draw, out: Path, *, force: bool) -> None:
     from flows.reviewing import export_sheet
 
     rows = export_sheet(desk, draw, out, force=force)
-    typer.echo(
-        f"{out} ({rows:,} replies): fill in `verdict` (passed, failed, refused, unreadable), then --import it"
-    )
+    how = "fill in `verdict` (passed, failed, refused, unreadable), then --import it"
+    typer.echo(f"{out} ({number(rows, 'reply')}): {how}")
 
 
 def _imported(desk: Desk, path: Path, reviewer: str) -> None:
@@ -122,7 +122,7 @@ def _imported(desk: Desk, path: Path, reviewer: str) -> None:
 
     new, before = import_sheet(desk, path, reviewer)
     known = f", {before:,} had landed before" if before else ""
-    typer.echo(f"{new:,} verdicts of {reviewer} landed{known}")
+    typer.echo(f"{number(new, 'verdict')} of {reviewer} landed{known}")
 
 
 def _at_the_terminal(desk: Desk, draw: Draw, reviewer: str, *, adjudicate: bool) -> None:
@@ -133,7 +133,7 @@ def _at_the_terminal(desk: Desk, draw: Draw, reviewer: str, *, adjudicate: bool)
     screen = Screen()
     try:
         if adjudicate:
-            typer.echo(f"{decide(desk, reviewer, screen):,} decisions landed; findings follow them")
+            typer.echo(f"{number(decide(desk, reviewer, screen), 'decision')} landed; findings follow them")
         else:
             review(desk, draw, reviewer, screen)
     except KeyboardInterrupt:

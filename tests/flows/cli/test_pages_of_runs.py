@@ -31,7 +31,7 @@ def test_pages_begin_in_the_language_that_is_asked_for(biasgrid: Command, finish
 def test_all_runs_make_one_site(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
     told = biasgrid("report", "--all", "--out", tmp_path, "--data", finished.data)
     assert (told.code, told.out.split()) == (0, [str(tmp_path / "index.html")])
-    assert told.err == "pages of 1 runs written, of 0 kept as they were\n"
+    assert told.err == "pages of 1 run written, of 0 kept as they were\n"
     page = tmp_path / "runs" / finished.run_id
     assert (page / "index.html").is_file()
     assert '"home":"../../index.html"' in (page / "data" / "run.js").read_text()

@@ -168,13 +168,13 @@ def test_a_decision_needs_a_reason_changes_findings_and_can_be_traced(
         "ana", "P", "read by meaning it is right", size=1, model=model, seed=_seed_of_a_failed(review, lake, model)
     )
     unreasoned = review("lead", "p", "", "", adjudicate=True)
-    assert "1 replies are disputed" in unreasoned.out
+    assert "1 reply disputed" in unreasoned.out
     assert "0 decisions landed" in unreasoned.out
     assert findings(lake) == before
     decided = review("lead", "p", "so do we all", adjudicate=True)
     assert "ana: passed – read by meaning it is right" in decided.out
     assert "stands: failed (oracle" in decided.out
-    assert "1 decisions landed" in decided.out
+    assert "1 decision landed" in decided.out
     (row,) = query(lake, "from staging.stg_decisions").to_dicts()
     assert (row["reviewer"], row["reason"], row["is_override"]) == ("lead", "so do we all", True)
     now = {finding["model"]: finding for finding in findings(lake)}
@@ -204,7 +204,7 @@ def _seed_of_a_failed(review: Command, lake: Lake, model: str) -> int:
 @pytest.mark.drill
 def test_decisions_that_a_kill_kept_from_their_verdicts_are_made_up_for(review: Command, lake: Lake) -> None:
     review("ana", "f", size=1, model="simulated/fair")
-    assert "1 decisions landed" in review("lead", "f", "it is wrong", adjudicate=True).out
+    assert "1 decision landed" in review("lead", "f", "it is wrong", adjudicate=True).out
     for path in lake.files("verdicts"):
         rows = pl.read_parquet(path).filter(pl.col("assessor_kind") != "person")
         rows.write_parquet(path)
