@@ -8,8 +8,10 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from typing import Any
 
 import typer
+import typer.core
 from typer.main import get_command
 
 from catalogs.mistakes import UserMistake
@@ -24,8 +26,21 @@ from flows.cli.serve import serve
 from flows.cli.trace import trace
 from flows.encoding import speak_plainly
 
+
+class Commands(typer.core.TyperGroup):
+    """What is wrong with an option is told in its own words, and not as the library's that checks it."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as wrong:
+            wrong.message = wrong.message.removeprefix("Value error, ")
+            raise
+
+
 app = typer.Typer(
     name="biasgrid",
+    cls=Commands,
     help="Bias benchmarks for language models: requirements in, findings out.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -155,6 +155,15 @@ def test_an_empty_id_names_no_run(biasgrid: Command, finished: Any, words: Any) 
     assert biasgrid(*words, "--data", finished.data).is_a_mistake("names no run", "→")
 
 
+@pytest.mark.parametrize(
+    "words", [("report", "--format", "htm"), ("catalog", "import", "bqb", "x.csv", "--out", "o")]
+)
+def test_a_misspelt_choice_is_told_with_those_there_are(biasgrid: Command, words: Any) -> None:
+    told = biasgrid(*words)
+    assert (told.code, told.out, "Value error" in told.err) == (2, "", False)
+    assert f"'{words[2]}' is not one of" in told.err
+
+
 def test_nothing_to_resume(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
     assert biasgrid("resume", "--data", finished.data).is_a_mistake("no unfinished run", "biasgrid run")
     assert biasgrid("resume", "--data", tmp_path).is_a_mistake("no unfinished run")
