@@ -14,6 +14,7 @@ from prefect.settings import get_current_settings
 
 from catalogs.mistakes import Mistake, UserMistake
 from deployments.setting_up import Settings, set_up
+from deployments.webhooks import address_in
 from deployments.work_pools import PoolType
 from flows.cli import main
 
@@ -58,7 +59,7 @@ def set_up_server(
     settings = Settings(
         pool_type=pools,
         nights_type=night_pools,
-        webhook_url=_address(webhook_from) if webhook_from else None,
+        webhook_url=address_in(webhook_from) if webhook_from else None,
         notification_block=notify,
         heartbeat_missed_s=heartbeat_missed,
         late_s=late,
@@ -83,16 +84,6 @@ def _told_clearly() -> Iterator[None]:
     except httpx.TransportError as error:
         remedy = "start it, or name another one in PREFECT_API_URL"
         raise UserMistake(Mistake("no Prefect server answers", where, remedy)) from error
-
-
-def _address(variable: str) -> str:
-    address = os.environ.get(variable, "")
-    if not address.startswith(("http://", "https://")):
-        what = f"the environment variable `{variable}` holds no address of a webhook"
-        raise UserMistake(
-            Mistake(what, "--webhook-from", "name the variable, not the address: it begins with https://")
-        )
-    return address
 
 
 def _limit(given: str) -> tuple[str, int]:

@@ -23,6 +23,7 @@ from pydantic import ValidationError
 
 from catalogs.mistakes import Mistake, UserMistake
 from deployments.processes import Claim, Claimed, Process, begin, claimed, ending, first_gone
+from deployments.webhooks import address_in
 from deployments.work_pools import NIGHTS, SHARDS
 
 LEASES = {"PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem"}
@@ -68,12 +69,20 @@ class Service:
 
 def mistakes(service: Service) -> list[Mistake]:
     """What is wrong with when and where it is to be served."""
-    found = [*_time_mistakes(service)]
+    found = [*_time_mistakes(service), *_webhook_mistakes(service.webhook_from)]
     if service.has_own_server and _is_taken(service.host, service.port):
         what = f"port {service.port} of {service.host} is taken"
         remedy = "name another, or the server that is there: PREFECT_API_URL=http://…/api"
         found.append(Mistake(what, "--port", remedy))
     return found
+
+
+def _webhook_mistakes(variable: str | None) -> Iterator[Mistake]:
+    try:
+        if variable:
+            address_in(variable)
+    except UserMistake as mistaken:
+        yield from mistaken.mistakes
 
 
 def _time_mistakes(service: Service) -> Iterator[Mistake]:

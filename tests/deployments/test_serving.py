@@ -56,11 +56,12 @@ def test_the_night_that_is_declared_is_the_one_that_was_asked_for(port: int) -> 
 
 def test_all_that_is_wrong_with_when_and_where_is_told_at_once(port: int) -> None:
     with socket.create_server(("127.0.0.1", port)):
-        found = mistakes(service(port, cron="at two", timezone="Europe/Atlantis"))
-    assert [mistake.where for mistake in found] == ["--cron", "--timezone", "--port"]
+        found = mistakes(service(port, cron="at two", timezone="Europe/Atlantis", webhook_from="UNSET"))
+    assert [mistake.where for mistake in found] == ["--cron", "--timezone", "--webhook-from", "--port"]
     assert "`at two`" in found[0].what
     assert "`Europe/Atlantis`" in found[1].what
-    assert str(port) in found[2].what
+    assert "`UNSET`" in found[2].what
+    assert str(port) in found[3].what
 
 
 def test_a_server_that_is_named_and_does_not_answer_is_a_mistake(

@@ -1,0 +1,17 @@
+"""Where alarms are posted to: an address that a variable of the environment holds."""
+
+from __future__ import annotations
+
+import os
+
+from catalogs.mistakes import Mistake, UserMistake
+
+
+def address_in(variable: str) -> str:
+    """The address that an environment variable holds. Raises UserMistake, which shows no part of what it holds."""
+    address = os.environ.get(variable, "")
+    if not address.startswith(("http://", "https://")):
+        what = f"the environment variable `{variable}` holds no address of a webhook"
+        remedy = "name the variable, not the address: it begins with https://"
+        raise UserMistake(Mistake(what, "--webhook-from", remedy))
+    return address
