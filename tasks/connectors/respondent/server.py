@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import threading
 import time
@@ -131,10 +132,10 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         listening = socket.create_server((host, port), backlog=2048)
     except OSError as error:
-        place = f"{host}:{port}"
-        raise UserMistake(
-            Mistake(f"cannot listen on `{place}`: {error.strerror}", "--port", "choose another port, or 0")
-        ) from error
+        what = f"cannot listen on `{host}:{port}`: {error.strerror}"
+        if error.errno in (errno.EADDRINUSE, errno.EACCES):
+            raise UserMistake(Mistake(what, "--port", "choose another port, or 0")) from error
+        raise UserMistake(Mistake(what, "--host", "name an address of this machine")) from error
     # asyncio sets it only on sockets that name their protocol; else head and body lie 40 ms apart
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening

@@ -296,8 +296,16 @@ def test_an_unknown_default_or_mapping_is_a_mistake(bench: Any) -> None:
 
 
 def test_a_port_that_is_taken_is_a_mistake(bench: Any) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(UserMistake, match="cannot listen"):
+    with (
+        socket.create_server(("127.0.0.1", 0)) as taken,
+        pytest.raises(UserMistake, match="--port: cannot listen"),
+    ):
         serve(build_app(bench.catalog()), port=taken.getsockname()[1])
+
+
+def test_an_address_of_another_machine_is_one_too(bench: Any) -> None:
+    with pytest.raises(UserMistake, match="--host: cannot listen"):
+        serve(build_app(bench.catalog()), port=0, host="192.0.2.1")
 
 
 @pytest.mark.drill
