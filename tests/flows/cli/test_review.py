@@ -187,7 +187,7 @@ def test_a_decision_needs_a_reason_changes_findings_and_can_be_traced(
     tree = " ".join(biasgrid("trace", row["case_id"], "--data", lake.root).out.replace("│", " ").split())
     assert "blind assessment: passed – read by meaning it is right (by person ana;" in tree
     assert "so do we all (by person lead;" in tree
-    assert "0 replies are disputed" in review("lead", adjudicate=True).out
+    assert "0 replies disputed" in review("lead", adjudicate=True).out
 
 
 def _seed_of_a_failed(review: Command, lake: Lake, model: str) -> int:
