@@ -107,7 +107,7 @@ def _landed(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequence[Pa
     """A SELECT with the declared columns, in their types; null where the files are older than a column."""
     if not files:
         return f"from lake.empty_{table}"
-    if are_small(files) and (gathered := _gathered(warehouse, table, files)):
+    if are_small([file.stat() for file in files]) and (gathered := _gathered(warehouse, table, files)):
         return f"from {gathered}"
     refuse_newer(files)
     paths = ", ".join(literal(_literally(file)) for file in files)

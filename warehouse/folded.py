@@ -6,6 +6,7 @@ the warehouse is: deleting it loses nothing, and what has landed since, or was c
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -30,13 +31,13 @@ def folded(lake: Lake, table: str) -> list[Path]:
     or whose place cannot be written, stay as they are."""
     place = lake.root / "folded" / table
     found = [file for own in _by_run(lake.files(table)) for file in _fold(place, table, own)]
-    _sweep(place, {file.parent.name for file in found})
+    _sweep(place, {file.parent for file in found})
     return found
 
 
-def are_small(files: Sequence[Path]) -> bool:
-    """Whether opening them takes longer than reading them."""
-    return sum(file.stat().st_size for file in files) <= SMALL * len(files)
+def are_small(stats: Sequence[os.stat_result]) -> bool:
+    """Whether opening such files takes longer than reading them."""
+    return sum(of.st_size for of in stats) <= SMALL * len(stats)
 
 
 def _by_run(files: Sequence[Path]) -> Iterator[list[Path]]:
@@ -44,16 +45,19 @@ def _by_run(files: Sequence[Path]) -> Iterator[list[Path]]:
 
 
 def _fold(place: Path, table: str, files: list[Path]) -> list[Path]:
-    if len(files) < MANY or not are_small(files):
+    if len(files) < MANY:
         return files
-    one = place / files[0].parent.name / f"{_mark(files)}.parquet"
+    stats = [file.stat() for file in files]
+    if not are_small(stats):
+        return files
+    one = place / files[0].parent.name / f"{_mark(files, stats)}.parquet"
     return [one] if one.exists() or _written(one, table, files) else files
 
 
-def _mark(files: Sequence[Path]) -> str:
+def _mark(files: Sequence[Path], stats: Sequence[os.stat_result]) -> str:
     """Another one where a file has come, gone or changed, or is to be read by another schema."""
-    stats = ((file.name, file.stat()) for file in files)
-    return content_hash(str(SCHEMA_VERSION), *(f"{name} {of.st_size} {of.st_mtime_ns}" for name, of in stats))
+    told = (f"{file.name} {of.st_size} {of.st_mtime_ns}" for file, of in zip(files, stats, strict=True))
+    return content_hash(str(SCHEMA_VERSION), *told)
 
 
 def _written(one: Path, table: str, files: list[Path]) -> bool:
@@ -69,8 +73,8 @@ def _written(one: Path, table: str, files: list[Path]) -> bool:
     return True
 
 
-def _sweep(place: Path, runs: set[str]) -> None:
-    """Of runs that are gone, or have no small files any more."""
+def _sweep(place: Path, used: set[Path]) -> None:
+    """Folders of runs that are gone, or have not many small files any more."""
     for own in place.glob("run_id=*"):
-        if own.name not in runs:
+        if own not in used:
             shutil.rmtree(own, ignore_errors=True)

@@ -36,7 +36,7 @@ def made_in_turn(warehouse: duckdb.DuckDBPyConnection, ordered: Iterable[Model])
     empty = set(without_rows(warehouse))
     for model in ordered:
         made = _empty(warehouse, model) if model.about.rows_of in empty else _made_once(warehouse, model)
-        if not made.parts[0].rows:
+        if made.has_no_rows:
             empty.add(model.relation)
         yield model, made
 

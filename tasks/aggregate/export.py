@@ -40,11 +40,11 @@ def write_model(lake: Lake, name: str, kind: Kind, out: Path, run_id: str | None
             with storing(out), replacing(out) as partial:
                 return WRITERS[kind](partial, reader)
         except OSError as error:
-            raise UserMistake(_unwritable(out, error)) from error
+            raise UserMistake(_unwritable(out, error.strerror or str(error))) from error
         except StorageTrouble as trouble:
             if trouble.code not in FORBIDDEN:
                 raise
-            raise UserMistake(_unwritable(out, OSError(trouble.code, os.strerror(trouble.code)))) from trouble
+            raise UserMistake(_unwritable(out, os.strerror(trouble.code))) from trouble
 
 
 def resolve(warehouse: duckdb.DuckDBPyConnection, name: str) -> str:
@@ -129,6 +129,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _unwritable(out: Path, error: OSError) -> Mistake:
-    what = f"`{out}` cannot be written: {error.strerror or error}"
-    return Mistake(what, "--out", "name a file in a directory that you may write to")
+def _unwritable(out: Path, why: str) -> Mistake:
+    return Mistake(
+        f"`{out}` cannot be written: {why}", "--out", "name a file in a directory that you may write to"
+    )

@@ -66,6 +66,14 @@ def test_a_run_that_is_gone_leaves_nothing(nights: Lake) -> None:
     assert not one.parent.exists()
 
 
+def test_nor_does_one_that_has_few_files_left(nights: Lake) -> None:
+    one = seen(nights)[0]
+    for path in nights.files("responses", "A")[folded.MANY - 1 :]:
+        path.unlink()
+    assert rows(nights).filter(run_id="A").height == folded.MANY - 1
+    assert not one.parent.exists()
+
+
 def test_a_damaged_file_is_named_though_its_rows_were_folded_before(nights: Lake) -> None:
     build(nights)
     path = nights.files("responses", "A")[3]

@@ -3,14 +3,14 @@ with moves as (
 ),
 
 scenes as (
-    select * from staging.stg_scene_moves
+    select *, (last_signs - first_signs) / pairs as moved from staging.stg_scene_moves
 ),
 
 -- each domain, and all together; a domain of that name would be mistaken for their total
 spread as (
-    select *, (last_signs - first_signs) / pairs as moved from scenes where domain <> 'all'
+    select * from scenes where domain <> 'all'
     union all
-    select * replace ('all' as domain), (last_signs - first_signs) / pairs as moved from scenes
+    select * replace ('all' as domain) from scenes
 ),
 
 sides as (
