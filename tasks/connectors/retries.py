@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -149,10 +149,19 @@ class Sender:
         place, self._begun = self._begun, self._begun + 1
         if place > 0:
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._backoff.alone_s):
-                    if place == 1 and isinstance(self._connector, Listing):
-                        await self._look_up(self._connector)
+                looking = self._looking_up() if place == 1 else nullcontext()
+                async with looking, asyncio.timeout(self._backoff.alone_s):
                     await self._heard.wait()
+
+    @asynccontextmanager
+    async def _looking_up(self) -> AsyncIterator[None]:
+        """Until it is left: the first reply may come before the list."""
+        looking = isinstance(self._connector, Listing) and asyncio.create_task(self._look_up(self._connector))
+        try:
+            yield
+        finally:
+            if looking:
+                looking.cancel()
 
     async def _look_up(self, server: Listing) -> None:
         with suppress(ConnectorError):  # the first request will tell what is wrong

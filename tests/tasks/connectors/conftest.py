@@ -139,6 +139,9 @@ class Loopback:
         return web.json_response(text=self.predictions[request.match_info["id"]].pop(0))
 
     async def list(self, request: web.Request) -> web.StreamResponse:
+        if self.models is self.stopping:
+            await self.stopping.wait()
+            return web.Response()
         return web.json_response(self.models, status=404 if self.models is None else 200)
 
     async def cancel(self, request: web.Request) -> web.StreamResponse:

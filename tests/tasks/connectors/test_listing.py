@@ -54,6 +54,13 @@ async def test_where_it_does_not_the_first_is_waited_for(server, sender, ask, mo
     assert {type(answer.error).__name__ for answer in told} == {"KeyRejected"}
 
 
+async def test_who_looks_the_model_up_does_not_wait_for_a_list_that_never_comes(server, sender, ask):
+    server.models = server.stopping
+    async with asyncio.timeout(10):
+        told = await asyncio.gather(*await answers(sender(), ask))
+    assert [answer.reply.text for answer in told] == ["Yes"] * 3
+
+
 async def test_what_an_azure_resource_could_deploy_is_not_what_it_answers_for(server, sender, ask):
     server.models = {"data": [{"id": "some-model"}]}
     server.delay_s = 0.05
