@@ -20,9 +20,10 @@ UNLISTED = [
 
 @pytest.fixture
 def sender(reach, target):
-    def make(connector="openai", alone_s=3600.0):
-        model = target(connector, "", limits=Limits())
-        return Sender(reach(connector), model, Limiter.alone(model.limits), Backoff(alone_s=alone_s), set())
+    def make(connector="openai"):
+        limits = Limits()
+        one, model = reach(connector, limits=limits), target(connector, "", limits=limits)
+        return Sender(one, model, Limiter.alone(limits), Backoff(alone_s=3600), set())
 
     return make
 
