@@ -8,8 +8,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from flows.outcome import share
 from flows.terminal import console, readable
+from tasks.report.figures import share
 from warehouse.build import query
 from warehouse.lake import Lake
 

@@ -10,9 +10,10 @@ from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
 
 from flows.changes import Before, before
 from flows.markdown import cell, plain
-from flows.outcome import Outcome, need, share
+from flows.outcome import Outcome, need
 from flows.summary import changed_page, summary
 from flows.trend_picture import trend_page
+from tasks.report.figures import share
 from warehouse.lake import Lake
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from rich.text import Text
 
 from flows.agreement_table import block, number, ranged
-from flows.outcome import share
 from flows.terminal import console
+from tasks.report.figures import share
 from warehouse.build import query
 from warehouse.lake import Lake
 

@@ -9,7 +9,7 @@ from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
 
 from flows.attack_outcome import AttackOutcome
 from flows.markdown import cell, plain, table
-from flows.outcome import share
+from tasks.report.figures import share
 
 LONGEST = 2_000
 """Characters of a message or reply that a page shows; the lake has it whole."""

@@ -8,8 +8,8 @@ from rich.text import Text
 
 from flows.attack_outcome import AttackOutcome
 from flows.grouped_rows import GroupedRow, Heading, lost, numbers, show_grouped
-from flows.outcome import share
 from flows.terminal import console, one_line, show_failures, show_places
+from tasks.report.figures import share
 
 REST = (
     ("resisted", "resisted"),

@@ -22,9 +22,8 @@ from flows.comparison_lines import (
     points,
     tested,
 )
-from flows.interaction_words import score
-from flows.outcome import share
 from tasks.aggregate.compare import Comparison
+from tasks.report.figures import share, signed
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +38,8 @@ class Compared:
     """Column of what is compared, after `earlier_` and `later_`."""
     note: str
     finding: str = ""
-    told: Callable[[float | None], str] = score
-    moved: Callable[[float], str] = score
+    told: Callable[[float | None], str] = signed
+    moved: Callable[[float], str] = signed
 
     @property
     def decided(self) -> tuple[str, ...]:

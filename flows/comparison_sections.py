@@ -22,8 +22,8 @@ from flows.comparison_lines import (
     several,
     tested,
 )
-from flows.outcome import share
 from tasks.aggregate.compare import Comparison
+from tasks.report.figures import share
 
 NAMES = {"only earlier": "only in the earlier", "only later": "only in the later", "changed": "changed"}
 

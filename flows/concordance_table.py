@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from flows.agreement_table import number
-from flows.outcome import share
 from flows.terminal import console, readable
+from tasks.report.figures import share
 from tasks.review.concordance import Concordance
 
 

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.text import Text
 
 from flows.grouped_rows import GroupedRow, Heading, numbers, show_grouped
-from flows.outcome import Outcome, need, share
+from flows.outcome import Outcome, need
 from flows.terminal import STYLES, console, one_line, show_failures, show_places
+from tasks.report.figures import share
 
 HEADINGS: Final = (
     Heading("requirement"),

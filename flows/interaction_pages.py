@@ -7,9 +7,9 @@ from typing import Any
 from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
 
 from flows.interaction_outcome import InteractionOutcome
-from flows.interaction_words import difference, interval, score, told
+from flows.interaction_words import difference, interval, told
 from flows.markdown import cell, plain, table
-from flows.outcome import share
+from tasks.report.figures import share, signed
 
 SCORES = ("model", "setting", "stage", "score", "95% interval", "by chance", "decision")
 CHANGES = ("model", "setting", "step", "before", "after", "difference", "95% interval", "p")
@@ -46,7 +46,7 @@ def _section(title: str, headings: tuple[str, ...], rows: list[dict[str, Any]], 
 
 
 def _scored(row: dict[str, Any]) -> tuple[str, ...]:
-    measures = (score(row["bias_score"]), interval(row), score(row["expected_score"]))
+    measures = (signed(row["bias_score"]), interval(row), signed(row["expected_score"]))
     return (told(row), _setting(row), row["stage"], *measures, row["decision"])
 
 
@@ -84,7 +84,7 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
         "invented",
     )
     lost = ("refused", "unreadable", "errors")
-    measures = {"score": score(row["bias_score"]), "95% interval": interval(row)}
-    by_chance = {"by chance": score(row["expected_score"])}
+    measures = {"score": signed(row["bias_score"]), "95% interval": interval(row)}
+    by_chance = {"by chance": signed(row["expected_score"])}
     told_counts = {name: row[name] for name in (*names, *counts, *lost)}
     return {"model": cell(row["model"])} | told_counts | measures | by_chance

@@ -10,9 +10,9 @@ from rich.text import Text
 
 from flows.grouped_rows import GroupedRow, Heading, lost, numbers, show_grouped
 from flows.interaction_outcome import InteractionOutcome
-from flows.interaction_words import difference, interval, score
-from flows.outcome import share
+from flows.interaction_words import difference, interval
 from flows.terminal import console, one_line, show_failures, show_places
+from tasks.report.figures import share, signed
 
 STYLES = {"biased": "red", "anti-biased": "red", "not shown": "green", "not evaluated": "yellow"}
 LOST = ("shared", "unassigned", "invented", "refused", "unreadable", "errors")
@@ -45,7 +45,7 @@ def show_interaction(found: InteractionOutcome) -> None:
 
 
 def _score(row: dict[str, Any]) -> GroupedRow:
-    measures = (score(row["bias_score"]), interval(row), score(row["expected_score"]))
+    measures = (signed(row["bias_score"]), interval(row), signed(row["expected_score"]))
     decision = Text(row["decision"], style=STYLES.get(row["decision"], ""))
     cells = [Text(f" {_setting(row)}"), *map(Text, measures), decision]
     return GroupedRow(_group(_about(row)), cells, *lost([(row[name], _word(name)) for name in LOST]))

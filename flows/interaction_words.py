@@ -1,18 +1,15 @@
-"""Scores, differences and p values in a few characters, on the terminal and in pages alike."""
+"""Differences, intervals and p values in a few characters, on the terminal and in artifacts alike."""
 
 from __future__ import annotations
 
 from typing import Any
 
-
-def score(value: float | None) -> str:
-    """From −1 to 1, its sign said: `+0.31`; what rounds to none is `+0.00`."""
-    return "–" if value is None else f"{round(value, 2) or 0.0:+.2f}".replace("-", "−")
+from tasks.report.figures import signed
 
 
 def interval(row: dict[str, Any]) -> str:
     """`low` and `high` of a row."""
-    return "–" if row["low"] is None else f"{score(row['low'])} to {score(row['high'])}"
+    return "–" if row["low"] is None else f"{signed(row['low'])} to {signed(row['high'])}"
 
 
 def p_value(value: float | None) -> str:
@@ -23,7 +20,7 @@ def p_value(value: float | None) -> str:
 
 def difference(row: dict[str, Any]) -> tuple[str, ...]:
     """Before, after, what that changed, its interval and p value."""
-    return (*map(score, measures(row)), interval(row), p_value(row["p_value"]))
+    return (*map(signed, measures(row)), interval(row), p_value(row["p_value"]))
 
 
 def measures(row: dict[str, Any]) -> tuple[float | None, ...]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from flows.markdown import block
-from flows.outcome import Outcome, share
+from flows.outcome import Outcome
+from tasks.report.figures import share
 
 TRACED = 12
 """Findings that get a command of their own, the worst of each model first."""

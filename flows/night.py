@@ -11,8 +11,9 @@ from prefect.states import Completed, Failed
 
 from flows.changes import Before
 from flows.handing_out import Lost
-from flows.outcome import NOT_MET, UNDECIDED, Outcome, share
+from flows.outcome import NOT_MET, UNDECIDED, Outcome
 from flows.summary import counted
+from tasks.report.figures import share
 from warehouse.lake import Lake
 
 NightGate = Literal["regression", "point", "decided"]

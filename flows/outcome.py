@@ -119,11 +119,6 @@ FAILURES = """
 """
 
 
-def share(value: float | None) -> str:
-    """A share as people read it; `–` where there is none."""
-    return "–" if value is None else f"{value:.1%}"
-
-
 def need(finding: dict[str, Any]) -> str | None:
     """What would decide a finding that is undecided; None where nothing would, or nothing need."""
     needed = finding["templates_needed"]

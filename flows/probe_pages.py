@@ -7,8 +7,8 @@ from typing import Any
 from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
 
 from flows.markdown import cell, plain, table
-from flows.outcome import share
 from flows.probe_outcome import ProbeOutcome
+from tasks.report.figures import share
 
 
 async def publish(found: ProbeOutcome, target: str) -> None:

@@ -8,9 +8,9 @@ from rich.text import Text
 
 from flows.grouped_rows import GroupedRow, Heading, lost, numbers, show_grouped
 from flows.interaction_words import p_value
-from flows.outcome import share
 from flows.probe_outcome import ProbeOutcome
 from flows.terminal import console, one_line, show_failures, show_places
+from tasks.report.figures import share
 
 STYLES = {"biased": "red", "no bias shown": "green", "not evaluated": "yellow"}
 LOST = (

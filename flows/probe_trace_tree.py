@@ -9,12 +9,12 @@ from rich.text import Text
 from rich.tree import Tree
 
 from flows.counting import number
-from flows.outcome import share
 from flows.probe_table import STYLES
 from flows.terminal import console, readable
 from flows.trace_tree import ASKED, OUTCOMES
 from tasks.aggregate.other_origin import OtherOrigin
 from tasks.aggregate.probe_trace import UNIT, ProbeTrace
+from tasks.report.figures import share
 
 FALLEN = {"stereotypical": "red", "counter": "green", "balanced": "green"}
 KEY = ("pair", "model", "language", "test")

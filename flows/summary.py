@@ -9,7 +9,8 @@ from typing import Any
 from flows.changes import Before
 from flows.look_closer import look_closer
 from flows.markdown import Markup, plain, table
-from flows.outcome import Outcome, share
+from flows.outcome import Outcome
+from tasks.report.figures import share
 
 HEADINGS = ("model", "met", "not met", "not evaluated", "decided: met", "decided: not met", "undecided")
 TESTS = "The tests of a run share a false-discovery rate of 5%: *worse* and *better* are those with q ≤ 0.05."

@@ -10,10 +10,10 @@ from rich.text import Text
 from rich.tree import Tree
 
 from flows.counting import number
-from flows.outcome import share
 from flows.terminal import STYLES, console, readable
 from flows.trace_words import assessed, circumstances, counts, demand, hints, instances, oracle, why
 from tasks.aggregate.trace import Rows, Trace
+from tasks.report.figures import share
 
 OUTCOMES = {"passed": "green", "failed": "red", "refused": "yellow", "unreadable": "yellow", "error": "yellow"}
 ASKED = "← asked for"

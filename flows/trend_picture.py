@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from flows.markdown import Markup, image, table
-from flows.outcome import share
+from tasks.report.figures import share
 
 WIDTH, HEIGHT, EDGE = 180, 48, 5
 """Of a chart, in pixels; the edge is free on all sides."""

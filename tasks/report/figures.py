@@ -1,4 +1,4 @@
-"""Numbers and moments as people read them, with the signs of English."""
+"""Numbers and moments as people read them, on pages and on the terminal, with the signs of English."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def share(value: float | None) -> str:
 
 
 def signed(value: float | None) -> str:
-    """A score from −1 to 1; what rounds to none has no sign."""
+    """A score from −1 to 1, its sign said: `+0.31`; what rounds to none is `+0.00`."""
     return "–" if value is None else f"{round(value, 2) or 0.0:+.2f}".replace("-", "−")
 
 
