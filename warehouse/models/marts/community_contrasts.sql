@@ -46,108 +46,140 @@ comparisons as (
     from asked
 ),
 
+questions as (
+    select
+        question,
+        any_value(comparison) as comparison,
+        if(any_value(oracle_type) = 'same value', 'value', 'pass rate') as measure
+    from asked
+    group by question
+),
+
 -- in `{A} or {B}?` the first slot is another question than the second
 slots as (
     select
-        asked.comparison,
-        asked.question,
-        asked.oracle_type,
-        unnest(range(1, len(instances.communities) + 1)) as slot,
-        unnest(instances.communities) as community,
-        outcomes.judged - outcomes.errors as judged,
-        outcomes.refused,
-        statistics.counted_passed(asked.refusals_rule, outcomes.passed, outcomes.refused) as counted_passed,
-        statistics.counted(
-            asked.refusals_rule, outcomes.passed, outcomes.failed, outcomes.refused, outcomes.unreadable
-        ) as counted,
-        outcomes.numbers,
-        (outcomes.number_total - outcomes.numbers * asked.scale_low) / asked.scale_width as total
-    from outcomes
-    inner join asked using (template_key)
-    inner join instances using (instance_key)
-    where outcomes.judged > outcomes.errors
+        instance_key,
+        unnest(range(1, len(communities) + 1)) as slot,
+        unnest(communities) as community
+    from instances
 ),
 
--- what one template says of one community, samples and other slots taken together
-communities as (
+-- a number shorter than a hash: millions of rows are summed by it
+places as (
     select
-        any_value(comparison) as comparison,
-        question,
-        any_value(oracle_type) as oracle_type,
         slot,
         community,
-        sum(judged)::bigint as judged,
-        sum(refused)::bigint as refused,
-        sum(counted_passed)::bigint as counted_passed,
-        sum(counted)::bigint as counted,
-        sum(numbers)::bigint as numbers,
-        sum(total::decimal(38, 12))::double as total
+        (row_number() over ())::uinteger as place
     from slots
-    group by question, slot, community
+    group by slot, community
+),
+
+placed as (
+    select
+        slots.instance_key,
+        places.place
+    from slots
+    inner join places using (slot, community)
+),
+
+-- what one template says of one community, samples and other slots taken together: a pass scores 1, a number its share
+-- of the scale
+communities as (
+    select
+        asked.question,
+        placed.place,
+        sum(outcomes.judged - outcomes.errors)::bigint as judged,
+        sum(outcomes.refused)::bigint as refused,
+        sum(if(
+            asked.oracle_type = 'same value',
+            outcomes.numbers,
+            statistics.counted(
+                asked.refusals_rule, outcomes.passed, outcomes.failed, outcomes.refused, outcomes.unreadable
+            )
+        ))::bigint as scored,
+        sum(if(
+            asked.oracle_type = 'same value',
+            (outcomes.number_total - outcomes.numbers * asked.scale_low) / asked.scale_width,
+            statistics.counted_passed(asked.refusals_rule, outcomes.passed, outcomes.refused)
+        )::decimal(38, 12))::double as score
+    from outcomes
+    inner join asked using (template_key)
+    inner join placed using (instance_key)
+    where outcomes.judged > outcomes.errors
+    group by asked.question, placed.place
 ),
 
 measured as (
     select
-        comparison,
-        question,
-        slot,
-        community,
-        'pass rate' as measure,
-        counted as replies,
-        counted_passed / counted as own
+        communities.question,
+        communities.place,
+        places.slot,
+        communities.scored,
+        communities.score / nullif(communities.scored, 0) as score,
+        communities.judged,
+        communities.refused / communities.judged as refusal_rate
     from communities
-    where oracle_type = 'expected value' and counted > 0
-    union all by name
-    select
-        comparison,
-        question,
-        slot,
-        community,
-        'value' as measure,
-        numbers as replies,
-        total / numbers as own
-    from communities
-    where oracle_type = 'same value' and numbers > 0
-    union all by name
-    select
-        comparison,
-        question,
-        slot,
-        community,
-        'refusal rate' as measure,
-        judged as replies,
-        refused / judged as own
-    from communities
+    inner join places using (place)
 ),
 
 -- decimals: the same sum in whatever order they are added
 templates_as_a_whole as (
     select
         question,
-        measure,
         slot,
-        sum(own::decimal(38, 18))::double as total,
+        sum(score::decimal(38, 18))::double as scores,
+        count(score) as scored_communities,
+        sum(refusal_rate::decimal(38, 18))::double as refusal_rates,
         count(*) as communities
     from measured
-    group by question, measure, slot
+    group by question, slot
     having count(*) > 1
+),
+
+beside_others as (
+    select
+        questions.comparison,
+        questions.measure,
+        measured.place,
+        measured.scored,
+        measured.score,
+        (whole.scores - measured.score) / nullif(whole.scored_communities - 1, 0) as score_of_others,
+        measured.judged,
+        measured.refusal_rate,
+        (whole.refusal_rates - measured.refusal_rate) / (whole.communities - 1) as refusal_rate_of_others
+    from measured
+    inner join templates_as_a_whole as whole using (question, slot)
+    inner join questions using (question)
 ),
 
 contrasted as (
     select
-        measured.*,
-        (whole.total - measured.own) / (whole.communities - 1) as others,
-        measured.own - others as contrast
-    from measured
-    inner join templates_as_a_whole as whole using (question, measure, slot)
+        comparison,
+        measure,
+        place,
+        scored as replies,
+        score as own,
+        score_of_others as others,
+        own - others as contrast
+    from beside_others
+    where score_of_others is not null
+    union all by name
+    select
+        comparison,
+        'refusal rate' as measure,
+        place,
+        judged as replies,
+        refusal_rate as own,
+        refusal_rate_of_others as others,
+        own - others as contrast
+    from beside_others
 ),
 
 by_community as (
     select
         comparison,
         measure,
-        slot,
-        community,
+        place,
         count(*) as templates,
         sum(replies)::bigint as replies,
         statistics.mean_of_shares(own) as level,
@@ -158,12 +190,25 @@ by_community as (
     group by all
 ),
 
+-- once per number of templates, of which there are few
+quantiles as materialized (
+    select
+        templates,
+        statistics.t_quantile(0.975, templates - 1) as quantile
+    from (select distinct templates from by_community)
+),
+
 compared as (
     select
         comparisons.* exclude (comparison),
-        by_community.* exclude (comparison)
+        places.slot,
+        places.community,
+        by_community.* exclude (comparison, place),
+        quantiles.quantile
     from by_community
     inner join comparisons using (comparison)
+    inner join places using (place)
+    inner join quantiles using (templates)
 ),
 
 tested as (
@@ -171,7 +216,7 @@ tested as (
         *,
         statistics.paired_p_value(difference, standard_error, templates) as p_value,
         -- where all templates differ alike, there is no spread that could tell how surely
-        if(standard_error > 0, statistics.t_quantile(0.975, templates - 1) * standard_error, null) as half
+        if(standard_error > 0, quantile * standard_error, null) as half
     from compared
 ),
 
