@@ -21,37 +21,25 @@ models as (
     from templates
 ),
 
-replies as (
-    select
-        models.asked,
-        outcomes.instance_key,
-        sum(outcomes.judged - outcomes.errors) as replies,
-        sum(outcomes.refused) as refused
-    from outcomes
-    inner join models using (template_key)
-    where outcomes.judged > outcomes.errors
-    group by all
-),
-
 -- a reply about two communities counts for both; a prompt without any, for none by name
-per_community as (
+about as (
     select
-        replies.asked,
-        replies.replies,
-        replies.refused,
-        unnest(if(len(instances.communities) > 0, list_distinct(instances.communities), [''])) as community
-    from replies
-    inner join instances using (instance_key)
+        instance_key,
+        unnest(if(len(communities) > 0, list_distinct(communities), [''])) as community
+    from instances
 ),
 
 counted as (
     select
-        asked,
-        community,
-        sum(replies)::bigint as replies,
-        sum(refused)::bigint as refused
-    from per_community
-    group by asked, community
+        models.asked,
+        about.community,
+        sum(outcomes.judged - outcomes.errors)::bigint as replies,
+        sum(outcomes.refused)::bigint as refused
+    from outcomes
+    inner join models using (template_key)
+    inner join about using (instance_key)
+    where outcomes.judged > outcomes.errors
+    group by models.asked, about.community
 ),
 
 named as (
