@@ -2,7 +2,8 @@ with findings as (
     select * from marts.requirement_findings
 ),
 
-prompts as (
+-- read twice sooner than kept with its names
+prompts as not materialized (
     select * from staging.stg_prompt_rates where counted > 0
 ),
 
@@ -19,27 +20,51 @@ comparable as (
     where is_complete
 ),
 
-pairs as (
+-- a number in place of the names of what was asked, for millions of rows
+now as (
     select
         comparable.run_id,
         comparable.requirement,
         comparable.model,
+        prompts.language,
+        prompts.template_id,
+        prompts.instance_key,
+        hash(
+            comparable.earlier_run_id,
+            comparable.requirement,
+            comparable.model,
+            prompts.language,
+            prompts.template_id
+        ) as earlier_question,
+        prompts.counted_passed / prompts.counted as rate,
+        prompts.counted = 1 as is_asked_once
+    from comparable
+    inner join prompts using (run_id, requirement, model)
+    where comparable.earlier_run_id is not null
+),
+
+earlier as (
+    select
+        hash(run_id, requirement, model, language, template_id) as question,
+        instance_key,
+        counted_passed / counted as rate,
+        counted = 1 as is_asked_once
+    from prompts
+),
+
+pairs as (
+    select
+        now.run_id,
+        now.requirement,
+        now.model,
         now.language,
         now.template_id,
-        now.counted_passed / now.counted as rate,
-        earlier.counted_passed / earlier.counted as earlier_rate,
-        now.counted = 1 and earlier.counted = 1 as is_asked_once
-    from comparable
-    inner join prompts as now
-        on comparable.run_id = now.run_id
-        and comparable.requirement = now.requirement
-        and comparable.model = now.model
-    inner join prompts as earlier
-        on comparable.earlier_run_id = earlier.run_id
-        and comparable.requirement = earlier.requirement
-        and comparable.model = earlier.model
-        and now.language = earlier.language
-        and now.template_id = earlier.template_id
+        now.rate,
+        earlier.rate as earlier_rate,
+        now.is_asked_once and earlier.is_asked_once as is_asked_once
+    from now
+    inner join earlier
+        on now.earlier_question = earlier.question
         and now.instance_key = earlier.instance_key
 ),
 
