@@ -30,9 +30,13 @@ create macro statistics.se_of_shares(share double) as
         )
     end;
 
+-- decimals: the same sum in whatever order they are added
+create macro statistics.total(number double) as
+    sum(number::decimal(38, 18))::double;
+
 -- over templates: each row counts alike
 create macro statistics.row_rate(passed double, rows double) as
-    sum(passed) / sum(rows);
+    statistics.total(passed) / statistics.total(rows);
 
 create macro statistics.without_rounding(remainder double, whole double) as
     list_transform([{'of': remainder, 'whole': whole}], lambda given_: if(given_.of <= 1e-12 * given_.whole, 0, given_.of))[1];
@@ -43,11 +47,11 @@ create macro statistics.row_rate_se(passed double, rows double) as
     list_transform(
         [{
             'templates': count(rows),
-            'rows': sum(rows),
-            'rate': sum(passed) / sum(rows),
-            'passed_squared': sum(passed * passed),
-            'passed_rows': sum(passed * rows),
-            'rows_squared': sum(rows * rows)
+            'rows': statistics.total(rows),
+            'rate': statistics.row_rate(passed, rows),
+            'passed_squared': statistics.total(passed * passed),
+            'passed_rows': statistics.total(passed * rows),
+            'rows_squared': statistics.total(rows * rows)
         }],
         lambda over_: sqrt(
             over_.templates / nullif(over_.templates - 1, 0) * statistics.without_rounding(
