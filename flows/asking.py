@@ -13,11 +13,16 @@ import polars as pl
 from catalogs.mistakes import Mistake, UserMistake, nearest
 from warehouse.build import connect
 from warehouse.lake import Lake
+from warehouse.texts import ALL, reading_texts
 from warehouse.worked_queries import worked_queries
 
 TABLES = 'biasgrid sql "select table_schema, table_name from information_schema.tables"'
 
 CAST = "cast it, say `(ended_at - started_at)::varchar`"
+STAGED = re.compile(r"\bstg_", re.IGNORECASE)
+COPIES = re.compile(r"\bcopy\b", re.IGNORECASE)
+WRITING = frozenset([duckdb.StatementType.COPY, duckdb.StatementType.EXPORT, duckdb.StatementType.ATTACH])
+READS_ALONE = "`sql` reads the warehouse and nothing else; for more, open the DuckDB file with a tool of your own"
 HELD_BY_NO_FRAME = re.compile(r"\b(?:INTERVAL|BLOB|BIT|UNION|VARIANT|BIGNUM|GEOMETRY)\b")
 
 
@@ -52,11 +57,13 @@ def ask(lake: Lake, sql: str) -> pl.DataFrame:
     """The rows of one SELECT. Raises UserMistake where there is no warehouse, and for SQL that fails, that
     writes or reaches outside, that asks nothing, or whose columns no frame can hold. Tables without a schema are
     those of `marts`; columns of one name are numbered."""
-    with connect(lake) as warehouse:
+    with connect(lake, texts_of=ALL if STAGED.search(sql) else None) as warehouse:
         try:
+            _refuse_writing(warehouse, sql)
             warehouse.execute("use biasgrid.marts")
-            relation = warehouse.sql(sql)
-            rows = None if relation is None else _frame(relation)
+            with reading_texts():
+                relation = warehouse.sql(sql)
+                rows = None if relation is None else _frame(relation)
         except duckdb.Error as error:
             raise UserMistake(Mistake(f"the query fails: {error}", remedy=_remedy(error))) from error
         except pl.exceptions.PolarsError as error:
@@ -64,6 +71,14 @@ def ask(lake: Lake, sql: str) -> pl.DataFrame:
     if rows is None:
         raise UserMistake(Mistake("the query is empty", remedy='ask something, say "from marts.pass_rates"'))
     return rows
+
+
+def _refuse_writing(warehouse: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """The lake's files may be read in this session, and whoever may read a file could COPY over it as well."""
+    statements = warehouse.extract_statements(sql)
+    explained = any(COPIES.search(of.query) for of in statements if of.type == duckdb.StatementType.EXPLAIN)
+    if explained or any(of.type in WRITING for of in statements):
+        raise UserMistake(Mistake("the query fails: it writes", remedy=READS_ALONE))
 
 
 def _frame(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
@@ -91,5 +106,5 @@ def _told_apart(names: Iterable[str]) -> list[str]:
 
 def _remedy(error: duckdb.Error) -> str:
     if isinstance(error, (duckdb.PermissionException, duckdb.InvalidInputException)):
-        return "`sql` reads the warehouse and nothing else; for more, open the DuckDB file with a tool of your own"
+        return READS_ALONE
     return f"what there is: {TABLES}"

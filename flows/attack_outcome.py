@@ -54,7 +54,7 @@ def attack_outcome(lake: Lake, run_id: str) -> AttackOutcome:
     """What a red team came to. Raises UserMistake where no warehouse has been built."""
     from warehouse.build import connect, selected
 
-    with connect(lake) as warehouse:
+    with connect(lake, texts_of=run_id) as warehouse:
         rates, successes, covered, failed, unwritten = (
             selected(warehouse, sql, [run_id]).to_dicts()
             for sql in (RATES, SUCCESSES, COVERED, FAILURES, UNWRITTEN)

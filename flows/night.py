@@ -40,7 +40,7 @@ def is_over_cost(lake: Lake, run_id: str) -> bool:
     """Whether something was not asked because a cap of the run was reached."""
     from warehouse.build import query  # loads DuckDB: none of a night's start
 
-    return bool(query(lake, CAPPED, [run_id]).item())
+    return bool(query(lake, CAPPED, [run_id], texts_of=run_id).item())
 
 
 def ended(found: Outcome, beside: Before, lost: Sequence[Lost], gate: NightGate, *, over_cost: bool) -> State[Any]:

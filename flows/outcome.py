@@ -63,7 +63,7 @@ def outcome(lake: Lake, run_id: str, is_checked: bool = False) -> Outcome:
     has been built."""
     from warehouse.build import connect, selected
 
-    with connect(lake) as warehouse:
+    with connect(lake, texts_of=run_id) as warehouse:
         found, unheard, failed, silent = (
             selected(warehouse, sql, [run_id]) for sql in (FINDINGS, UNHEARD, FAILURES, SILENT)
         )

@@ -16,7 +16,7 @@ from warehouse.folded import are_small, folded
 from warehouse.identity import content_hash
 from warehouse.lake import Lake, scanned
 from warehouse.schema_version import refuse_newer
-from warehouse.schemas import KINDS, OF_KINDS, SHOWN, TABLES
+from warehouse.schemas import KINDS, OF_KINDS, SHOWN, SUPERSEDED, TABLES
 from warehouse.sides import Side
 from warehouse.sql_words import literal
 
@@ -29,15 +29,16 @@ def attach_lake(
     lake: Lake,
     sides: Sequence[Side] = (),
     wanted: Collection[str] | None = None,
-) -> None:
-    """`lake.<table>` as views that live in memory, so that the finished file depends on no path; all of them, or
-    `wanted` and `lake.runs`.
+) -> Mapping[str, Sequence[Path]]:
+    """`lake.<table>` as views that live in memory, of which the finished file knows nothing; all of them, or
+    `wanted` and `lake.runs`. Tells which files of the lake each shows.
 
     Verdicts are listed before responses, and those before cases: what lands meanwhile is left out as a whole.
     """
     shown = {name: of for name, of in VIEWS.items() if wanted is None or name in wanted}
     needed = {"runs", *(table for table, _ in shown.values())}
-    files = {table: _files(lake, table, sides) for table in reversed(TABLES) if table in needed}
+    landed = {table: _landed(lake, table, sides) for table in reversed(TABLES) if table in needed}
+    files = {table: _as_read(lake, table, own) for table, own in landed.items()}
     warehouse.execute("attach ':memory:' as lake (compress)")
     for table in needed:
         _declare(warehouse, table)
@@ -45,8 +46,11 @@ def attach_lake(
     warehouse.execute(f"create table lake.runs as {_rows(warehouse, 'runs', files['runs'])}")
     kinds = dict(warehouse.execute("select run_id, any_value(kind) from lake.runs group by run_id").fetchall())
     for name, (table, kind) in shown.items():
-        of_kind = [(side, _of_kind(own, side, kinds, kind) if kind else own) for side, own in files[table]]
-        _show(warehouse, name, table, of_kind)
+        _show(warehouse, name, table, _of_kind(files[table], kinds, kind))
+    if "verdicts" in shown:
+        _show_superseded(warehouse)
+    own = ((name, _of_kind(landed[table], kinds, kind)) for name, (table, kind) in shown.items())
+    return {name: [file for _, found in of_kind for file in found] for name, of_kind in own}
 
 
 VIEWS: Mapping[str, tuple[str, str | None]] = {
@@ -73,6 +77,18 @@ def _show(warehouse: duckdb.DuckDBPyConnection, name: str, table: str, files: Fi
     warehouse.execute(f"create {kind} lake.{name} as {_rows(warehouse, table, files)}")
 
 
+def _show_superseded(warehouse: duckdb.DuckDBPyConnection) -> None:
+    """`lake.superseded_verdicts`. DuckDB sees where there are none, and leaves them out of a SELECT."""
+    is_none = not warehouse.execute(f"{superseded()} limit 1").fetchall()
+    warehouse.execute(f"create view lake.{SUPERSEDED} as {superseded('false' if is_none else 'true')}")
+
+
+def superseded(condition: str = "true") -> str:
+    """The SELECT behind `lake.superseded_verdicts`, of the verdicts for which a condition holds."""
+    replaced = "select distinct run_id, evaluation_id, supersedes as verdict_id from lake.verdicts"
+    return f"{replaced} where supersedes is not null and {condition}"
+
+
 NOTHING_LANDED = """
     select 'lake.' || table_name
     from duckdb_tables()
@@ -85,13 +101,22 @@ def without_rows(warehouse: duckdb.DuckDBPyConnection) -> frozenset[str]:
     return frozenset(name for (name,) in warehouse.execute(NOTHING_LANDED).fetchall())
 
 
-def _files(lake: Lake, table: str, sides: Sequence[Side]) -> Files:
-    return [(side, lake.files(table, side.run_id)) for side in sides] or [(None, folded(lake, table))]
+def _landed(lake: Lake, table: str, sides: Sequence[Side]) -> Files:
+    return [(side, lake.files(table, side.run_id)) for side in sides] or [(None, lake.files(table))]
 
 
-def _of_kind(files: Sequence[Path], side: Side | None, kinds: Mapping[str, str | None], kind: str) -> list[Path]:
-    """Those of runs of a kind; what no event tells of is a benchmark's."""
-    return [file for file in files if (kinds.get(side.name if side else _run_of(file)) or KINDS[0]) == kind]
+def _as_read(lake: Lake, table: str, files: Files) -> Files:
+    return [(side, own if side else folded(lake, table, own)) for side, own in files]
+
+
+def _of_kind(files: Files, kinds: Mapping[str, str | None], kind: str | None) -> Files:
+    """Those of runs of a kind, if it is one that is asked for; what no event tells of is a benchmark's."""
+    if kind is None:
+        return files
+    return [
+        (side, [file for file in own if (kinds.get(side.name if side else _run_of(file)) or KINDS[0]) == kind])
+        for side, own in files
+    ]
 
 
 def _run_of(file: Path) -> str:
@@ -99,18 +124,18 @@ def _run_of(file: Path) -> str:
 
 
 def _rows(warehouse: duckdb.DuckDBPyConnection, table: str, files: Files) -> str:
-    own = [(side, _landed(warehouse, table, found)) for side, found in files]
+    own = [(side, _declared_rows(warehouse, table, found)) for side, found in files]
     return " union all ".join(side.seen(table, f"({rows})") if side else rows for side, rows in own)
 
 
-def _landed(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequence[Path]) -> str:
+def _declared_rows(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequence[Path]) -> str:
     """A SELECT with the declared columns, in their types; null where the files are older than a column."""
     if not files:
         return f"from lake.empty_{table}"
     if are_small([file.stat() for file in files]) and (gathered := _gathered(warehouse, table, files)):
         return f"from {gathered}"
     refuse_newer(files)
-    paths = ", ".join(literal(_literally(file)) for file in files)
+    paths = ", ".join(literal(literally(file)) for file in files)
     rows = f"read_parquet([{paths}], union_by_name = true, hive_partitioning = false)"
     landed = {row[0] for row in warehouse.execute(f"describe from {rows}").fetchall()}
     described = warehouse.execute(f"describe lake.empty_{table}").fetchall()
@@ -134,6 +159,6 @@ def _gathered(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequence[
     return gathered
 
 
-def _literally(path: Path) -> str:
-    """A path in which DuckDB finds no pattern."""
+def literally(path: Path | str) -> str:
+    """A path, or a part of one, in which DuckDB finds no pattern."""
     return re.sub(r"([\[*?])", r"[\1]", str(path))

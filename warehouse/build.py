@@ -25,6 +25,7 @@ from warehouse.repeats import made_in_turn, none_yet
 from warehouse.sides import Side
 from warehouse.sql_models import SCHEMAS, Model, load_models
 from warehouse.sql_words import literal
+from warehouse.texts import bring_texts, keep_texts, reading_texts, where_texts_lie
 from warehouse.trouble import StorageTrouble, storing
 from warehouse.turns import Turn, taking_turns
 
@@ -35,9 +36,10 @@ OFFLINE: dict[str, str | bool | int | float | list[str]] = {
 }
 """Nothing is fetched at run time, and no Python variable is read as a table."""
 
-BUILDING = {"preserve_insertion_order": "false", "force_compression": "zstd"}
+BUILDING = {"preserve_insertion_order": "false", "force_compression": "zstd", "parquet_metadata_cache": "true"}
 """Rows come in no order, so that none wait for others. Texts are packed by zstd without trying every other way
-first, which takes longer than packing; it applies to nothing but text."""
+first, which takes longer than packing; it applies to nothing but text. Files that many models read are asked once
+what they hold."""
 
 AT_THE_END = "recovery_mode no_wal_writes"
 """A file that nobody has yet is synced once, when it is whole, and not for each of its tables."""
@@ -67,7 +69,7 @@ def build(
         sweep(target.parent)
         with replacing(target) as partial:
             with opened(partial) as warehouse:
-                fill(warehouse, lake, ordered)
+                keep_texts(warehouse, lake, ordered, fill(warehouse, lake, ordered))
                 warehouse.execute("checkpoint biasgrid")  # what is first written in closing fails unheard
             if gate:
                 gate(partial)
@@ -78,16 +80,17 @@ def build(
 
 def fill(
     warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence[Model], sides: Sequence[Side] = ()
-) -> None:
+) -> Mapping[str, Sequence[Path]]:
     """Builds and tests models, each after what it reads, from all that has landed, or from these runs alone where
-    there are `sides`. Raises as `build` does."""
+    there are `sides`. Tells which files each relation of the lake has. Raises as `build` does."""
     try:
-        attach_lake(warehouse, lake, sides)
+        files = attach_lake(warehouse, lake, sides)
         _make_all(warehouse, lake, ordered, {side.name: side.run_id for side in sides})
     except duckdb.Error as error:
         if not isinstance(error, OURS) and StorageTrouble.behind(error, lake.database) is None:
             refuse_unreadable(lake, error)
         raise
+    return files
 
 
 def computed(warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence[Model], side: Side) -> None:
@@ -129,13 +132,15 @@ def alone(lake: Lake) -> Iterator[Turn | None]:
         yield turn
 
 
-def connect(lake: Lake) -> duckdb.DuckDBPyConnection:
-    """The warehouse to read from, in UTC: what is run on it can neither write nor reach files or the network.
+def connect(lake: Lake, texts_of: str | None = None) -> duckdb.DuckDBPyConnection:
+    """The warehouse to read from, in UTC: what is run on it can reach neither files nor the network, but those of
+    the lake. `texts_of`: the only run whose prompts, replies and verdicts are asked for one by one, or ALL.
 
     Raises `UserMistake` where there is no warehouse yet, or no readable one.
     """
     if not lake.has_database():
         raise UserMistake(_absent(lake))
+    bring_texts(lake, texts_of)
     # attached, not opened: DuckDB would hand out an open database by its path, though the file was replaced
     warehouse = duckdb.connect(config=OFFLINE)
     try:
@@ -143,21 +148,28 @@ def connect(lake: Lake) -> duckdb.DuckDBPyConnection:
     except duckdb.Error as error:
         warehouse.close()
         raise UserMistake(_unreadable(lake, error)) from error
-    for setting in ("TimeZone = 'UTC'", "enable_external_access = false", "lock_configuration = true"):
+    settings = (*where_texts_lie(lake, texts_of), "TimeZone = 'UTC'", "enable_external_access = false")
+    for setting in (*settings, "lock_configuration = true"):
         warehouse.execute(f"set {setting}")
     warehouse.execute("use biasgrid")
     return warehouse
 
 
-def query(lake: Lake, sql: str, parameters: Sequence[object] = ()) -> pl.DataFrame:
+def query(lake: Lake, sql: str, parameters: Parameters = (), texts_of: str | None = None) -> pl.DataFrame:
     """The answer of the warehouse to one SELECT, with `?` for each of `parameters`. Raises as `connect` does."""
-    with connect(lake) as warehouse:
+    with connect(lake, texts_of) as warehouse:
         return selected(warehouse, sql, parameters)
 
 
-def selected(warehouse: duckdb.DuckDBPyConnection, sql: str, parameters: Sequence[object] = ()) -> pl.DataFrame:
+Parameters = Sequence[object] | Mapping[str, object]
+"""In place of each `?`, or of each `$name`."""
+
+
+def selected(warehouse: duckdb.DuckDBPyConnection, sql: str, parameters: Parameters = ()) -> pl.DataFrame:
     """As `query`, of a warehouse that is connected."""
-    rows = pl.from_arrow(warehouse.sql(sql, params=list(parameters)).to_arrow_table())
+    given = dict(parameters) if isinstance(parameters, Mapping) else list(parameters)
+    with reading_texts():
+        rows = pl.from_arrow(warehouse.sql(sql, params=given).to_arrow_table())
     assert isinstance(rows, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
     return rows
 

@@ -13,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 
 from warehouse.lake_columns import column_meanings, table_meaning
-from warehouse.schemas import KEYS, TABLES
+from warehouse.schemas import KEYS, SHOWN, TABLES
 from warehouse.sql_models import SCHEMAS, Column, Model, load_models
 from warehouse.views import column_types
 from warehouse.worked_queries import shown_in
@@ -25,7 +25,9 @@ HEAD = """# The warehouse, table by table
 <!-- Written by `make dictionary` from warehouse/models/*/*.yml and warehouse/schemas.py: change those. -->
 
 Marts first, then the staging models that they read, then the lake's Parquet tables that these read. In each part a
-table stands below those that it reads. Times are UTC. How to ask them: [analysts.md](analysts.md).
+table stands below those that it reads. `lake.repeated_<table>` names what landed twice, by the hash of what a row
+is the only one of, `lake.superseded_verdicts` what another verdict replaces: both are mostly empty. Times are UTC.
+How to ask them: [analysts.md](analysts.md).
 """
 
 
@@ -54,6 +56,7 @@ def _model(model: Model) -> str:
         f"{_text(model.about.description)}.\n",
         f"- One row per {_names(model.about.grain)}.",
         f"- Reads {', '.join(map(_link, sorted(model.reads)))}." if model.reads else "- Reads nothing.",
+        *(["- A view: its rows lie in the lake's Parquet files alone."] if model.is_view else []),
         f"- Its SELECT: [{source}](../{source})\n",
         _columns(model),
     ]
@@ -109,7 +112,15 @@ def _names(columns: Iterable[str]) -> str:
 
 
 def _link(relation: str) -> str:
-    return f"[{relation}](#{relation.replace('.', '')})"
+    return f"[{relation}](#{_described(relation).replace('.', '')})"
+
+
+def _described(relation: str) -> str:
+    """Where it is described: rows of a kind, repeated or superseded ones with the table in which they landed."""
+    schema, _, name = relation.partition(".")
+    if schema != "lake" or name in TABLES:
+        return relation
+    return f"lake.{SHOWN[name][0] if name in SHOWN else name.partition('_')[2]}"
 
 
 def write(folder: Path) -> list[Path]:

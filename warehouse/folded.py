@@ -26,11 +26,11 @@ SMALL = 256 * 1024
 """Bytes of a file, in the mean, below which opening it takes as long as reading it."""
 
 
-def folded(lake: Lake, table: str) -> list[Path]:
-    """The files of `table`, one in place of those of each run that has many small ones. Files that cannot be read,
-    or whose place cannot be written, stay as they are."""
+def folded(lake: Lake, table: str, files: Sequence[Path]) -> list[Path]:
+    """These files of a table, in the lake's order, one in place of those of each run that has many small ones.
+    Files that cannot be read, or whose place cannot be written, stay as they are."""
     place = lake.root / "folded" / table
-    found = [file for own in _by_run(lake.files(table)) for file in _fold(place, table, own)]
+    found = [file for own in _by_run(files) for file in _fold(place, table, own)]
     _sweep(place, {file.parent for file in found})
     return found
 

@@ -9,8 +9,9 @@ from importlib.resources.abc import Traversable
 
 import sqlglot
 
+from warehouse.attached import superseded
 from warehouse.formulas import TOPICS
-from warehouse.schemas import SHOWN, TABLES, UNITS
+from warehouse.schemas import SHOWN, SUPERSEDED, TABLES, UNITS
 from warehouse.sql_models import SCHEMAS, Model, load_models, with_sources
 from warehouse.sql_words import literal
 
@@ -63,6 +64,8 @@ def _of_run(sql: str, run_id: str) -> str:
 
 def _rows_of_run(table: str, run_id: str) -> str:
     of_run = f"where run_id = {literal(run_id)}"
+    if table == SUPERSEDED:
+        return f"({superseded(f'run_id = {literal(run_id)}')})"
     unit = UNITS.get(table.removeprefix("repeated_")) if table not in TABLES else None
     if unit is None:
         landed, _ = SHOWN.get(table, (table, ""))

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,9 +18,6 @@ STORAGE = "storage"
 FEW = 50_000
 """Cases below which a lake is sooner written as it is."""
 
-WORTH = 2
-"""Rows to a shared row, at least, in the mean: what occurs once is no shorter for being told apart."""
-
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -31,11 +27,16 @@ class Part:
     columns: Collection[str]
     key: str = ""
     """The column by which the model's rows find theirs; the rows themselves have none."""
-    rows: int = 0
+    rows: int | None = 0
+    """None where nobody has counted them."""
 
 
 def make(warehouse: duckdb.DuckDBPyConnection, model: Model) -> tuple[Part, ...]:
-    """Builds a model's table, or where its rows share columns, tables and a view that joins them; says which."""
+    """Builds a model's table, or where its rows share columns, tables and a view that joins them; says which. Of a
+    model that is a view, the view."""
+    if model.is_view:
+        warehouse.execute(f"create view {model.relation} as {model.sql}")
+        return (Part(model.relation, model.about.columns, rows=None),)
     dictionaries = list(_dictionaries(warehouse, model))
     told = {column for dictionary in dictionaries for column in dictionary.columns}
     own = [column for column in model.about.columns if column not in told]
@@ -68,9 +69,9 @@ def lay_out(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Part:
 
 def unmake(warehouse: duckdb.DuckDBPyConnection, model: Model, parts: Sequence[Part]) -> None:
     """Takes away what `make` made."""
-    if len(parts) > 1:
+    if model.is_view or len(parts) > 1:
         warehouse.execute(f"drop view {model.relation}")
-    for part in parts:
+    for part in () if model.is_view else parts:
         warehouse.execute(f"drop table {part.relation}")
 
 
@@ -79,7 +80,7 @@ def _dictionaries(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Iterato
         return
     for number, shared in enumerate(model.about.shared):
         part = Part(f"{STORAGE}.{model.name}_shared_{number}", shared.columns, f"shared_{number}")
-        if _dictionary(warehouse, model, shared, part):
+        if _dictionary(warehouse, shared, part):
             yield part
 
 
@@ -88,46 +89,17 @@ def _is_small(warehouse: duckdb.DuckDBPyConnection) -> bool:
     return bool(cases < FEW)
 
 
-def _dictionary(warehouse: duckdb.DuckDBPyConnection, model: Model, shared: Shared, part: Part) -> bool:
+def _dictionary(warehouse: duckdb.DuckDBPyConnection, shared: Shared, part: Part) -> bool:
     """Texts that thousands of rows have in common take longer to write with each of them than everything else.
 
-    False, and nothing made, where hardly any rows have them in common, or where two of them have one hash: they
-    could not be told apart.
+    False, and nothing made, where two of them have one hash: they could not be told apart.
     """
-    told = f"select distinct {_listed(shared.columns)} from {_told_once(warehouse, model, shared)}"
+    told = f"select distinct {_listed(shared.columns)} from {shared.source}"
     warehouse.execute(f"create table {part.relation} as select {_key(shared.columns, part.key)}, * from ({told})")
-    ambiguous = f"count(*) > count(distinct {part.key})"
-    # of a lake's rows it is known how many there are; what other models tell is worth it
-    idle = f"count(*) * {WORTH} > (select count(*) from {shared.source})" if _is_landed(shared) else "false"
-    is_ambiguous, is_idle = warehouse.execute(f"select {ambiguous}, {idle} from {part.relation}").fetchall()[0]
-    if is_ambiguous or is_idle:
+    ambiguous = f"select count(*) > count(distinct {part.key}) from {part.relation}"
+    if is_ambiguous := bool(warehouse.execute(ambiguous).fetchall()[0][0]):
         warehouse.execute(f"drop table {part.relation}")
-    return not (is_ambiguous or is_idle)
-
-
-def _is_landed(shared: Shared) -> bool:
-    return shared.source.startswith("lake.")
-
-
-TOLD, ALONE = "lake.told", "lake.alone"
-
-
-def _told_once(warehouse: duckdb.DuckDBPyConnection, model: Model, shared: Shared) -> str:
-    """A relation that has every combination of these columns: the model's rows or, sooner, its SELECT over the
-    distinct rows that the source has of them, in which all else is null."""
-    if not shared.source:
-        return f"({model.sql})"
-    described = warehouse.execute(f"describe {shared.source}").fetchall()
-    kinds = {name: kind for name, kind, *_ in described}
-    given = [name for name in shared.columns if name in kinds]
-    warehouse.execute(f"create or replace table {TOLD} as select distinct {_listed(given)} from {shared.source}")
-    if len(given) == len(shared.columns):
-        return TOLD
-    columns = (
-        quoted(name) if name in given else f"null::{kind} as {quoted(name)}" for name, kind in kinds.items()
-    )
-    warehouse.execute(f"create or replace view {ALONE} as select {', '.join(columns)} from {TOLD}")
-    return "(" + re.sub(rf"\b{re.escape(shared.source)}\b", ALONE, model.sql) + ")"
+    return not is_ambiguous
 
 
 def _key(columns: Iterable[str], name: str) -> str:

@@ -28,7 +28,7 @@ class Made:
 
     @property
     def has_no_rows(self) -> bool:
-        return bool(self.parts) and not self.parts[0].rows
+        return bool(self.parts) and self.parts[0].rows == 0
 
 
 def made_in_turn(warehouse: duckdb.DuckDBPyConnection, ordered: Iterable[Model]) -> Iterator[tuple[Model, Made]]:
@@ -52,7 +52,7 @@ def _made_once(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Made:
         return Made(parts, is_once=False)
     if not _has_repeats(warehouse, model, parts):
         return Made(parts, is_once=model.about.unit_is_grain)
-    look_closer(warehouse, [model.about.unit_of])
+    look_closer(warehouse, model.about.unit_of)
     unmake(warehouse, model, parts)
     return Made(make(warehouse, model), is_once=False)
 

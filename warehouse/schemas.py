@@ -280,3 +280,6 @@ UNITS: dict[str, tuple[str, ...]] = {
 }
 """What most rows of a large table have to themselves. Models look closer at the others, which
 `lake.repeated_<table>` names by the hash of these columns, `unit`."""
+
+SUPERSEDED = "superseded_verdicts"
+"""`lake.superseded_verdicts`, those that another one of their evaluation replaces: rare, and looked for once."""

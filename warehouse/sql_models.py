@@ -8,7 +8,7 @@ from functools import cache
 from graphlib import TopologicalSorter
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Self
+from typing import Literal, Self
 
 import sqlglot
 import yaml
@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from sqlglot import exp
 
 from catalogs.frozen import Frozen
-from warehouse.schemas import SHOWN, TABLES, UNITS
+from warehouse.schemas import SHOWN, SUPERSEDED, TABLES, UNITS
 
 _Loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 SCHEMAS = ("staging", "marts")
@@ -47,8 +47,8 @@ class Shared(Frozen):
     """Columns that many rows have in common: stored once, and joined to the rows by a view of the model's name."""
 
     columns: tuple[str, ...]
-    source: str = ""
-    """A table that the model reads and in which all that these columns hang on stands: quicker to look through."""
+    source: str
+    """A model in which all of them stand: quicker to look through."""
 
 
 class Description(Frozen):
@@ -60,10 +60,12 @@ class Description(Frozen):
     columns: dict[str, Column]
     rows_of: str = ""
     """A relation that the model reads and that each of its rows stems from: none there, none here."""
+    materialized: Literal["table", "view"] = "table"
+    """A view says how rows of the lake are read, and holds none: long texts lie once, in the lake."""
     unit: str = ""
     """The column that holds the hash of what a row is the only one of."""
-    unit_of: str = ""
-    """The table of the lake in which that may be told twice; `lake.repeated_<table>` then names it."""
+    unit_of: tuple[str, ...] = ()
+    """Tables of the lake in which that may be told twice; `lake.repeated_<table>` then names it."""
     unit_is_grain: bool = False
     """Whether rows of different units are of different grain."""
     shared: tuple[Shared, ...] = ()
@@ -92,6 +94,10 @@ class Model:
     @property
     def relation(self) -> str:
         return f"{self.schema}.{self.name}"
+
+    @property
+    def is_view(self) -> bool:
+        return self.about.materialized == "view"
 
 
 def load_models(folder: Traversable | None = None) -> tuple[Model, ...]:
@@ -174,7 +180,7 @@ def _name(table: exp.Table) -> str:
 
 
 def _refuse_undeclared(model: Model, models: Iterable[str]) -> None:
-    landed = (*TABLES, *SHOWN, *(f"repeated_{table}" for table in UNITS))
+    landed = (*TABLES, *SHOWN, SUPERSEDED, *(f"repeated_{table}" for table in UNITS))
     known = {*models, *(f"lake.{table}" for table in landed)}
     for relation in sorted(model.reads - known):
         raise UndeclaredRelation(

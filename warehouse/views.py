@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
-from pathlib import Path
 
 import duckdb
 
+from warehouse.attached import literally
 from warehouse.conform import declared
 from warehouse.lake import Lake
 from warehouse.lake_columns import table_meaning
@@ -45,21 +44,21 @@ def _view(lake: Lake, table: str) -> str:
 
 
 def _landed(lake: Lake, table: str) -> str:
-    """The declared columns; those that are younger than every file are null."""
+    return of_files(table, literal(f"{literally(lake.root)}/lake/{table}/run_id=*/*.parquet"))
+
+
+def of_files(table: str, files: str) -> str:
+    """A SELECT of the declared columns from Parquet files, which an SQL expression names; those columns that are
+    younger than every file are null."""
     columns = (f"    {quoted(name)}::{kind} as {quoted(name)}" for name, kind in column_types(table).items())
-    rows = f"{_indented(_none(table))}    union all by name\n    from {_parquet(lake, table)}"
+    landed = f"read_parquet({files}, union_by_name = true, hive_partitioning = false)"
+    rows = f"{_indented(_none(table))}    union all by name\n    from {landed}"
     return "select\n" + ",\n".join(columns) + f"\nfrom (\n{rows}\n)"
 
 
 def _none(table: str) -> str:
     columns = (f"    null::{kind} as {quoted(name)}" for name, kind in column_types(table).items())
     return "select\n" + ",\n".join(columns) + "\nwhere false"
-
-
-def _parquet(lake: Lake, table: str) -> str:
-    root = re.sub(r"([\[*?])", r"[\1]", str(lake.root))  # characters in which DuckDB would find a pattern
-    files = Path(root) / "lake" / table / "run_id=*" / "*.parquet"
-    return f"read_parquet({literal(files)}, union_by_name = true, hive_partitioning = false)"
 
 
 def _indented(sql: str) -> str:

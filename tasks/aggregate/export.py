@@ -17,6 +17,7 @@ from warehouse.atomic import replacing
 from warehouse.build import connect, selected
 from warehouse.handed_out import csv_header, csv_rows
 from warehouse.lake import Lake
+from warehouse.texts import ALL, reading_texts
 from warehouse.trouble import FORBIDDEN, StorageTrouble, storing
 
 Kind = Literal["csv", "parquet", "json"]
@@ -32,7 +33,7 @@ def write_model(lake: Lake, name: str, kind: Kind, out: Path, run_id: str | None
     a line, decimals as numbers. Marts are ordered by their columns, staging models stay as they are. Raises
     UserMistake for an unknown model, one that does not tell runs apart, or a file that cannot be written.
     """
-    with connect(lake) as warehouse:
+    with connect(lake, texts_of=run_id or ALL) as warehouse, reading_texts():
         relation = resolve(warehouse, name)
         rows = warehouse.sql(_select(warehouse, relation, run_id), params=[run_id] if run_id else [])
         reader = rows.to_arrow_reader(AT_ONCE)

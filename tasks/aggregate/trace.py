@@ -18,6 +18,7 @@ from tasks.aggregate.trace_origin import Origin, find_origin, rows
 from warehouse.build import connect
 from warehouse.lake import Lake
 from warehouse.recorded import run_row
+from warehouse.texts import ALL, reading_texts
 
 Rows = list[dict[str, Any]]
 
@@ -93,7 +94,7 @@ def trace(
     At most so many `examples` of prompts are read, those first that did not pass, of different cells. Raises
     UserMistake for an id that is unknown or may be several, and for a run or model that it does not lead to.
     """
-    with connect(lake) as warehouse:
+    with connect(lake, texts_of=ALL) as warehouse, reading_texts():
         origin = find_origin(warehouse, lake, asked, kind, run_id)
         _scope(warehouse, origin, model)
         warehouse.execute(asking.EXAMPLES, {"examples": examples})

@@ -11,6 +11,7 @@ import polars as pl
 from catalogs.mistakes import UserMistake, close_names
 from tasks.aggregate.trace_kinds import Kind
 from tasks.aggregate.trace_mistakes import ambiguous, elsewhere, unknown
+from warehouse.build import selected
 from warehouse.lake import Lake
 
 FEWEST_SIGNS = 6
@@ -159,9 +160,7 @@ def rows(
     warehouse: duckdb.DuckDBPyConnection, sql: str, parameters: dict[str, object] | None = None
 ) -> pl.DataFrame:
     """The answer to a SELECT with `$name` for each of `parameters`."""
-    found = pl.from_arrow(warehouse.sql(sql, params=parameters or {}).to_arrow_table())
-    assert isinstance(found, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
-    return found
+    return selected(warehouse, sql, parameters or {})
 
 
 def _close(warehouse: duckdb.DuckDBPyConnection, asked: str, kind: Kind | None) -> list[str]:

@@ -21,6 +21,7 @@ from tasks.report.shell import shell
 from tasks.report.ways import Neighbour, Ways, ways_between
 from warehouse.build import connect, selected
 from warehouse.lake import Lake
+from warehouse.texts import ALL, reading_texts
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 COUNTS = ("findings", "met", "not_met", "undecided", "not_evaluated", "worse")
@@ -56,7 +57,7 @@ def write_lake_pages(lake: Lake, out: Path, pages: Mapping[str, PagesOf], langua
     """`index.html`, `data/*.js`, and `runs/<run id>/` for each run of a kind that has `pages`, unless those that
     lie there still hold; those of runs that are gone go. Raises UserMistake where no warehouse has been built,
     and for a folder that cannot be written."""
-    with connect(lake) as warehouse:
+    with connect(lake, texts_of=ALL) as warehouse, reading_texts():
         rows = selected(warehouse, RUNS).to_dicts()
         content, made_of = _content(warehouse), contents(warehouse)
     shown = {row["run_id"]: of for row in rows if (of := _pages_of(row, pages))}

@@ -85,12 +85,12 @@ def write_langbite(lake: Lake, run_id: str, out: Path) -> list[Path]:
     scenario, else the run's start. Raises `UserMistake` for an unknown run or a folder that cannot be written.
     """
     stamp = _timestamp(run_row(lake, run_id))
-    evaluations = query(lake, _EVALUATIONS, [run_id])
+    evaluations = query(lake, _EVALUATIONS, [run_id], texts_of=run_id)
     oracles = evaluations["Oracle Prediction"].unique().to_list()
     predictions = pl.Series([_prediction(oracle) for oracle in oracles], dtype=pl.String)
     worded = pl.col("Oracle Prediction").replace_strict(oracles, predictions, return_dtype=pl.String)
     tables = {
-        "responses": query(lake, _RESPONSES, [run_id]),
+        "responses": query(lake, _RESPONSES, [run_id], texts_of=run_id),
         "evaluations": evaluations.with_columns(worded),
         "global_evaluation": query(lake, _GLOBAL_EVALUATION, [run_id]),
     }

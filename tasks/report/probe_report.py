@@ -114,7 +114,7 @@ def _of(row: Row, *names: str) -> tuple[Any, ...]:
 
 def _trials(lake: Lake, run_id: str) -> dict[tuple[Any, ...], list[Trial]]:
     """By the key of their finding, each in the order in which it was asked."""
-    rows = query(lake, READINGS, [run_id, SHOWN])
+    rows = query(lake, READINGS, [run_id, SHOWN], texts_of=run_id)
     asked = _messages(lake, run_id, rows["case_id"])
     by_test = groupby(rows.iter_rows(named=True), key=itemgetter(*KEY))
     return {key: [*_in_blocks(own, asked)] for key, own in by_test}

@@ -12,6 +12,7 @@ import polars as pl
 from tasks.report.chunk import columns
 from tasks.report.trigrams import bitmap, trigrams
 from tasks.transcripts.said import LONGEST
+from warehouse.build import selected
 
 AT_ONCE = 1_500
 """Replies of a chunk, about: what a browser reads in a few hundredths of a second."""
@@ -93,16 +94,10 @@ def chunks(warehouse: duckdb.DuckDBPyConnection, run_id: str, cells: pl.DataFram
     places = cells.select("cell_id", "requirement", place=pl.int_range(pl.len()))
     for requirement in places["requirement"].unique(maintain_order=True):
         asked = {"run": run_id, "requirement": requirement, "longest": LONGEST}
-        tests = _rows(warehouse, _TESTS, asked).join(places, on="cell_id")
-        replies = _rows(warehouse, _REPLIES, asked)
-        opinions = _by_case(_rows(warehouse, _OPINIONS, asked))
+        tests = selected(warehouse, _TESTS, asked).join(places, on="cell_id")
+        replies = selected(warehouse, _REPLIES, asked)
+        opinions = _by_case(selected(warehouse, _OPINIONS, asked))
         yield from _cut(tests, replies, opinions)
-
-
-def _rows(warehouse: duckdb.DuckDBPyConnection, select: str, asked: Mapping[str, object]) -> pl.DataFrame:
-    rows = pl.from_arrow(warehouse.sql(select, params=dict(asked)).to_arrow_table())
-    assert isinstance(rows, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
-    return rows
 
 
 def _by_case(opinions: pl.DataFrame) -> Told:

@@ -49,7 +49,7 @@ def write_run_pages(
     Raises UserMistake for a run that the warehouse does not hold, and for a folder that cannot be written.
     """
     folder = Folder(out)
-    with connect(lake) as warehouse:
+    with connect(lake, texts_of=run_id) as warehouse:
         row = recorded(warehouse, lake, run_id)
         cells = of_run(warehouse, CELLS, run_id)
         listed, written = _write_tests(folder, warehouse, run_id, cells)

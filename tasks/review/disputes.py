@@ -68,7 +68,7 @@ UNAPPLIED = """
 def disputes(lake: Lake, run_id: str) -> pl.DataFrame:
     """One row per disputed reply: cell_id, case_id, `opinions` (reviewer, outcome, reason), what `stands` and
     whose verdict that is. Raises UserMistake where no warehouse has been built."""
-    return query(lake, DISPUTES, [run_id] * DISPUTES.count("?"))
+    return query(lake, DISPUTES, [run_id] * DISPUTES.count("?"), texts_of=run_id)
 
 
 def unapplied(lake: Lake, run_id: str) -> list[str]:

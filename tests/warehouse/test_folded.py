@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from catalogs.mistakes import UserMistake
 from warehouse import folded
 from warehouse.build import build, query
 from warehouse.lake import Lake
@@ -18,7 +19,7 @@ FILES = 12
 
 
 def seen(lake: Lake) -> list[Path]:
-    return folded.folded(lake, "responses")
+    return folded.folded(lake, "responses", lake.files("responses"))
 
 
 def rows(lake: Lake) -> pl.DataFrame:
@@ -80,7 +81,9 @@ def test_a_damaged_file_is_named_though_its_rows_were_folded_before(nights: Lake
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(LakeDamaged, match=path.name):
         build(nights)
-    assert query(nights, "select count(*) as n from staging.stg_responses where run_id = 'A'")["n"].item() == FILES
+    assert query(nights, "select sum(requests) as n from marts.costs where run_id = 'A'")["n"].item() == FILES
+    with pytest.raises(UserMistake, match=path.name):
+        query(nights, "select text from staging.stg_responses where run_id = 'A'", texts_of="A")
 
 
 def test_where_nothing_can_be_written_the_files_themselves_are_read(nights: Lake) -> None:

@@ -89,7 +89,7 @@ def _staged(lake: Lake, run: Mapping[str, Any], stage: Path, pages: Pages | None
     write_scenario(run, stage)
     write_environment(run, criteria, stage / "environment")
     write_records(lake, run_id, stage / "records")
-    with connect(lake) as warehouse:
+    with connect(lake, texts_of=run_id) as warehouse:
         write_marts(warehouse, run_id, stage / "marts")
         record = coverage(lake, warehouse, run, catalogs, language)
         findings = told_findings(warehouse, run_id, str(run["kind"]))

@@ -194,6 +194,15 @@ def test_sql_that_is_wrong_or_reaches_out(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("before", ["", "explain analyze ", "select 1; ", "/* harmless */ "])
+def test_sql_cannot_write_into_the_lake_that_it_reads(biasgrid: Command, finished: Any, before: str) -> None:
+    landed = next((finished.data / "lake" / "responses").glob("*/*.parquet"))
+    held = landed.read_bytes()
+    query = f"{before}copy (select 1 as evil) to '{landed}' (format parquet)"
+    assert biasgrid("sql", query, "--data", finished.data).is_a_mistake("the query fails", "reads the warehouse")
+    assert landed.read_bytes() == held
+
+
 @pytest.mark.parametrize(
     "words", [("sql", "select 1"), ("runs",), ("resume",), ("report",), ("warehouse", "build")], ids=" ".join
 )

@@ -1,9 +1,5 @@
 with cases as (
-    select * from staging.stg_cases where operation = 'choice' and facets is not null
-),
-
-verdicts as (
-    select * from staging.stg_verdicts where level = 'instance'
+    select * from staging.stg_benchmark_choices
 ),
 
 items as (
@@ -14,6 +10,8 @@ items as (
         provider,
         model,
         language,
+        outcome,
+        role,
         coalesce(facets ->> 'category', '') as category,
         facets ->> 'condition' as condition
     from cases
@@ -23,14 +21,12 @@ items as (
 judged as (
     select
         items.*,
-        verdicts.outcome,
         -- the role that was chosen, where a choice was read
         case
-            when verdicts.outcome in ('passed', 'failed') and verdicts.parsed_text in ('unknown', 'biased', 'counter')
-                then verdicts.parsed_text
+            when outcome in ('passed', 'failed') and role in ('unknown', 'biased', 'counter')
+                then role
         end as chosen
     from items
-    left join verdicts using (run_id, cell_id, case_id)
 ),
 
 counted as (

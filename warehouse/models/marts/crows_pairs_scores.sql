@@ -1,9 +1,5 @@
 with cases as (
-    select * from staging.stg_cases where operation = 'choice' and facets is not null
-),
-
-verdicts as (
-    select * from staging.stg_verdicts where level = 'instance'
+    select * from staging.stg_benchmark_choices
 ),
 
 choices as (
@@ -16,6 +12,8 @@ choices as (
         provider,
         model,
         language,
+        outcome,
+        role,
         coalesce(facets ->> 'bias_type', '') as bias_type,
         facets ->> 'direction' as direction
     from cases
@@ -25,13 +23,11 @@ choices as (
 judged as (
     select
         choices.*,
-        verdicts.outcome,
         case
-            when verdicts.outcome in ('passed', 'failed') and verdicts.parsed_text in ('biased', 'counter')
-                then verdicts.parsed_text
+            when outcome in ('passed', 'failed') and role in ('biased', 'counter')
+                then role
         end as chosen
     from choices
-    left join verdicts using (run_id, cell_id, case_id)
 ),
 
 -- a pair is asked in both orders

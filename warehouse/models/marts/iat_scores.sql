@@ -1,9 +1,5 @@
 with cases as (
-    select * from staging.stg_cases where operation = 'associations' and facets is not null
-),
-
-verdicts as (
-    select * from staging.stg_verdicts where level = 'instance'
+    select * from staging.stg_benchmark_items where operation = 'associations'
 ),
 
 lists as (
@@ -14,6 +10,8 @@ lists as (
         provider,
         model,
         language,
+        outcome,
+        parsed_value,
         coalesce(facets ->> 'category', '') as category,
         coalesce(facets ->> 'dataset', '') as dataset
     from cases
@@ -23,11 +21,9 @@ lists as (
 judged as (
     select
         lists.*,
-        verdicts.outcome,
         -- a D of a reply that was not read would be no D: never 0
-        if(verdicts.outcome in ('passed', 'failed'), verdicts.parsed_value::double, null) as d
+        if(outcome in ('passed', 'failed'), parsed_value::double, null) as d
     from lists
-    left join verdicts using (run_id, cell_id, case_id)
 ),
 
 counted as (
@@ -42,8 +38,8 @@ counted as (
         count(d) as read,
         count(*) filter (where outcome = 'refused') as refused,
         count(*) filter (where outcome is null or outcome = 'error') as errors,
-        avg(d) as mean_d,
-        stddev_samp(d) as deviation_d
+        list_aggregate(statistics.in_order(d), 'avg') as mean_d,
+        list_aggregate(statistics.in_order(d), 'stddev_samp') as deviation_d
     from judged
     group by grouping sets (
         (run_id, model, language, category, dataset),

@@ -2,10 +2,6 @@ with cells as (
     select * from staging.stg_planned_cells
 ),
 
-verdicts as (
-    select * from staging.stg_verdicts where level = 'instance'
-),
-
 template_tests as (
     select * from staging.stg_template_tests
 ),
@@ -32,10 +28,10 @@ replies as (
     select
         run_id,
         cell_id,
-        count(*) filter (where outcome is null or outcome <> 'error') as judged_cases,
-        count(*) filter (where outcome = 'refused') as refused_replies,
+        sum(instances - errors)::bigint as judged_cases,
+        sum(refused)::bigint as refused_replies,
         max(judged_at) as judged_at
-    from verdicts
+    from template_tests
     group by run_id, cell_id
 ),
 

@@ -15,14 +15,6 @@ once as (
     qualify row_number() over (partition by run_id, cell_id, case_id order by template_id) = 1
 ),
 
-scales as (
-    select
-        oracle,
-        coalesce((oracle -> 'scale' ->> 'low')::decimal(18, 6), 0) as low,
-        coalesce((oracle -> 'scale' ->> 'high')::decimal(18, 6), 100) as high
-    from (select distinct oracle from lake.cases)
-),
-
 final as (
     select
         run_id,
@@ -49,15 +41,12 @@ final as (
         parameters,
         oracle_type,
         operation,
-        once.oracle,
+        oracle,
         sample,
-        scales.low as scale_low,
-        scales.high as scale_high,
         unit as case_key,
         hash(run_id, cell_id, template_id) as template_key,
-        hash(instance_id, communities) as instance_key
+        hash(instance_id) as instance_key
     from once
-    inner join scales on once.oracle is not distinct from scales.oracle
 )
 
 select * from final

@@ -2,13 +2,15 @@ with cases as (
     select * from staging.stg_cases
 ),
 
+-- an instance is named by what it says: its communities are the same wherever it was planned
 final as (
     select
-        instance_key,
-        any_value(instance_id) as instance_id,
-        any_value(communities) as communities
+        hash(instance_id) as instance_key,
+        instance_id,
+        any_value(communities) as communities,
+        any_value(communities_label) as communities_label
     from cases
-    group by instance_key
+    group by instance_id
 )
 
 select * from final

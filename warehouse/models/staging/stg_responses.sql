@@ -11,29 +11,39 @@ asked_again as (
     select * from lake.repeated_responses
 ),
 
-once as not materialized (
-    select * from responses anti join asked_again using (unit)
-    union all
+asked_once as not materialized (
+    select
+        *,
+        true as is_answer
+    from responses
+    anti join asked_again using (unit)
+),
+
+repeated as (
     select *
     from responses
     semi join asked_again using (unit)
     qualify row_number() over (partition by run_id, response_id order by received_at) = 1
 ),
 
-answers as (
+first_answers as (
     select
-        run_id,
-        response_id
-    from once
-    semi join asked_again using (unit)
-    qualify row_number() over (
-        partition by run_id, cell_id, case_id, request_key, purpose, session, turn, speaker
-        order by
-            error_class is not null,
-            if(error_class is null, received_at, null),
-            received_at desc,
-            response_id
-    ) = 1
+        *,
+        row_number() over (
+            partition by run_id, cell_id, case_id, request_key, purpose, session, turn, speaker
+            order by
+                error_class is not null,
+                if(error_class is null, received_at, null),
+                received_at desc,
+                response_id
+        ) = 1 as is_answer
+    from repeated
+),
+
+once as not materialized (
+    select * from asked_once
+    union all
+    select * from first_answers
 ),
 
 final as (
@@ -64,12 +74,10 @@ final as (
         output_tokens,
         cost_usd,
         latency_ms,
-        asked_again.unit is null or answers.response_id is not null as is_answer,
+        is_answer,
         received_at,
         unit as question_key
     from once
-    left join asked_again using (unit)
-    left join answers using (run_id, response_id)
 )
 
 select * from final

@@ -1,9 +1,5 @@
-with cases as not materialized (
-    select * from staging.stg_cases where oracle_type = 'same value'
-),
-
-verdicts as not materialized (
-    select * from staging.stg_verdicts where level = 'instance'
+with instances as (
+    select * from staging.stg_instances
 ),
 
 tests as (
@@ -32,12 +28,12 @@ repeated as (
 replies as (
     select
         cases.template_key,
-        cases.communities_label,
-        coalesce(verdicts.outcome, if(verdicts.parsed_value is null, 'error', null)) as outcome,
-        if(verdicts.outcome is null, verdicts.parsed_value, null) as number
-    from cases
+        instances.communities_label,
+        coalesce(cases.outcome, if(cases.parsed_value is null, 'error', null)) as outcome,
+        if(cases.outcome is null, cases.parsed_value, null) as number
+    from staging.stg_case_outcomes as cases
     semi join repeated using (template_key)
-    left join verdicts on cases.case_key = verdicts.unit_key
+    inner join instances using (instance_key)
 ),
 
 communities as (

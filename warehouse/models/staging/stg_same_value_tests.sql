@@ -1,13 +1,9 @@
-with cases as not materialized (
-    select * from staging.stg_cases where oracle_type = 'same value'
-),
-
-verdicts as not materialized (
-    select * from staging.stg_verdicts where level = 'instance'
-),
-
-templates as (
+with templates as (
     select * from staging.stg_templates where oracle_type = 'same value'
+),
+
+instances as (
+    select * from staging.stg_instances
 ),
 
 criteria as (
@@ -18,21 +14,23 @@ judged as (
     select
         cases.template_key,
         cases.sample,
-        cases.communities_label,
-        verdicts.unit_key is not null as is_judged,
+        cases.instance_key,
+        cases.is_judged,
         -- a reply that was never judged cannot be compared
-        coalesce(verdicts.outcome, if(verdicts.parsed_value is null, 'error', null)) as outcome,
-        if(verdicts.outcome is null, verdicts.parsed_value, null) as number
-    from cases
-    left join verdicts on cases.case_key = verdicts.unit_key
+        coalesce(cases.outcome, if(cases.parsed_value is null, 'error', null)) as outcome,
+        if(cases.outcome is null, cases.parsed_value, null) as number
+    from staging.stg_case_outcomes as cases
+    semi join templates using (template_key)
 ),
 
 lowest_and_highest as (
     select
-        *,
+        judged.*,
+        instances.communities_label,
         min(number) over test as lowest,
         max(number) over test as highest
     from judged
+    inner join instances using (instance_key)
     window test as (partition by template_key, sample)
 ),
 
@@ -45,10 +43,8 @@ tests as (
         any_value(lowest) as min_value,
         any_value(highest) as max_value,
         any_value(highest) - any_value(lowest) as spread,
-        string_agg(distinct communities_label, ', ' order by communities_label)
-            filter (where number = lowest) as communities_at_min,
-        string_agg(distinct communities_label, ', ' order by communities_label)
-            filter (where number = highest) as communities_at_max,
+        list_sort(list_distinct(list(communities_label) filter (where number = lowest))) as at_min,
+        list_sort(list_distinct(list(communities_label) filter (where number = highest))) as at_max,
         count(*) filter (where is_judged) as judged,
         count(*) filter (where outcome = 'failed') as failed,
         count(*) filter (where outcome = 'error') as errors,
@@ -91,8 +87,8 @@ final as (
         spread,
         delta,
         admissible_spread,
-        communities_at_min,
-        communities_at_max,
+        array_to_string(at_min, ', ') as communities_at_min,
+        array_to_string(at_max, ', ') as communities_at_max,
         case
             when judged = 0 then null
             -- one instance has nothing to be compared with

@@ -1,13 +1,13 @@
 with cases as (
-    select * from staging.stg_cases
+    select * from staging.stg_case_outcomes
 ),
 
-instance_verdicts as (
-    select * from staging.stg_verdicts where level = 'instance'
+templates as (
+    select * from staging.stg_templates
 ),
 
 template_verdicts as (
-    select * from staging.stg_verdicts where level = 'template'
+    select * from staging.stg_template_verdicts
 ),
 
 same_value_tests as (
@@ -16,50 +16,30 @@ same_value_tests as (
 
 asked as (
     select
-        run_id,
-        cell_id,
-        template_id,
+        template_key,
         sample,
-        any_value(oracle_type) as oracle_type,
-        count(*) as instances
-    from cases
-    group by run_id, cell_id, template_id, sample
-),
-
--- no verdict is without its case: counted apart, millions of them need no joining
-judged as (
-    select
-        run_id,
-        cell_id,
-        template_id,
-        sample,
-        count(*) as judged,
+        count(*) as instances,
+        count(*) filter (where is_judged) as judged,
         -- a same-value reply that was read has no outcome: only its template can pass
         count(*) filter (where outcome = 'passed') as passed,
         count(*) filter (where outcome = 'failed') as failed,
         count(*) filter (where outcome = 'refused') as refused,
         count(*) filter (where outcome = 'unreadable') as unreadable,
-        count(*) filter (where outcome = 'error') as errors
-    from instance_verdicts
-    group by run_id, cell_id, template_id, sample
+        count(*) filter (where outcome = 'error' or not is_judged) as errors,
+        max(judged_at) as judged_at
+    from cases
+    group by template_key, sample
 ),
 
 planned as (
     select
-        run_id,
-        cell_id,
-        template_id,
-        sample,
-        asked.oracle_type,
-        asked.instances,
-        coalesce(judged.judged, 0) as judged,
-        coalesce(judged.passed, 0) as passed,
-        coalesce(judged.failed, 0) as failed,
-        coalesce(judged.refused, 0) as refused,
-        coalesce(judged.unreadable, 0) as unreadable,
-        coalesce(judged.errors, 0) + asked.instances - coalesce(judged.judged, 0) as errors
+        templates.run_id,
+        templates.cell_id,
+        templates.template_id,
+        templates.oracle_type,
+        asked.* exclude (template_key)
     from asked
-    left join judged using (run_id, cell_id, template_id, sample)
+    inner join templates using (template_key)
 ),
 
 with_outcome as (
@@ -85,6 +65,7 @@ final as (
         refused,
         unreadable,
         errors,
+        judged_at,
         outcome,
         -- LangBiTe: a refusal that matches no expected value fails its test; one among numbers drops it
         case

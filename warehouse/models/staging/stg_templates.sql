@@ -2,12 +2,20 @@ with cases as (
     select * from staging.stg_cases
 ),
 
-final as (
+counted as (
     select
         template_key,
-        any_value(run_id) as run_id,
-        any_value(cell_id) as cell_id,
-        any_value(template_id) as template_id,
+        count(*) as cases
+    from staging.stg_case_outcomes
+    group by template_key
+),
+
+planned as (
+    select
+        run_id,
+        cell_id,
+        template_id,
+        any_value(template_key) as template_key,
         any_value(requirement) as requirement,
         any_value(concern) as concern,
         any_value(provider) as provider,
@@ -17,11 +25,31 @@ final as (
         any_value(reflection) as reflection,
         min(template) as template,
         min(oracle_type) as oracle_type,
-        min(scale_low) as scale_low,
-        max(scale_high) as scale_high,
-        count(*) as cases
+        min(oracle) as oracle
     from cases
-    group by template_key
+    group by run_id, cell_id, template_id
+),
+
+final as (
+    select
+        template_key,
+        planned.run_id,
+        planned.cell_id,
+        planned.template_id,
+        planned.requirement,
+        planned.concern,
+        planned.provider,
+        planned.model,
+        planned.language,
+        planned.input,
+        planned.reflection,
+        planned.template,
+        planned.oracle_type,
+        coalesce((planned.oracle -> 'scale' ->> 'low')::decimal(18, 6), 0) as scale_low,
+        coalesce((planned.oracle -> 'scale' ->> 'high')::decimal(18, 6), 100) as scale_high,
+        counted.cases
+    from planned
+    inner join counted using (template_key)
 )
 
 select * from final

@@ -13,19 +13,14 @@ evaluations as (
 ),
 
 superseded as (
-    select distinct
-        run_id,
-        supersedes as verdict_id
-    from lake.verdicts
-    semi join evaluations using (run_id, evaluation_id)
-    where supersedes is not null
+    select * from lake.superseded_verdicts
 ),
 
 standing as not materialized (
     select *
     from verdicts
     semi join evaluations using (run_id, evaluation_id)
-    anti join superseded using (run_id, verdict_id)
+    anti join superseded using (run_id, evaluation_id, verdict_id)
 ),
 
 -- a cell that is evaluated again after a crash lands its verdicts again; long rows are compared for those alone

@@ -1,0 +1,80 @@
+"""Prompts, replies and verdicts lie in the lake alone; the warehouse shows those that it was built from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from catalogs.mistakes import UserMistake
+from warehouse.build import build, query
+from warehouse.lake import Lake
+
+VIEWS = ("stg_cases", "stg_responses", "stg_verdicts")
+MARTS = "from marts.requirement_findings order by all"
+
+
+@pytest.fixture
+def built(lake: Lake, hand_made: Any, cell: Any, expected: Any) -> Lake:
+    for run_id in ("A", "B"):
+        hand_made.land(run_id, [cell(expected("t", "passed", "failed"))])
+    build(lake)
+    return lake
+
+
+def rows(lake: Lake, texts_of: str | None = None) -> dict[str, int]:
+    counted = {view: f"select count(*) as n from staging.{view}" for view in VIEWS}
+    return {view: query(lake, sql, texts_of=texts_of)["n"].item() for view, sql in counted.items()}
+
+
+def break_off(lake: Lake, run_id: str) -> Path:
+    (path,) = lake.files("responses", run_id)
+    path.write_bytes(path.read_bytes()[:-9])
+    return path
+
+
+def test_what_lands_later_is_not_shown_before_the_next_build(
+    built: Lake, hand_made: Any, cell: Any, expected: Any
+) -> None:
+    before = rows(built)
+    hand_made.land("C", [cell(expected("t", "passed"))])
+    for table in ("cases", "responses", "verdicts"):
+        built.write(table, "A", "again", built.read(table, "A"))
+    assert rows(built) == before
+    build(built)
+    assert rows(built)["stg_responses"] == before["stg_responses"] + 1
+
+
+def test_a_lake_that_has_moved_is_read_where_it_lies(built: Lake, tmp_path: Path) -> None:
+    before, moved = rows(built), tmp_path / "[moved] elsewhere*"
+    built.root.rename(moved)
+    assert rows(Lake.at(moved)) == before
+
+
+def test_a_session_of_ones_own_says_where_the_lake_lies_and_which_run_it_wants(
+    built: Lake, tmp_path: Path
+) -> None:
+    (built.root / "lake").rename(tmp_path / "lake")
+    with duckdb.connect(str(built.database), read_only=True) as session:
+        session.execute(f"set variable lake = '{tmp_path}'; set variable run = 'B'")
+        texts = "select distinct run_id from staging.stg_responses where text is not null"
+        assert session.execute(texts).fetchall() == [("B",)]
+
+
+@pytest.mark.parametrize("asked", ["A", "not a run"])
+def test_only_files_of_the_run_that_is_asked_for_are_opened(built: Lake, asked: str) -> None:
+    break_off(built, "B")
+    answers = "select count(*) as n from staging.stg_responses where run_id = ?"
+    assert query(built, answers, [asked], texts_of=asked)["n"].item() == (2 if asked == "A" else 0)
+
+
+def test_marts_need_no_lake_and_texts_tell_which_file_they_miss(built: Lake) -> None:
+    found, path = query(built, MARTS), break_off(built, "B")
+    with pytest.raises(UserMistake, match=path.name):
+        query(built, "select text from staging.stg_responses")
+    (built.root / "lake").rename(built.root / "taken away")
+    with pytest.raises(UserMistake, match="cannot be read"):
+        query(built, "from staging.stg_cases")
+    assert query(built, MARTS).equals(found)
