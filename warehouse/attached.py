@@ -49,6 +49,9 @@ def attach_lake(
         _show(warehouse, name, table, _of_kind(files[table], kinds, kind))
     if "verdicts" in shown:
         _show_superseded(warehouse)
+    if "responses" in shown:
+        # every cell, until it is looked for
+        warehouse.execute("create view lake.unsettled as select distinct run_id, cell_id from lake.responses")
     own = ((name, _of_kind(landed[table], kinds, kind)) for name, (table, kind) in shown.items())
     return {name: [file for _, found in of_kind for file in found] for name, of_kind in own}
 

@@ -22,7 +22,7 @@ from warehouse.flaws import (
     found_flaws,
 )
 from warehouse.lake import Lake
-from warehouse.repeats import look_closer
+from warehouse.repeats import look_closer, settle
 from warehouse.schemas import TABLES, UNITS
 from warehouse.trouble import LakeDamaged
 
@@ -35,6 +35,7 @@ Runs = Mapping[str, str]
 
 def refuse_damage(warehouse: duckdb.DuckDBPyConnection, lake: Lake, runs: Runs) -> None:
     """Looks through the attached lake. Raises `LakeDamaged` with everything that it finds."""
+    settle(warehouse)
     if any(found_flaws(warehouse, FLAWS)):
         look_closer(warehouse, UNITS)
         refuse_flaws(warehouse, lake, FLAWS_OF_REPEATS + FLAWS_OF_CASES + FLAWS, runs)

@@ -108,29 +108,6 @@ _WITHOUT_CASE = """
     where level = 'instance'
 """
 
-_DOUBTED_BY_RESPONSE = """
-    with judged as (
-        select run_id, cell_id, evaluation_id, sum(hash(response_id)) as replies
-        from lake.verdicts
-        where response_id is not null and supersedes is null
-        group by all
-    ),
-
-    heard as (
-        select run_id, cell_id, sum(hash(response_id)) as replies
-        from lake.responses
-        where purpose = 'subject'
-        group by all
-    )
-
-    select run_id, cell_id
-    from judged
-    left join heard using (run_id, cell_id)
-    where judged.replies is distinct from heard.replies
-    union
-    select run_id, cell_id from lake.verdicts where supersedes is not null
-"""
-
 _WITHOUT_RESPONSE = """
     select run_id, verdict_id
     from (from lake.verdicts semi join lake.doubted using (run_id, cell_id))
@@ -174,6 +151,32 @@ _PLANNED = """
         select run_id, cell_id, arg_max(planned, event_id) as planned from lake.cells group by all
     )
 """
+
+UNSETTLED = f"""{_PLANNED},
+
+    judged as (
+        select run_id, cell_id, evaluation_id, sum(hash(response_id)) as replies
+        from lake.verdicts
+        where response_id is not null and supersedes is null
+        group by all
+    ),
+
+    heard as (
+        select run_id, cell_id, count(*) as landed, sum(hash(response_id)) as replies
+        from lake.responses
+        where purpose = 'subject'
+        group by all
+    )
+
+    select run_id, cell_id
+    from heard
+    full join judged using (run_id, cell_id)
+    left join planned using (run_id, cell_id)
+    where judged.replies is distinct from heard.replies or heard.landed is distinct from planned.planned
+    union
+    select run_id, cell_id from lake.verdicts where supersedes is not null
+"""
+"""Cells in which not each planned case has one reply, and each of these replies one verdict."""
 
 _WITHOUT_CASES = f"""{_PLANNED}
     select run_id, cell_id
@@ -296,7 +299,7 @@ FLAWS = (
         "verdict_id",
         "the response that was judged is not there",
         _WITHOUT_RESPONSE,
-        _DOUBTED_BY_RESPONSE,
+        "from lake.unsettled",
     ),
     Flaw("verdicts", "verdict_id", "the template that was judged is not there", _WITHOUT_TEMPLATE),
     Flaw("verdicts", "evaluation_id", "the criteria of the evaluation are not there", _WITHOUT_CRITERIA),

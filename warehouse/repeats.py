@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import duckdb
 
 from warehouse.attached import without_rows
+from warehouse.flaws import UNSETTLED
 from warehouse.making import Part, lay_out, make, unmake
 from warehouse.schemas import UNITS
 from warehouse.sql_models import Model
@@ -59,7 +60,8 @@ def _made_once(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Made:
 
 def _has_repeats(warehouse: duckdb.DuckDBPyConnection, model: Model, parts: Sequence[Part]) -> bool:
     unit = quoted(model.about.unit)
-    repeated = f"select count({unit}) > count(distinct {unit}) from {parts[0].relation}"
+    doubted = f"from {parts[0].relation} where {model.about.unit_doubted}"
+    repeated = f"select count({unit}) > count(distinct {unit}) {doubted}"
     return bool(warehouse.execute(repeated).fetchall()[0][0])
 
 
@@ -68,6 +70,12 @@ def none_yet(warehouse: duckdb.DuckDBPyConnection) -> None:
     and leaves out of a SELECT what would be done about them."""
     for table in UNITS:
         warehouse.execute(f"create view lake.repeated_{table} as select null::ubigint as unit where false")
+
+
+def settle(warehouse: duckdb.DuckDBPyConnection) -> None:
+    """Finds the cells of benchmarks that are `UNSETTLED`: replies of the others are known to have landed once."""
+    warehouse.execute(f"create table lake.found_unsettled as {UNSETTLED}")
+    warehouse.execute("create or replace view lake.unsettled as from lake.found_unsettled")
 
 
 def look_closer(warehouse: duckdb.DuckDBPyConnection, tables: Iterable[str]) -> None:
