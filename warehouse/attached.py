@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from warehouse.lake import Lake, scanned
 from warehouse.schema_version import refuse_newer
 from warehouse.schemas import KINDS, OF_KINDS, SHOWN, SUPERSEDED, TABLES
 from warehouse.sides import Side
-from warehouse.sql_words import literal
+from warehouse.sql_words import literal, literally
 
 AT_ONCE = 500
 """Small files that are in memory before they are packed."""
@@ -160,8 +159,3 @@ def _gathered(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequence[
     except (pl.exceptions.PolarsError, OSError):
         return None
     return gathered
-
-
-def literally(path: Path | str) -> str:
-    """A path, or a part of one, in which DuckDB finds no pattern."""
-    return re.sub(r"([\[*?])", r"[\1]", str(path))

@@ -15,12 +15,11 @@ from pathlib import Path
 import duckdb
 
 from catalogs.mistakes import Mistake, UserMistake
-from warehouse.attached import literally
 from warehouse.lake import Lake
 from warehouse.making import STORAGE
 from warehouse.schemas import SUPERSEDED, UNITS
 from warehouse.sql_models import Model
-from warehouse.sql_words import literal
+from warehouse.sql_words import literal, literally
 from warehouse.views import of_files
 
 ALL = "*"

@@ -6,12 +6,11 @@ from functools import cache
 
 import duckdb
 
-from warehouse.attached import literally
 from warehouse.conform import declared
 from warehouse.lake import Lake
 from warehouse.lake_columns import table_meaning
 from warehouse.schemas import TABLES
-from warehouse.sql_words import literal, quoted
+from warehouse.sql_words import literal, literally, quoted
 
 HEAD = """-- The lake's tables as views. In a DuckDB session: .read {name}
 -- They read the Parquet files where they lie and write nothing; what lands later in a table shows by itself.
