@@ -19,8 +19,6 @@ from tasks.connectors.respondent.server import RunningServer, build_app
 pytestmark = [
     pytest.mark.drill,
     pytest.mark.usefixtures("prefect_api"),
-    # Prefect asks the server for its result storage twice a flow run and never closes that client
-    pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
 ]
 OVERLAY = Path(__file__).parents[1] / "tuning_catalog"
 

@@ -20,8 +20,6 @@ from warehouse.build import query
 pytestmark = [
     pytest.mark.drill,
     pytest.mark.usefixtures("prefect_api"),
-    # Prefect asks the server for its result storage twice a flow run and never closes that client
-    pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
 ]
 
 Scenario = Callable[..., dict[str, Any]]

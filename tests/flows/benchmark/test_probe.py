@@ -126,7 +126,6 @@ def test_a_killed_probe_goes_on_where_it_was_in_either_test(
 
 
 @pytest.mark.usefixtures("prefect_api")
-@pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning")
 def test_a_probe_is_one_call_from_python(tmp_path: Path) -> None:
     target = {"target": {"models": ["simulated/leaning"]}}
     found = Probe(target, pairs=["doctor-nurse"], cases=40, data=tmp_path / "data").run()

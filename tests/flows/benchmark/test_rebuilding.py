@@ -14,8 +14,6 @@ from warehouse.lake import Lake
 
 pytestmark = [
     pytest.mark.usefixtures("prefect_api"),
-    # Prefect asks the server for its result storage twice a flow run and never closes that client
-    pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
 ]
 LAKES = Path(__file__).parents[2] / "warehouse" / "lakes"
 

@@ -19,8 +19,6 @@ from flows.api import Benchmark
 
 pytestmark = [
     pytest.mark.usefixtures("prefect_api"),
-    # Prefect asks the server for its result storage twice a flow run and never closes that client
-    pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
 ]
 
 Scenario = Callable[..., dict[str, Any]]

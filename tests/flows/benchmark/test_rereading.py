@@ -16,8 +16,6 @@ from warehouse.lake import Lake
 pytestmark = [
     pytest.mark.drill,
     pytest.mark.usefixtures("prefect_api"),
-    # Prefect asks the server for its result storage twice a flow run and never closes that client
-    pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
 ]
 SCORES = "select * from marts.bias_scores order by all"
 FINDINGS = "select * from marts.probe_findings order by all"

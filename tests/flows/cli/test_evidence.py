@@ -110,8 +110,6 @@ def test_a_folder_that_may_not_be_read_is_a_mistake(biasgrid: Command, bundle: P
 
 
 @pytest.mark.drill
-# Prefect asks the server for its result storage twice a flow run and never closes that client
-@pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning")
 def test_no_key_is_in_a_bundle_whatever_its_target_says(
     biasgrid: Command, chatbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

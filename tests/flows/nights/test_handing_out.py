@@ -18,11 +18,6 @@ from flows.shards import Shard
 pytestmark = [
     pytest.mark.drill,
     pytest.mark.usefixtures("prefect_api"),
-    # Prefect asks the server for its result storage twice a flow run and never closes that client
-    pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings(
-        "ignore:Exception ignored in. <function _Sel:pytest.PytestUnraisableExceptionWarning"
-    ),
 ]
 ONE, OTHER = Shard(("a/x",), 10), Shard(("a/y",), 5)
 
@@ -121,6 +116,7 @@ async def _abandoned(pool: Any, run_id: str, shard: Shard) -> None:
         | {"max_cost": shard.max_cost, "max_requests": shard.max_requests},
         flow_run_name="shard",
         tags=handing_out.run_tags(run_id, shard.part),
+        client=pool.client,
         timeout=0,
     )
     (only,) = await pool.handed_in(run_id)

@@ -23,11 +23,6 @@ from warehouse.runs import Run, all_runs
 pytestmark = [
     pytest.mark.drill,
     pytest.mark.usefixtures("prefect_api"),
-    # Prefect asks the server for its result storage twice a flow run and never closes that client
-    pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings(
-        "ignore:Exception ignored in. <function _Sel:pytest.PytestUnraisableExceptionWarning"
-    ),
 ]
 MODELS = ["simulated/fair", "simulated/noisy"]
 HOLDING = """
