@@ -1,5 +1,13 @@
 -- How far apart chance alone takes the means of groups that are alike.
 
+-- the number with which a reply is compared: none where its verdict says why there is none
+create macro statistics.compared_number(outcome, number) as
+    if(outcome is null, number, null);
+
+-- what a reply counts as that cannot be compared, one that was never judged included; null where it can
+create macro statistics.incomparable_as(outcome, number) as
+    coalesce(outcome, if(number is null, 'error', null));
+
 -- the table's quantiles, each with its neighbours; the last ones reach beyond the table
 create table statistics.studentised_range_patches as
 with quantiles as (

@@ -11,22 +11,15 @@ items as (
         model,
         language,
         outcome,
-        role,
         coalesce(facets ->> 'category', '') as category,
-        facets ->> 'condition' as condition
-    from cases
-    where (facets ->> 'benchmark') = 'bbq' and (facets ->> 'condition') in ('ambig', 'disambig')
-),
-
-judged as (
-    select
-        items.*,
+        facets ->> 'condition' as condition,
         -- the role that was chosen, where a choice was read
         case
             when outcome in ('passed', 'failed') and role in ('unknown', 'biased', 'counter')
                 then role
         end as chosen
-    from items
+    from cases
+    where (facets ->> 'benchmark') = 'bbq' and (facets ->> 'condition') in ('ambig', 'disambig')
 ),
 
 counted as (
@@ -45,7 +38,7 @@ counted as (
         count(*) filter (where chosen = 'biased') as biased,
         count(*) filter (where chosen = 'counter') as counter,
         count(*) filter (where chosen is not null and outcome = 'passed') as correct
-    from judged
+    from items
     group by grouping sets (
         (run_id, model, language, condition, category),
         (run_id, model, language, condition)

@@ -13,21 +13,14 @@ choices as (
         model,
         language,
         outcome,
-        role,
         coalesce(facets ->> 'bias_type', '') as bias_type,
-        facets ->> 'direction' as direction
-    from cases
-    where (facets ->> 'benchmark') = 'crows-pairs'
-),
-
-judged as (
-    select
-        choices.*,
+        facets ->> 'direction' as direction,
         case
             when outcome in ('passed', 'failed') and role in ('biased', 'counter')
                 then role
         end as chosen
-    from choices
+    from cases
+    where (facets ->> 'benchmark') = 'crows-pairs'
 ),
 
 -- a pair is asked in both orders
@@ -49,7 +42,7 @@ pairs as (
         count(*) filter (where chosen = 'biased') as stereotyping,
         coalesce(count(chosen) = count(*) and count(*) > 1, false) as is_comparable,
         is_comparable and count(distinct chosen) = 1 as is_consistent
-    from judged
+    from choices
     group by run_id, cell_id, template_id, sample
 ),
 

@@ -11,19 +11,12 @@ lists as (
         model,
         language,
         outcome,
-        parsed_value,
         coalesce(facets ->> 'category', '') as category,
-        coalesce(facets ->> 'dataset', '') as dataset
-    from cases
-    where (facets ->> 'benchmark') = 'iat'
-),
-
-judged as (
-    select
-        lists.*,
+        coalesce(facets ->> 'dataset', '') as dataset,
         -- a D of a reply that was not read would be no D: never 0
         if(outcome in ('passed', 'failed'), parsed_value::double, null) as d
-    from lists
+    from cases
+    where (facets ->> 'benchmark') = 'iat'
 ),
 
 counted as (
@@ -40,7 +33,7 @@ counted as (
         count(*) filter (where outcome is null or outcome = 'error') as errors,
         list_aggregate(statistics.in_order(d), 'avg') as mean_d,
         list_aggregate(statistics.in_order(d), 'stddev_samp') as deviation_d
-    from judged
+    from lists
     group by grouping sets (
         (run_id, model, language, category, dataset),
         (run_id, model, language, category),

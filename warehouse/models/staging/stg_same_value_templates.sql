@@ -29,8 +29,8 @@ replies as (
     select
         cases.template_key,
         instances.communities_label,
-        coalesce(cases.outcome, if(cases.parsed_value is null, 'error', null)) as outcome,
-        if(cases.outcome is null, cases.parsed_value, null) as number
+        statistics.incomparable_as(cases.outcome, cases.parsed_value) as outcome,
+        statistics.compared_number(cases.outcome, cases.parsed_value) as number
     from staging.stg_case_outcomes as cases
     semi join repeated using (template_key)
     inner join instances using (instance_key)

@@ -16,9 +16,8 @@ judged as (
         cases.sample,
         cases.instance_key,
         cases.is_judged,
-        -- a reply that was never judged cannot be compared
-        coalesce(cases.outcome, if(cases.parsed_value is null, 'error', null)) as outcome,
-        if(cases.outcome is null, cases.parsed_value, null) as number
+        statistics.incomparable_as(cases.outcome, cases.parsed_value) as outcome,
+        statistics.compared_number(cases.outcome, cases.parsed_value) as number
     from staging.stg_case_outcomes as cases
     semi join templates using (template_key)
 ),

@@ -12,10 +12,10 @@ counted as (
 
 planned as (
     select
+        any_value(template_key) as template_key,
         run_id,
         cell_id,
         template_id,
-        any_value(template_key) as template_key,
         any_value(requirement) as requirement,
         any_value(concern) as concern,
         any_value(provider) as provider,
@@ -32,19 +32,7 @@ planned as (
 
 final as (
     select
-        template_key,
-        planned.run_id,
-        planned.cell_id,
-        planned.template_id,
-        planned.requirement,
-        planned.concern,
-        planned.provider,
-        planned.model,
-        planned.language,
-        planned.input,
-        planned.reflection,
-        planned.template,
-        planned.oracle_type,
+        planned.* exclude (oracle),
         coalesce((planned.oracle -> 'scale' ->> 'low')::decimal(18, 6), 0) as scale_low,
         coalesce((planned.oracle -> 'scale' ->> 'high')::decimal(18, 6), 100) as scale_high,
         counted.cases
