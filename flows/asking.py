@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import duckdb
@@ -22,6 +22,7 @@ CAST = "cast it, say `(ended_at - started_at)::varchar`"
 STAGED = re.compile(r"\bstg_", re.IGNORECASE)
 COPIES = re.compile(r"\bcopy\b", re.IGNORECASE)
 WRITING = frozenset([duckdb.StatementType.COPY, duckdb.StatementType.EXPORT, duckdb.StatementType.ATTACH])
+ANSWERED = frozenset([duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN])
 READS_ALONE = "`sql` reads the warehouse and nothing else; for more, open the DuckDB file with a tool of your own"
 HELD_BY_NO_FRAME = re.compile(r"\b(?:INTERVAL|BLOB|BIT|UNION|VARIANT|BIGNUM|GEOMETRY)\b")
 
@@ -59,7 +60,9 @@ def ask(lake: Lake, sql: str) -> pl.DataFrame:
     those of `marts`; columns of one name are numbered."""
     with connect(lake, texts_of=ALL if STAGED.search(sql) else None) as warehouse:
         try:
-            _refuse_writing(warehouse, sql)
+            statements = warehouse.extract_statements(sql)
+            _refuse_writing(statements)
+            _refuse_many(statements)
             warehouse.execute("use biasgrid.marts")
             with reading_texts():
                 relation = warehouse.sql(sql)
@@ -73,12 +76,18 @@ def ask(lake: Lake, sql: str) -> pl.DataFrame:
     return rows
 
 
-def _refuse_writing(warehouse: duckdb.DuckDBPyConnection, sql: str) -> None:
+def _refuse_writing(statements: Sequence[duckdb.Statement]) -> None:
     """The lake's files may be read in this session, and whoever may read a file could COPY over it as well."""
-    statements = warehouse.extract_statements(sql)
     explained = any(COPIES.search(of.query) for of in statements if of.type == duckdb.StatementType.EXPLAIN)
     if explained or any(of.type in WRITING for of in statements):
         raise UserMistake(Mistake("the query fails: it writes", remedy=READS_ALONE))
+
+
+def _refuse_many(statements: Sequence[duckdb.Statement]) -> None:
+    """DuckDB would answer the last one alone."""
+    queries = sum(of.type in ANSWERED for of in statements)
+    if queries > 1:
+        raise UserMistake(Mistake(f"there are {queries} queries", remedy="ask one, or `union` their rows"))
 
 
 def _frame(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:

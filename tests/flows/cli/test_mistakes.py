@@ -203,6 +203,15 @@ def test_sql_cannot_write_into_the_lake_that_it_reads(biasgrid: Command, finishe
     assert landed.read_bytes() == held
 
 
+def test_of_two_queries_neither_answer_is_dropped_in_silence(biasgrid: Command, finished: Any) -> None:
+    two = biasgrid("sql", "from marts.costs; from marts.power", "--data", finished.data)
+    assert two.is_a_mistake("there are 2 queries", "ask one")
+    with_setting = biasgrid(
+        "sql", "set variable least = 2; select getvariable('least') + 1 as one_more", "--data", finished.data
+    )
+    assert (with_setting.code, "3" in with_setting.out) == (0, True)
+
+
 @pytest.mark.parametrize(
     "words", [("sql", "select 1"), ("runs",), ("resume",), ("report",), ("warehouse", "build")], ids=" ".join
 )
