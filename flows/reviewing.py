@@ -158,6 +158,8 @@ def import_sheet(desk: Desk, path: Path, reviewer: str) -> tuple[int, int]:
     lines, mistakes = read_sheet(path)
     known = {row["unit_id"]: row for row in _with_chances(desk, lines).iter_rows(named=True)}
     mistakes += [_unknown(line, path, desk.run_id) for line in lines if line.unit_id not in known]
+    if not lines and not mistakes:
+        mistakes = [Mistake("no row has a verdict", str(path), "fill in `verdict` of those you have read")]
     if mistakes:
         raise UserMistake(sorted(mistakes, key=position))
     said = said_before(desk.lake, desk.run_id, desk.evaluation_id, reviewer)

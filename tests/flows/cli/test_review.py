@@ -137,6 +137,12 @@ def test_a_sheet_goes_out_blind_and_its_verdicts_land_once(review: Command, lake
     assert "the sample is done" in review("ana", size=6, seed=7).out
 
 
+def test_a_sheet_that_nobody_filled_in_is_a_mistake(review: Command, lake: Lake, tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    review("ana", size=6, export=sheet)
+    assert review("ana", **{"import": sheet}).is_a_mistake(str(sheet), "no row has a verdict")
+
+
 def test_nothing_of_a_sheet_lands_where_a_row_is_wrong(review: Command, lake: Lake, tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.csv"
     review("ana", size=4, export=sheet)
