@@ -60,9 +60,10 @@ def _made_once(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Made:
 
 def _has_repeats(warehouse: duckdb.DuckDBPyConnection, model: Model, parts: Sequence[Part]) -> bool:
     unit = quoted(model.about.unit)
-    doubted = f"from {parts[0].relation} where {model.about.unit_doubted}"
-    repeated = f"select count({unit}) > count(distinct {unit}) {doubted}"
-    return bool(warehouse.execute(repeated).fetchall()[0][0])
+    repeated = f"select count({unit}) > count(distinct {unit}) from {parts[0].relation}"
+    return any(
+        warehouse.execute(f"{repeated} where {doubted}").fetchall()[0][0] for doubted in model.about.unit_doubted
+    )
 
 
 def none_yet(warehouse: duckdb.DuckDBPyConnection) -> None:

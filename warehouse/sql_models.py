@@ -66,8 +66,9 @@ class Description(Frozen):
     """The column that holds the hash of what a row is the only one of."""
     unit_of: tuple[str, ...] = ()
     """Tables of the lake in which that may be told twice; `lake.repeated_<table>` then names it."""
-    unit_doubted: str = "true"
-    """An SQL condition on the only rows among which that may be; of all others the lake is known to tell once."""
+    unit_doubted: tuple[str, ...] = ("true",)
+    """SQL conditions, each on rows among which that may be; of all others the lake is known to tell once. Rows of
+    one unit meet the same ones. Asked one by one, of most DuckDB sees in advance that no row meets them."""
     unit_is_grain: bool = False
     """Whether rows of different units are of different grain."""
     shared: tuple[Shared, ...] = ()

@@ -10,12 +10,13 @@ counted as (
     group by template_key
 ),
 
+-- by one number in place of three names, for millions of rows
 planned as (
     select
-        any_value(template_key) as template_key,
-        run_id,
-        cell_id,
-        template_id,
+        template_key,
+        any_value(run_id) as run_id,
+        any_value(cell_id) as cell_id,
+        any_value(template_id) as template_id,
         any_value(requirement) as requirement,
         any_value(concern) as concern,
         any_value(provider) as provider,
@@ -27,7 +28,7 @@ planned as (
         min(oracle_type) as oracle_type,
         min(oracle) as oracle
     from cases
-    group by run_id, cell_id, template_id
+    group by template_key
 ),
 
 final as (
