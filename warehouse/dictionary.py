@@ -56,7 +56,7 @@ def _model(model: Model) -> str:
         f"{_text(model.about.description)}.\n",
         f"- One row per {_names(model.about.grain)}.",
         f"- Reads {', '.join(map(_link, sorted(model.reads)))}." if model.reads else "- Reads nothing.",
-        *(["- A view: its rows lie in the lake's Parquet files alone."] if model.is_view else []),
+        *([] if model.is_kept else ["- A view: its rows lie in the lake's Parquet files alone."]),
         f"- Its SELECT: [{source}](../{source})\n",
         _columns(model),
     ]

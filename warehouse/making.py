@@ -37,6 +37,8 @@ def make(warehouse: duckdb.DuckDBPyConnection, model: Model) -> tuple[Part, ...]
     if model.is_view:
         warehouse.execute(f"create view {model.relation} as {model.sql}")
         return (Part(model.relation, model.about.columns, rows=None),)
+    if not model.is_kept:
+        return (_in_memory(warehouse, model),)
     dictionaries = list(_dictionaries(warehouse, model))
     told = {column for dictionary in dictionaries for column in dictionary.columns}
     own = [column for column in model.about.columns if column not in told]
@@ -54,6 +56,14 @@ def make(warehouse: duckdb.DuckDBPyConnection, model: Model) -> tuple[Part, ...]
     return (Part(rows, own, rows=made), *dictionaries)
 
 
+def _in_memory(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Part:
+    """Packing millions of rows takes as long as making them."""
+    table = f"lake.made_{model.name}"
+    made = _created(warehouse, table, f"from ({model.sql})")
+    warehouse.execute(f"create view {model.relation} as from {table}")
+    return Part(table, model.about.columns, rows=made)
+
+
 def _created(warehouse: duckdb.DuckDBPyConnection, table: str, rows: str) -> int:
     """How many rows the new table has."""
     return int(warehouse.execute(f"create table {table} as {rows}").fetchall()[0][0])
@@ -69,7 +79,7 @@ def lay_out(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Part:
 
 def unmake(warehouse: duckdb.DuckDBPyConnection, model: Model, parts: Sequence[Part]) -> None:
     """Takes away what `make` made."""
-    if model.is_view or len(parts) > 1:
+    if not model.is_kept or len(parts) > 1:
         warehouse.execute(f"drop view {model.relation}")
     for part in () if model.is_view else parts:
         warehouse.execute(f"drop table {part.relation}")

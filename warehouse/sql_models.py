@@ -60,8 +60,9 @@ class Description(Frozen):
     columns: dict[str, Column]
     rows_of: str = ""
     """A relation that the model reads and that each of its rows stems from: none there, none here."""
-    materialized: Literal["table", "view"] = "table"
-    """A view says how rows of the lake are read, and holds none: long texts lie once, in the lake."""
+    materialized: Literal["table", "view", "while building"] = "table"
+    """A view says how rows of the lake are read, and holds none: long texts lie once, in the lake. What is made
+    while building is millions of rows for other models: a table in memory, and in the finished file a view."""
     unit: str = ""
     """The column that holds the hash of what a row is the only one of."""
     unit_of: tuple[str, ...] = ()
@@ -101,6 +102,11 @@ class Model:
     @property
     def is_view(self) -> bool:
         return self.about.materialized == "view"
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the finished file has its rows."""
+        return self.about.materialized == "table"
 
 
 def load_models(folder: Traversable | None = None) -> tuple[Model, ...]:

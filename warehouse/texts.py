@@ -46,8 +46,8 @@ def where_texts_lie(lake: Lake, texts_of: str | None) -> Iterator[str]:
 def keep_texts(
     warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence[Model], files: Mapping[str, Sequence[Path]]
 ) -> None:
-    """Has the models that are views read files by themselves, without the lake that is attached while they are
-    built. `files`: those of each of its relations."""
+    """Has the models whose rows are not kept read files by themselves, without the lake that is attached while
+    building. `files`: those of each of its relations."""
     warehouse.execute("set variable run = ''")  # types are declared: no file but the first need be opened
     for table in (table for table in UNITS if files.get(table)):
         rows = of_files(table, _wanted(lake, files[table]))
@@ -55,7 +55,7 @@ def keep_texts(
     for name in (SUPERSEDED, *(f"repeated_{table}" for table in UNITS)):
         _keep_few(warehouse, name)
     views = warehouse.execute("select schema_name || '.' || view_name from duckdb_views()").fetchall()
-    for model in (model for model in ordered if model.is_view and (model.relation,) in views):
+    for model in (model for model in ordered if not model.is_kept and (model.relation,) in views):
         sql = re.sub(r"\blake\.", f"{STORAGE}.", model.sql)
         warehouse.execute(f"create or replace view {model.relation} as {sql}")
     warehouse.execute("reset variable run")
