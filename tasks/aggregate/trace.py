@@ -14,8 +14,8 @@ import polars as pl
 from catalogs.mistakes import Mistake, UserMistake, nearest
 from tasks.aggregate import trace_queries as asking
 from tasks.aggregate.trace_kinds import Kind
-from tasks.aggregate.trace_origin import Origin, find_origin, rows
-from warehouse.build import connect
+from tasks.aggregate.trace_origin import Origin, find_origin
+from warehouse.build import connect, selected
 from warehouse.lake import Lake
 from warehouse.recorded import run_row
 from warehouse.texts import ALL, reading_texts
@@ -107,7 +107,7 @@ def _scope(warehouse: duckdb.DuckDBPyConnection, origin: Origin, model: str | No
         warehouse.execute(asking.SCOPE.format(where=origin.where, model=""), parameters)
         return
     everyone = "select distinct model from staging.stg_cases where run_id = $run_id and ({where})"
-    known = list(rows(warehouse, everyone.format(where=origin.where), parameters)["model"])
+    known = list(selected(warehouse, everyone.format(where=origin.where), parameters)["model"])
     if model not in known:
         what = f"{origin.kind} `{origin.id}` leads to no prompt of `{model}`"
         raise UserMistake(Mistake(what, "--model", nearest(model, known)))
@@ -116,19 +116,21 @@ def _scope(warehouse: duckdb.DuckDBPyConnection, origin: Origin, model: str | No
 
 
 def _read(warehouse: duckdb.DuckDBPyConnection, lake: Lake, origin: Origin) -> Trace:
-    size = rows(warehouse, asking.IN_SCOPE).row(0, named=True)
+    size = selected(warehouse, asking.IN_SCOPE).row(0, named=True)
     return Trace(
         origin=origin,
         run={name: value for name, value in run_row(lake, origin.run_id).items() if name in OF_RUN},
         **size,
-        outcomes=dict(rows(warehouse, asking.OUTCOMES).iter_rows()),
-        stands_in=rows(warehouse, asking.STANDS_IN, {"id": origin.id}).item() if origin.kind == "response" else 0,
+        outcomes=dict(selected(warehouse, asking.OUTCOMES).iter_rows()),
+        stands_in=selected(warehouse, asking.STANDS_IN, {"id": origin.id}).item()
+        if origin.kind == "response"
+        else 0,
         findings=_rows(warehouse, asking.FINDINGS),
         cell_rows=_rows(warehouse, asking.CELLS.format(wanted=_wanted(size["cells"], CELLS))),
         test_rows=_rows(warehouse, asking.TESTS.format(wanted=_wanted(size["tests"], TESTS))),
         cases=_cases(warehouse, lake, origin.run_id),
         cells_by_finding=_rows(warehouse, asking.CELLS_BY_FINDING),
-        tests_by_cell=_by_cell(rows(warehouse, asking.BY_CELL)),
+        tests_by_cell=_by_cell(selected(warehouse, asking.BY_CELL)),
     )
 
 
@@ -137,7 +139,7 @@ def _wanted(count: int, most: int) -> str:
 
 
 def _rows(warehouse: duckdb.DuckDBPyConnection, sql: str) -> Rows:
-    return rows(warehouse, sql).to_dicts()
+    return selected(warehouse, sql).to_dicts()
 
 
 def _by_cell(counted: pl.DataFrame) -> dict[str, dict[str, int]]:
@@ -148,7 +150,7 @@ def _by_cell(counted: pl.DataFrame) -> dict[str, dict[str, int]]:
 
 
 def _cases(warehouse: duckdb.DuckDBPyConnection, lake: Lake, run_id: str) -> Rows:
-    cases = rows(warehouse, asking.CASES)
+    cases = selected(warehouse, asking.CASES)
     responses = _of_case(_rows(warehouse, asking.RESPONSES))
     verdicts = _of_case(_verdicts(warehouse, lake, run_id, cases).to_dicts())
     assessments = _of_case(_rows(warehouse, asking.ASSESSMENTS))
@@ -167,7 +169,7 @@ def _cases(warehouse: duckdb.DuckDBPyConnection, lake: Lake, run_id: str) -> Row
 def _verdicts(warehouse: duckdb.DuckDBPyConnection, lake: Lake, run_id: str, cases: pl.DataFrame) -> pl.DataFrame:
     """Every verdict on these cases, in the order in which they were given: those that stand, and from the lake
     those that a later one or a later evaluation replaced."""
-    standing = rows(warehouse, asking.STANDING).with_columns(stands=True)
+    standing = selected(warehouse, asking.STANDING).with_columns(stands=True)
     landed = lake.scan("verdicts", run_id).filter(pl.col("level") == "instance")
     of_cases = landed.filter(
         pl.col("case_id").is_in(cases["case_id"].implode()),

@@ -98,7 +98,7 @@ def _origin(
 ) -> Origin:
     if kind != "verdict":
         return Origin(kind, id_, run_id, others, _CASES[kind], {"id": id_})
-    standing = rows(warehouse, "from staging.stg_verdicts where verdict_id = $id", {"id": id_}).select(JUDGED)
+    standing = selected(warehouse, "from staging.stg_verdicts where verdict_id = $id", {"id": id_}).select(JUDGED)
     judged = standing if standing.height else _replaced_verdicts(lake, id_).select(JUDGED)
     unit = judged.row(0, named=True)
     names = [name for name in JUDGED if unit[name] is not None]
@@ -139,7 +139,7 @@ def matching(
         for each, relation, column in _PLACES
         if kind in (None, each)
     )
-    return rows(warehouse, " union ".join(selects) + " order by all", {"id": asked})
+    return selected(warehouse, " union ".join(selects) + " order by all", {"id": asked})
 
 
 def _whole(found: pl.DataFrame) -> pl.DataFrame:
@@ -156,16 +156,9 @@ def _replaced_verdicts(lake: Lake, verdict_id: str) -> pl.DataFrame:
     return lake.scan("verdicts").filter(pl.col("verdict_id") == verdict_id).collect()
 
 
-def rows(
-    warehouse: duckdb.DuckDBPyConnection, sql: str, parameters: dict[str, object] | None = None
-) -> pl.DataFrame:
-    """The answer to a SELECT with `$name` for each of `parameters`."""
-    return selected(warehouse, sql, parameters or {})
-
-
 def _close(warehouse: duckdb.DuckDBPyConnection, asked: str, kind: Kind | None) -> list[str]:
     """Names that are nearly `asked`; else ids of about its length that share its beginning or its end."""
-    names = rows(warehouse, NAMES)
+    names = selected(warehouse, NAMES)
     fitting = names.filter(pl.col("kind") == kind) if kind else names
     close = close_names(asked, fitting["name"])
     if close or len(asked) < HALF:

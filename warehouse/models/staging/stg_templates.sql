@@ -2,6 +2,7 @@ with cases as (
     select * from staging.stg_cases
 ),
 
+-- where each case has been shown to be there once
 counted as (
     select
         template_key,
