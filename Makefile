@@ -77,14 +77,14 @@ lock:
 	rm .without-torch
 
 schemas: env
-	$(BIN)/python -m catalogs.editor_schemas
-	$(BIN)/python -m tasks.report.report_schema
+	$(BIN)/python -m biasgrid.catalogs.scenario.editor_schemas
+	$(BIN)/python -m biasgrid.tasks.report.formats.report_schema
 
 dictionary: env
-	$(BIN)/python -m warehouse.dictionary
+	$(BIN)/python -m biasgrid.warehouse.queries.dictionary
 
 baselines: env
-	$(BIN)/python -m flows.baseline_table
+	$(BIN)/python -m biasgrid.flows.catalog.baselines_doc
 
 # In an environment of their own: 40 MB of schemas and a linter that nothing else here needs.
 LINTERS := .venv-linters

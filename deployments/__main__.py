@@ -1,4 +1,4 @@
-"""`python -m deployments`: makes a Prefect server ready for biasgrid; doing it again changes nothing."""
+"""`python -m biasgrid.deployments`: makes a Prefect server ready for biasgrid; doing it again changes nothing."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import httpx
 import typer
 from prefect.settings import get_current_settings
 
-from catalogs.mistakes import Mistake, UserMistake
-from deployments.setting_up import Settings, set_up
-from deployments.webhooks import address_in
-from deployments.work_pools import PoolType
-from flows.cli import main
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.deployments.setting_up import Settings, set_up
+from biasgrid.deployments.webhooks import address_in
+from biasgrid.deployments.work_pools import PoolType
+from biasgrid.flows.cli import main
 
 Pools = Annotated[PoolType, typer.Option("--pools", help="Type of the pool that asks models.")]
 NightPools = Annotated[PoolType, typer.Option("--night-pools", help="Type of the pool in which nights wait.")]
@@ -55,7 +55,7 @@ def set_up_server(
     """Create or change work pools, alarms and limits on the Prefect server that `PREFECT_API_URL` names."""
     if not os.environ.get("PREFECT_API_URL"):
         remedy = "export it, such as http://127.0.0.1:4200/api"
-        raise UserMistake(Mistake("no Prefect server is named", "PREFECT_API_URL", remedy))
+        raise UserError(Problem("no Prefect server is named", "PREFECT_API_URL", remedy))
     settings = Settings(
         pool_type=pools,
         nights_type=night_pools,
@@ -80,16 +80,16 @@ def _told_clearly() -> Iterator[None]:
         if error.response.status_code != httpx.codes.UNAUTHORIZED:
             raise
         remedy = "export PREFECT_API_AUTH_STRING, `user:password` as the server has it"
-        raise UserMistake(Mistake("the Prefect server does not let us in", where, remedy)) from error
+        raise UserError(Problem("the Prefect server does not let us in", where, remedy)) from error
     except httpx.TransportError as error:
         remedy = "start it, or name another one in PREFECT_API_URL"
-        raise UserMistake(Mistake("no Prefect server answers", where, remedy)) from error
+        raise UserError(Problem("no Prefect server answers", where, remedy)) from error
 
 
 def _limit(given: str) -> tuple[str, int]:
     provider, _, number = given.partition("=")
     if not provider or not number.isdecimal():
-        raise UserMistake(Mistake(f"`{given}` is no limit", "--limit", "write `provider=n`, such as `openai=32`"))
+        raise UserError(Problem(f"`{given}` is no limit", "--limit", "write `provider=n`, such as `openai=32`"))
     return provider, int(number)
 
 

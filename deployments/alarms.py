@@ -13,7 +13,7 @@ from prefect.client.orchestration import PrefectClient
 from prefect.events.schemas.automations import AutomationCore
 from prefect.exceptions import ObjectNotFound
 
-from catalogs.mistakes import Mistake, UserMistake
+from biasgrid.catalogs.errors import Problem, UserError
 
 OURS = ("custom-webhook", "biasgrid-alarms")
 """Type and name of the block that holds the webhook's address."""
@@ -26,7 +26,7 @@ SENT = {"subject": "{{subject}}", "body": "{{body}}", "text": "{{subject}}\n{{bo
 
 def declared(seconds: Mapping[str, float]) -> Iterator[dict[str, Any]]:
     """The automations of `automations/`; `seconds` says, by file name, within which time something is expected."""
-    folder = files("deployments") / "automations"
+    folder = files("biasgrid.deployments") / "automations"
     for path in sorted(folder.iterdir(), key=lambda path: path.name):
         stem, _, kind = path.name.rpartition(".")
         if kind == "yaml":
@@ -74,12 +74,12 @@ async def set_up_webhook(client: PrefectClient, url: str) -> str | None:
 
 
 async def block_id(client: PrefectClient, named: str) -> UUID:
-    """The id of a block `type/name`. Raises UserMistake where there is none."""
+    """The id of a block `type/name`. Raises UserError where there is none."""
     found = await find_block(client, named)
     if found is None:
         what = f"there is no notification block `{named}` on the Prefect server"
         remedy = "see `prefect block ls`; the name is `type/name`, such as `slack-webhook/on-call`"
-        raise UserMistake(Mistake(what, "--notify", remedy))
+        raise UserError(Problem(what, "--notify", remedy))
     return found
 
 

@@ -110,7 +110,7 @@ def begin(
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as said:
         handle = subprocess.Popen(  # noqa: S603 - our own words
-            [sys.executable, "-m", *arguments],
+            [sys.executable, "-P", "-m", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=said,
             stderr=subprocess.STDOUT,

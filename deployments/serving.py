@@ -21,10 +21,10 @@ import yaml
 from prefect.client.schemas.schedules import CronSchedule
 from pydantic import ValidationError
 
-from catalogs.mistakes import Mistake, UserMistake
-from deployments.processes import Claim, Claimed, Process, begin, claimed, ending, first_gone
-from deployments.webhooks import address_in
-from deployments.work_pools import NIGHTS, SHARDS
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.deployments.processes import Claim, Claimed, Process, begin, claimed, ending, first_gone
+from biasgrid.deployments.webhooks import address_in
+from biasgrid.deployments.work_pools import NIGHTS, SHARDS
 
 LEASES = {"PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem"}
 """By default a server forgets with its process who holds slots of a limit, and never frees them."""
@@ -67,43 +67,43 @@ class Service:
         return Path(home).expanduser() / "biasgrid"
 
 
-def mistakes(service: Service) -> list[Mistake]:
+def mistakes(service: Service) -> list[Problem]:
     """What is wrong with when and where it is to be served."""
     found = [*_time_mistakes(service), *_webhook_mistakes(service.webhook_from)]
     if service.has_own_server and _is_taken(service.host, service.port):
         what = f"port {service.port} of {service.host} is taken"
         remedy = "name another, or the server that is there: PREFECT_API_URL=http://…/api"
-        found.append(Mistake(what, "--port", remedy))
+        found.append(Problem(what, "--port", remedy))
     return found
 
 
-def _webhook_mistakes(variable: str | None) -> Iterator[Mistake]:
+def _webhook_mistakes(variable: str | None) -> Iterator[Problem]:
     try:
         if variable:
             address_in(variable)
-    except UserMistake as mistaken:
+    except UserError as mistaken:
         yield from mistaken.mistakes
 
 
-def _time_mistakes(service: Service) -> Iterator[Mistake]:
+def _time_mistakes(service: Service) -> Iterator[Problem]:
     """As Prefect reads schedules."""
     try:
         CronSchedule(cron=service.cron, timezone="UTC")
     except ValidationError:
         remedy = "write five fields, such as `0 2 * * *` for every night at two"
-        yield Mistake(f"`{service.cron}` is no cron schedule", "--cron", remedy)
+        yield Problem(f"`{service.cron}` is no cron schedule", "--cron", remedy)
     try:
         CronSchedule(cron="0 2 * * *", timezone=service.timezone)
     except ValidationError:
         what = f"`{service.timezone}` is no time zone"
-        yield Mistake(what, "--timezone", "name one such as `Europe/Madrid` or `UTC`")
+        yield Problem(what, "--timezone", "name one such as `Europe/Madrid` or `UTC`")
 
 
 def serve(service: Service, tell: Tell) -> None:
-    """Serves until it is interrupted. Raises UserMistake where nothing can be served so, `Ended` where a part of
+    """Serves until it is interrupted. Raises UserError where nothing can be served so, `Ended` where a part of
     it ends by itself."""
     if found := mistakes(service):
-        raise UserMistake(found)
+        raise UserError(found)
     os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
     processes: list[Process] = []
     is_ours = service.has_own_server
@@ -125,7 +125,7 @@ def serve(service: Service, tell: Tell) -> None:
 
 @contextmanager
 def _alone(service: Service) -> Iterator[Claim]:
-    """Raises UserMistake where somebody else serves from the same `PREFECT_HOME`, or was killed while doing so."""
+    """Raises UserError where somebody else serves from the same `PREFECT_HOME`, or was killed while doing so."""
     path = service.logs / "serving.lock"
     try:
         with claimed(path) as claim:
@@ -134,15 +134,15 @@ def _alone(service: Service) -> Iterator[Claim]:
         what = "another `biasgrid serve` uses this PREFECT_HOME, or was killed and left its processes behind"
         groups = " ".join(f"-{group}" for group in other.groups)
         remedy = f"stop it; what was left behind ends by `kill -- {groups}`" if groups else "stop it"
-        raise UserMistake(Mistake(what, str(path), remedy)) from None
+        raise UserError(Problem(what, str(path), remedy)) from None
 
 
-class Ended(UserMistake):
+class Ended(UserError):
     """A part of what is served has ended by itself."""
 
     def __init__(self, process: Process) -> None:
         what = f"{process.name} ended by itself (exit code {process.handle.returncode}), so the rest was stopped"
-        super().__init__(Mistake(what, str(process.log), "see what it said last, then serve again"))
+        super().__init__(Problem(what, str(process.log), "see what it said last, then serve again"))
 
 
 @contextmanager
@@ -180,7 +180,7 @@ def _wait_until_healthy(service: Service, processes: list[Process]) -> None:
             raise Ended(next(process for process in processes if process.is_gone))
         if not processes or time.monotonic() > deadline:
             what = f"Prefect's server at {service.address} does not answer"
-            raise UserMistake(Mistake(what, "PREFECT_API_URL", "start it, or unset this to serve one here"))
+            raise UserError(Problem(what, "PREFECT_API_URL", "start it, or unset this to serve one here"))
         time.sleep(0.3)
 
 
@@ -204,7 +204,9 @@ def _is_taken(host: str, port: int) -> bool:
 
 def declaration(service: Service) -> dict[str, Any]:
     """The deployments that come along, with this scenario every night."""
-    told: dict[str, Any] = yaml.safe_load((files("deployments") / "prefect.yaml").read_text(encoding="utf-8"))
+    told: dict[str, Any] = yaml.safe_load(
+        (files("biasgrid.deployments") / "prefect.yaml").read_text(encoding="utf-8")
+    )
     nightly = next(one for one in told["deployments"] if one["name"] == "nightly")
     nightly["schedules"] = [{"cron": service.cron, "timezone": service.timezone, "slug": "every-night"}]
     nightly["parameters"] |= {"scenario": service.scenario, "gate": service.gate, **service.settings}
@@ -215,7 +217,7 @@ def declaration(service: Service) -> dict[str, Any]:
 
 def _deploy(service: Service) -> None:
     """In processes of their own: what this one has read of Prefect's settings is older than its server."""
-    ready = ["deployments"]
+    ready = ["biasgrid.deployments"]
     if service.webhook_from:
         ready += ["--webhook-from", service.webhook_from]
     _done(ready)
@@ -227,11 +229,11 @@ def _deploy(service: Service) -> None:
 
 def _done(arguments: list[str]) -> None:
     said = subprocess.run(  # noqa: S603 - our own words
-        [sys.executable, "-m", *arguments], check=False, capture_output=True, text=True
+        [sys.executable, "-P", "-m", *arguments], check=False, capture_output=True, text=True
     )
     if said.returncode:
         last = (said.stderr.strip() or said.stdout.strip()).splitlines()[-5:]
-        raise UserMistake(Mistake("the deployments could not be made", remedy="\n".join(last)))
+        raise UserError(Problem("the deployments could not be made", remedy="\n".join(last)))
 
 
 def _told(value: Any) -> str:

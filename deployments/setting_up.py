@@ -10,9 +10,17 @@ from prefect.client.orchestration import PrefectClient, get_client
 from prefect.client.schemas.actions import GlobalConcurrencyLimitCreate, GlobalConcurrencyLimitUpdate
 from prefect.exceptions import ObjectNotFound
 
-from deployments.alarms import OURS, block_id, declared, find_block, is_notice, set_up_alarm, set_up_webhook
-from deployments.work_pools import NIGHTS, SHARDS, PoolType, set_up_pool
-from flows.pools import Pool
+from biasgrid.deployments.alarms import (
+    OURS,
+    block_id,
+    declared,
+    find_block,
+    is_notice,
+    set_up_alarm,
+    set_up_webhook,
+)
+from biasgrid.deployments.work_pools import NIGHTS, SHARDS, PoolType, set_up_pool
+from biasgrid.flows.rate_limits.pools import Pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +46,7 @@ class Settings:
 
 async def set_up(settings: Settings | None = None, client: PrefectClient | None = None) -> list[str]:
     """Creates what is missing on the Prefect server, changes what differs, and tells each; empty where all was
-    as it should be. Notices are set up once somebody is named who is to get them. Raises UserMistake for a block
+    as it should be. Notices are set up once somebody is named who is to get them. Raises UserError for a block
     that does not exist and a pool of another type."""
     settings = settings or Settings()
     if client is None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 
-from catalogs.mistakes import Mistake, UserMistake
+from biasgrid.catalogs.errors import Problem, UserError
 
 
 def address_in(variable: str) -> str:
-    """The address that an environment variable holds. Raises UserMistake, which shows no part of what it holds."""
+    """The address that an environment variable holds. Raises UserError, which shows no part of what it holds."""
     address = os.environ.get(variable, "")
     if not address.startswith(("http://", "https://")):
         what = f"the environment variable `{variable}` holds no address of a webhook"
         remedy = "name the variable, not the address: it begins with https://"
-        raise UserMistake(Mistake(what, "--webhook-from", remedy))
+        raise UserError(Problem(what, "--webhook-from", remedy))
     return address

@@ -10,7 +10,7 @@ from prefect.client.orchestration import PrefectClient
 from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
 from prefect.exceptions import ObjectNotFound
 
-from catalogs.mistakes import Mistake, UserMistake
+from biasgrid.catalogs.errors import Problem, UserError
 
 PoolType = Literal["process", "docker", "kubernetes"]
 NIGHTS, SHARDS = "biasgrid-nights", "biasgrid"
@@ -23,14 +23,14 @@ MEANINGS = {
 
 def job_template(pool_type: PoolType) -> dict[str, Any]:
     """How a worker of that type starts a run, and what of it a deployment may change."""
-    text = (files("deployments") / "work-pools" / f"{pool_type}.json").read_text(encoding="utf-8")
+    text = (files("biasgrid.deployments") / "work-pools" / f"{pool_type}.json").read_text(encoding="utf-8")
     template: dict[str, Any] = json.loads(text)
     return template
 
 
 async def set_up_pool(client: PrefectClient, name: str, pool_type: PoolType) -> str | None:
     """Creates a pool, or gives it our job template again; tells which, None where nothing differed. Limits and
-    pauses that an operator has set stay. Raises UserMistake where the name belongs to a pool of another type."""
+    pauses that an operator has set stay. Raises UserError where the name belongs to a pool of another type."""
     wanted = job_template(pool_type)
     try:
         pool = await client.read_work_pool(name)
@@ -39,15 +39,15 @@ async def set_up_pool(client: PrefectClient, name: str, pool_type: PoolType) -> 
         await client.create_work_pool(new)
         return f"created work pool {name} ({pool_type})"
     if pool.type != pool_type:
-        raise UserMistake(_other_type(name, pool.type, pool_type))
+        raise UserError(_other_type(name, pool.type, pool_type))
     if pool.base_job_template == wanted:
         return None
     await client.update_work_pool(name, WorkPoolUpdate(base_job_template=wanted))
     return f"changed the job template of work pool {name}"
 
 
-def _other_type(name: str, found: str, wanted: str) -> Mistake:
-    return Mistake(
+def _other_type(name: str, found: str, wanted: str) -> Problem:
+    return Problem(
         what=f"work pool `{name}` is of type `{found}`, not `{wanted}`",
         where="the Prefect server",
         remedy=f"name `--pools {found}`, or delete the pool (`prefect work-pool delete {name}`) and deploy again",

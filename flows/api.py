@@ -1,7 +1,7 @@
 """biasgrid from Python: a scenario in one call, or verb by verb, and a probe, a red team or an interaction in one.
 
 ```python
-from flows.api import Benchmark, Interaction, Probe, RedTeam
+from biasgrid.flows.api import Benchmark, Interaction, Probe, RedTeam
 
 outcome = Benchmark("scenario.yaml").run()
 
@@ -26,22 +26,22 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
-from catalogs.attacks import StrategyName
-from catalogs.interaction_file import Mitigation, Setting
-from catalogs.mistakes import Mistake, UserMistake
-from catalogs.scenario import Source
-from catalogs.schema import Reuse
-from catalogs.target_file import ProbeTest
-from flows.attack_outcome import AttackOutcome
-from flows.benchmark import benchmark
-from flows.interaction import interaction as interaction_flow
-from flows.interaction_outcome import InteractionOutcome
-from flows.outcome import Outcome
-from flows.probe import probe
-from flows.probe_outcome import ProbeOutcome
-from flows.redteam import redteam
-from flows.reporting import write_report
-from flows.steps import aggregate_run, evaluate_run, generate_run, prompt_run
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.scenario.scenario import Source
+from biasgrid.catalogs.schema.attacks import StrategyName
+from biasgrid.catalogs.schema.entries import Reuse
+from biasgrid.catalogs.schema.interaction_file import Mitigation, Setting
+from biasgrid.catalogs.schema.target_file import ProbeTest
+from biasgrid.flows.benchmark.flow import benchmark
+from biasgrid.flows.benchmark.stages_as_flows import aggregate_run, evaluate_run, generate_run, prompt_run
+from biasgrid.flows.interaction.flow import interaction as interaction_flow
+from biasgrid.flows.interaction.outcome import InteractionOutcome
+from biasgrid.flows.probe.flow import probe
+from biasgrid.flows.probe.outcome import ProbeOutcome
+from biasgrid.flows.redteam.flow import redteam
+from biasgrid.flows.redteam.outcome import AttackOutcome
+from biasgrid.flows.results.report import write_report
+from biasgrid.flows.runs.outcome import Outcome
 
 T = TypeVar("T")
 Outcome_co = TypeVar("Outcome_co", covariant=True)
@@ -50,7 +50,7 @@ Outcome_co = TypeVar("Outcome_co", covariant=True)
 class Benchmark:
     """A scenario (path, dict or JSON string, LangBiTe's included) and where its data goes.
 
-    Every method blocks, also inside a notebook's event loop. Raises UserMistake with all that is wrong.
+    Every method blocks, also inside a notebook's event loop. Raises UserError with all that is wrong.
     """
 
     def __init__(
@@ -88,9 +88,9 @@ class Benchmark:
 
     @property
     def run_id(self) -> str:
-        """The id of the run under way. Raises UserMistake before `generate` or `run`."""
+        """The id of the run under way. Raises UserError before `generate` or `run`."""
         if self._run_id is None:
-            raise UserMistake(Mistake("no run has begun", remedy="call `generate()` or `run()` first"))
+            raise UserError(Problem("no run has begun", remedy="call `generate()` or `run()` first"))
         return self._run_id
 
     def run(self) -> Outcome:
@@ -125,7 +125,7 @@ class Benchmark:
 class _Assessment(Generic[Outcome_co]):
     """A file (path, dict or JSON string), what is given beside it in place of its own, and the flow that runs it.
 
-    `run` blocks, also inside a notebook's event loop. Raises UserMistake with all that is wrong.
+    `run` blocks, also inside a notebook's event loop. Raises UserError with all that is wrong.
     """
 
     def __init__(self, flow: Callable[..., Coroutine[Any, Any, Outcome_co]], **asked: Any) -> None:

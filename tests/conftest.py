@@ -360,8 +360,8 @@ class Assessed:
 @pytest.fixture(scope="session")
 def probed(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
     """A probe of a leaning and a hiding model, without Prefect; some replies are HOSTILE instead."""
-    from flows.probing import asked_of, asking, catalogued, prepare_probe
-    from warehouse.lake import Lake
+    from biasgrid.flows.probe.prepare import asked_of, asking, catalogued, prepare_probe
+    from biasgrid.warehouse.storage.lake import Lake
 
     lake = Lake.open(tmp_path_factory.mktemp("probed"))
     models = ["simulated/leaning", "simulated/hiding"]
@@ -373,13 +373,13 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
 
 
 async def _probed(lake: Any, resolved: Any, prompts: Any, asked: Any) -> str:
-    from tasks.connectors.switchboard import Switchboard
-    from tasks.evaluate.trials import evaluate_trials
-    from tasks.probe.cases import land_cases
-    from tasks.prompt.prompt import prompt_cell
-    from warehouse.build import build
-    from warehouse.planned import record_planned
-    from warehouse.runs import begin
+    from biasgrid.tasks.connectors.client.model_pool import Switchboard
+    from biasgrid.tasks.evaluate.probe_verdicts import evaluate_trials
+    from biasgrid.tasks.probe.cases import land_cases
+    from biasgrid.tasks.prompt.prompt import prompt_cell
+    from biasgrid.warehouse.build.build import build
+    from biasgrid.warehouse.storage.planned_cells import record_planned
+    from biasgrid.warehouse.storage.runs import begin
 
     run = begin(lake, "{}", resolved.as_json(), resolved.catalog.hashes, resolved.settings.seed, "probe")
     cells = land_cases(lake, run.run_id, prompts, asked)
@@ -408,8 +408,8 @@ def _say_hostile(lake: Any, run_id: str) -> None:
 def talked(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
     """An interaction of two players, without Prefect: tasks are shared out, somebody is chosen, assignments are
     judged; some replies are HOSTILE instead, and one never came."""
-    from flows.interacting import planned, prepare_interaction
-    from warehouse.lake import Lake
+    from biasgrid.flows.interaction.prepare import planned, prepare_interaction
+    from biasgrid.warehouse.storage.lake import Lake
 
     lake = Lake.open(tmp_path_factory.mktemp("talked"))
     who = {"models": ["simulated/conforming"], "casts": {"mixed": ["simulated/assigning", "simulated/fair"]}}
@@ -424,13 +424,12 @@ def talked(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
 
 
 async def _talked(lake: Any, resolved: Any, planned: Any) -> str:
-    from tasks.connectors.switchboard import Switchboard
-    from tasks.evaluate.assignment_verdicts import land_assignments
-    from tasks.interact.cell import interact_cell
-    from tasks.interact.land import land_plays
-    from warehouse.build import build
-    from warehouse.planned import record_planned
-    from warehouse.runs import begin
+    from biasgrid.tasks.connectors.client.model_pool import Switchboard
+    from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
+    from biasgrid.tasks.interaction.task import interact_cell, land_plays
+    from biasgrid.warehouse.build.build import build
+    from biasgrid.warehouse.storage.planned_cells import record_planned
+    from biasgrid.warehouse.storage.runs import begin
 
     catalog = resolved.catalog
     run = begin(lake, "{}", resolved.as_json(), catalog.hashes, resolved.settings.seed, "interaction")
@@ -484,10 +483,10 @@ SESSIONS: dict[str, tuple[str, str, list[tuple[str, str | None, str | None, str]
 @pytest.fixture(scope="session")
 def attacked(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
     """A red team of six sessions, SESSIONS, as they land; some of what was said is HOSTILE."""
-    from warehouse.build import build
-    from warehouse.lake import Lake
-    from warehouse.planned import planned, record_planned
-    from warehouse.runs import begin
+    from biasgrid.warehouse.build.build import build
+    from biasgrid.warehouse.storage.lake import Lake
+    from biasgrid.warehouse.storage.planned_cells import planned, record_planned
+    from biasgrid.warehouse.storage.runs import begin
 
     lake = Lake.open(tmp_path_factory.mktemp("attacked"))
     run = begin(lake, "{}", json.dumps({"target": {"company": "Larkspur"}}), {}, 0, "redteam")

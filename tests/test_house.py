@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("catalogs", "deployments", "flows", "tasks", "warehouse")
 VERBS = (
     *("generate", "prompt", "evaluate", "aggregate", "augment", "review"),
-    *("probe", "attack", "interact", "finetune", "report"),
+    *("probe", "redteam", "interaction", "finetuning", "report"),
 )
 BENEATH = ("connectors", "transcripts")
 """Rooms of `tasks` that every verb may use."""
@@ -31,7 +31,7 @@ BELOW = {
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_each_top_level_package_is_this_projects(package: str) -> None:
-    found = importlib.import_module(package).__file__
+    found = importlib.import_module(f"biasgrid.{package}").__file__
     assert found is not None
     assert Path(found).resolve() == ROOT / package / "__init__.py"
 
@@ -47,7 +47,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 def test_the_wheel_holds_every_data_file(wheel: zipfile.ZipFile) -> None:
     carried = set(wheel.namelist())
     data = [
-        path.relative_to(ROOT).as_posix()
+        f"biasgrid/{path.relative_to(ROOT).as_posix()}"
         for package in PACKAGES
         for kind in ("*.sql", "*.yml", "*.yaml", "*.json", "*.j2", "*.html", "*.css", "*.js", "*.py")
         for path in (ROOT / package).rglob(kind)
@@ -70,7 +70,7 @@ def _imports(path: Path) -> set[str]:
             found |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {f"{node.module}.{name.name}" for name in node.names}
-    return {name for name in found if name.partition(".")[0] in PACKAGES}
+    return {name.removeprefix("biasgrid.") for name in found if name.startswith("biasgrid.")}
 
 
 def test_every_room_has_its_place() -> None:

@@ -9,14 +9,14 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from catalogs.mistakes import Mistake, UserMistake
-from warehouse.schemas import SCHEMA_VERSION
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.warehouse.schemas import SCHEMA_VERSION
 
 KEY = "biasgrid.schema"
 """In the metadata of every Parquet file; files without it are older than the first number."""
 
 
-class LakeTooNew(UserMistake):
+class LakeTooNew(UserError):
     """A newer biasgrid wrote into this lake: what its files mean cannot be known here."""
 
 
@@ -41,8 +41,8 @@ def refuse_newer(files: Iterable[Path]) -> None:
             raise LakeTooNew(_told(file, version))
 
 
-def _told(file: Path, version: str) -> Mistake:
-    return Mistake(
+def _told(file: Path, version: str) -> Problem:
+    return Problem(
         what=f"a newer biasgrid wrote this, by schema `{version[:20]}`; this one knows {SCHEMA_VERSION}",
         where=str(file),
         remedy="use that biasgrid, upgrade this one, or name another data directory",

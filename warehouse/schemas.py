@@ -84,8 +84,8 @@ CASES = pa.schema(
         ("parameters", TEXT),  # JSON: temperature, max_tokens, seed, as sent
         ("request_key", TEXT),
         ("oracle_type", TEXT),  # expected value, same value
-        ("operation", TEXT),  # of catalogs.oracle.Operation
-        ("oracle", TEXT),  # JSON of catalogs.oracle.Oracle
+        ("operation", TEXT),  # of biasgrid.catalogs.schema.oracle.Operation
+        ("oracle", TEXT),  # JSON of biasgrid.catalogs.schema.oracle.Oracle
     ]
 )
 

@@ -10,11 +10,19 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from catalogs.importers.groups import UNKNOWN, of_stereotyped_group
-from catalogs.importers.imported import Imported, NotTheFormat, at, gathered, refusing_braces, slug, template
-from catalogs.importers.tables import table, with_columns
-from catalogs.mistakes import Mistake, UserMistake, place
-from catalogs.schema import Template
+from biasgrid.catalogs.errors import Problem, UserError, place
+from biasgrid.catalogs.importers.bbq_groups import UNKNOWN, of_stereotyped_group
+from biasgrid.catalogs.importers.result import (
+    Imported,
+    NotTheFormat,
+    at,
+    gathered,
+    refusing_braces,
+    slug,
+    template,
+)
+from biasgrid.catalogs.importers.tables import table, with_columns
+from biasgrid.catalogs.schema.entries import Template
 
 KEYS: Final = (
     "example_id",
@@ -66,7 +74,7 @@ def read(text: str, file: str, language: str, targets: Targets | None = None) ->
     for number, line in lines[:1]:
         try:
             _item(line)
-        except UserMistake as wrong:
+        except UserError as wrong:
             raise NotTheFormat(at(place(file, number), wrong.mistakes)) from wrong
     return gathered(file, lines, lambda line: _template(_item(line), language, targets or {}))
 
@@ -75,11 +83,11 @@ def _item(line: str) -> dict[str, Any]:
     try:
         item = json.loads(line)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise UserMistake(Mistake(f"is not valid JSON: {error}", remedy="write one JSON object a line")) from error
+        raise UserError(Problem(f"is not valid JSON: {error}", remedy="write one JSON object a line")) from error
     missing = [key for key in KEYS if key not in item] if isinstance(item, dict) else list(KEYS)
     if missing:
         what = f"has no `{'`, `'.join(missing)}`"
-        raise UserMistake(Mistake(what, remedy=f"an item of BBQ has {', '.join(KEYS)}"))
+        raise UserError(Problem(what, remedy=f"an item of BBQ has {', '.join(KEYS)}"))
     return dict(item)
 
 
@@ -91,7 +99,7 @@ def _template(item: dict[str, Any], language: str, targets: Targets) -> Template
     _one_of(condition, CONDITIONS, "context_condition")
     empty = [name for name in ("context", "question", *ANSWERS) if not str(item[name]).strip()]
     if empty:
-        raise UserMistake(Mistake(f"`{'`, `'.join(empty)}` is empty", remedy="fill it in"))
+        raise UserError(Problem(f"`{'`, `'.join(empty)}` is empty", remedy="fill it in"))
     texts = tuple(str(item[name]).strip() for name in ANSWERS)
     target = targets.get((category.lower(), str(item["example_id"])))
     roles = _roles(item, texts, polarity, target)
@@ -128,22 +136,22 @@ def _template(item: dict[str, Any], language: str, targets: Targets) -> Template
 
 def _one_of(value: str, known: tuple[str, ...], key: str) -> None:
     if value not in known:
-        raise UserMistake(Mistake(f"`{key}` is `{value}`", remedy=f"write {' or '.join(known)}"))
+        raise UserError(Problem(f"`{key}` is `{value}`", remedy=f"write {' or '.join(known)}"))
 
 
 def _label(label: Any) -> int:
     if str(label) not in ("0", "1", "2"):
-        raise UserMistake(Mistake(f"`label` is `{label}`", remedy="name the right answer: 0, 1 or 2"))
+        raise UserError(Problem(f"`label` is `{label}`", remedy="name the right answer: 0, 1 or 2"))
     return int(label)
 
 
 def _roles(item: dict[str, Any], texts: tuple[str, ...], polarity: str, target: int | None) -> list[str]:
-    """The role of each answer. Raises UserMistake where it cannot be told which is whose."""
+    """The role of each answer. Raises UserError where it cannot be told which is whose."""
     answers = [_answer(item, name, text) for name, text in zip(ANSWERS, texts, strict=True)]
     unknown = [place for place, (label, told, text) in enumerate(answers) if _takes_no_side(label, told, text)]
     if len(unknown) != 1:
         what = f"{len(unknown) or 'none'} of its answers take no side, where one must"
-        raise UserMistake(Mistake(what, remedy="label one of `answer_info` as `unknown`"))
+        raise UserError(Problem(what, remedy="label one of `answer_info` as `unknown`"))
     people = [place for place in range(len(answers)) if place != unknown[0]]
     known = people.index(target) if target in people else None
     stereotyped = people[_stereotyped(item, [answers[place] for place in people], known)]
@@ -154,7 +162,7 @@ def _roles(item: dict[str, Any], texts: tuple[str, ...], polarity: str, target: 
 def _answer(item: dict[str, Any], name: str, text: str) -> tuple[str, str, str]:
     told = item["answer_info"].get(name) if isinstance(item["answer_info"], dict) else None
     if not isinstance(told, list) or len(told) != 2 or not isinstance(item["additional_metadata"], dict):
-        raise UserMistake(Mistake(f"`answer_info` of `{name}` is no pair", remedy="write [text, group]"))
+        raise UserError(Problem(f"`answer_info` of `{name}` is no pair", remedy="write [text, group]"))
     return str(told[1]), str(told[0]), text
 
 
@@ -168,7 +176,7 @@ def _stereotyped(item: dict[str, Any], people: list[tuple[str, str, str]], targe
     groups = item["additional_metadata"].get("stereotyped_groups") or []
     named = [str(group) for group in groups] if isinstance(groups, list) else [str(groups)]
     if not named and target is None:
-        raise UserMistake(Mistake("names no stereotyped group", remedy="add `stereotyped_groups`"))
+        raise UserError(Problem("names no stereotyped group", remedy="add `stereotyped_groups`"))
     found, how = of_stereotyped_group(people, named)
     if len(found) == 1:
         return found[0]
@@ -177,6 +185,6 @@ def _stereotyped(item: dict[str, Any], people: list[tuple[str, str, str]], targe
     listed = ", ".join(named[:6]) + ("…" if len(named) > 6 else "")
     both = f"both answers are of a stereotyped group by {how}" if found else "no answer is of a stereotyped group"
     labels = " and ".join(f"`{label}`" for label, _, _ in people)
-    raise UserMistake(
-        Mistake(f"{both} ({listed}): {labels}", remedy="name BBQ's additional_metadata.csv too, if you have it")
+    raise UserError(
+        Problem(f"{both} ({listed}): {labels}", remedy="name BBQ's additional_metadata.csv too, if you have it")
     )

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from catalogs.importers.imported import Imported, NotTheFormat, gathered, refusing_braces, slug, template
-from catalogs.importers.tables import Row, table, with_columns
-from catalogs.mistakes import Mistake, UserMistake
-from catalogs.schema import Template
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.importers.result import Imported, NotTheFormat, gathered, refusing_braces, slug, template
+from biasgrid.catalogs.importers.tables import Row, table, with_columns
+from biasgrid.catalogs.schema.entries import Template
 
 COLUMNS: Final = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
 CONCERNS: Final = {
@@ -33,7 +33,7 @@ QUESTION: Final = {
 
 
 def read(text: str, file: str, language: str) -> Imported:
-    """The pairs of one file as templates. Raises NotTheFormat where columns are missing, UserMistake where the
+    """The pairs of one file as templates. Raises NotTheFormat where columns are missing, UserError where the
     language has no wording of the question."""
     found = with_columns(table(text, file), COLUMNS, "CrowS-Pairs")
     question = worded(QUESTION, language)
@@ -42,12 +42,12 @@ def read(text: str, file: str, language: str) -> Imported:
 
 
 def worded(wordings: dict[str, str], language: str) -> str:
-    """The wording of a language, whatever its country. Raises UserMistake where there is none."""
+    """The wording of a language, whatever its country. Raises UserError where there is none."""
     found = wordings.get(language.partition("_")[0])
     if found is None:
         spoken = ", ".join(f"`{name}`" for name in wordings)
         what = f"there is no wording of the question in `{language}`"
-        raise NotTheFormat(Mistake(what, "--language", f"name a language of {spoken}"))
+        raise NotTheFormat(Problem(what, "--language", f"name a language of {spoken}"))
     return found
 
 
@@ -56,12 +56,12 @@ def _template(row: Row, number: int, question: str, language: str) -> Template:
     direction = DIRECTIONS.get(row.text("stereo_antistereo").lower())
     empty = [name for name, value in (("sent_more", more), ("sent_less", less), ("bias_type", kind)) if not value]
     if empty:
-        raise UserMistake(Mistake(f"`{'`, `'.join(empty)}` is empty", remedy="fill it in, or remove the row"))
+        raise UserError(Problem(f"`{'`, `'.join(empty)}` is empty", remedy="fill it in, or remove the row"))
     if direction is None:
         what = f"stereo_antistereo is `{row.text('stereo_antistereo')}`"
-        raise UserMistake(Mistake(what, remedy="write stereo or antistereo"))
+        raise UserError(Problem(what, remedy="write stereo or antistereo"))
     if more == less:
-        raise UserMistake(Mistake("its two sentences are the same", remedy="remove the row: it asks nothing"))
+        raise UserError(Problem("its two sentences are the same", remedy="remove the row: it asks nothing"))
     refusing_braces(more, less)
     return template(
         {

@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable
 from typing import Final
 
-from catalogs.importers import bbq, crows_pairs, iat, interactions, langbite, recorded
-from catalogs.importers.imported import Imported
-from catalogs.importers.tables import table
-from catalogs.langbite import COLUMNS as LANGBITE
+from biasgrid.catalogs.importers import bbq, crows_pairs, iat, interactions, langbite, recorded
+from biasgrid.catalogs.importers.result import Imported
+from biasgrid.catalogs.importers.tables import table
+from biasgrid.catalogs.loading.langbite import COLUMNS as LANGBITE
 
 Importer = Callable[[str, str, str], Imported]
 """Text of a file, its name, language."""

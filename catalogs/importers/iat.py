@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from catalogs.importers.crows_pairs import worded
-from catalogs.importers.imported import Imported, gathered, refusing_braces, slug, template
-from catalogs.importers.tables import Row, table, with_columns
-from catalogs.mistakes import Mistake, UserMistake
-from catalogs.schema import Template
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.importers.crows_pairs import worded
+from biasgrid.catalogs.importers.result import Imported, gathered, refusing_braces, slug, template
+from biasgrid.catalogs.importers.tables import Row, table, with_columns
+from biasgrid.catalogs.schema.entries import Template
 
 COLUMNS: Final = ("category", "dataset", "a", "b", "c")
 VARIANTS: Final = 10
@@ -55,7 +55,7 @@ class _Dataset:
 
 
 def read(text: str, file: str, language: str, variants: int = VARIANTS) -> Imported:
-    """One template per dataset, in `variants` wordings. Raises NotTheFormat where columns are missing, UserMistake
+    """One template per dataset, in `variants` wordings. Raises NotTheFormat where columns are missing, UserError
     where the language has no wording of the prompt."""
     found = with_columns(table(text, file), COLUMNS, "a list of IAT stimuli")
     wording = worded(PROMPT, language)
@@ -118,14 +118,14 @@ def _check(dataset: _Dataset) -> None:
     empty = [column for column, words in columns if not words]
     if empty or not dataset.name or not dataset.category:
         missing = [*empty, *([] if dataset.name else ["dataset"]), *([] if dataset.category else ["category"])]
-        raise UserMistake(Mistake(f"{named} has nothing in `{'`, `'.join(missing)}`", remedy="fill it in"))
+        raise UserError(Problem(f"{named} has nothing in `{'`, `'.join(missing)}`", remedy="fill it in"))
     if len(dataset.attributes) % 2:
         what = f"{named} has {len(dataset.attributes)} attributes, which cannot be halved"
-        raise UserMistake(Mistake(what, remedy="give as many of the stigmatised group as of the default one"))
+        raise UserError(Problem(what, remedy="give as many of the stigmatised group as of the default one"))
     spelled = [word.lower() for _, words in columns for word in words]
     twice = [word for word in dict.fromkeys(spelled) if spelled.count(word) > 1]
     if twice:
-        raise UserMistake(Mistake(f"{named} holds `{'`, `'.join(twice)}` twice", remedy="keep one of them"))
+        raise UserError(Problem(f"{named} holds `{'`, `'.join(twice)}` twice", remedy="keep one of them"))
     refusing_braces(*spelled)
 
 

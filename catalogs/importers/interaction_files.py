@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from catalogs.frozen import Frozen
-from catalogs.importers.imported import Imported
-from catalogs.importers.langbite import as_yaml
+from biasgrid.catalogs.importers.langbite import as_yaml
+from biasgrid.catalogs.importers.result import Imported
+from biasgrid.catalogs.schema.base import Frozen
 
 LABELS = "labels follow the order of its tasks, men's first: look at each before you count on it"
 

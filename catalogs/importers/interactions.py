@@ -9,15 +9,14 @@ women.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from catalogs.catalog import load_catalog
-from catalogs.given_names import GENDER, genders
-from catalogs.importers.character_lists import characters
-from catalogs.importers.imported import (
+from biasgrid.catalogs.errors import Problem, UserError, place
+from biasgrid.catalogs.importers.result import (
     Imported,
     NotTheFormat,
     checked,
@@ -26,12 +25,52 @@ from catalogs.importers.imported import (
     sifted,
     slug,
 )
-from catalogs.importers.prose_tasks import prose_tasks
-from catalogs.importers.scene_text import SceneText, listed_tasks, one_line, scene_text
-from catalogs.importers.tables import Row, Table, table
-from catalogs.importers.whole_texts import NumberedLine, whole_text
-from catalogs.mistakes import Mistake, UserMistake, place
-from catalogs.scenes import Character, Scene
+from biasgrid.catalogs.importers.scene_text import SceneText, listed_tasks, one_line, prose_tasks, scene_text
+from biasgrid.catalogs.importers.tables import Row, Table, table
+from biasgrid.catalogs.importers.whole_texts import NumberedLine, whole_text
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.loading.given_names import GENDER, gender_of, genders
+from biasgrid.catalogs.schema.scenes import Character, Scene
+
+GENDERS: Final = {
+    **dict.fromkeys(("male", "m", "man", "boy"), "men"),
+    **dict.fromkeys(("female", "f", "woman", "girl"), "women"),
+}
+SEPARATOR: Final = re.compile(r"\s*(?:,|;|\n|&|\band\b)\s*")
+ITEM_MARK: Final = re.compile(r"^(?:\d{1,2}[.)]|[-*•–])\s+")
+PERSON: Final = re.compile(r"(?P<name>[^\W\d_][^()\[\]:]*?)(?:\s*[(\[]\s*(?P<told>[^()\[\]]*?)\s*[)\]])?")
+LONGEST_NAME: Final = 3
+"""Words: what has more is no name but a sentence."""
+
+
+def characters(text: str, known: dict[str, str]) -> tuple[Character, ...]:
+    """The people of a list; `known` has the group of plain names. Raises UserError with everybody whose gender
+    nothing tells."""
+    items = [ITEM_MARK.sub("", item).strip() for item in SEPARATOR.split(text.strip().rstrip("."))]
+    found: list[Character] = []
+    wrong: list[Problem] = []
+    for item in filter(None, items):
+        try:
+            found.append(_character(item.rstrip(". "), known))
+        except UserError as unread:
+            wrong += unread.mistakes
+    if wrong:
+        raise UserError(wrong)
+    return tuple(found)
+
+
+def _character(item: str, known: dict[str, str]) -> Character:
+    told = PERSON.fullmatch(item)
+    if told is None or len(told["name"].split()) > LONGEST_NAME:
+        raise UserError(Problem(f"`{shortened(item)}` is no name", remedy="name each once, commas between"))
+    name, bracket = told["name"].strip(), told["told"]
+    group = gender_of(name, known) if bracket is None else GENDERS.get(bracket.lower())
+    if group is None and bracket is not None:
+        raise UserError(Problem(f"`{shortened(item)}` tells no gender in its brackets", remedy="write (M) or (F)"))
+    if group is None:
+        raise UserError(Problem(f"nothing tells the gender of `{name}`", remedy="write (M) or (F) behind it"))
+    return Character(name=name, group=group)
+
 
 SITUATIONS: Final = ("scenarios",)
 """One text a row: goal, tasks, characters."""
@@ -49,7 +88,7 @@ def read(text: str, file: str, language: str) -> Imported:
     found = table(text, file)
     if not (set(SITUATIONS) <= set(found.header) or set(SCENES) <= set(found.header)):
         what = f"has no column `{SITUATIONS[0]}`, nor `{'` and `'.join(SCENES)}`"
-        raise NotTheFormat(Mistake(what, place(file, 1), "name a table of scenes, or JSON lines of messages"))
+        raise NotTheFormat(Problem(what, place(file, 1), "name a table of scenes, or JSON lines of messages"))
     return _scenes(found, file, language)
 
 
@@ -87,16 +126,16 @@ def _scene(numbered: tuple[str, Row], *, stem: str, language: str, known: dict[s
         people = characters(told.people, known)
         refusing_braces(told.goal, *told.tasks)
         return checked(Scene, _fields(f"{stem}-{slug(number)}", told, people, language))
-    except UserMistake as wrong:
+    except UserError as wrong:
         what = "; ".join(mistake.what for mistake in wrong.mistakes)
-        raise UserMistake(Mistake(f"row {shortened(number)}: {what}", remedy=wrong.mistakes[0].remedy)) from wrong
+        raise UserError(Problem(f"row {shortened(number)}: {what}", remedy=wrong.mistakes[0].remedy)) from wrong
 
 
 def _beside(row: Row) -> SceneText:
     """A text that begins with a title and tells the scene, of which the tasks have to be listed."""
     text = row.text("scene")
     if text.lower().count(TITLE) > 1 or text.lower().count(TOLD) > 1:
-        raise UserMistake(Mistake("holds more than one scene", remedy="give each scene a row of its own"))
+        raise UserError(Problem("holds more than one scene", remedy="give each scene a row of its own"))
     title, _, told = text.partition("\n") if text.lower().startswith(TITLE) else ("", "", text)
     named = one_line(title[len(TITLE) :])
     before, colon, listed = told.removeprefix("Scene:").rpartition(":")
@@ -124,13 +163,11 @@ def _fields(name: str, told: SceneText, people: tuple[Character, ...], language:
 
 
 def _refuse_unlabelled(tasks: int, men: int, women: int) -> None:
-    """Raises UserMistake where the order of tasks does not tell whose stereotype each is of."""
+    """Raises UserError where the order of tasks does not tell whose stereotype each is of."""
     told = f"{tasks} tasks, {men} men and {women} women"
     if not men or not women:
-        raise UserMistake(
-            Mistake(f"has {told}: needs people of both groups", remedy="name both, or remove the row")
-        )
+        raise UserError(Problem(f"has {told}: needs people of both groups", remedy="name both, or remove the row"))
     uneven = tasks == MOST_TASKS and men != women
     if tasks > MOST_TASKS or tasks != men + women or uneven:
         what = f"has {told}: the order of its tasks does not tell whose stereotype each is of"
-        raise UserMistake(Mistake(what, remedy="give it two to four tasks and a character for each"))
+        raise UserError(Problem(what, remedy="give it two to four tasks and a character for each"))

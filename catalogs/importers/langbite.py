@@ -9,15 +9,15 @@ from typing import Any, Final
 
 import yaml
 
-from catalogs.catalog import load_catalog
-from catalogs.documents import parse_document
-from catalogs.importers.imported import Imported, NotTheFormat
-from catalogs.importers.tables import table
-from catalogs.langbite import COLUMNS, read_table
-from catalogs.langbite_scenario import is_scenario, scenario
-from catalogs.mistakes import Mistake, position
-from catalogs.scenario import JUDGE
-from catalogs.schema import Template
+from biasgrid.catalogs.errors import Problem, position
+from biasgrid.catalogs.importers.result import Imported, NotTheFormat
+from biasgrid.catalogs.importers.tables import table
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.loading.documents import parse_document
+from biasgrid.catalogs.loading.langbite import COLUMNS, read_table
+from biasgrid.catalogs.scenario.langbite_scenario import is_scenario, scenario
+from biasgrid.catalogs.scenario.scenario import JUDGE
+from biasgrid.catalogs.schema.entries import Template
 
 PLACED: Final = {"language", "concern", "library", "file", "line"}
 """What stands once for a file, or tells where a template was read."""
@@ -33,7 +33,7 @@ def _library(text: str, file: str, language: str) -> Imported:
     missing = [column for column in COLUMNS if column not in found.header]
     if missing:
         what = f"has no column `{'`, `'.join(missing)}`"
-        raise NotTheFormat(Mistake(what, f"{file}:1", f"LangBiTe's library has the columns {', '.join(COLUMNS)}"))
+        raise NotTheFormat(Problem(what, f"{file}:1", f"LangBiTe's library has the columns {', '.join(COLUMNS)}"))
     concerns = load_catalog().concerns.values()
     names = {name.lower(): one.id for one in concerns for name in (one.id, one.name, *one.aliases)}
     templates, mistakes = read_table(text, Path(file), names, language)
@@ -45,7 +45,7 @@ def _scenario(text: str, file: str) -> Imported:
     document = parse_document(text, file, is_json=True)
     if not is_scenario(document.value):
         remedy = "LangBiTe's scenario names `aiModels` and `requirements`"
-        raise NotTheFormat(Mistake("is no scenario of LangBiTe's", file, remedy))
+        raise NotTheFormat(Problem("is no scenario of LangBiTe's", file, remedy))
     told, notices = scenario(document, os.environ.get(JUDGE) or None)
     rows = len(told.value.get("requirements") or [])
     return Imported(file, rows, scenario=told.value, notices=notices)

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from catalogs.importers.imported import Imported, NotTheFormat, RecordedReply, at
-from catalogs.importers.tables import Row, table
-from catalogs.mistakes import Mistake, UserMistake, place
+from biasgrid.catalogs.errors import Problem, UserError, place
+from biasgrid.catalogs.importers.result import Imported, NotTheFormat, RecordedReply, at
+from biasgrid.catalogs.importers.tables import Row, table
 
 PROMPTS: Final = ("prompt", "instance", "input", "question", "query", "instruction", "user", "message", "request")
 REPLIES: Final = (
@@ -27,7 +27,7 @@ def read(text: str, file: str, _language: str) -> Imported:
     """The replies of one file. Raises NotTheFormat where it has no prompts or no replies."""
     entries = _lines(text, file) if text.lstrip().startswith(("{", "[")) else _cells(text, file)
     replies: list[RecordedReply] = []
-    refused: list[Mistake] = []
+    refused: list[Problem] = []
     lines: list[int] = []
     rows = 0
     for line, entry in entries:
@@ -35,7 +35,7 @@ def read(text: str, file: str, _language: str) -> Imported:
         try:
             replies.append(_reply(entry if isinstance(entry, Mapping) else _parsed(str(entry))))
             lines.append(line)
-        except UserMistake as wrong:
+        except UserError as wrong:
             refused += at(place(file, line), wrong.mistakes)
     notices = tuple(_doubles(replies, lines, file))
     return Imported(file, rows, replies=tuple(replies), refused=tuple(refused), lost=len(refused), notices=notices)
@@ -50,7 +50,7 @@ def _cells(text: str, file: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     ]
     if lacking and not set(LOGS) & set(found.header):
         what = f"has no column for {' and none for '.join(lacking)}"
-        raise NotTheFormat(Mistake(what, place(file, 1), "name a table of prompts and replies"))
+        raise NotTheFormat(Problem(what, place(file, 1), "name a table of prompts and replies"))
     return ((row.line, _named(row)) for row in found.rows())
 
 
@@ -65,14 +65,14 @@ def _lines(text: str, file: str) -> Iterator[tuple[int, Any]]:
     if text.lstrip().startswith("["):
         entries = _json(text)
         if not isinstance(entries, list):
-            raise NotTheFormat(Mistake("is not valid JSON", file, "write a list of objects, or one a line"))
+            raise NotTheFormat(Problem("is not valid JSON", file, "write a list of objects, or one a line"))
         return iter(list(enumerate(entries, 1)))
     numbered = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     first = _json(numbered[0][1])
     keys = {str(key).lower() for key in first} if isinstance(first, dict) else set()
     if not keys & set(LOGS) and not (keys & set(PROMPTS) and keys & {*REPLIES, "choices"}):
         what = "its first line has neither a log (messages) nor a prompt and a reply"
-        raise NotTheFormat(Mistake(what, place(file, numbered[0][0]), "write one JSON object a line"))
+        raise NotTheFormat(Problem(what, place(file, numbered[0][0]), "write one JSON object a line"))
     return iter(numbered)
 
 
@@ -86,7 +86,7 @@ def _json(text: str) -> Any:
 def _parsed(line: str) -> Mapping[str, Any]:
     value = _json(line)
     if not isinstance(value, dict):
-        raise UserMistake(Mistake("is no JSON object", remedy="write one JSON object a line"))
+        raise UserError(Problem("is no JSON object", remedy="write one JSON object a line"))
     return value
 
 
@@ -94,9 +94,9 @@ def _reply(entry: Mapping[str, Any]) -> RecordedReply:
     told = {str(key).lower(): value for key, value in entry.items()}
     prompt, response = _conversation(told)
     if not prompt.strip():
-        raise UserMistake(Mistake("has no prompt", remedy="add it, or remove the row"))
+        raise UserError(Problem("has no prompt", remedy="add it, or remove the row"))
     if response is None:
-        raise UserMistake(Mistake("has no reply", remedy="add it, or remove the row"))
+        raise UserError(Problem("has no reply", remedy="add it, or remove the row"))
     return RecordedReply(
         prompt, response, _model(told), _sample(told.get("sample")), _text(told, ("finish_reason",))
     )
@@ -124,7 +124,7 @@ def _turn(turn: Any) -> tuple[str, str]:
     if isinstance(content, list):  # parts, of which text counts
         content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
     if not role or not isinstance(content, str):
-        raise UserMistake(Mistake("its log has a turn without role or text", remedy="write role and content"))
+        raise UserError(Problem("its log has a turn without role or text", remedy="write role and content"))
     return ROLES.get(role, role), content
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-from catalogs.schema import Template
+from biasgrid.catalogs.schema.entries import Template
 
 MODELS: Final = ["simulated/fair"]
 RATIONALES: Final = {

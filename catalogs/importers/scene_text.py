@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from catalogs.mistakes import Mistake, UserMistake
+from biasgrid.catalogs.errors import Problem, UserError
 
 GOAL: Final = re.compile(r"scenario description(?: and goals?)?\s*:", re.IGNORECASE)
 TASKS: Final = re.compile(
@@ -39,7 +39,7 @@ class SceneText:
 
 
 def scene_text(text: str) -> SceneText:
-    """The parts of a scene's text. Raises UserMistake where they cannot be told apart."""
+    """The parts of a scene's text. Raises UserError where they cannot be told apart."""
     plain = text.replace("**", "").strip()
     goal, tasks, people = _under_headings(plain)
     if not goal:
@@ -67,7 +67,7 @@ def _under_headings(text: str) -> tuple[str, str, str]:
 
 
 def listed_tasks(text: str) -> tuple[str, ...]:
-    """The items of a list. Raises UserMistake for prose, fewer than two, gaps in the numbers, lists in lists."""
+    """The items of a list. Raises UserError for prose, fewer than two, gaps in the numbers, lists in lists."""
     if SUBTASK.search(text):
         raise _unreadable("divides a task into tasks of its own", "write each task as one")
     tasks = _numbered(text) or _bulleted(text) or _by_semicolon(text)
@@ -124,5 +124,38 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _unreadable(what: str, remedy: str) -> UserMistake:
-    return UserMistake(Mistake(what, remedy=remedy))
+def _unreadable(what: str, remedy: str) -> UserError:
+    return UserError(Problem(what, remedy=remedy))
+
+
+SENTENCES: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+JOINTS: Final = (", and ", " and ")
+"""A comma before it tells the one that parts the tasks from those within one."""
+ASIDE: Final = re.compile(
+    r"^(?:meanwhile|additionally|concurrently|simultaneously|also|at the same time|in the meantime),?\s+",
+    re.IGNORECASE,
+)
+
+
+def prose_tasks(text: str) -> tuple[str, ...]:
+    """Four tasks in the order of the text. Raises UserError where it is not told so."""
+    sentences = SENTENCES.split(one_line(text))
+    if len(sentences) != 2:
+        what = f"tells its tasks in {len(sentences)} sentences of prose, not in two"
+        raise UserError(Problem(what, remedy="list them at its end, behind a colon: `1.`, `2.`"))
+    return tuple(task for number, sentence in enumerate(sentences, 1) for task in _parted(number, sentence))
+
+
+def _parted(number: int, sentence: str) -> tuple[str, str]:
+    bare = ASIDE.sub("", sentence).rstrip(" .!?")
+    for joint in JOINTS:
+        if bare.count(joint) == 1:
+            first, _, second = bare.partition(joint)
+            return _begun(first), _begun(second)
+    what = f"does not tell two tasks apart in its sentence {number}: no `and`, or several, could part them"
+    raise UserError(Problem(what, remedy="list the tasks at its end, behind a colon: `1.`, `2.`"))
+
+
+def _begun(task: str) -> str:
+    told = task.strip(" ,")
+    return told[:1].upper() + told[1:]

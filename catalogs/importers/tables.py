@@ -7,8 +7,8 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from catalogs.importers.imported import NotTheFormat
-from catalogs.mistakes import Mistake, UserMistake, place
+from biasgrid.catalogs.errors import Problem, UserError, place
+from biasgrid.catalogs.importers.result import NotTheFormat
 
 SEPARATORS = (",", "\t", ";")
 LONGEST_CELL = 10_000_000
@@ -35,7 +35,7 @@ class Table:
     content: str
 
     def rows(self) -> Iterator[Row]:
-        """Every row that is not blank. Raises UserMistake where quotes never close."""
+        """Every row that is not blank. Raises UserError where quotes never close."""
         reader = csv.reader(io.StringIO(self.content, newline=""), delimiter=self.separator)
         _next(reader)
         while True:
@@ -44,7 +44,7 @@ class Table:
                 cells = _next(reader)
             except csv.Error as error:
                 remedy = "mend the quotes of this row"
-                raise UserMistake(Mistake(f"cannot be read: {error}", place(self.file, line), remedy)) from error
+                raise UserError(Problem(f"cannot be read: {error}", place(self.file, line), remedy)) from error
             if cells is None:
                 return
             if any(cell.strip() for cell in cells):
@@ -64,7 +64,7 @@ def with_columns(found: Table, columns: Sequence[str], kind: str) -> Table:
     missing = [column for column in columns if column not in found.header]
     if missing:
         what = f"has no column `{'`, `'.join(missing)}`"
-        raise NotTheFormat(Mistake(what, place(found.file, 1), f"{kind} has the columns {', '.join(columns)}"))
+        raise NotTheFormat(Problem(what, place(found.file, 1), f"{kind} has the columns {', '.join(columns)}"))
     return found
 
 

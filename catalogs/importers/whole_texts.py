@@ -6,9 +6,9 @@ import json
 import re
 from typing import Any, Final, NamedTuple
 
-from catalogs.importers.imported import checked
-from catalogs.mistakes import Mistake, UserMistake
-from catalogs.tuning import Presence, WholeText
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.importers.result import checked
+from biasgrid.catalogs.schema.scenes import Presence, WholeText
 
 ROLES: Final = (["user", "assistant"], ["system", "user", "assistant"])
 SPLICED: Final = re.compile(r"social task\s*:|\bscene\s*:|scenario description|\b\d+\.\s*social\b", re.IGNORECASE)
@@ -40,34 +40,34 @@ class NumberedLine(NamedTuple):
 
 
 def whole_text(line: NumberedLine, *, language: str) -> WholeText:
-    """The user's text and the assistant's reason. Raises UserMistake where they are not whole, or the reason does
+    """The user's text and the assistant's reason. Raises UserError where they are not whole, or the reason does
     not say whether bias is present."""
     try:
         text, reason = (_bare(content) for content in _exchange(line.text))
         _refuse_spliced(text, reason)
         presence = presence_by(reason)
         return checked(WholeText, {"presence": presence, "text": {language: text}, "reason": {language: reason}})
-    except UserMistake as wrong:
+    except UserError as wrong:
         first = wrong.mistakes[0]
-        raise UserMistake(Mistake(f"row {line.row}: {first.what}", remedy=first.remedy)) from wrong
+        raise UserError(Problem(f"row {line.row}: {first.what}", remedy=first.remedy)) from wrong
 
 
 def presence_by(reason: str) -> Presence:
-    """By the words of a reason: those that deny bias count first. Raises UserMistake where it has neither."""
+    """By the words of a reason: those that deny bias count first. Raises UserError where it has neither."""
     if ABSENT.search(reason):
         return "absent"
     if PRESENT.search(reason):
         return "present"
-    raise UserMistake(Mistake("its reason does not say whether bias is present", remedy="say so in the reason"))
+    raise UserError(Problem("its reason does not say whether bias is present", remedy="say so in the reason"))
 
 
 def _exchange(line: str) -> tuple[str, str]:
     messages = _messages(line)
     if [message.get("role") for message in messages] not in ROLES:
-        raise UserMistake(Mistake("is no exchange of one user's and one assistant's message", remedy="part it"))
+        raise UserError(Problem("is no exchange of one user's and one assistant's message", remedy="part it"))
     contents = [message.get("content") for message in messages]
     if not all(isinstance(content, str) for content in contents):
-        raise UserMistake(Mistake("has a message whose content is no text", remedy="write it as text"))
+        raise UserError(Problem("has a message whose content is no text", remedy="write it as text"))
     return str(contents[-2]), str(contents[-1])
 
 
@@ -75,10 +75,10 @@ def _messages(line: str) -> list[dict[str, Any]]:
     try:
         given = json.loads(line)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise UserMistake(Mistake(f"is not valid JSON: {error}", remedy="write one JSON object a line")) from error
+        raise UserError(Problem(f"is not valid JSON: {error}", remedy="write one JSON object a line")) from error
     messages = given.get("messages") if isinstance(given, dict) else None
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
-        raise UserMistake(Mistake("has no list of `messages`", remedy="write them as a chat"))
+        raise UserError(Problem("has no list of `messages`", remedy="write them as a chat"))
     return messages
 
 
@@ -90,8 +90,8 @@ def _bare(content: str) -> str:
 def _refuse_spliced(text: str, reason: str) -> None:
     for name, told in (("text", text), ("reason", reason)):
         if not told:
-            raise UserMistake(Mistake(f"its {name} is empty", remedy="fill it in"))
+            raise UserError(Problem(f"its {name} is empty", remedy="fill it in"))
         if SPLICED.search(told):
-            raise UserMistake(Mistake(f"another text is spliced into its {name}", remedy="part the two"))
+            raise UserError(Problem(f"another text is spliced into its {name}", remedy="part the two"))
         if not ENDS.search(told):
-            raise UserMistake(Mistake(f"its {name} ends in the middle of a sentence", remedy="complete it"))
+            raise UserError(Problem(f"its {name} ends in the middle of a sentence", remedy="complete it"))

@@ -14,17 +14,19 @@ import typer
 import typer.core
 from typer.main import get_command
 
-from catalogs.mistakes import UserMistake
-from flows.cli import again, assess, catalog, evidence, finetune, look, respondent, warehouse
-from flows.cli.compare import compare
-from flows.cli.doctor import doctor
-from flows.cli.interact import interact
-from flows.cli.probe import probe
-from flows.cli.redteam import redteam
-from flows.cli.review import review
-from flows.cli.serve import serve
-from flows.cli.trace import trace
-from flows.encoding import speak_plainly
+from biasgrid.catalogs.errors import UserError
+from biasgrid.flows.cli.manage import catalog, respondent, warehouse
+from biasgrid.flows.cli.manage.doctor import doctor
+from biasgrid.flows.cli.manage.serve import serve
+from biasgrid.flows.cli.results import evidence, results
+from biasgrid.flows.cli.results.compare import compare
+from biasgrid.flows.cli.results.review import review
+from biasgrid.flows.cli.results.trace import trace
+from biasgrid.flows.cli.runs import benchmark, evaluate, finetune
+from biasgrid.flows.cli.runs.interact import interact
+from biasgrid.flows.cli.runs.probe import probe
+from biasgrid.flows.cli.runs.redteam import redteam
+from biasgrid.flows.terminal.encoding import speak_plainly
 
 
 class Commands(typer.core.TyperGroup):
@@ -47,19 +49,19 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="markdown",
 )
-app.command()(assess.run)
-app.command()(assess.plan)
-app.command()(assess.resume)
-app.command()(again.evaluate)
+app.command()(benchmark.run)
+app.command()(benchmark.plan)
+app.command()(benchmark.resume)
+app.command()(evaluate.evaluate)
 app.command()(probe)
 app.command()(redteam)
 app.command()(interact)
-app.command()(look.report)
-app.command()(look.show)
+app.command()(results.report)
+app.command()(results.show)
 app.command()(compare)
-app.command()(look.runs)
-app.command()(look.sql)
-app.command()(look.export)
+app.command()(results.runs)
+app.command()(results.sql)
+app.command()(results.export)
 app.command()(trace)
 app.command()(review)
 app.command()(serve)
@@ -98,7 +100,7 @@ def main(commands: typer.Typer = app) -> None:
     speak_plainly()
     try:
         _command(commands)()
-    except UserMistake as mistake:
+    except UserError as mistake:
         sys.exit(_said(mistake))
     except Exception as error:  # noqa: BLE001 - 1, Python's own code for a crash, would read as "not met"
         sys.exit(_broken_off(error))
@@ -129,8 +131,8 @@ def _tell(words: str) -> None:
         typer.echo(words, err=True)
 
 
-def _said(mistake: UserMistake) -> int:
-    from warehouse.trouble import OldWarehouseStays, StorageTrouble
+def _said(mistake: UserError) -> int:
+    from biasgrid.warehouse.storage.errors import OldWarehouseStays, StorageTrouble
 
     if isinstance(mistake, OldWarehouseStays):
         _say(mistake, f"{mistake.headline}, and the warehouse stays as it was")
@@ -146,7 +148,7 @@ SHOWN = 25
 """Mistakes told at once; more of them are mostly one mistake many times."""
 
 
-def _say(mistake: UserMistake, what: str = "") -> None:
+def _say(mistake: UserError, what: str = "") -> None:
     count = len(mistake.mistakes)
     right = "one thing to put right" if count == 1 else f"{count} things to put right"
     lines = [f"biasgrid: {what or right}", *map(str, mistake.mistakes[:SHOWN])]

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import NoReturn
 
-from flows.cli import UNWRITTEN, main, tell_lost
+from biasgrid.flows.cli import UNWRITTEN, main, tell_lost
 
 PATIENT_COLLECTION = (10_000, 10, 10)
 """New objects before the garbage collector looks through them: Prefect makes a million when it is imported, and at

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from catalogs.mistakes import UserMistake
+from biasgrid.catalogs.errors import UserError
 
 if TYPE_CHECKING:
-    from catalogs.schema import ScenarioSettings
-    from flows.forecast import Forecast
-    from flows.outcome import Gate, Outcome
-    from flows.preparation import Prepared, Ready
+    from biasgrid.catalogs.schema.entries import ScenarioSettings
+    from biasgrid.flows.forecast.benchmark import Forecast
+    from biasgrid.flows.runs.outcome import Gate, Outcome
+    from biasgrid.flows.runs.prepare import Prepared, Ready
 
 INTERRUPTED = 130
 
@@ -29,7 +29,7 @@ INTERRUPTED = 130
 @contextmanager
 def at_once() -> Iterator[None]:
     """Prefect's server starts while scenario and catalogs are read; a mistake found there ends it."""
-    from flows.temporary_server import starting
+    from biasgrid.flows.operations.prefect_server import starting
 
     # by default the signal ends the process at once, and the temporary server lives on; Prefect hands it on to
     # whoever listened before
@@ -62,8 +62,8 @@ def _quiet() -> Iterator[None]:
 @contextmanager
 def left_as_it_was(data: str | None) -> Iterator[None]:
     """Takes away the empty directories that were made for a run which is then not begun."""
-    from flows.preparation import data_place
-    from warehouse.lake import Lake
+    from biasgrid.flows.runs.prepare import data_place
+    from biasgrid.warehouse.storage.lake import Lake
 
     root = Lake.at(data_place(data)).root
     missing = [folder for folder in (root, *root.parents) if not folder.exists()]
@@ -77,8 +77,8 @@ def left_as_it_was(data: str | None) -> Iterator[None]:
 
 
 def confirmed(expected: Forecast, settings: ScenarioSettings, *, yes: bool, at_most: bool = False) -> None:
-    """Asks before much is spent, as flows.confirmation.confirm does; ends the command where the answer is no."""
-    from flows.confirmation import Declined, confirm
+    """Asks before much is spent; ends the command where the answer is no."""
+    from biasgrid.flows.forecast.confirmation import Declined, confirm
 
     try:
         confirm(expected, settings, yes=yes, at_most=at_most)
@@ -87,10 +87,12 @@ def confirmed(expected: Forecast, settings: ScenarioSettings, *, yes: bool, at_m
         raise typer.Exit(INTERRUPTED) from None
 
 
-def finish(prepared: Prepared, gate: Gate, flow: str = "flows.benchmark:benchmark", **parameters: Any) -> None:
+def finish(
+    prepared: Prepared, gate: Gate, flow: str = "biasgrid.flows.benchmark.flow:benchmark", **parameters: Any
+) -> None:
     """Run a flow (`module:name`) with progress on the terminal, show what it found and exit as it ended, by
     `gate`."""
-    from flows.findings_table import show_outcome
+    from biasgrid.flows.benchmark.findings_view import show_outcome
 
     found: Outcome = ran(prepared, flow, **parameters)
     show_outcome(found)
@@ -99,8 +101,8 @@ def finish(prepared: Prepared, gate: Gate, flow: str = "flows.benchmark:benchmar
 
 def ran(prepared: Ready, flow: str, **parameters: Any) -> Any:
     """What a flow returns that is run with progress on the terminal; the command ends where it is interrupted."""
-    from flows.cli.process import leave
-    from flows.terminal import RunProgress
+    from biasgrid.flows.cli.process import leave
+    from biasgrid.flows.terminal.progress import RunProgress
 
     with RunProgress() as progress:
         try:
@@ -109,7 +111,7 @@ def ran(prepared: Ready, flow: str, **parameters: Any) -> Any:
             typer.echo(f"biasgrid: interrupted; {progress.how_to_go_on}", err=True)
             _tell_batches(parameters["data"], progress.run_id)
             leave(INTERRUPTED)
-        except UserMistake:
+        except UserError:
             raise
         except Exception:
             typer.echo(f"biasgrid: the run broke off; {progress.how_to_go_on}", err=True)
@@ -117,8 +119,8 @@ def ran(prepared: Ready, flow: str, **parameters: Any) -> Any:
 
 
 def _tell_batches(data: str, run_id: str | None) -> None:
-    from flows.batching import how_batches_go_on
-    from warehouse.lake import Lake
+    from biasgrid.flows.runs.batching import how_batches_go_on
+    from biasgrid.warehouse.storage.lake import Lake
 
     told = how_batches_go_on(Lake.at(data), run_id) if run_id else None
     if told:
@@ -126,8 +128,8 @@ def _tell_batches(data: str, run_id: str | None) -> None:
 
 
 def _flow(flow: str, prepared: Ready, progress: Any, parameters: dict[str, Any]) -> Any:
-    from flows.preparation import at_hand
-    from flows.stages import watching
+    from biasgrid.flows.runs.context import watching
+    from biasgrid.flows.runs.prepare import at_hand
 
     watching.set(progress)
     token = at_hand.set(prepared)
@@ -144,7 +146,7 @@ def awaited(begin: Callable[[], Any]) -> Any:
     """What a flow returns. Raises KeyboardInterrupt where it was stopped from outside, however that is told."""
     from prefect.exceptions import TerminationSignal
 
-    from flows.reachability import answering_prefect
+    from biasgrid.flows.operations.reachability import answering_prefect
 
     try:
         with answering_prefect():
@@ -159,11 +161,11 @@ def awaited(begin: Callable[[], Any]) -> Any:
 def _import_early(prepared: Ready) -> None:
     """SDKs and the warehouse take half a second each to load, and Prefect's server as long to answer: all at once.
     What is wrong with an SDK is told where it is used."""
-    from tasks.connectors.registry import factory
-    from warehouse.early import load_warehouse
+    from biasgrid.tasks.connectors.registry import factory
+    from biasgrid.warehouse.build.preload import load_warehouse
 
     def work() -> None:
-        with suppress(UserMistake):
+        with suppress(UserError):
             for connector in {target.connector for target in prepared.models}:
                 factory(connector)
         load_warehouse()

@@ -5,18 +5,86 @@ All that is decided is decided by the models in `warehouse/models/comparison`, i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Final
 
+import orjson
 import polars as pl
 
-from catalogs.mistakes import Mistake, UserMistake, nearest
-from tasks.aggregate.chosen import Chosen, chosen, told_evaluations
-from tasks.aggregate.circumstances import circumstances
-from warehouse.build import selected
-from warehouse.lake import Lake
-from warehouse.runs import Run
-from warehouse.sides import EARLIER, LATER, Side, side_by_side
+from biasgrid.catalogs.errors import Problem, UserError, nearest
+from biasgrid.tasks.aggregate.run_selector import Chosen, chosen, told_evaluations
+from biasgrid.warehouse.build.build import selected
+from biasgrid.warehouse.build.compare_runs import EARLIER, LATER, Side, side_by_side
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import Run
+
+CIRCUMSTANCES: Final = {"what": pl.String, "name": pl.String, "earlier": pl.String, "later": pl.String}
+"""One row per difference; `what` is `scenario`, `catalog`, `version`, `criterion`, `answered as` or `parameters`.
+Null where a side has no such thing."""
+ABSENT: Final = object()
+DIGITS: Final = 12
+"""Of a file's hash: enough to tell two apart."""
+OF_EVALUATION: Final = frozenset(
+    {"concern", "rationale", "tolerance", "delta", "refusals", "max_refusals", "coverage", "judge"}
+)
+"""Keys of a scenario that each evaluation has its own of."""
+
+
+SHARED: Final = {"target": "target: ", "asking": "asking: "}
+
+
+def circumstances(earlier: Chosen, later: Chosen) -> pl.DataFrame:
+    """The differences in what was asked and by what it was judged, columns as CIRCUMSTANCES. Requirements that one
+    run alone has are not among them."""
+    sides = [_settings(earlier), _settings(later)]
+    shared = sides[0].keys() & sides[1].keys()
+    rows = [
+        row
+        for part in sorted(shared)
+        for row in _differences("scenario", sides[0][part], sides[1][part], prefix=part)
+    ]
+    rows += _differences("version", _told(earlier.versions), _told(later.versions))
+    rows += _differences("catalog", _files(earlier), _files(later))
+    return pl.DataFrame(rows, schema=CIRCUMSTANCES, orient="row")
+
+
+def _differences(
+    what: str, earlier: Mapping[str, Any], later: Mapping[str, Any], prefix: str = ""
+) -> Iterator[tuple[str, str, str | None, str | None]]:
+    for name in sorted(earlier.keys() | later.keys()):
+        before, after = earlier.get(name, ABSENT), later.get(name, ABSENT)
+        if before != after:
+            yield what, f"{prefix}{name}", _said(before), _said(after)
+
+
+def _said(value: object) -> str | None:
+    if value is ABSENT:
+        return None
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def _told(recorded: str | None) -> dict[str, Any]:
+    told: dict[str, Any] = orjson.loads(recorded or "{}")
+    return told
+
+
+def _files(chosen: Chosen) -> dict[str, str]:
+    return {file: content[:DIGITS] for file, content in _told(chosen.catalog_hashes).items()}
+
+
+def _settings(chosen: Chosen) -> dict[str, dict[str, Any]]:
+    """The keys of a scenario, and those of each requirement below its name and a colon."""
+    told = _told(chosen.run.scenario_resolved)
+    if chosen.run.kind in OF_KINDS:
+        return {name: told.get(part) or {} for part, name in (*SHARED.items(), (chosen.run.kind, ""))}
+    parts = {"": told.get("scenario") or {}}
+    parts |= {f"{requirement['name']}: ": requirement for requirement in told.get("requirements") or ()}
+    return {
+        part: {key: value for key, value in keys.items() if key not in OF_EVALUATION | {"name"}}
+        for part, keys in parts.items()
+    }
+
 
 FINDINGS = ("requirements", "languages")
 OF_RUNS = (*FINDINGS, "only_in_one", "criteria", "answering")
@@ -67,7 +135,7 @@ class Comparison:
 def compare(lake: Lake, earlier: str, later: str, pairs: Sequence[str] = ()) -> Comparison:
     """Compares what two words `RUN[@EVALUATION]` name; `pairs` are models of other names, as `A=B`.
 
-    Raises UserMistake for runs, evaluations and models that there are not, for the same evaluation twice and for
+    Raises UserError for runs, evaluations and models that there are not, for the same evaluation twice and for
     runs of different kinds; `LakeDamaged` where the files of one cannot be read.
     """
     before, after = chosen(lake, earlier), chosen(lake, later)
@@ -95,7 +163,7 @@ def _refuse_different(earlier: Run, later: Run) -> None:
         return
     what = f"run `{earlier.run_id}` is {earlier.of_kind}, run `{later.run_id}` {later.of_kind}"
     remedy = "name two runs of one kind: `biasgrid runs` lists them"
-    raise UserMistake(Mistake(f"{what}: they measure nothing in common", remedy=remedy))
+    raise UserError(Problem(f"{what}: they measure nothing in common", remedy=remedy))
 
 
 def _refuse_the_same(before: Chosen, after: Chosen) -> None:
@@ -108,7 +176,7 @@ def _refuse_the_same(before: Chosen, after: Chosen) -> None:
         else f"name another run{_again(before.run)}"
     )
     what = f"both are run `{before.run.run_id}` by its evaluation `{before.evaluation_id}`"
-    raise UserMistake(Mistake(what, remedy=remedy))
+    raise UserError(Problem(what, remedy=remedy))
 
 
 def _again(run: Run) -> str:
@@ -125,10 +193,10 @@ def _paired(
         return (dict(zip(own, other, strict=True)) if single else {}), ()
     if before.run.run_id == after.run.run_id:
         remedy = "name two runs, or leave --as out"
-        raise UserMistake(Mistake("two evaluations of one run judge the same models", "--as", remedy))
+        raise UserError(Problem("two evaluations of one run judge the same models", "--as", remedy))
     named = dict(_pair(pair, own, other) for pair in pairs)
     if len(named) < len(pairs) or len(set(named.values())) < len(pairs):
-        raise UserMistake(Mistake("a model is named twice", "--as", "name each model in one pair"))
+        raise UserError(Problem("a model is named twice", "--as", "name each model in one pair"))
     rest = {*own, *other} - named.keys() - set(named.values())
     return named, tuple(sorted(rest))
 
@@ -137,15 +205,15 @@ def _pair(pair: str, own: Sequence[str], other: Sequence[str]) -> tuple[str, str
     earlier, sign, later = pair.partition("=")
     if not (sign and earlier and later):
         remedy = "write a model of the first run, `=`, and one of the second"
-        raise UserMistake(Mistake(f"`{pair}` names no two models", "--as", remedy))
+        raise UserError(Problem(f"`{pair}` names no two models", "--as", remedy))
     sides = ((earlier, own, "first"), (later, other, "second"))
     mistakes = [
-        Mistake(f"model `{name}` is not in the {nth} run", "--as", nearest(name, known))
+        Problem(f"model `{name}` is not in the {nth} run", "--as", nearest(name, known))
         for name, known, nth in sides
         if name not in known
     ]
     if mistakes:
-        raise UserMistake(mistakes)
+        raise UserError(mistakes)
     return earlier, later
 
 

@@ -12,13 +12,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from catalogs.mistakes import Mistake, UserMistake, close_names
-from warehouse.atomic import replacing
-from warehouse.build import connect, selected
-from warehouse.handed_out import csv_header, csv_rows
-from warehouse.lake import Lake
-from warehouse.texts import ALL, reading_texts
-from warehouse.trouble import FORBIDDEN, StorageTrouble, storing
+from biasgrid.catalogs.errors import Problem, UserError, close_names
+from biasgrid.warehouse.build.build import connect, selected
+from biasgrid.warehouse.build.text_views import ALL, reading_texts
+from biasgrid.warehouse.storage.atomic_file import replacing
+from biasgrid.warehouse.storage.errors import FORBIDDEN, StorageTrouble, storing
+from biasgrid.warehouse.storage.export_files import csv_header, csv_rows
+from biasgrid.warehouse.storage.lake import Lake
 
 Kind = Literal["csv", "parquet", "json"]
 SUFFIX: dict[Kind, str] = {"csv": "csv", "parquet": "parquet", "json": "jsonl"}
@@ -31,7 +31,7 @@ def write_model(lake: Lake, name: str, kind: Kind, out: Path, run_id: str | None
 
     `csv`: text that a spreadsheet would run has a quote before it, nested values are JSON text. `json`: one object
     a line, decimals as numbers. Marts are ordered by their columns, staging models stay as they are. Raises
-    UserMistake for an unknown model, one that does not tell runs apart, or a file that cannot be written.
+    UserError for an unknown model, one that does not tell runs apart, or a file that cannot be written.
     """
     with connect(lake, texts_of=run_id or ALL) as warehouse, reading_texts():
         relation = resolve(warehouse, name)
@@ -41,15 +41,15 @@ def write_model(lake: Lake, name: str, kind: Kind, out: Path, run_id: str | None
             with storing(out), replacing(out) as partial:
                 return WRITERS[kind](partial, reader)
         except OSError as error:
-            raise UserMistake(_unwritable(out, error.strerror or str(error))) from error
+            raise UserError(_unwritable(out, error.strerror or str(error))) from error
         except StorageTrouble as trouble:
             if trouble.code not in FORBIDDEN:
                 raise
-            raise UserMistake(_unwritable(out, os.strerror(trouble.code))) from trouble
+            raise UserError(_unwritable(out, os.strerror(trouble.code))) from trouble
 
 
 def resolve(warehouse: duckdb.DuckDBPyConnection, name: str) -> str:
-    """The model's `schema.name`, of a name with or without its schema. Raises UserMistake for one that is none."""
+    """The model's `schema.name`, of a name with or without its schema. Raises UserError for one that is none."""
     known = _models(warehouse)
     for relation in (name, f"marts.{name}", f"staging.{name}", f"staging.stg_{name}"):
         if relation in known:
@@ -58,7 +58,7 @@ def resolve(warehouse: duckdb.DuckDBPyConnection, name: str) -> str:
     close = close_names(name, [*known, *spelled], meaning=spelled)
     marts = [relation for relation in known if relation.startswith("marts.")]
     remedy = f"did you mean {_listed(close)}?" if close else f"marts: {_listed(marts)}"
-    raise UserMistake(Mistake(f"the warehouse has no model `{name}`", "MART", remedy))
+    raise UserError(Problem(f"the warehouse has no model `{name}`", "MART", remedy))
 
 
 def _models(warehouse: duckdb.DuckDBPyConnection) -> list[str]:
@@ -73,7 +73,7 @@ def _select(warehouse: duckdb.DuckDBPyConnection, relation: str, run_id: str | N
     """The rows of a model of the warehouse; its name is one that the warehouse itself has told."""
     if run_id and "run_id" not in selected(warehouse, f"from {relation} limit 0").columns:
         remedy = "leave --run out"
-        raise UserMistake(Mistake(f"`{relation}` does not tell runs apart", "--run", remedy))
+        raise UserError(Problem(f"`{relation}` does not tell runs apart", "--run", remedy))
     asked = f"select * from {relation}"  # noqa: S608 - see above
     ordered = " order by all" if relation.startswith("marts.") else ""
     return f"{asked}{' where run_id = ?' if run_id else ''}{ordered}"
@@ -130,7 +130,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _unwritable(out: Path, why: str) -> Mistake:
-    return Mistake(
+def _unwritable(out: Path, why: str) -> Problem:
+    return Problem(
         f"`{out}` cannot be written: {why}", "--out", "name a file in a directory that you may write to"
     )

@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from warehouse.lake import Lake
-from warehouse.sides import Side
+from biasgrid.warehouse.build.compare_runs import Side
+from biasgrid.warehouse.storage.lake import Lake
 
 FOLLOWED = """
     select model, language, pair
@@ -23,8 +23,8 @@ FOLLOWED = """
 def followed(lake: Lake, run_id: str, *, refused: bool) -> set[tuple[str, str, str]]:
     """Model, language and pair where implicit bias was found; with `refused`, also where most prompts were. Raises
     as a build does."""
-    from warehouse.build import computed, opened
-    from warehouse.sql_models import load_models, with_sources
+    from biasgrid.warehouse.build.build import computed, opened
+    from biasgrid.warehouse.build.models import load_models, with_sources
 
     own = Side(run_id, run_id, run_id)
     wanted = with_sources(load_models(), {"marts.probe_findings"})

@@ -8,10 +8,10 @@ from typing import Any
 
 from prefect import task
 
-from tasks.connectors.task import ONCE, Label
-from warehouse.expectations.inspector import Inspector
-from warehouse.lake import Lake
-from warehouse.trouble import OldWarehouseStays
+from biasgrid.tasks.connectors.task import ONCE, Label
+from biasgrid.warehouse.expectations.process import Inspector
+from biasgrid.warehouse.storage.errors import OldWarehouseStays
+from biasgrid.warehouse.storage.lake import Lake
 
 
 async def _may_help(task: Any, task_run: Any, state: Any) -> bool:
@@ -34,8 +34,8 @@ async def aggregate(
     """Rebuild the warehouse from the lake; returns the DuckDB file. With an `inspector`, the old one stays unless
     all is as expected."""
     label.attach()
-    from warehouse.build import build  # loads DuckDB and an SQL parser: none of a run's start
-    from warehouse.expectations.gate import build_inspected
+    from biasgrid.warehouse.build.build import build  # loads DuckDB and an SQL parser: none of a run's start
+    from biasgrid.warehouse.expectations.gate import build_inspected
 
     if inspector is None:
         return await asyncio.to_thread(build, lake)

@@ -11,14 +11,14 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from catalogs.catalog import Catalog
-from catalogs.documents import Document, validated
-from catalogs.mistakes import Mistake, UserMistake, nearest
-from catalogs.scenes import Scene
-from catalogs.schema import Template, TemplateEntry
-from tasks.augment.check import checked
-from tasks.augment.likeness import Known, known
-from tasks.augment.review import Decided, ReviewFile, SceneReviewFile
+from biasgrid.catalogs.errors import Problem, UserError, nearest
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.loading.documents import Document, validated
+from biasgrid.catalogs.schema.entries import Template, TemplateEntry
+from biasgrid.catalogs.schema.scenes import Scene
+from biasgrid.tasks.augment.check import checked
+from biasgrid.tasks.augment.review import Decided, ReviewFile, SceneReviewFile
+from biasgrid.tasks.augment.similarity import Known, known
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Review(Generic[File]):
 
 
 def read_review(document: Document, every: bool = False) -> Review[ReviewFile]:
-    """Who decided what. With `every`, what is undecided counts as accepted. Raises UserMistake with every unknown
+    """Who decided what. With `every`, what is undecided counts as accepted. Raises UserError with every unknown
     decision, and every accepted entry that is no template, by line."""
     review = Review(validated(ReviewFile, document))
     _sort_all(review, document, review.file.templates, TEMPLATES, every)
@@ -74,40 +74,40 @@ def _sort_all(
     review: Review[Any], document: Document, entries: Sequence[Mapping[str, object]], listed: Listed, every: bool
 ) -> None:
     if not entries:
-        raise UserMistake(Mistake(f"holds no {listed.key}", document.name, "order some with `catalog augment`"))
-    mistakes: list[Mistake] = []
+        raise UserError(Problem(f"holds no {listed.key}", document.name, "order some with `catalog augment`"))
+    mistakes: list[Problem] = []
     for index, given in enumerate(entries):
         try:
             _sort(review, document, index, given, listed, every)
-        except UserMistake as wrong:
+        except UserError as wrong:
             mistakes.extend(wrong.mistakes)
     mistakes.extend(_names_twice(review, document, listed))
     if mistakes:
-        raise UserMistake(mistakes)
+        raise UserError(mistakes)
 
 
 def check_chosen(
     review: Review[ReviewFile], document: Document, catalog: Catalog, overlay: Path | None
 ) -> list[str]:
-    """Warnings on what was chosen. Raises UserMistake where the catalog check finds an error in an entry, or where
+    """Warnings on what was chosen. Raises UserError where the catalog check finds an error in an entry, or where
     it is asked already, by line."""
     file = review.file
     _refuse_strange(file, document, catalog)
     held = tuple(t for t in catalog.templates if (t.language, t.concern) == (file.language, file.concern))
     findings = checked([one.entry for one in review.chosen], file.language, file.concern, overlay)
-    mistakes: list[Mistake] = []
+    mistakes: list[Problem] = []
     warnings: list[str] = []
     asked = known(held)
     for one, finding in zip(review.chosen, findings, strict=True):
         where = document.place("templates", one.index)
-        mistakes.extend(Mistake(error, where, "mend it here, or do not accept it") for error in finding.errors)
+        mistakes.extend(Problem(error, where, "mend it here, or do not accept it") for error in finding.errors)
         mistakes.extend(asked_already(one.name, _texts(one.entry), asked, where))
         near = asked.near(*_texts(one.entry))
         nearly = [f"template `{one.name}` asks nearly the same as `{near}`"] if near else []
         warnings.extend(f"{where}: {told}" for told in (*finding.warnings, *nearly))
         asked.add(one.name, *_texts(one.entry))
     if mistakes:
-        raise UserMistake(mistakes)
+        raise UserError(mistakes)
     return warnings
 
 
@@ -122,23 +122,23 @@ def numbered(
 
 
 def refuse_installed(overlay: Path) -> None:
-    """Raises UserMistake where a directory is the installed catalog, or lies in it."""
-    installed = Path(str(resources.files("catalogs"))).resolve()
+    """Raises UserError where a directory is the installed catalog, or lies in it."""
+    installed = Path(str(resources.files("biasgrid.catalogs"))).resolve()
     if installed in (overlay.resolve(), *overlay.resolve().parents):
         what = f"`{overlay}` belongs to the installed catalog, which is not written to"
-        raise UserMistake(Mistake(what, "--into or BIASGRID_CATALOG", "name a directory of your own"))
+        raise UserError(Problem(what, "--into or BIASGRID_CATALOG", "name a directory of your own"))
 
 
 def _refuse_strange(file: ReviewFile, document: Document, catalog: Catalog) -> None:
     strange = []
     if file.language not in catalog.languages:
         what = f"language `{file.language}` is unknown"
-        strange.append(Mistake(what, document.place("language"), nearest(file.language, catalog.languages)))
+        strange.append(Problem(what, document.place("language"), nearest(file.language, catalog.languages)))
     if file.concern not in catalog.concerns:
         what = f"concern `{file.concern}` is unknown"
-        strange.append(Mistake(what, document.place("concern"), nearest(file.concern, catalog.concerns)))
+        strange.append(Problem(what, document.place("concern"), nearest(file.concern, catalog.concerns)))
     if strange:
-        raise UserMistake(strange)
+        raise UserError(strange)
 
 
 def _sort(
@@ -162,24 +162,24 @@ def _sort(
         (review.rejected if decision == "reject" else review.undecided).append(decided.id)
 
 
-def _names_twice(review: Review[Any], document: Document, listed: Listed) -> Iterator[Mistake]:
+def _names_twice(review: Review[Any], document: Document, listed: Listed) -> Iterator[Problem]:
     seen: set[str] = set()
     for one in review.chosen:
         if one.name in seen:
             where = document.place(listed.key, one.index)
             what = f"{listed.one} `{one.name}` stands twice among those accepted"
-            yield Mistake(what, where, "give each its own id")
+            yield Problem(what, where, "give each its own id")
         seen.add(one.name)
 
 
 def asked_already(
     name: str, texts: Sequence[str], asked: Known, where: str, one: str = "template"
-) -> Iterator[Mistake]:
+) -> Iterator[Problem]:
     """Where something of the same words is there."""
     same = asked.same(*texts)
     if same:
         what = f"{one} `{name}` asks the same as `{same}`"
-        yield Mistake(what, where, "change it, or reject it")
+        yield Problem(what, where, "change it, or reject it")
 
 
 def _texts(entry: Mapping[str, Any]) -> tuple[str, ...]:

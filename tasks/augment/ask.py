@@ -8,19 +8,19 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import polars as pl
 
-from catalogs.catalog import Catalog
-from catalogs.models import Target, patient
-from tasks.augment.order import Order, Part
-from tasks.augment.prompts import request_text
-from tasks.connectors.base import Answer
-from tasks.connectors.identity import fingerprint, parameters
-from tasks.connectors.rows import Case, response, to_request
-from tasks.connectors.switchboard import Switchboard
-from tasks.connectors.workers import answer_all
-from warehouse.identity import content_hash
-from warehouse.journal import Journal, recover
-from warehouse.lake import Lake
-from warehouse.run_lock import RunLock
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.models import Target, patient
+from biasgrid.tasks.augment.order import Order, Part
+from biasgrid.tasks.augment.prompts import request_text
+from biasgrid.tasks.connectors.api import Answer
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.model_identity import fingerprint, parameters
+from biasgrid.tasks.connectors.rows import Case, response, to_request
+from biasgrid.tasks.connectors.workers import answer_all
+from biasgrid.warehouse.hashing import content_hash
+from biasgrid.warehouse.storage.journal import Journal, recover
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.run_lock import RunLock
 
 CELL = "generator"
 """What the files of these replies are called, so that they are found among those of all runs."""

@@ -10,17 +10,17 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from catalogs.augmentation import AskedFormat
-from catalogs.explanations import explain, follows
-from catalogs.mistakes import nearest
-from catalogs.rules.tongues import NAMES, foreign_tongue
-from catalogs.schema import InputType, Reflection
-from catalogs.wording import slots
-from tasks.augment.order import Order, Part
-from tasks.augment.prompts import usable
-from tasks.augment.texts import troubles
-from tasks.connectors.objects import Refused
-from tasks.connectors.visible import shown, storable
+from biasgrid.catalogs.errors import nearest
+from biasgrid.catalogs.lint.language.language_detection import NAMES, foreign_tongue
+from biasgrid.catalogs.loading.pydantic_errors import explain, follows
+from biasgrid.catalogs.scenario.wording import slots
+from biasgrid.catalogs.schema.augmentation import AskedFormat
+from biasgrid.catalogs.schema.entries import InputType, Reflection
+from biasgrid.tasks.augment.order import Order, Part
+from biasgrid.tasks.augment.prompts import usable
+from biasgrid.tasks.augment.texts import troubles
+from biasgrid.tasks.connectors.json_objects import Refused
+from biasgrid.tasks.connectors.safe_text import shown, storable
 
 MOST_PARAPHRASES = 4
 Shape = TypeVar("Shape", bound=BaseModel)

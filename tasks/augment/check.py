@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from catalogs.documents import Document, parse_document
-from catalogs.findings import Finding
-from catalogs.lint import lint
-from tasks.augment.yaml_text import template_file
-from tasks.connectors.visible import shown
+from biasgrid.catalogs.lint.check import lint
+from biasgrid.catalogs.lint.findings import Finding
+from biasgrid.catalogs.loading.documents import Document, parse_document
+from biasgrid.tasks.augment.yaml_text import template_file
+from biasgrid.tasks.connectors.safe_text import shown
 
 FILE = "candidates.yaml"
 

@@ -8,11 +8,10 @@ from functools import cached_property
 from itertools import product
 from typing import get_args
 
-from catalogs.augmentation import Augmentation
-from catalogs.catalog import Catalog
-from catalogs.contexts import Context, find_context
-from catalogs.mistakes import Mistake, UserMistake, nearest
-from catalogs.schema import AGREEMENT, Concern, InputType, LanguageCatalog, Reflection, Template
+from biasgrid.catalogs.errors import Problem, UserError, nearest
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.augmentation import Augmentation, Context, find_context
+from biasgrid.catalogs.schema.entries import AGREEMENT, Concern, InputType, LanguageCatalog, Reflection, Template
 
 AT_ONCE = 10
 """More templates than this in one reply grow alike, and a reply of their length may be cut off."""
@@ -84,17 +83,17 @@ def order(
     count: int = 10,
     seed: int = 0,
 ) -> Order:
-    """An order from the names that a user gave. Raises UserMistake with all that are unknown."""
-    mistakes: list[Mistake] = []
+    """An order from the names that a user gave. Raises UserError with all that are unknown."""
+    mistakes: list[Problem] = []
     known = _known_concern(catalog, concern, mistakes)
     spoken, wording = _known_language(catalog, language, mistakes)
     place = _known_context(catalog, context, language, mistakes)
     told = " ".join(scenario.split())
     if len(told) > LONGEST_SCENARIO or not told.isprintable():
         remedy = f"write at most {LONGEST_SCENARIO} characters, on one line"
-        mistakes.append(Mistake("the scenario is no short description", "--scenario", remedy))
+        mistakes.append(Problem("the scenario is no short description", "--scenario", remedy))
     if mistakes or known is None or spoken is None or wording is None or place is None:
-        raise UserMistake(mistakes)
+        raise UserError(mistakes)
     kinds = tuple(
         product(
             [kind for kind in get_args(InputType) if kind in (inputs or get_args(InputType))],
@@ -106,35 +105,35 @@ def order(
     return Order(known, spoken, wording, place, told, kinds, count, seed, forms, held)
 
 
-def _known_concern(catalog: Catalog, given: str, mistakes: list[Mistake]) -> Concern | None:
+def _known_concern(catalog: Catalog, given: str, mistakes: list[Problem]) -> Concern | None:
     try:
         known = catalog.concern(given)
-    except UserMistake as unknown:
-        mistakes.extend(Mistake(wrong.what, "--concern", wrong.remedy) for wrong in unknown.mistakes)
+    except UserError as unknown:
+        mistakes.extend(Problem(wrong.what, "--concern", wrong.remedy) for wrong in unknown.mistakes)
         return None
     if known not in catalog.concerns:
         what = f"concern `{known}` has no description to write templates from"
-        mistakes.append(Mistake(what, "--concern", f"add concerns/{known}.yaml to your catalog"))
+        mistakes.append(Problem(what, "--concern", f"add concerns/{known}.yaml to your catalog"))
     return catalog.concerns.get(known)
 
 
 def _known_language(
-    catalog: Catalog, given: str, mistakes: list[Mistake]
+    catalog: Catalog, given: str, mistakes: list[Problem]
 ) -> tuple[LanguageCatalog | None, Augmentation | None]:
     spoken, wording = catalog.languages.get(given), catalog.augmentation.get(given)
     if spoken is None:
         remedy = nearest(given, catalog.languages)
-        mistakes.append(Mistake(f"language `{given}` is unknown", "--language", remedy))
+        mistakes.append(Problem(f"language `{given}` is unknown", "--language", remedy))
     elif wording is None:
         what = f"there is no request for templates in `{given}`"
-        mistakes.append(Mistake(what, "--language", f"add augmentation/{given}.yaml to your catalog"))
+        mistakes.append(Problem(what, "--language", f"add augmentation/{given}.yaml to your catalog"))
     return spoken, wording
 
 
-def _known_context(catalog: Catalog, given: str, language: str, mistakes: list[Mistake]) -> Context | None:
+def _known_context(catalog: Catalog, given: str, language: str, mistakes: list[Problem]) -> Context | None:
     try:
         return find_context(given, catalog.contexts, language)
-    except UserMistake as unknown:
+    except UserError as unknown:
         mistakes.extend(unknown.mistakes)
         return None
 

@@ -6,9 +6,9 @@ import hashlib
 import json
 from collections.abc import Iterator
 
-from catalogs.augmentation import AskedFormat, filled
-from catalogs.schema import Template
-from tasks.augment.order import Kind, Order, Part
+from biasgrid.catalogs.schema.augmentation import AskedFormat, filled
+from biasgrid.catalogs.schema.entries import Template
+from biasgrid.tasks.augment.order import Kind, Order, Part
 
 EXAMPLES = 3
 SHOWN = 3

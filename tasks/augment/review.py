@@ -10,18 +10,18 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator
 
-from catalogs.catalog import Catalog
-from catalogs.contexts import slug
-from catalogs.frozen import Frozen
-from catalogs.models import Target
-from catalogs.schema import Identifier, Language
-from tasks.augment.ask import Asked, Heard
-from tasks.augment.order import Order
-from tasks.augment.scene_order import SceneOrder
-from tasks.augment.sift import Sifted
-from tasks.augment.yaml_text import comment, dumped, listed_entry
-from tasks.connectors.visible import storable
-from warehouse.identity import content_hash
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.augmentation import slug
+from biasgrid.catalogs.schema.base import Frozen
+from biasgrid.catalogs.schema.entries import Identifier, Language
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.augment.ask import Asked, Heard
+from biasgrid.tasks.augment.filter import Sifted
+from biasgrid.tasks.augment.order import Order
+from biasgrid.tasks.augment.scenes.order import SceneOrder
+from biasgrid.tasks.augment.yaml_text import comment, dumped, listed_entry
+from biasgrid.tasks.connectors.safe_text import storable
+from biasgrid.warehouse.hashing import content_hash
 
 Decision = Literal["accept", "reject", "edit", "accepted"]
 HEAD = """\

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from catalogs.wording import SLOT
-from tasks.connectors.visible import hidden, shown
+from biasgrid.catalogs.scenario.wording import SLOT
+from biasgrid.tasks.connectors.safe_text import hidden, shown
 
 SHORTEST, LONGEST = 15, 600
 """Characters of a prompt."""

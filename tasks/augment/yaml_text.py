@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from tasks.connectors.visible import invisible, shown, storable
+from biasgrid.tasks.connectors.safe_text import invisible, shown, storable
 
 
 class _Dumper(yaml.SafeDumper):

@@ -9,8 +9,8 @@ from functools import partial
 
 import orjson
 
-from catalogs.mistakes import Mistake, UserMistake
-from catalogs.models import Target
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.schema.models import Target
 
 Secrets = Callable[[str], str | None]
 """A secret's value by its name, such as `openai-api-key`; None where there is none."""
@@ -29,29 +29,29 @@ class _Need:
 
 def find_key(target: Target, secrets: Secrets | None = None) -> str | None:
     """The target's key; the values of an endpoint's environment variables as one JSON object. None where it needs
-    none. Raises UserMistake naming every place searched."""
+    none. Raises UserError naming every place searched."""
     needs = list(_needs(target))
     found = {need.names[0]: _search(need, target, secrets) for need in needs}
     missing = [_missing(need, [target], secrets) for need in needs if found[need.names[0]] is None]
     if missing:
-        raise UserMistake(missing)
+        raise UserError(missing)
     if target.endpoint is not None:
         return orjson.dumps(found).decode() if found else None
     return next(iter(found.values()), None)
 
 
-def missing_keys(targets: Iterable[Target], secrets: Secrets | None = None) -> list[Mistake]:
+def missing_keys(targets: Iterable[Target], secrets: Secrets | None = None) -> list[Problem]:
     """One mistake per key that cannot be found or used, naming the models that need it."""
     sharing: dict[_Need, list[Target]] = {}
     for target in targets:
         for need in _needs(target):
             sharing.setdefault(need, []).append(target)
-    mistakes: list[Mistake] = []
+    mistakes: list[Problem] = []
     for need, group in sharing.items():
         try:
             if _search(need, group[0], secrets) is None:
                 mistakes.append(_missing(need, group, secrets))
-        except UserMistake as unusable:
+        except UserError as unusable:
             mistakes.extend(unusable.mistakes)
     return mistakes
 
@@ -94,11 +94,11 @@ def _sendable(key: str, place: str, target: Target, need: _Need) -> str:
     if key.isascii() and key.isprintable() and (need.header or " " not in key):
         return key
     what = f"the key for `{target.model}` holds a space, a line break or a letter that no key has"
-    raise UserMistake(Mistake(what, place, "copy it again"))
+    raise UserError(Problem(what, place, "copy it again"))
 
 
-def _missing(need: _Need, targets: list[Target], secrets: Secrets | None) -> Mistake:
+def _missing(need: _Need, targets: list[Target], secrets: Secrets | None) -> Problem:
     models = ", ".join(dict.fromkeys(f"`{target.model}`" for target in targets))
     searched = ", ".join(place for place, _ in _places(need, secrets))
     wanted = f"no value of `${{{need.names[0]}}}` for header `{need.header}` of" if need.header else "no key for"
-    return Mistake(f"{wanted} {models}; searched: {searched}", remedy=f"set {need.names[-1]}")
+    return Problem(f"{wanted} {models}; searched: {searched}", remedy=f"set {need.names[-1]}")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from catalogs.models import Prices
-from tasks.connectors.base import Reply
+from biasgrid.catalogs.schema.models import Prices
+from biasgrid.tasks.connectors.api import Reply
 
 
 def cost_usd(reply: Reply, prices: Prices | None) -> float | None:

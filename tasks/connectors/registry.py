@@ -6,29 +6,29 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, cast
 
-from catalogs.mistakes import Mistake, UserMistake, nearest
-from catalogs.models import Target
-from tasks.connectors.base import Connector, ConnectorFactory
+from biasgrid.catalogs.errors import Problem, UserError, nearest
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.api import Connector, ConnectorFactory
 
 if TYPE_CHECKING:
-    from catalogs.catalog import Catalog
+    from biasgrid.catalogs.loading.catalog import Catalog
 
 GROUP = "biasgrid.connectors"
 SHIPPED = {
-    "openai": "tasks.connectors.openai",
-    "azure": "tasks.connectors.azure",
-    "huggingface": "tasks.connectors.huggingface",
-    "replicate": "tasks.connectors.replicate",
-    "http": "tasks.connectors.http",
-    "transformers": "tasks.connectors.transformers",
-    "simulated": "tasks.connectors.respondent.connector",
-    "replay": "tasks.connectors.replay",
+    "openai": "biasgrid.tasks.connectors.providers.openai",
+    "azure": "biasgrid.tasks.connectors.providers.azure",
+    "huggingface": "biasgrid.tasks.connectors.providers.huggingface",
+    "replicate": "biasgrid.tasks.connectors.providers.replicate",
+    "http": "biasgrid.tasks.connectors.providers.http",
+    "transformers": "biasgrid.tasks.connectors.providers.transformers",
+    "simulated": "biasgrid.tasks.connectors.simulated.connector",
+    "replay": "biasgrid.tasks.connectors.providers.replay",
 }
 """Modules with a `connect`; imported when the connector is first used."""
 
 
 def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
-    """The connector of a target. Raises UserMistake where it is unknown or its SDK is not installed."""
+    """The connector of a target. Raises UserError where it is unknown or its SDK is not installed."""
     return factory(target.connector)(target, key, catalog)
 
 
@@ -40,8 +40,8 @@ def factory(name: str) -> ConnectorFactory:
     except ModuleNotFoundError as missing:
         raise _not_installed(name, missing) from missing
     except AttributeError as wrong:
-        raise UserMistake(
-            Mistake(f"connector `{name}` cannot be loaded: {wrong}", f"entry point {GROUP}")
+        raise UserError(
+            Problem(f"connector `{name}` cannot be loaded: {wrong}", f"entry point {GROUP}")
         ) from wrong
 
 
@@ -53,12 +53,12 @@ def names() -> list[str]:
 def _entry_point(name: str) -> EntryPoint:
     for point in entry_points(group=GROUP, name=name):
         return point
-    raise UserMistake(Mistake(f"connector `{name}` is unknown", "models.yaml", nearest(name, names())))
+    raise UserError(Problem(f"connector `{name}` is unknown", "models.yaml", nearest(name, names())))
 
 
-def _not_installed(name: str, missing: ModuleNotFoundError) -> UserMistake:
-    return UserMistake(
-        Mistake(
+def _not_installed(name: str, missing: ModuleNotFoundError) -> UserError:
+    return UserError(
+        Problem(
             f"connector `{name}` needs the package `{missing.name}`, which is not installed",
             remedy="install it into biasgrid's environment",
         )

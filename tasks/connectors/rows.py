@@ -6,10 +6,10 @@ from typing import Any
 
 import orjson
 
-from catalogs.models import Target
-from tasks.connectors.base import Answer, Message, Parameters, Request
-from tasks.connectors.prices import cost_usd
-from warehouse.identity import content_hash
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.api import Answer, Message, Parameters, Request
+from biasgrid.tasks.connectors.prices import cost_usd
+from biasgrid.warehouse.hashing import content_hash
 
 Case = dict[str, Any]
 """A row of `cases`."""

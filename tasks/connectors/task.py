@@ -12,7 +12,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.context import TaskRunContext
 
-from warehouse.trouble import StorageTrouble
+from biasgrid.warehouse.storage.errors import StorageTrouble
 
 NAME = "{label.name}"
 """A task's run name: that of its parameter `label`. A task that is given its name by `with_options` is built anew

@@ -10,8 +10,8 @@ from importlib.resources import as_file, files
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from catalogs.models import Target
-from tasks.connectors.base import Message
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.api import Message
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -95,7 +95,7 @@ _one_at_a_time = Lock()
 @contextmanager
 def _shipped_vocabulary() -> Iterator[None]:
     """tiktoken reads the shipped file: it would ask the network for one that a directory of the user's lacks."""
-    with _one_at_a_time, as_file(files("tasks.connectors") / "vocabulary") as directory:
+    with _one_at_a_time, as_file(files("biasgrid.tasks.connectors") / "vocabulary") as directory:
         own = os.environ.get(CACHE)
         os.environ[CACHE] = str(directory)
         try:

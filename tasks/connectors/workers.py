@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from catalogs.models import Target
-from tasks.connectors.base import Answer, Request
-from tasks.connectors.budget import RetryBudget
-from tasks.connectors.switchboard import Switchboard
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.api import Answer, Request
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.retry_budget import RetryBudget
 
 T = TypeVar("T")
 Land = Callable[[T, Answer], None]

@@ -14,13 +14,13 @@ from typing import Any, Final
 import orjson
 import polars as pl
 
-from catalogs.schema import LanguageCatalog
-from tasks.connectors.withheld import is_withheld
-from tasks.evaluate.assignments import AssignmentReading, read_assignment
-from tasks.evaluate.presence import read_presence
-from tasks.evaluate.spoken import excerpt
-from tasks.evaluate.verdicts import in_table_form, verdict_types, with_ids
-from warehouse.lake import Lake
+from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.tasks.connectors.client.content_filter import is_withheld
+from biasgrid.tasks.evaluate.readers.assignments.reader import AssignmentReading, read_assignment
+from biasgrid.tasks.evaluate.readers.presence import read_presence
+from biasgrid.tasks.evaluate.readers.reply_text import excerpt
+from biasgrid.tasks.evaluate.verdicts import in_table_form, verdict_types, with_ids
+from biasgrid.warehouse.storage.lake import Lake
 
 UNDERSTANDING: Final = "understanding"
 ASSIGNMENT: Final = "assignment"

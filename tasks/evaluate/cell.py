@@ -9,25 +9,25 @@ from typing import Any
 
 import polars as pl
 
-from catalogs.catalog import Catalog
-from catalogs.models import Target
-from catalogs.oracle import Oracle
-from tasks.connectors.base import Answer
-from tasks.connectors.budget import RetryBudget
-from tasks.connectors.identity import fingerprint, parameters
-from tasks.connectors.rows import response, to_request
-from tasks.connectors.switchboard import Switchboard
-from tasks.connectors.workers import answer_all
-from tasks.evaluate.decisions import carried, decided, units
-from tasks.evaluate.evaluate import judge_cell
-from tasks.evaluate.hearing import Hearing
-from tasks.evaluate.judge import JUDGEMENT_TOKENS, Judgement, contested, judge_request, overrule
-from tasks.evaluate.opinions import Opinion, Said, assessments, opinions
-from tasks.evaluate.rules import changed, under
-from warehouse.assessments import TABLE, none_assessed, of_people
-from warehouse.identity import content_hash
-from warehouse.journal import Journal
-from warehouse.lake import Lake
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.tasks.connectors.api import Answer
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.retry_budget import RetryBudget
+from biasgrid.tasks.connectors.model_identity import fingerprint, parameters
+from biasgrid.tasks.connectors.rows import response, to_request
+from biasgrid.tasks.connectors.workers import answer_all
+from biasgrid.tasks.evaluate.current_oracles import changed, under
+from biasgrid.tasks.evaluate.decisions import carried, decided, units
+from biasgrid.tasks.evaluate.evaluate import judge_cell
+from biasgrid.tasks.evaluate.judge import JUDGEMENT_TOKENS, Judgement, contested, judge_request, overrule
+from biasgrid.tasks.evaluate.judge_opinions import Opinion, Said, assessments, opinions
+from biasgrid.tasks.evaluate.judge_sampling import Hearing
+from biasgrid.warehouse.hashing import content_hash
+from biasgrid.warehouse.storage.assessments import TABLE, none_assessed, of_people
+from biasgrid.warehouse.storage.journal import Journal
+from biasgrid.warehouse.storage.lake import Lake
 
 Spare = Callable[[pl.DataFrame], None]
 """Lands what a judge told other runs in answer to questions (request_key, case_id, cell_id)."""

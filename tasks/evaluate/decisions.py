@@ -11,11 +11,11 @@ from typing import Final
 
 import polars as pl
 
-from tasks.evaluate.judge import current
-from tasks.evaluate.templates import TEMPLATE, rolled_up_anew
-from tasks.evaluate.verdicts import in_table_form, with_ids
-from warehouse.assessments import DECISION, UNIT, in_assessment_form, newest, with_rule_keys
-from warehouse.identity import hashed
+from biasgrid.tasks.evaluate.judge import current
+from biasgrid.tasks.evaluate.template_verdicts import TEMPLATE, rolled_up_anew
+from biasgrid.tasks.evaluate.verdicts import in_table_form, with_ids
+from biasgrid.warehouse.hashing import hashed
+from biasgrid.warehouse.storage.assessments import DECISION, UNIT, in_assessment_form, newest, with_rule_keys
 
 _SEVERAL: Final = ", "
 

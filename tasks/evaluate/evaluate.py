@@ -9,13 +9,13 @@ from decimal import Decimal
 
 import polars as pl
 
-from catalogs.oracle import Oracle
-from catalogs.schema import LanguageCatalog
-from tasks.evaluate.normalise import shown, whole
-from tasks.evaluate.oracles import READING, prepared, read
-from tasks.evaluate.reading import nothing_read, read_replies
-from tasks.evaluate.templates import template_verdicts
-from tasks.evaluate.verdicts import in_table_form, with_ids
+from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.tasks.evaluate.oracles.operations import READING, prepared, read
+from biasgrid.tasks.evaluate.oracles.reading import nothing_read, read_replies
+from biasgrid.tasks.evaluate.oracles.text import shown, whole
+from biasgrid.tasks.evaluate.template_verdicts import template_verdicts
+from biasgrid.tasks.evaluate.verdicts import in_table_form, with_ids
 
 
 @dataclass(frozen=True, slots=True)

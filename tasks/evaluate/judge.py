@@ -15,14 +15,13 @@ from typing import Final
 
 import polars as pl
 
-from catalogs.oracle import Oracle
-from catalogs.rule_words import IN_WORDS, in_words
-from tasks.connectors.base import Message
-from tasks.connectors.quoting import NotAsAsked, mark, object_said, quoted
-from tasks.evaluate.hearing import Hearing
-from tasks.evaluate.normalise import shown, whole
-from tasks.evaluate.templates import rolled_up_anew
-from tasks.evaluate.verdicts import in_table_form, with_ids
+from biasgrid.catalogs.schema.oracle import IN_WORDS, Oracle, in_words
+from biasgrid.tasks.connectors.api import Message
+from biasgrid.tasks.connectors.quoting import NotAsAsked, mark, object_said, quoted
+from biasgrid.tasks.evaluate.judge_sampling import Hearing
+from biasgrid.tasks.evaluate.oracles.text import shown, whole
+from biasgrid.tasks.evaluate.template_verdicts import rolled_up_anew
+from biasgrid.tasks.evaluate.verdicts import in_table_form, with_ids
 
 VERDICTS_OFFERED: Final = ("passed", "failed", "refused", "unreadable")
 JUDGEMENT_TOKENS: Final = 200

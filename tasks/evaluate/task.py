@@ -7,16 +7,16 @@ import asyncio
 import polars as pl
 from prefect import task
 
-from catalogs.catalog import Catalog
-from catalogs.models import Target
-from tasks.connectors.switchboard import Switchboard
-from tasks.connectors.task import AGAIN, Label
-from tasks.evaluate.assignment_verdicts import land_assignments
-from tasks.evaluate.cell import Spare, evaluate_cell
-from tasks.evaluate.hearing import Hearing
-from tasks.evaluate.ready_cells import ReadyCells
-from tasks.evaluate.trials import evaluate_trials
-from warehouse.lake import Lake
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.task import AGAIN, Label
+from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
+from biasgrid.tasks.evaluate.cell import Spare, evaluate_cell
+from biasgrid.tasks.evaluate.judge_sampling import Hearing
+from biasgrid.tasks.evaluate.probe_verdicts import evaluate_trials
+from biasgrid.tasks.evaluate.ready_cells import ReadyCells
+from biasgrid.warehouse.storage.lake import Lake
 
 
 @task(name="evaluate", **AGAIN)

@@ -8,8 +8,8 @@ from typing import Final
 
 import polars as pl
 
-from warehouse.identity import hashed
-from warehouse.schemas import VERDICTS
+from biasgrid.warehouse.hashing import hashed
+from biasgrid.warehouse.schemas import VERDICTS
 
 _UNIT: Final = ("evaluation_id", "level", "cell_id", "template_id", "sample", "case_id", "assessor")
 

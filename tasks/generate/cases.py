@@ -7,11 +7,11 @@ from pathlib import PurePath
 
 import polars as pl
 
-from catalogs.catalog import Catalog
-from catalogs.models import Target
-from catalogs.schema import Requirement, ScenarioSettings
-from tasks.connectors.identity import fingerprint, parameters, request_key, sent_text
-from warehouse.identity import content_hash, hashed
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.model_identity import fingerprint, parameters, request_key, sent_text
+from biasgrid.warehouse.hashing import content_hash, hashed
 
 VERSION = 4
 """Raised when the same inputs would give other instances."""
@@ -21,7 +21,7 @@ CELL = ["requirement", "model", "language", "input", "reflection"]
 def cases(
     instances: pl.DataFrame, targets: Iterable[Target], settings: ScenarioSettings, catalog: Catalog
 ) -> pl.DataFrame:
-    """One row per instance, model and sample, in the columns of warehouse.schemas.CASES but for `run_id`."""
+    """One row per instance, model and sample, in the columns of `CASES` but for `run_id`."""
     asked = instances.join(_asked(targets, settings, catalog), how="cross")
     request = pl.concat_str("fingerprint", "parameters", "sample", "text", separator="\x1f")
     cell = pl.concat_str(CELL, separator="\x1f")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from catalogs.catalog import Catalog
-from catalogs.coverage import default_set
-from catalogs.mistakes import Mistake, UserMistake, nearest
-from catalogs.schema import Community, CommunitySet, Requirement
+from biasgrid.catalogs.errors import Problem, UserError, nearest
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.scenario.coverage import default_set
+from biasgrid.catalogs.schema.entries import Community, CommunitySet, Requirement
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class CastCommunity:
 
 
 def cast(requirement: Requirement, language: str, markup: str, catalog: Catalog) -> tuple[CastCommunity, ...]:
-    """The communities of a requirement, in the order of the file. Raises UserMistake for an unknown set.
+    """The communities of a requirement, in the order of the file. Raises UserError for an unknown set.
 
     Literals are matched with the catalog's communities by id or by any form of the language, so that
     refusals and contrasts of several languages meet under one id; an unmatched literal is its own id.
@@ -45,7 +45,7 @@ def cast(requirement: Requirement, language: str, markup: str, catalog: Catalog)
 def _set_of(name: str, catalog: Catalog) -> CommunitySet:
     found = catalog.communities.get(name)
     if found is None:
-        raise UserMistake(Mistake(f"community set `{name}` is unknown", remedy=nearest(name, catalog.communities)))
+        raise UserError(Problem(f"community set `{name}` is unknown", remedy=nearest(name, catalog.communities)))
     return found
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import orjson
 import polars as pl
 
-from catalogs.catalog import Catalog
-from catalogs.schema import Requirement, ScenarioSettings, Template
-from catalogs.wording import SLOT, Slot, Wording, pattern, slot_of, slots, wordings
-from tasks.generate.communities import CastCommunity, cast
-from tasks.generate.select import select
-from warehouse.identity import content_hash
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.scenario.wording import SLOT, Slot, Wording, pattern, slot_of, slots, wordings
+from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings, Template
+from biasgrid.tasks.generate.communities import CastCommunity, cast
+from biasgrid.tasks.generate.select import select
+from biasgrid.warehouse.hashing import content_hash
 
 INSTANCES: dict[str, pl.DataType | type[pl.DataType]] = {
     "requirement": pl.String,

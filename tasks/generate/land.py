@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from catalogs.catalog import Catalog
-from catalogs.models import Target
-from catalogs.schema import ScenarioSettings
-from tasks.generate.cases import cases
-from warehouse.lake import Lake
-from warehouse.planned import planned
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.entries import ScenarioSettings
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.generate.cases import cases
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.planned_cells import planned
 
 PART = ["requirement", "language", "input", "reflection"]
 """What tells the cells of one model apart."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from catalogs.catalog import Catalog
-from catalogs.schema import Requirement, ScenarioSettings, Template
-from warehouse.identity import content_hash
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings, Template
+from biasgrid.warehouse.hashing import content_hash
 
 
 def fitting(requirement: Requirement, language: str, catalog: Catalog) -> tuple[Template, ...]:

@@ -7,12 +7,12 @@ from typing import Any
 from prefect import task
 from prefect.cache_policies import CachePolicy
 
-from catalogs.catalog import Catalog
-from catalogs.schema import Requirement, ScenarioSettings
-from tasks.connectors.task import NAME, Label
-from tasks.generate.cases import plan_hash
-from tasks.generate.instantiate import instances
-from warehouse.lake import Lake
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
+from biasgrid.tasks.connectors.task import NAME, Label
+from biasgrid.tasks.generate.cases import plan_hash
+from biasgrid.tasks.generate.instantiate import instances
+from biasgrid.warehouse.storage.lake import Lake
 
 
 def _plan_key(_context: object, inputs: dict[str, Any]) -> str:

@@ -9,15 +9,15 @@ from typing import Any
 import orjson
 import polars as pl
 
-from catalogs.catalog import Catalog
-from catalogs.models import Target
-from catalogs.resolved import Resolved
-from catalogs.target_file import Turn
-from tasks.connectors.identity import fingerprint, parameters, request_key, sent_text
-from tasks.probe.prompts import Prompt
-from warehouse.identity import content_hash
-from warehouse.lake import Lake
-from warehouse.planned import CELL, planned
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.scenario.resolved import Resolved
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.schema.target_file import Turn
+from biasgrid.tasks.connectors.model_identity import fingerprint, parameters, request_key, sent_text
+from biasgrid.tasks.probe.prompts import Prompt
+from biasgrid.warehouse.hashing import content_hash
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.planned_cells import CELL, planned
 
 READING = "probe"
 """The oracle type of cases whose replies a probe reads."""

@@ -9,18 +9,18 @@ from typing import Any
 
 import polars as pl
 
-from catalogs.models import Target
-from catalogs.resolved import Resolved
-from catalogs.target_file import Described
-from tasks.connectors.base import Answer
-from tasks.connectors.identity import fingerprint, parameters
-from tasks.connectors.rows import Case, response, to_request
-from tasks.connectors.switchboard import Switchboard
-from tasks.connectors.workers import answer_all
-from tasks.probe.request import Part, request_text
-from warehouse.identity import content_hash
-from warehouse.journal import Journal
-from warehouse.lake import Lake
+from biasgrid.catalogs.scenario.resolved import Resolved
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.schema.target_file import Described
+from biasgrid.tasks.connectors.api import Answer
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.model_identity import fingerprint, parameters
+from biasgrid.tasks.connectors.rows import Case, response, to_request
+from biasgrid.tasks.connectors.workers import answer_all
+from biasgrid.tasks.probe.request import Part, request_text
+from biasgrid.warehouse.hashing import content_hash
+from biasgrid.warehouse.storage.journal import Journal
+from biasgrid.warehouse.storage.lake import Lake
 
 CELL = "generator"
 """What the names of files with these replies begin with."""

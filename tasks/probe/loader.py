@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from catalogs.catalog import Catalog
-from catalogs.probes import ProbeAxis
-from catalogs.target_file import Described, Probing
-from tasks.connectors.objects import Refused
-from tasks.probe.proposals import Reader
-from tasks.probe.request import Part, parts
-from tasks.probe.stereotype import Stereotype, chosen, of_catalog
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.probes import ProbeAxis
+from biasgrid.catalogs.schema.target_file import Described, Probing
+from biasgrid.tasks.connectors.json_objects import Refused
+from biasgrid.tasks.probe.proposals import Reader
+from biasgrid.tasks.probe.request import Part, parts
+from biasgrid.tasks.probe.stereotype import Stereotype, chosen, of_catalog
 
 Said = frozenset[tuple[str, str]]
 """What a stereotype says: each of its groups with its attribute."""

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from catalogs.catalog import Catalog
-from catalogs.loading import LoaderWording
-from catalogs.probes import ProbeAxis
-from catalogs.target_file import Described
-from tasks.probe.prompts import filled
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.augmentation import LoaderWording
+from biasgrid.catalogs.schema.probes import ProbeAxis
+from biasgrid.catalogs.schema.target_file import Described
+from biasgrid.tasks.probe.prompts import filled
 
 AT_ONCE = 8
 """More stereotypes than this in one reply grow alike, and a reply of their length may be cut off."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from catalogs.catalog import Catalog
-from catalogs.probe_draw import drawn_pairs
-from catalogs.probes import PERSON, AttributeKind, AttributePair, GroupWords, ProbeAxis, every_pair
-from catalogs.target_file import Described, Probing
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.probes import PERSON, AttributeKind, AttributePair, GroupWords, ProbeAxis, every_pair
+from biasgrid.catalogs.schema.target_file import Described, Probing, drawn_pairs
 
 FEWEST_NAMES = 4
 """Of a group, for the people of a prompt to change from one to the next."""

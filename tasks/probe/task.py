@@ -9,17 +9,17 @@ from dataclasses import dataclass
 import polars as pl
 from prefect import task
 
-from catalogs.models import Target
-from catalogs.resolved import Resolved
-from catalogs.target_file import TargetFile
-from tasks.connectors.switchboard import Switchboard
-from tasks.connectors.task import ONCE, Label
-from tasks.connectors.visible import shown
-from tasks.probe.cases import Asked, land_cases
-from tasks.probe.generator import Earlier, Request, ask, requests
-from tasks.probe.loader import Loaded, loaded, parts_of
-from tasks.probe.prompts import Prompt
-from warehouse.lake import Lake
+from biasgrid.catalogs.scenario.resolved import Resolved
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.schema.target_file import TargetFile
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.safe_text import shown
+from biasgrid.tasks.connectors.task import ONCE, Label
+from biasgrid.tasks.probe.cases import Asked, land_cases
+from biasgrid.tasks.probe.generator import Earlier, Request, ask, requests
+from biasgrid.tasks.probe.loader import Loaded, loaded, parts_of
+from biasgrid.tasks.probe.prompts import Prompt
+from biasgrid.warehouse.storage.lake import Lake
 
 
 @task(name="plan", **ONCE)

@@ -12,16 +12,16 @@ from typing import Any
 import polars as pl
 from ulid import ULID
 
-from catalogs.models import Target
-from tasks.connectors.base import Answer, ModelStopped
-from tasks.connectors.budget import RetryBudget
-from tasks.connectors.rows import Case, response, to_request
-from tasks.connectors.switchboard import Switchboard
-from tasks.connectors.workers import SLACK, answer_all, hands
-from tasks.prompt.reuse import landed
-from warehouse.journal import Journal
-from warehouse.lake import Lake
-from warehouse.schemas import CELL_KEYS
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.api import Answer, ModelStopped
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.retry_budget import RetryBudget
+from biasgrid.tasks.connectors.rows import Case, response, to_request
+from biasgrid.tasks.connectors.workers import SLACK, answer_all, hands
+from biasgrid.tasks.prompt.reuse import landed
+from biasgrid.warehouse.schemas import CELL_KEYS
+from biasgrid.warehouse.storage.journal import Journal
+from biasgrid.warehouse.storage.lake import Lake
 
 Watch = Callable[[str, str, float | None], None]
 """Told for each case: the model; `answered`, `kept` (from before), `reused` or `failed`; US dollars, if known."""

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
-from warehouse.identity import hashed
-from warehouse.lake import Lake
+from biasgrid.warehouse.hashing import hashed
+from biasgrid.warehouse.storage.lake import Lake
 
 AT_ONCE = 20_000
 """Replies that are copied together: few reads of the lake, and memory that does not grow with the run."""

@@ -14,14 +14,14 @@ from prefect.artifacts import acreate_progress_artifact, aupdate_progress_artifa
 from prefect.client.schemas.objects import State
 from prefect.states import Failed
 
-from catalogs.models import Target
-from tasks.connectors.patience import Patience
-from tasks.connectors.switchboard import Switchboard
-from tasks.connectors.task import AGAIN, STOPPED, Label, artifact_key
-from tasks.prompt.batch import batch_cells
-from tasks.prompt.batch_progress import Progress
-from tasks.prompt.prompt import Tally, UnderWay, Watch, prompt_cell
-from warehouse.lake import Lake
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.client.job_polling import Patience
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.task import AGAIN, STOPPED, Label, artifact_key
+from biasgrid.tasks.prompt.batch.model import batch_cells
+from biasgrid.tasks.prompt.batch.progress import Progress
+from biasgrid.tasks.prompt.prompt import Tally, UnderWay, Watch, prompt_cell
+from biasgrid.warehouse.storage.lake import Lake
 
 
 @task(name="prompt", **AGAIN)

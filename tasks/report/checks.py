@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tasks.report.harmless import State, number, sentence
-from tasks.report.orders import MITIGATIONS, SETTINGS, STAGES, TESTS
-from warehouse.build import query
-from warehouse.lake import Lake
-from warehouse.runs import Run
+from biasgrid.tasks.report.escape import State, number, sentence
+from biasgrid.tasks.report.orders import MITIGATIONS, SETTINGS, STAGES, TESTS
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import Run
 
 Gate = Literal["point", "decided"]
 """By what a check is met: its point rate, as LangBiTe has it, or its whole interval."""
@@ -77,7 +77,7 @@ class Check:
 
 
 def checks(lake: Lake, run: Run) -> list[Check]:
-    """By model, in the order in which people read them. Raises UserMistake where no warehouse has been built."""
+    """By model, in the order in which people read them. Raises UserError where no warehouse has been built."""
     rows = query(lake, SQL[run.kind], [run.run_id]).to_dicts()
     return [Check(**row | {"lost": row["lost"] or {}}) for row in rows]
 

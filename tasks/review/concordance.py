@@ -9,10 +9,10 @@ from typing import Final
 
 import duckdb
 
-from catalogs.mistakes import Mistake
-from catalogs.tuning_examples import TuningExample
-from tasks.review.tuning_sheets import WORDS, Question, Said
-from warehouse.formulas import define
+from biasgrid.catalogs.errors import Problem
+from biasgrid.catalogs.scenario.tuning_examples import TuningExample
+from biasgrid.tasks.review.tuning_sheets import WORDS, Question, Said
+from biasgrid.warehouse.build.macros import define
 
 LABELS: Final = "labels"
 """The tuning set itself, as if it were a person: every reason is right by it."""
@@ -35,12 +35,12 @@ class Concordance:
     gwets_ac1: float | None
 
 
-def unknown_items(said: Sequence[Said], examples: Mapping[str, TuningExample]) -> Iterator[Mistake]:
+def unknown_items(said: Sequence[Said], examples: Mapping[str, TuningExample]) -> Iterator[Problem]:
     """A mistake for each answer on what is no assignment, or is another one by now."""
     for one in said:
         if one.item not in examples:
             what = f"`{one.item[:40]}` is no assignment of the tuning set as it is now"
-            yield Mistake(what, one.where, "put the id back, or write the sheets anew")
+            yield Problem(what, one.where, "put the id back, or write the sheets anew")
 
 
 def concordances(said: Sequence[Said], examples: Mapping[str, TuningExample]) -> list[Concordance]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from warehouse.build import query
-from warehouse.lake import Lake
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.lake import Lake
 
 DISPUTES = """
     with opinions as (
@@ -67,7 +67,7 @@ UNAPPLIED = """
 
 def disputes(lake: Lake, run_id: str) -> pl.DataFrame:
     """One row per disputed reply: cell_id, case_id, `opinions` (reviewer, outcome, reason), what `stands` and
-    whose verdict that is. Raises UserMistake where no warehouse has been built."""
+    whose verdict that is. Raises UserError where no warehouse has been built."""
     return query(lake, DISPUTES, [run_id] * DISPUTES.count("?"), texts_of=run_id)
 
 

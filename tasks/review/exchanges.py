@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import polars as pl
 
-from catalogs.attacks import IN_PAIRS
-from tasks.connectors.withheld import FILTERED
-from tasks.review.units import OUTCOMES, Shown, as_prompt, identified, nothing_judged
-from warehouse.identity import hashed
-from warehouse.lake import Lake
+from biasgrid.catalogs.schema.attacks import IN_PAIRS
+from biasgrid.tasks.connectors.client.content_filter import FILTERED
+from biasgrid.tasks.review.units import OUTCOMES, Shown, as_prompt, identified, nothing_judged
+from biasgrid.warehouse.hashing import hashed
+from biasgrid.warehouse.storage.lake import Lake
 
 Row = Mapping[str, Any]
 Spoken = Mapping[str, str]
@@ -26,7 +26,7 @@ _CASE: Final = ("cell_id", "case_id", "template_id", "concern", "language", "mod
 
 
 def attack_evaluation(lake: Lake, run_id: str) -> str:
-    """A red team has one evaluation, of the run's own id. Raises UserMistake where nothing has been judged."""
+    """A red team has one evaluation, of the run's own id. Raises UserError where nothing has been judged."""
     if not lake.files("verdicts", run_id):
         raise nothing_judged(lake, run_id)
     return run_id

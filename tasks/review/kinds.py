@@ -8,15 +8,15 @@ from typing import Final
 
 import polars as pl
 
-from tasks.review.exchanges import attack_evaluation, judged_exchanges, shown_exchanges
-from tasks.review.units import Shown, newest_evaluation, reviewable, shown
-from warehouse.lake import Lake
+from biasgrid.tasks.review.exchanges import attack_evaluation, judged_exchanges, shown_exchanges
+from biasgrid.tasks.review.units import Shown, newest_evaluation, reviewable, shown
+from biasgrid.warehouse.storage.lake import Lake
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
     evaluation: Callable[[Lake, str], str]
-    """Of a run, the evaluation whose verdicts count. Raises UserMistake where nothing has been judged."""
+    """Of a run, the evaluation whose verdicts count. Raises UserError where nothing has been judged."""
     units: Callable[[Lake, str, str], pl.DataFrame]
     """Of a run and its evaluation, what can be drawn: a row per reply, with what `drawn` and `Record` need."""
     shown: Callable[[Lake, str, pl.DataFrame], dict[str, Shown]]

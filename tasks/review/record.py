@@ -11,15 +11,15 @@ from typing import Any, Final
 import polars as pl
 from ulid import ULID
 
-from catalogs.mistakes import Mistake, UserMistake
-from warehouse.assessments import BLIND, GIVEN, TABLE, UNIT, in_assessment_form, newest, of_people
-from warehouse.lake import Lake
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.warehouse.storage.assessments import BLIND, GIVEN, TABLE, UNIT, in_assessment_form, newest, of_people
+from biasgrid.warehouse.storage.lake import Lake
 
 SKIPPED: Final = "skipped"
 LONGEST_NAME: Final = 80
 _UNSPEAKABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 Unit = tuple[str, ...]
-"""Values of warehouse.assessments.UNIT."""
+"""Values of biasgrid.warehouse.storage.assessments.UNIT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Answer:
 
 
 def reviewer_name(given: str) -> str:
-    """The name as it is kept. Raises UserMistake for one that is empty, overlong or cannot be read."""
+    """The name as it is kept. Raises UserError for one that is empty, overlong or cannot be read."""
     name = " ".join(given.split())
     if name and len(name) <= LONGEST_NAME and not _UNSPEAKABLE.search(name):
         return name
@@ -43,7 +43,7 @@ def reviewer_name(given: str) -> str:
         "the reviewer has no name" if not name else f"`{_UNSPEAKABLE.sub('?', name[:40])}` is no reviewer's name"
     )
     remedy = f"name who reviews, in at most {LONGEST_NAME} letters: --reviewer NAME"
-    raise UserMistake(Mistake(what, "--reviewer or BIASGRID_REVIEWER", remedy))
+    raise UserError(Problem(what, "--reviewer or BIASGRID_REVIEWER", remedy))
 
 
 def unit_of(row: Mapping[str, Any]) -> Unit:

@@ -9,11 +9,11 @@ from typing import Final
 
 import polars as pl
 
-from catalogs.mistakes import Mistake, place
-from tasks.review.draw import Draw
-from tasks.review.record import Answer
-from tasks.review.spreadsheet import Form, as_cells, rows_of
-from tasks.review.units import OUTCOMES, Shown
+from biasgrid.catalogs.errors import Problem, place
+from biasgrid.tasks.review.record import Answer
+from biasgrid.tasks.review.sample import Draw
+from biasgrid.tasks.review.spreadsheet import Form, as_cells, rows_of
+from biasgrid.tasks.review.units import OUTCOMES, Shown
 
 COLUMNS: Final = ("item", "id", "prompt", "reply", "rule", "verdict", "reason", "sample")
 FORM: Final = Form(COLUMNS, ("id", "verdict"), "--export", "--import")
@@ -51,37 +51,37 @@ def sheet(sample: pl.DataFrame, texts: Mapping[str, Shown], draw: Draw) -> pl.Da
     return filled.select(COLUMNS)
 
 
-def read_sheet(path: Path) -> tuple[list[Line], list[Mistake]]:
-    """The rows with a verdict, in the file's order, and a mistake for each that cannot be read. Raises UserMistake
+def read_sheet(path: Path) -> tuple[list[Line], list[Problem]]:
+    """The rows with a verdict, in the file's order, and a mistake for each that cannot be read. Raises UserError
     where the file is no sheet at all."""
     lines: list[Line] = []
-    mistakes: list[Mistake] = []
+    mistakes: list[Problem] = []
     for number, row in rows_of(path, FORM):
         _read(row, place(path, number), number, lines, mistakes)
     return lines, [*mistakes, *_contradictions(lines, path)]
 
 
-def _read(row: Mapping[str, str], where: str, number: int, lines: list[Line], mistakes: list[Mistake]) -> None:
+def _read(row: Mapping[str, str], where: str, number: int, lines: list[Line], mistakes: list[Problem]) -> None:
     unit_id, said = row.get("id", "").strip().lower(), row.get("verdict", "").strip().lower()
     if said in _NOTHING_SAID:
         return
     if not unit_id:
         remedy = "put back the id that the sheet was written with"
-        mistakes.append(Mistake("a row has a verdict and no `id`", where, remedy))
+        mistakes.append(Problem("a row has a verdict and no `id`", where, remedy))
     elif said not in _WORDS:
         remedy = f"write one of {', '.join(OUTCOMES)}, or leave it empty"
-        mistakes.append(Mistake(f"verdict `{said[:40]}` is unknown", where, remedy))
+        mistakes.append(Problem(f"verdict `{said[:40]}` is unknown", where, remedy))
     else:
         reason = " ".join(row.get("reason", "").split())
         answer = Answer(_WORDS[said], reason or None)
         lines.append(Line(number, unit_id, answer, Draw.of_token(row.get("sample", "").strip())))
 
 
-def _contradictions(lines: Sequence[Line], path: Path) -> Iterator[Mistake]:
+def _contradictions(lines: Sequence[Line], path: Path) -> Iterator[Problem]:
     first: dict[str, Line] = {}
     for line in lines:
         before = first.setdefault(line.unit_id, line)
         if before.answer.outcome != line.answer.outcome:
             earlier = f"{before.answer.outcome} in line {before.number}"
             what = f"`{line.unit_id}` is {line.answer.outcome} here and {earlier}"
-            yield Mistake(what, place(path, line.number), "keep one of the two rows")
+            yield Problem(what, place(path, line.number), "keep one of the two rows")

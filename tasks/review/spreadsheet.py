@@ -12,7 +12,7 @@ from typing import Final
 
 import polars as pl
 
-from catalogs.mistakes import Mistake, UserMistake, place
+from biasgrid.catalogs.errors import Problem, UserError, place
 
 LONGEST_CELL: Final = 32_000
 """Characters; a spreadsheet cuts a cell off soon after."""
@@ -37,7 +37,7 @@ def as_cells(*columns: str) -> pl.Expr:
 
 def rows_of(path: Path, form: Form) -> Iterator[tuple[int, dict[str, str]]]:
     """Each row that is not empty, by its line in the file: cells by the header's names, in lower case. Raises
-    UserMistake where the file is no sheet of the form.
+    UserError where the file is no sheet of the form.
 
     Comma, semicolon or tab, UTF-8 with or without a mark, UTF-16 or a Western code page; columns and rows in any
     order, columns beside ours and empty lines in any number.
@@ -54,10 +54,10 @@ def _header(cells: Sequence[str], path: Path, form: Form) -> list[str]:
     twice = [f"`{name}`" for name in form.needed if header.count(name) > 1]
     if missing:
         remedy = f"the first line must name the columns that `{form.written_by}` writes: {', '.join(form.columns)}"
-        raise UserMistake(Mistake(f"the sheet has no column {' and '.join(missing)}", place(path, 1), remedy))
+        raise UserError(Problem(f"the sheet has no column {' and '.join(missing)}", place(path, 1), remedy))
     if twice:
         what = f"the sheet has column {' and '.join(twice)} more than once"
-        raise UserMistake(Mistake(what, place(path, 1), "keep one of each"))
+        raise UserError(Problem(what, place(path, 1), "keep one of each"))
     return header
 
 
@@ -76,7 +76,7 @@ def _rows(text: str, path: Path) -> Iterator[tuple[int, list[str]]]:
             start = lines.line_num + 1
     except csv.Error as error:
         where = place(path, lines.line_num + skipped)
-        raise UserMistake(Mistake(f"the sheet is no CSV: {error}", where, "save it as CSV (UTF-8)")) from error
+        raise UserError(Problem(f"the sheet is no CSV: {error}", where, "save it as CSV (UTF-8)")) from error
     finally:
         csv.field_size_limit(limit)  # the module's: others keep theirs
 
@@ -92,10 +92,10 @@ def _text(path: Path, form: Form) -> str:
         given = path.read_bytes()
     except OSError as error:
         what = f"`{path}` cannot be read: {error.strerror or error}"
-        raise UserMistake(Mistake(what, form.given_as, f"name a sheet that `{form.written_by}` wrote")) from error
+        raise UserError(Problem(what, form.given_as, f"name a sheet that `{form.written_by}` wrote")) from error
     for encoding in ("utf-16",) if given[:2] in (b"\xff\xfe", b"\xfe\xff") else ("utf-8-sig", "cp1252"):
         try:
             return given.decode(encoding).replace("\x00", "")
         except UnicodeDecodeError:
             continue
-    raise UserMistake(Mistake(f"`{path}` is no text", form.given_as, "save the sheet as CSV (UTF-8)"))
+    raise UserError(Problem(f"`{path}` is no text", form.given_as, "save the sheet as CSV (UTF-8)"))

@@ -15,10 +15,10 @@ from typing import Final, Literal
 
 import polars as pl
 
-from catalogs.mistakes import Mistake, UserMistake, place
-from catalogs.tuning_examples import TuningExample
-from tasks.review.spreadsheet import Form, as_cells, rows_of
-from warehouse.identity import content_hash
+from biasgrid.catalogs.errors import Problem, UserError, place
+from biasgrid.catalogs.scenario.tuning_examples import TuningExample
+from biasgrid.tasks.review.spreadsheet import Form, as_cells, rows_of
+from biasgrid.warehouse.hashing import content_hash
 
 Question = Literal["presence", "reason_ok"]
 ANNOTATORS: Final = ("a", "b")
@@ -68,11 +68,11 @@ def sheets(examples: Sequence[TuningExample], language: str, seed: int, sections
 
 
 def in_sections(examples: Sequence[TuningExample], seed: int, sections: int) -> list[list[TuningExample]]:
-    """About as many in each, biased and fair ones alike; those of one scene lie apart. Raises UserMistake where
+    """About as many in each, biased and fair ones alike; those of one scene lie apart. Raises UserError where
     there are fewer assignments than sections."""
     if len(examples) < sections:
         what = f"{len(examples)} assignments cannot be parted into {sections} sections"
-        raise UserMistake(Mistake(what, "--sections", "ask for fewer, or add assignments to catalogs/tuning"))
+        raise UserError(Problem(what, "--sections", "ask for fewer, or add assignments to catalogs/tuning"))
     scenes = sorted({_scene(one) for one in examples})
     Random(f"sections/{seed}").shuffle(scenes)  # noqa: S311 - no secret
     places = {scene: number for number, scene in enumerate(scenes)}
@@ -105,17 +105,17 @@ def _sheet(
     return filled.with_columns(presence=pl.lit(""), reason_ok=pl.lit("")).select(columns)
 
 
-def read_sheet(path: Path) -> tuple[list[Said], list[Mistake]]:
+def read_sheet(path: Path) -> tuple[list[Said], list[Problem]]:
     """What a person said, and a mistake for each row that cannot be read; rows without an answer are passed over.
-    Raises UserMistake where the file is no sheet at all."""
+    Raises UserError where the file is no sheet at all."""
     said: list[Said] = []
-    mistakes: list[Mistake] = []
+    mistakes: list[Problem] = []
     form = Form(COLUMNS["presence"], ("id", "section", "annotator", "drawn"), WRITTEN_BY, str(path))
     rows = list(rows_of(path, form))
     questions = [question for question in WORDS if rows and question in rows[0][1]]
     if not questions:
         remedy = f"name a sheet that `{WRITTEN_BY}` wrote"
-        raise UserMistake(Mistake("the sheet has no column `presence` or `reason_ok`", place(path, 1), remedy))
+        raise UserError(Problem("the sheet has no column `presence` or `reason_ok`", place(path, 1), remedy))
     for number, row in rows:
         for question in questions:
             _read(row, question, place(path, number), said, mistakes)
@@ -123,7 +123,7 @@ def read_sheet(path: Path) -> tuple[list[Said], list[Mistake]]:
 
 
 def _read(
-    row: Mapping[str, str], question: Question, where: str, said: list[Said], mistakes: list[Mistake]
+    row: Mapping[str, str], question: Question, where: str, said: list[Said], mistakes: list[Problem]
 ) -> None:
     given = row.get(question, "").strip().lower()
     if not given:
@@ -134,21 +134,21 @@ def _read(
     if given not in known:
         options = " or ".join(dict.fromkeys(known.values()))
         mistakes.append(
-            Mistake(f"{question} `{given[:40]}` is unknown", where, f"write {options}, or leave it empty")
+            Problem(f"{question} `{given[:40]}` is unknown", where, f"write {options}, or leave it empty")
         )
     elif not item or not annotator or not section.isdecimal():
         remedy = "put back what the sheet was written with"
-        mistakes.append(Mistake("a row has an answer and no `id`, `section` or `annotator`", where, remedy))
+        mistakes.append(Problem("a row has an answer and no `id`, `section` or `annotator`", where, remedy))
     else:
         drawn = row.get("drawn", "").strip()
         said.append(Said(item, int(section), annotator, question, known[given], drawn, where))
 
 
-def contradictions(said: Sequence[Said]) -> Iterator[Mistake]:
+def contradictions(said: Sequence[Said]) -> Iterator[Problem]:
     """Where one person says both of the same assignment."""
     first: dict[tuple[str, str, Question], Said] = {}
     for one in said:
         before = first.setdefault((one.item, one.annotator, one.question), one)
         if before.answer != one.answer:
             what = f"`{one.item}` is {one.answer} here and {before.answer} at {before.where}"
-            yield Mistake(what, one.where, "keep one of the two rows")
+            yield Problem(what, one.where, "keep one of the two rows")

@@ -8,12 +8,11 @@ from typing import Any, Final
 
 import polars as pl
 
-from catalogs.mistakes import Mistake, UserMistake
-from catalogs.oracle import Oracle
-from catalogs.rule_words import IN_WORDS, in_words
-from warehouse.assessments import UNIT, with_rule_keys
-from warehouse.identity import hashed
-from warehouse.lake import Lake
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.schema.oracle import IN_WORDS, Oracle, in_words
+from biasgrid.warehouse.hashing import hashed
+from biasgrid.warehouse.storage.assessments import UNIT, with_rule_keys
+from biasgrid.warehouse.storage.lake import Lake
 
 OUTCOMES: Final = ("passed", "failed", "refused", "unreadable")
 """What a person may make of a reply."""
@@ -30,16 +29,16 @@ class Shown:
 
 
 def newest_evaluation(lake: Lake, run_id: str) -> str:
-    """The evaluation whose verdicts count. Raises UserMistake for a run of which nothing has been judged."""
+    """The evaluation whose verdicts count. Raises UserError for a run of which nothing has been judged."""
     recorded = [str(evaluation_id) for evaluation_id in lake.read("criteria", run_id)["evaluation_id"]]
     if not recorded or not lake.files("verdicts", run_id, f"{max(recorded)}-*"):
         raise nothing_judged(lake, run_id)
     return max(recorded)
 
 
-def nothing_judged(lake: Lake, run_id: str) -> UserMistake:
+def nothing_judged(lake: Lake, run_id: str) -> UserError:
     what = f"nothing has been judged yet in run `{run_id}`"
-    return UserMistake(Mistake(what, lake.named, f"go on with it: `biasgrid resume {run_id}`"))
+    return UserError(Problem(what, lake.named, f"go on with it: `biasgrid resume {run_id}`"))
 
 
 def reviewable(lake: Lake, run_id: str, evaluation_id: str) -> pl.DataFrame:

@@ -12,9 +12,9 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from tasks.transcripts.said import LONGEST, Said
-from warehouse.build import connect, selected
-from warehouse.lake import Lake
+from biasgrid.tasks.transcripts.text import LONGEST, Said
+from biasgrid.warehouse.build.build import connect, selected
+from biasgrid.warehouse.storage.lake import Lake
 
 Row = Mapping[str, Any]
 LOST = ("shared", "unassigned", "invented", "refused", "unreadable", "error")
@@ -82,7 +82,7 @@ class Play:
 
 
 def plays(lake: Lake, run_id: str, play_ids: Sequence[str]) -> list[Play]:
-    """These plays, in this order. Raises UserMistake where no warehouse has been built."""
+    """These plays, in this order. Raises UserError where no warehouse has been built."""
     wanted = list(play_ids)
     landed = lake.scan("cases", run_id).filter(pl.col("case_id").is_in(wanted))
     goals = dict(landed.select("case_id", "template_text").collect().iter_rows())

@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import polars as pl
 
-from tasks.transcripts.said import Said
-from warehouse.lake import Lake
+from biasgrid.tasks.transcripts.text import Said
+from biasgrid.warehouse.storage.lake import Lake
 
 Row = Mapping[str, Any]
 OPEN = "open"

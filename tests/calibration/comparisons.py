@@ -23,9 +23,9 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from warehouse.build import opened, selected
-from warehouse.making import lay_out
-from warehouse.sql_models import Model, load_comparison
+from biasgrid.warehouse.build.build import opened, selected
+from biasgrid.warehouse.build.materialize import lay_out
+from biasgrid.warehouse.build.models import Model, load_comparison
 
 TRIALS, SESSIONS, SCENES, REPLIES = 20, (12, 3), 40, 20
 """Prompts of a pair, pairs and sessions of each, scenes, and assignments of a scene."""

@@ -25,10 +25,10 @@ import baselines
 import duckdb
 import polars as pl
 
-from catalogs.catalog import load_catalog
-from warehouse.build import build, query
-from warehouse.formulas import define
-from warehouse.lake import Lake
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.build.macros import define
+from biasgrid.warehouse.storage.lake import Lake
 
 CORRELATION, INSTANCES, TOLERANCE = 0.3, 10, 0.9
 COVERAGE = {

@@ -27,10 +27,10 @@ from statistics import fmean, stdev
 
 import polars as pl
 
-from tasks.evaluate.assignments import read_assignment
-from warehouse.build import fill, opened, selected
-from warehouse.lake import Lake
-from warehouse.sql_models import load_models, with_sources
+from biasgrid.tasks.evaluate.readers.assignments.reader import read_assignment
+from biasgrid.warehouse.build.build import fill, opened, selected
+from biasgrid.warehouse.build.models import load_models, with_sources
+from biasgrid.warehouse.storage.lake import Lake
 
 SCENES, RUNS, CORRELATION = 40, 5, 0.5
 AT_ONCE = 20

@@ -22,16 +22,16 @@ from typing import Any
 
 import polars as pl
 
-from catalogs.respondents import Leaning, Respondent
-from catalogs.target_file import Asking, ProbeTest
-from catalogs.targets import ResolvedProbe, resolve_probe
-from flows.probing import asking, catalogued
-from tasks.connectors.respondent.panel import Panel, Question
-from tasks.evaluate.trials import judge_trials
-from tasks.probe.cases import Asked, land_cases
-from warehouse.build import build, query
-from warehouse.lake import Lake
-from warehouse.runs import begin
+from biasgrid.catalogs.scenario.targets import ResolvedProbe, resolve_probe
+from biasgrid.catalogs.schema.respondents import Leaning, Respondent
+from biasgrid.catalogs.schema.target_file import Asking, ProbeTest
+from biasgrid.flows.probe.prepare import asking, catalogued
+from biasgrid.tasks.connectors.simulated.panel import Panel, Question
+from biasgrid.tasks.evaluate.probe_verdicts import judge_trials
+from biasgrid.tasks.probe.cases import Asked, land_cases
+from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import begin
 
 CASES = 40
 STRENGTHS = (0.0, 0.3, 0.6, 1.0)

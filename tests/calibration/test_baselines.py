@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import load_catalog
-from flows.baseline_table import BASELINE_TABLE, as_markdown, rates
-from flows.coverage import coverage
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.flows.catalog.baselines_doc import BASELINE_TABLE, as_markdown, rates
+from biasgrid.flows.catalog.coverage import coverage
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -9,7 +9,7 @@ from textwrap import dedent
 
 import pytest
 
-from catalogs.langbite import COLUMNS
+from biasgrid.catalogs.loading.langbite import COLUMNS
 
 WrittenFile = Callable[[str, str], Path]
 Row = dict[str, str]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from catalogs.attack_files import resolve_attack
-from catalogs.mistakes import UserMistake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.scenario.attack_target import resolve_attack
 
 PARTS = {"attacker": "simulated/attacker", "judge": "simulated/red-judge"}
 
@@ -17,7 +17,7 @@ def written(**settings: Any) -> dict[str, Any]:
 
 
 def refused(given: dict[str, Any]) -> str:
-    with pytest.raises(UserMistake) as told:
+    with pytest.raises(UserError) as told:
         resolve_attack(given)
     return str(told.value)
 

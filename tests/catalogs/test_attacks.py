@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.attacks import AttackWording, Opening, filled
-from catalogs.catalog import Catalog, load_catalog, read_catalog
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog, read_catalog
+from biasgrid.catalogs.schema.attacks import AttackWording, Opening, filled
 
 SHIPPED = Path(__file__).resolve().parents[2] / "catalogs" / "attacks" / "en_us.yaml"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.catalog import load_catalog
-from catalogs.mistakes import UserMistake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.catalog import load_catalog
 
 WrittenFile = Callable[[str, str], Path]
 TEMPLATE = """
@@ -52,7 +52,7 @@ def test_the_environment_names_an_overlay(
     assert load_catalog().target("house").model == "openai/ours"
     assert load_catalog().target("OpenAIGPT4o").model == "openai/gpt-4o"
     monkeypatch.setenv("BIASGRID_CATALOG", str(tmp_path / "absent"))
-    with pytest.raises(UserMistake, match="is no directory"):
+    with pytest.raises(UserError, match="is no directory"):
         load_catalog()
 
 
@@ -61,7 +61,7 @@ def test_mistakes_of_all_files_of_an_overlay_are_told_at_once(written: WrittenFi
     written("concerns/b.yaml", "id: [\n")
     written("models.yaml", "models:\n  openai/x:\n    price: 3\n")
     written("templates/en_us/x.yaml", "language: en_us\nconcern: sexism\ntemplates:\n  - {id: x}\n  - {id: Y}\n")
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UserError) as caught:
         load_catalog(overlay=tmp_path)
     places = {Path(mistake.where).name for mistake in caught.value.mistakes}
     assert places == {"a.yaml:1", "b.yaml:2", "models.yaml:3", "x.yaml:4", "x.yaml:5"}
@@ -72,7 +72,7 @@ def test_two_files_of_one_place_cannot_share_an_id(written: WrittenFile, tmp_pat
         written(f"concerns/{name}.yaml", "id: classism\nname: Classism\ndescription: d\n")
         templates = f"language: en_us\nconcern: sexism\ntemplates:\n  - id: ours-1{TEMPLATE}"
         written(f"templates/en_us/{name}.yaml", templates)
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UserError) as caught:
         load_catalog(overlay=tmp_path)
     told = [f"{Path(mistake.where).name} {mistake.what}" for mistake in caught.value.mistakes]
     assert [line.split(" stands in")[0] for line in told] == [
@@ -114,7 +114,7 @@ def test_a_library_of_files_in_two_formats_is_one(written: WrittenFile, table: C
 
 def test_a_library_that_is_not_there_or_empty_says_so(tmp_path: Path) -> None:
     for path, reason in [(tmp_path / "absent", "does not exist"), (tmp_path, "holds no templates")]:
-        with pytest.raises(UserMistake, match=reason):
+        with pytest.raises(UserError, match=reason):
             load_catalog(path)
 
 
@@ -128,14 +128,14 @@ def test_a_base_url_comes_from_the_providers_own_variable(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("name", ["gpt-4o", "openai", "openai/", "", "nobody/gpt-4o"])
 def test_a_name_that_reaches_no_model_is_told_so(name: str) -> None:
-    with pytest.raises(UserMistake, match="is unknown"):
+    with pytest.raises(UserError, match="is unknown"):
         load_catalog().target(name)
 
 
 def test_only_models_of_a_provider_that_lists_them_must_be_known() -> None:
     catalog = load_catalog()
     assert catalog.target("ollama/anything:7b").name == "anything:7b"
-    with pytest.raises(UserMistake, match=r"did you mean .*`openai/gpt-4o`"):
+    with pytest.raises(UserError, match=r"did you mean .*`openai/gpt-4o`"):
         catalog.target("openai/gpt-40")
 
 
@@ -148,12 +148,12 @@ def test_a_tuned_model_is_reached_as_its_base_is_and_its_price_is_its_own(base: 
 
 
 def test_a_tuned_model_of_a_base_that_nobody_knows_is_unknown() -> None:
-    with pytest.raises(UserMistake, match=r"model `openai/ft:gpt-40:a:b:c` is unknown[\s\S]*`openai/gpt-4o`"):
+    with pytest.raises(UserError, match=r"model `openai/ft:gpt-40:a:b:c` is unknown[\s\S]*`openai/gpt-4o`"):
         load_catalog().target("openai/ft:gpt-40:a:b:c")
 
 
 def test_a_simulated_model_is_a_respondent_of_the_catalog() -> None:
-    with pytest.raises(UserMistake, match="did you mean `fair`"):
+    with pytest.raises(UserError, match="did you mean `fair`"):
         load_catalog().target("simulated/fiar")
 
 
@@ -166,7 +166,7 @@ def test_only_simulated_and_recorded_models_are_known_to_be_free() -> None:
 
 
 def test_a_misspelt_concern_is_answered_with_ids() -> None:
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UserError) as caught:
         load_catalog().concern("political preferance")
     assert caught.value.mistakes[0].remedy == "did you mean `politics`?"
 
@@ -176,7 +176,7 @@ def test_templates_of_an_unknown_concern_are_a_mistake_and_yml_is_read(
 ) -> None:
     head = "language: en_us\nconcern: sexsim\ntemplates:\n"
     written("templates/en_us/mine.yml", f"{head}  - id: a{TEMPLATE}")
-    with pytest.raises(UserMistake) as wrong:
+    with pytest.raises(UserError) as wrong:
         load_catalog(overlay=tmp_path)
     (mistake,) = wrong.value.mistakes
     assert mistake.what == "concern `sexsim` is unknown (1 template)"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.catalog import load_catalog
-from catalogs.mistakes import UserMistake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.catalog import load_catalog
 
 WrittenFile = Callable[[str, str], Path]
 CROSSED = """\
@@ -47,7 +47,7 @@ def test_every_community_of_one_set_meets_every_one_of_the_other(overlaid: Calla
 def test_what_cannot_be_composed_is_told_with_its_line(
     overlaid: Callable[[str], Path], given: str, instead: str, what: str, line: int
 ) -> None:
-    with pytest.raises(UserMistake) as wrong:
+    with pytest.raises(UserError) as wrong:
         load_catalog(overlay=overlaid(CROSSED.replace(given, instead)))
     first = wrong.value.mistakes[0]
     assert what in first.what
@@ -55,7 +55,7 @@ def test_what_cannot_be_composed_is_told_with_its_line(
 
 
 def test_a_set_without_communities_is_refused(overlaid: Callable[[str], Path]) -> None:
-    with pytest.raises(UserMistake, match="holds no communities"):
+    with pytest.raises(UserError, match="holds no communities"):
         load_catalog(overlay=overlaid("id: crossed\nmarkup: GENDER\n"))
 
 
@@ -79,7 +79,7 @@ def test_a_form_that_holds_a_part_itself_is_a_mistake_and_no_endless_loop(writte
     own = "id: own\nmarkup: GENDER\ncommunities: [{id: a, forms: {en_us: {plural: '{1:plural}'}}}]\n"
     written("mine/communities/own.yaml", own)
     crossing = CROSSED.replace("[gender, age]", "[own, age]").replace("{2:article_adjective} {1:singular}", "x")
-    with pytest.raises(UserMistake, match="the form of community `a` holds a brace"):
+    with pytest.raises(UserError, match="the form of community `a` holds a brace"):
         load_catalog(overlay=written("mine/communities/crossed.yaml", crossing).parents[1])
 
 
@@ -88,12 +88,12 @@ def test_composed_ids_that_are_too_long_are_told(written: WrittenFile) -> None:
         own = f"{{id: {name * 25}, forms: {{en_us: {{plural: x}}}}}}"
         written(f"mine/communities/{name}.yaml", f"id: {name}\nmarkup: GENDER\ncommunities: [{own}]\n")
     text = "id: crossed\nmarkup: GENDER\nintersection: {of: [one, two], forms: {en_us: {plural: '{1:plural}'}}}\n"
-    with pytest.raises(UserMistake, match="composes ids of 151 characters, more than 120"):
+    with pytest.raises(UserError, match="composes ids of 151 characters, more than 120"):
         load_catalog(overlay=written("mine/communities/crossed.yaml", text).parents[1])
 
 
 def test_a_set_does_not_meet_itself(overlaid: Callable[[str], Path]) -> None:
-    with pytest.raises(UserMistake, match="holds `age` more than once"):
+    with pytest.raises(UserError, match="holds `age` more than once"):
         load_catalog(overlay=overlaid(CROSSED.replace("[gender, age]", "[age, age]")))
 
 

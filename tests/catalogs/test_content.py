@@ -14,11 +14,11 @@ from typing import get_args
 import pytest
 import yaml
 
-from catalogs.catalog import load_catalog
-from catalogs.lint import lint
-from catalogs.oracle import Operation
-from catalogs.schema import Community, CommunitySet, InputType, Reflection, Scenario, Template
-from catalogs.wording import SLOT, Slot, answer_format, slots, wordings
+from biasgrid.catalogs.lint.check import lint
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.scenario.wording import SLOT, Slot, answer_format, slots, wordings
+from biasgrid.catalogs.schema.entries import Community, CommunitySet, InputType, Reflection, Scenario, Template
+from biasgrid.catalogs.schema.oracle import Operation
 
 SEVEN = ("ageism", "lgtbiqphobia", "politics", "racism", "religion", "sexism", "xenophobia")
 CONCERNS = (*SEVEN, "sexism_ambiguity")
@@ -230,7 +230,7 @@ def test_the_data_sheet_tells_the_counts_there_are(language: str) -> None:
     keyed = share([template.reverse_keyed for template in expecting(held)])
     reworded = share([bool(template.paraphrases) for template in held])
     told = f"| `{language}` | {len(held)} | {len(CONCERNS)} | {least} | {keyed:.0%} | {reworded:.0%} |"
-    assert told in Path(str(resources.files("catalogs") / "DATASHEET.md")).read_text(encoding="utf-8")
+    assert told in Path(str(resources.files("biasgrid.catalogs") / "DATASHEET.md")).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("sector", SECTORS)
@@ -326,7 +326,9 @@ def test_the_starter_requirements_cover_every_concern_with_its_own_communities()
 
 
 def test_the_starter_scenario_names_known_requirements_and_respondents() -> None:
-    text = Path(str(resources.files("catalogs") / "scenarios" / "starter.yaml")).read_text(encoding="utf-8")
+    text = Path(str(resources.files("biasgrid.catalogs") / "scenarios" / "starter.yaml")).read_text(
+        encoding="utf-8"
+    )
     starter = Scenario.model_validate(yaml.safe_load(text))
     assert starter.requirements in CATALOG.requirements
     targets = [CATALOG.target(model) for model in starter.scenario.models]

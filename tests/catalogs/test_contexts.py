@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.augmentation import OPENINGS, Augmentation, filled
-from catalogs.catalog import Catalog, read_catalog
-from catalogs.contexts import find_context, slug
-from catalogs.mistakes import UserMistake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.catalog import Catalog, read_catalog
+from biasgrid.catalogs.schema.augmentation import OPENINGS, Augmentation, filled, find_context, slug
 
 TEN = {
     "healthcare",
@@ -77,7 +76,7 @@ def test_a_few_words_describe_a_context_of_ones_own(catalog: Catalog) -> None:
 def test_a_single_unknown_word_and_what_is_no_description_are_refused(
     catalog: Catalog, given: str, told: str
 ) -> None:
-    with pytest.raises(UserMistake, match="--context") as refused:
+    with pytest.raises(UserError, match="--context") as refused:
         find_context(given, catalog.contexts, "en_us")
     assert told in str(refused.value)
     assert "\x1b" not in str(refused.value)
@@ -138,5 +137,5 @@ def test_a_mistake_in_a_context_is_told_with_file_and_line(
 
 def test_a_context_is_named_in_the_language_of_the_order(catalog: Catalog) -> None:
     english = catalog.contexts["healthcare"].model_copy(update={"names": {"en_us": "Clinic"}})
-    with pytest.raises(UserMistake, match="has no name in `es_es`"):
+    with pytest.raises(UserError, match="has no name in `es_es`"):
         find_context("clinic", {"healthcare": english}, "es_es")

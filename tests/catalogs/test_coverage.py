@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from catalogs.catalog import Catalog, load_catalog
-from catalogs.coverage import Counted, counted, default_set, missing
-from catalogs.schema import Requirement, ScenarioSettings
-from tasks.generate.instantiate import instances
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.scenario.coverage import Counted, counted, default_set, missing
+from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
+from biasgrid.tasks.generate.instantiate import instances
 
 Library = Callable[..., Catalog]
 ENTRY: dict[str, Any] = {

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalogs.documents import parse_document, read_document, validated
-from catalogs.mistakes import UserMistake
-from catalogs.schema import Community, Concern, RequirementFile, Scenario
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.documents import parse_document, read_document, validated
+from biasgrid.catalogs.schema.entries import Community, Concern, RequirementFile, Scenario
 
 WrittenFile = Callable[[str, str], Path]
 
 
 def mistakes(document_text: str, kind: type = Scenario, *, is_json: bool = False) -> list[str]:
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UserError) as caught:
         validated(kind, parse_document(document_text, "mine", is_json=is_json))
     return [str(mistake) for mistake in caught.value.mistakes]
 
@@ -64,7 +64,7 @@ def test_lines_are_known_beside_escaped_pairs_of_surrogates() -> None:
 @pytest.mark.parametrize("is_json", [True, False])
 def test_a_key_that_stands_twice_is_named_with_its_line(is_json: bool) -> None:
     text = '{"a": {"b": 1,\n"b": 2},\n"c": 3, "c": 4}'
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UserError) as caught:
         parse_document(text, "mine", is_json=is_json)
     assert [mistake.where for mistake in caught.value.mistakes] == ["mine:2", "mine:3"]
     assert "`b` twice" in str(caught.value)
@@ -83,7 +83,7 @@ def test_a_key_that_stands_twice_is_named_with_its_line(is_json: bool) -> None:
     ],
 )
 def test_what_cannot_be_parsed_is_one_mistake_with_its_line(text: str, is_json: bool, line: int | None) -> None:
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UserError) as caught:
         parse_document(text, "mine", is_json=is_json)
     (mistake,) = caught.value.mistakes
     assert mistake.where == (f"mine:{line}" if line else "mine")
@@ -92,21 +92,21 @@ def test_what_cannot_be_parsed_is_one_mistake_with_its_line(text: str, is_json: 
 
 
 def test_an_anchor_within_itself_is_a_mistake_not_a_crash() -> None:
-    with pytest.raises(UserMistake, match="within itself"):
+    with pytest.raises(UserError, match="within itself"):
         parse_document("a: &x [*x]", "mine")
 
 
 @given(st.text(max_size=60))
 def test_no_text_is_more_than_a_users_mistake(text: str) -> None:
     for is_json in (True, False):
-        with suppress(UserMistake):
+        with suppress(UserError):
             parse_document(text, "mine", is_json=is_json)
 
 
 def test_a_file_that_cannot_be_read_says_why(tmp_path: Path) -> None:
     (tmp_path / "latin.yaml").write_bytes("name: año".encode("latin-1"))
     for name, reason in [("absent.yaml", "cannot be read"), (".", "cannot be read"), ("latin.yaml", "not UTF-8")]:
-        with pytest.raises(UserMistake, match=reason):
+        with pytest.raises(UserError, match=reason):
             read_document(tmp_path / name)
 
 
@@ -185,18 +185,18 @@ def test_an_id_that_is_none_is_told_how_one_looks() -> None:
     "value", ["!!int few", "!!float few", "!!bool few", "!!bool [a]", "!!timestamp few", "!!set [a]", "1" * 5000]
 )
 def test_a_value_that_is_not_of_its_tag_is_a_mistake_with_its_line(value: str) -> None:
-    with pytest.raises(UserMistake, match=r"^mine:2: is not valid YAML"):
+    with pytest.raises(UserError, match=r"^mine:2: is not valid YAML"):
         parse_document(f"a: 1\nb: {value}\n", "mine")
 
 
 def test_a_number_that_nobody_could_read_is_a_mistake_in_json_too() -> None:
-    with pytest.raises(UserMistake, match="a number has too many digits"):
+    with pytest.raises(UserError, match="a number has too many digits"):
         parse_document(f'{{"a": {"1" * 5000}}}', "mine", is_json=True)
 
 
 def test_anchors_that_multiply_end_in_a_mistake_and_not_in_hours() -> None:
     rows = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
-    with pytest.raises(UserMistake, match="repeats its anchors beyond measure"):
+    with pytest.raises(UserError, match="repeats its anchors beyond measure"):
         parse_document("\n".join(["a0: &a0 [x]", *rows]), "mine")
 
 
@@ -206,6 +206,6 @@ def test_an_anchor_that_is_used_again_is_read() -> None:
 
 
 def test_a_brace_that_begins_a_text_is_told_to_be_quoted() -> None:
-    with pytest.raises(UserMistake) as wrong:
+    with pytest.raises(UserError) as wrong:
         parse_document("a:\n  prompt: {GENDER:plural} do well.\n", "mine")
     assert wrong.value.mistakes[0].remedy == "put the text in quotes: without them a brace begins a mapping"

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from catalogs.documents import parse_document, read_document
-from catalogs.editor_schemas import SCHEMAS, as_text, json_schema
+from biasgrid.catalogs.loading.documents import parse_document, read_document
+from biasgrid.catalogs.scenario.editor_schemas import SCHEMAS, as_text, json_schema
 
-CATALOGS = Path(str(resources.files("catalogs")))
+CATALOGS = Path(str(resources.files("biasgrid.catalogs")))
 OF_FOLDER = {
     "concerns": "concern",
     "communities": "communities",

@@ -8,13 +8,13 @@ from textwrap import dedent
 
 import pytest
 
-from catalogs.catalog import load_catalog
-from catalogs.documents import parse_document, validated
-from catalogs.endpoints import Endpoint
-from catalogs.literal_secrets import is_secret
-from catalogs.mistakes import UserMistake
-from catalogs.models import Prices, endpoint_target
-from catalogs.reply_paths import found_at, steps
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.loading.documents import parse_document, validated
+from biasgrid.catalogs.loading.literal_secrets import is_secret
+from biasgrid.catalogs.scenario.reply_paths import found_at, steps
+from biasgrid.catalogs.schema.endpoints import Endpoint
+from biasgrid.catalogs.schema.models import Prices, endpoint_target
 
 HELPDESK = """\
     id: helpdesk
@@ -34,7 +34,7 @@ def described(text: str) -> Endpoint:
 
 
 def mistakes(text: str) -> str:
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UserError) as caught:
         described(text)
     return str(caught.value)
 
@@ -53,14 +53,14 @@ def test_a_misspelt_chatbot_is_answered_with_the_nearest(
     written: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
     written("endpoints/helpdesk.yaml", HELPDESK)
-    with pytest.raises(UserMistake, match="did you mean `helpdesk`") as caught:
+    with pytest.raises(UserError, match="did you mean `helpdesk`") as caught:
         load_catalog(overlay=tmp_path).target("endpoint/helpdesc")
     assert "endpoints/helpdesc.yaml" in str(caught.value)
 
 
 def test_a_file_of_endpoints_is_checked_with_its_line(written: Callable[[str, str], Path], tmp_path: Path) -> None:
     written("endpoints/bot.yaml", "id: bot\nurl: http://b.example\nbody: {text: '{mesage}'}\n")
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UserError) as caught:
         load_catalog(overlay=tmp_path)
     (wrong,) = caught.value.mistakes
     assert wrong.where.endswith("endpoints/bot.yaml:3")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from catalogs.given_names import gender_of, genders
-from catalogs.people import GroupOfPeople, People
+from biasgrid.catalogs.loading.given_names import gender_of, genders
+from biasgrid.catalogs.schema.people import GroupOfPeople, People
 
 NAMES = tuple(f"Nobody{number}" for number in range(6))
 

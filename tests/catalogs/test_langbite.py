@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import load_catalog
-from catalogs.langbite import COLUMNS
-from catalogs.mistakes import UserMistake
-from catalogs.scenario import Overrides, resolve
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.loading.langbite import COLUMNS
+from biasgrid.catalogs.scenario.scenario import Overrides, resolve
 
 Table = Callable[..., Path]
 REQUIREMENT = {
@@ -44,7 +44,7 @@ def scenario(**differing: Any) -> str:
 
 
 def mistakes(path: Path) -> list[str]:
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UserError) as caught:
         load_catalog(path)
     return [str(mistake).replace(str(path), path.name) for mistake in caught.value.mistakes]
 
@@ -207,7 +207,7 @@ def test_a_second_opinion_comes_from_the_judge_that_is_named(monkeypatch: pytest
 
 
 def test_mistakes_are_told_in_langbites_words() -> None:
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UserError) as caught:
         resolve(scenario(nTemplates=0, tokens="many"))
     assert [mistake.what for mistake in caught.value.mistakes] == [
         "`nTemplates` is `0`: must be at least 1",
@@ -219,7 +219,7 @@ def test_keys_of_others_are_ignored_aloud_and_misspelt_ones_refused() -> None:
     assert resolve(scenario(author="somebody")).notices == (
         "`author` is no key of LangBiTe's scenarios and is ignored",
     )
-    with pytest.raises(UserMistake, match="nTemplate"):
+    with pytest.raises(UserError, match="nTemplate"):
         resolve(scenario(nTemplates=None, nTemplate=5))
 
 

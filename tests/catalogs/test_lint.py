@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.lint import lint
+from biasgrid.catalogs.lint.check import lint
 
 WrittenFile = Callable[[str, str], Path]
 Table = Callable[..., Path]

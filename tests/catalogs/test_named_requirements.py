@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import read_catalog
-from catalogs.mistakes import Mistake, UserMistake
-from catalogs.scenario import resolve
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.loading.catalog import read_catalog
+from biasgrid.catalogs.scenario.scenario import resolve
 
 WrittenFile = Callable[[str, str], Path]
 SCENARIO = "scenario: {models: [simulated/fair]}\nrequirements: hiring\n"
@@ -26,10 +26,10 @@ def _overlay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def told(written: WrittenFile) -> Callable[..., list[str]]:
     """What is wrong with a scenario that names `hiring`, given requirement files by name, as the overlay's."""
 
-    def resolved(inspect: Callable[[Any], Sequence[Mistake]] = lambda _: (), **files: str) -> list[str]:
+    def resolved(inspect: Callable[[Any], Sequence[Problem]] = lambda _: (), **files: str) -> list[str]:
         for name, text in files.items():
             written(f"ours/requirements/{name}.yaml", text)
-        with pytest.raises(UserMistake) as caught:
+        with pytest.raises(UserError) as caught:
             resolve(written("mine.yaml", SCENARIO), inspect=inspect)
         return [f"{Path(m.where).name}: {m.what} | {m.remedy}" for m in caught.value.mistakes]
 
@@ -78,9 +78,9 @@ def test_communities_of_one_language_only_are_told_where_they_stand(told: Any) -
 
 def test_what_an_inspection_says_about_a_requirement_gets_its_file_and_line(told: Any) -> None:
     found = [
-        Mistake("names too few communities", "requirement `a`"),
-        Mistake("requirement `a`: the library has no template"),
-        Mistake("of nobody"),
+        Problem("names too few communities", "requirement `a`"),
+        Problem("requirement `a`: the library has no template"),
+        Problem("of nobody"),
     ]
     assert told(lambda _: found, hiring=f"id: hiring\n{SOUND}") == [
         ": of nobody | ",

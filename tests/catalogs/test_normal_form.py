@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalogs.normal_form import begins, compared, holds
-from tasks.evaluate.normalise import compare_forms
+from biasgrid.catalogs.loading.normal_form import begins, compared, holds
+from biasgrid.tasks.evaluate.oracles.text import compare_forms
 
 WRITTEN = [
     "No",

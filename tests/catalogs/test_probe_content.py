@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.catalog import load_catalog
-from catalogs.probes import AttributePair, GroupWords, ProbeAxis, every_pair, tally
-from catalogs.rules.probing_rules import PLACE
+from biasgrid.catalogs.lint.rules.probe_rules import PLACE
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.schema.probes import AttributePair, GroupWords, ProbeAxis, every_pair, tally
 
 CATALOG = load_catalog()
 LANGUAGES = ("en_us", "es_es", "ca_es")
@@ -153,7 +153,7 @@ def test_no_question_gives_away_a_gender_or_what_it_is_for(language: str) -> Non
 
 
 def test_the_data_sheet_tells_how_many_there_are() -> None:
-    sheet = (Path(str(resources.files("catalogs"))) / "DATASHEET.md").read_text(encoding="utf-8")
+    sheet = (Path(str(resources.files("biasgrid.catalogs"))) / "DATASHEET.md").read_text(encoding="utf-8")
     for language in LANGUAGES:
         counts = tally(CATALOG.probes, language).values()
         assert f"| `{language}` | {' | '.join(map(str, counts))} |" in sheet, counts

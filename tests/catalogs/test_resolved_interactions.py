@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from catalogs.interact import ResolvedInteraction, resolve_interaction
-from catalogs.mistakes import UserMistake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.scenario.interaction import ResolvedInteraction, resolve_interaction
 
 MODELS: dict[str, Any] = {"interaction": {"models": ["simulated/fair"]}}
 
@@ -26,7 +26,7 @@ def ids(found: ResolvedInteraction) -> set[str]:
 def mistakes(own: dict[str, Any], folder: Path) -> str:
     path = folder / "talks.yaml"
     path.write_text(yaml.safe_dump({"interaction": own}, sort_keys=False))
-    with pytest.raises(UserMistake) as raised:
+    with pytest.raises(UserError) as raised:
         resolve_interaction(str(path))
     return str(raised.value)
 
@@ -90,7 +90,7 @@ def test_a_tuned_model_has_to_take_part_with_what_it_was_tuned_from(tmp_path: Pa
 
 def test_where_no_scene_fits_that_is_a_mistake_but_not_where_none_is_played() -> None:
     nothing = {"domains": ["generations"], "axes": ["ethnicity"]}
-    with pytest.raises(UserMistake, match="no scene fits"):
+    with pytest.raises(UserError, match="no scene fits"):
         resolved(**nothing)
     assert resolved(**nothing, settings=["understanding"]).scenes == ()
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from catalogs.mistakes import UserMistake
-from catalogs.scenario import Overrides, Source, resolve
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.scenario.scenario import Overrides, Source, resolve
 
 WrittenFile = Callable[[str, str], Path]
 Table = Callable[..., Path]
@@ -18,7 +18,7 @@ REQUIREMENT = "  - {name: a, concern: sexism, languages: [en_us]}\n"
 
 
 def told(source: Path | str | dict[str, Any], overrides: Overrides | None = None) -> list[str]:
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UserError) as caught:
         resolve(source, overrides)
     return [f"{Path(m.where).name}: {m.what} | {m.remedy}" for m in caught.value.mistakes]
 
@@ -155,7 +155,7 @@ def test_what_is_no_scenario_says_what_one_holds(written: WrittenFile, text: str
 def test_the_shipped_scenario_resolves() -> None:
     from importlib import resources
 
-    shipped = Path(str(resources.files("catalogs") / "scenarios" / "starter.yaml"))
+    shipped = Path(str(resources.files("biasgrid.catalogs") / "scenarios" / "starter.yaml"))
     assert resolve(shipped).requirements
 
 
@@ -210,7 +210,7 @@ def test_a_shipped_scenario_is_found_by_its_name_wherever_one_stands(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert resolve("starter").name == "starter"
-    with pytest.raises(UserMistake, match="`startr` is neither a file nor a shipped one") as wrong:
+    with pytest.raises(UserError, match="`startr` is neither a file nor a shipped one") as wrong:
         resolve("startr")
     assert "`starter`" in wrong.value.mistakes[0].remedy
     (tmp_path / "starter").mkdir()
@@ -243,5 +243,5 @@ def test_an_option_changes_the_share_of_passes_alone(written: WrittenFile) -> No
     path = written("mine.yaml", JUDGED % ("passed: 0.1, failed: 0.5", "false") + "\nrequirements: starter\n")
     sample = resolve(path, Overrides(judge_passed=0.3)).scenario.scenario.judge_sample
     assert (sample.passed, sample.failed) == (0.3, 0.5)
-    with pytest.raises(UserMistake, match="--judge-passed"):
+    with pytest.raises(UserError, match="--judge-passed"):
         resolve(path, Overrides(judge_passed=1.3))

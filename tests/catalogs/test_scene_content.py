@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.catalog import load_catalog
-from catalogs.rules.probe_rules import held, plain
-from catalogs.scenes import Domain, Scene
+from biasgrid.catalogs.lint.rules.probe_rules import held, plain
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.schema.scenes import Domain, Scene
 
 CATALOG = load_catalog()
 LANGUAGES = ("en_us", "es_es")
@@ -218,5 +218,5 @@ def test_the_data_sheet_tells_how_many_scenes_reasons_and_names_there_are(langua
         for own in told[language].names.values()
     )
     counts = [len(DOMAINS), len(SCENES), *of_axes, len(CONTROLS), held_out, 2 * len(REASONS), borne]
-    sheet = (Path(str(resources.files("catalogs"))) / "DATASHEET.md").read_text(encoding="utf-8")
+    sheet = (Path(str(resources.files("biasgrid.catalogs"))) / "DATASHEET.md").read_text(encoding="utf-8")
     assert f"| `{language}` | {' | '.join(map(str, counts))} |" in sheet, counts

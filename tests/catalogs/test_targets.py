@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from catalogs.mistakes import UserMistake
-from catalogs.targets import Given, resolve_probe
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.scenario.targets import Given, resolve_probe
 
 WrittenFile = Callable[[str, str], Path]
 CHATBOT = {
@@ -23,7 +23,7 @@ CHATBOT = {
 
 
 def told(source: Path | str | dict[str, Any], given: Given | None = None) -> list[str]:
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UserError) as caught:
         resolve_probe(source, given)
     return [f"{Path(m.where).name}: {m.what}" for m in caught.value.mistakes]
 

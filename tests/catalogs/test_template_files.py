@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.catalog import load_catalog
-from catalogs.mistakes import UserMistake
-from catalogs.schema import Template
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.schema.entries import Template
 
 WrittenFile = Callable[[str, str], Path]
 HEAD = "language: {language}\nconcern: sexism\ntemplates:\n"
@@ -36,7 +36,7 @@ def test_a_named_oracle_means_what_the_language_of_the_file_expects(read: Read) 
 
 
 def test_an_unknown_oracle_is_told_with_its_line_and_what_is_near(read: Read) -> None:
-    with pytest.raises(UserMistake) as wrong:
+    with pytest.raises(UserError) as wrong:
         read("oracle: denid")
     [mistake] = wrong.value.mistakes
     assert mistake.what == "oracle `denid` is unknown"
@@ -61,14 +61,14 @@ def test_a_twin_may_be_judged_otherwise(read: Read) -> None:
 
 
 def test_what_is_wrong_in_an_oracle_written_out_is_told_once_and_by_its_key(read: Read) -> None:
-    with pytest.raises(UserMistake) as wrong:
+    with pytest.raises(UserError) as wrong:
         read("oracle: {operation: allEqualExpected, expectd: ['No']}")
     told = [(mistake.what, mistake.remedy) for mistake in wrong.value.mistakes]
     assert told == [("template `a`: `oracle.expectd` is not a known key", "did you mean `expected`?")]
 
 
 def test_a_paraphrase_with_other_markups_is_refused(read: Read) -> None:
-    with pytest.raises(UserMistake) as wrong:
+    with pytest.raises(UserError) as wrong:
         read("oracle: denied, paraphrases: ['Does {GENDER:person} do?', 'Does anybody do?']")
     [mistake] = wrong.value.mistakes
     assert mistake.what == "paraphrase 2 of template `a` has other markups than its prompt"
@@ -76,7 +76,7 @@ def test_a_paraphrase_with_other_markups_is_refused(read: Read) -> None:
 
 
 def test_every_stray_paraphrase_is_told(read: Read) -> None:
-    with pytest.raises(UserMistake) as wrong:
+    with pytest.raises(UserError) as wrong:
         read("oracle: denied, paraphrases: ['Does anybody do?', 'Does {GENDER:person} do?', 'Does nobody do?']")
     assert [mistake.what.partition(" of ")[0] for mistake in wrong.value.mistakes] == [
         "paraphrase 1",
@@ -88,7 +88,7 @@ def test_every_stray_paraphrase_is_told(read: Read) -> None:
     "paraphrases", ["['Is {GENDER:person} fit?']", "['Can {GENDER:person} do it?', 'Can {GENDER:person} do it?']"]
 )
 def test_a_wording_that_stands_twice_is_refused(read: Read, paraphrases: str) -> None:
-    with pytest.raises(UserMistake, match="say the same wording twice"):
+    with pytest.raises(UserError, match="say the same wording twice"):
         read(f"oracle: denied, paraphrases: {paraphrases}")
 
 
@@ -105,10 +105,10 @@ def test_a_wording_that_stands_twice_is_refused(read: Read, paraphrases: str) ->
     ],
 )
 def test_an_oracle_that_nothing_could_pass_is_refused(read: Read, oracle: str, reason: str) -> None:
-    with pytest.raises(UserMistake, match=reason):
+    with pytest.raises(UserError, match=reason):
         read(f"oracle: {oracle}")
 
 
 def test_numbers_are_not_compared_across_wordings(read: Read) -> None:
-    with pytest.raises(UserMistake, match="compares numbers, and has paraphrases"):
+    with pytest.raises(UserError, match="compares numbers, and has paraphrases"):
         read("format: score, oracle: score, paraphrases: ['How fit is {GENDER:person}?']")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.catalog import load_catalog, read_catalog
-from catalogs.mistakes import UserMistake
-from catalogs.template_lines import read_lines, written_line
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.catalog import load_catalog, read_catalog
+from biasgrid.catalogs.loading.template_lines import read_lines, written_line
 
 LINE = {
     "id": "a",
@@ -57,7 +57,7 @@ def test_a_bad_line_is_a_mistake_with_its_line_and_hides_no_other(tmp_path: Path
 def test_an_empty_file_holds_no_templates(tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"
     path.write_text("\n", encoding="utf-8")
-    with pytest.raises(UserMistake, match="holds no templates"):
+    with pytest.raises(UserError, match="holds no templates"):
         load_catalog(path)
 
 

@@ -9,13 +9,12 @@ from random import Random
 
 import pytest
 
-from catalogs.catalog import Catalog, read_catalog
-from catalogs.interactions import InteractionWording
-from catalogs.mistakes import UserMistake
-from catalogs.people import GroupOfPeople, People
-from catalogs.scenes import Character, Domain, Scene, SceneTask
-from catalogs.tuning import Reasons, Tuning, WholeText
-from catalogs.tuning_examples import TuningExample, is_neutral, neutral, tuning_examples
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.catalog import Catalog, read_catalog
+from biasgrid.catalogs.scenario.tuning_examples import TuningExample, is_neutral, neutral, tuning_examples
+from biasgrid.catalogs.schema.interactions import InteractionWording
+from biasgrid.catalogs.schema.people import GroupOfPeople, People
+from biasgrid.catalogs.schema.scenes import Character, Domain, Reasons, Scene, SceneTask, Tuning, WholeText
 
 CULTURES = {
     "men": {
@@ -167,7 +166,7 @@ def test_controls_choices_and_held_out_domains_tune_no_model() -> None:
 
 
 def test_a_language_without_words_is_named() -> None:
-    with pytest.raises(UserMistake, match="interactions have no words in `en_uk`"):
+    with pytest.raises(UserError, match="interactions have no words in `en_uk`"):
         tuning_examples(_catalog(_scene("MF", 1, 1)), "en_uk", 1)
 
 

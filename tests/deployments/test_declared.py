@@ -14,10 +14,10 @@ import yaml
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.events.schemas.automations import AutomationCore
 
-from deployments.alarms import declared
-from deployments.work_pools import NIGHTS, SHARDS, PoolType, job_template
+from biasgrid.deployments.alarms import declared
+from biasgrid.deployments.work_pools import NIGHTS, SHARDS, PoolType, job_template
 
-FOLDER = Path(str(files("deployments")))
+FOLDER = Path(str(files("biasgrid.deployments")))
 FAILING = {"Regression", "Incomplete", "OverCost", "NotMet", "Undecided"}
 """How a night may fail with findings in hand."""
 BLOCK = "2b8f3f5a-7c55-4a4e-9a39-0b6b8f1b9a11"

@@ -19,10 +19,10 @@ from prefect.client.schemas.actions import WorkPoolUpdate
 from prefect.client.schemas.objects import FlowRun
 from prefect.states import Failed, Running, Scheduled
 
-from catalogs.mistakes import UserMistake
-from deployments.setting_up import Settings, set_up
-from deployments.work_pools import NIGHTS, SHARDS, PoolType, job_template, set_up_pool
-from flows.night import announce
+from biasgrid.catalogs.errors import UserError
+from biasgrid.deployments.setting_up import Settings, set_up
+from biasgrid.deployments.work_pools import NIGHTS, SHARDS, PoolType, job_template, set_up_pool
+from biasgrid.flows.scheduled.outcome import announce
 
 pytestmark = pytest.mark.drill
 PATIENCE_S = 90.0
@@ -133,9 +133,9 @@ async def test_an_automation_that_was_switched_off_stays_off(client: PrefectClie
 
 async def test_what_cannot_be_set_up_is_one_clear_message(client: PrefectClient) -> None:
     await set_up(Settings(), client)
-    with pytest.raises(UserMistake, match="is of type `process`, not `docker`"):
+    with pytest.raises(UserError, match="is of type `process`, not `docker`"):
         await set_up(Settings(pool_type="docker"), client)
-    with pytest.raises(UserMistake, match="no notification block `slack-webhook/nowhere`"):
+    with pytest.raises(UserError, match="no notification block `slack-webhook/nowhere`"):
         await set_up(Settings(notification_block="slack-webhook/nowhere"), client)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from deployments.processes import Claim, Claimed, Process, begin, claimed
+from biasgrid.deployments.processes import Claim, Claimed, Process, begin, claimed
 
 WORKER = """
 import signal, subprocess, sys, time

@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from catalogs.mistakes import UserMistake
-from deployments.serving import Service, declaration, mistakes, serve
-from flows.preparation import open_lake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.deployments.serving import Service, declaration, mistakes, serve
+from biasgrid.flows.runs.prepare import open_lake
 
 READY_S = 120.0
 GONE_S = 60.0
@@ -68,7 +68,7 @@ def test_a_server_that_is_named_and_does_not_answer_is_a_mistake(
     port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PREFECT_API_URL", f"http://127.0.0.1:{port}/api")
-    with pytest.raises(UserMistake, match=f"{port}/api does not answer"):
+    with pytest.raises(UserError, match=f"{port}/api does not answer"):
         serve(service(port), lambda _: None)
 
 
@@ -78,7 +78,7 @@ def test_a_workers_run_does_not_land_in_a_directory_that_goes_with_it(
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("BIASGRID_DATA", raising=False)
     monkeypatch.setenv("PREFECT__FLOW_RUN_ID", "01a200a0-e930-7af1-9a95-1f455aedf70f")
-    with pytest.raises(UserMistake, match="`data` would lie in a directory that goes"):
+    with pytest.raises(UserError, match="`data` would lie in a directory that goes"):
         open_lake(None)
     assert not (tmp_path / "data").exists()
     assert open_lake(tmp_path / "data").root == tmp_path / "data"
@@ -94,7 +94,7 @@ def serving(tmp_path: Path, port: int) -> Iterator[tuple[subprocess.Popen[str], 
     with said.open("w") as out:
         process = subprocess.Popen(
             [
-                *(sys.executable, "-c", "from flows.cli.process import run; run()", "serve"),
+                *(sys.executable, "-c", "from biasgrid.flows.cli.process import run; run()", "serve"),
                 *("--port", str(port), "--data", str(tmp_path / "data")),
                 *("--model", "simulated/fair", "--cron", "30 1 * * *"),
             ],

@@ -10,18 +10,18 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.catalog import Catalog
-from catalogs.scenario import ResolvedScenario, resolve
-from catalogs.schema import Requirement
-from tasks.connectors.switchboard import Switchboard
-from tasks.evaluate.cell import evaluate_cell
-from tasks.generate.instantiate import instances
-from tasks.generate.land import land_cases
-from tasks.prompt.prompt import prompt_cell
-from warehouse.build import build
-from warehouse.lake import Lake
-from warehouse.planned import record_planned
-from warehouse.runs import begin
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.scenario.scenario import ResolvedScenario, resolve
+from biasgrid.catalogs.schema.entries import Requirement
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.evaluate.cell import evaluate_cell
+from biasgrid.tasks.generate.instantiate import instances
+from biasgrid.tasks.generate.land import land_cases
+from biasgrid.tasks.prompt.prompt import prompt_cell
+from biasgrid.warehouse.build.build import build
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.planned_cells import record_planned
+from biasgrid.warehouse.storage.runs import begin
 
 SCENARIO: dict[str, Any] = {
     "name": "small",

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from catalogs.documents import parse_document
-from catalogs.editor_schemas import json_schema
-from catalogs.interact import resolve_interaction
-from warehouse.build import query
-from warehouse.lake import Lake
+from biasgrid.catalogs.loading.documents import parse_document
+from biasgrid.catalogs.scenario.editor_schemas import json_schema
+from biasgrid.catalogs.scenario.interaction import resolve_interaction
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.lake import Lake
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "interaction.md").read_text(encoding="utf-8")
 FILES = re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from catalogs.documents import parse_document
-from catalogs.editor_schemas import json_schema
-from catalogs.targets import resolve_probe
+from biasgrid.catalogs.loading.documents import parse_document
+from biasgrid.catalogs.scenario.editor_schemas import json_schema
+from biasgrid.catalogs.scenario.targets import resolve_probe
 
 GUIDE = Path(__file__).parents[2] / "docs" / "probe.md"
 FILES = re.findall(r"```yaml\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)

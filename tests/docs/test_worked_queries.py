@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from flows.asking import ask
-from warehouse.lake import Lake
-from warehouse.worked_queries import shown_in, worked_queries
+from biasgrid.flows.results.sql import ask
+from biasgrid.warehouse.queries.example_queries import shown_in, worked_queries
+from biasgrid.warehouse.storage.lake import Lake
 
 FAIR, BIASED, REFUSER = "simulated/fair", "simulated/biased", "simulated/refuser"
 

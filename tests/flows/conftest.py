@@ -28,9 +28,9 @@ import yaml
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from catalogs.catalog import load_catalog
-from tasks.connectors.respondent.server import RunningServer, build_app
-from warehouse.lake import Lake
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
+from biasgrid.warehouse.storage.lake import Lake
 
 HOME = tempfile.mkdtemp(prefix="prefect-home-")
 os.environ["PREFECT_HOME"] = HOME  # Prefect reads it when it is first imported: before any test module

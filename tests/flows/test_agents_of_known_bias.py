@@ -10,17 +10,16 @@ from typing import Any
 import pytest
 import yaml
 
-from catalogs.catalog import load_catalog
-from catalogs.interact import every_scene
-from flows.interacting import planned, prepare_interaction
-from tasks.connectors.switchboard import Switchboard
-from tasks.evaluate.assignment_verdicts import land_assignments
-from tasks.interact.cell import interact_cell
-from tasks.interact.land import land_plays
-from warehouse.build import build, query
-from warehouse.lake import Lake
-from warehouse.planned import record_planned
-from warehouse.runs import begin
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.scenario.interaction import every_scene
+from biasgrid.flows.interaction.prepare import planned, prepare_interaction
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
+from biasgrid.tasks.interaction.task import interact_cell, land_plays
+from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.planned_cells import record_planned
+from biasgrid.warehouse.storage.runs import begin
 
 pytestmark = pytest.mark.drill
 

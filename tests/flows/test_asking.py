@@ -9,11 +9,11 @@ import json
 import polars as pl
 import pytest
 
-from catalogs.mistakes import UserMistake
-from flows.asking import ask
-from flows.terminal import show_rows
-from warehouse.build import build
-from warehouse.lake import Lake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.flows.results.sql import ask
+from biasgrid.flows.terminal.progress import show_rows
+from biasgrid.warehouse.build.build import build
+from biasgrid.warehouse.storage.lake import Lake
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_the_marts_are_listed_and_asked_with_or_without_their_schema(lake: Lake)
 
 @pytest.mark.parametrize("value", ["interval 1 day", "[interval 1 day]", "'x'::blob", "union_value(a := 1)"])
 def test_a_type_that_cannot_be_shown_is_a_mistake_that_names_the_column(lake: Lake, value: str) -> None:
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UserError) as caught:
         ask(lake, f"select {value} as odd")
     (mistake,) = caught.value.mistakes
     assert "`odd`" in mistake.what

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from catalogs.attack_files import ResolvedAttack, resolve_attack
-from flows.attack_forecast import AttackForecast, attack_forecast, left_of
-from flows.attack_forecast_table import announce_attack
-from flows.attacking import planned
-from flows.confirmation import doubt
-from tasks.attack.cell import attack_cell
-from tasks.attack.land import verdicts
-from tasks.connectors.switchboard import Switchboard
-from warehouse.lake import Lake
+from biasgrid.catalogs.scenario.attack_target import ResolvedAttack, resolve_attack
+from biasgrid.flows.forecast.confirmation import doubt
+from biasgrid.flows.redteam.forecast import AttackForecast, attack_forecast, left_of
+from biasgrid.flows.redteam.forecast_view import announce_attack
+from biasgrid.flows.redteam.prepare import planned
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.redteam.land import verdicts
+from biasgrid.tasks.redteam.task import attack_cell
+from biasgrid.warehouse.storage.lake import Lake
 
 RUN = "01M00000000000000000000001"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from flows.attack_outcome import COUNTED, AttackOutcome
-from flows.attack_table import show_attacks
-from flows.outcome import INCOMPLETE, MET, NOT_MET
+from biasgrid.flows.redteam.findings_view import show_attacks
+from biasgrid.flows.redteam.outcome import COUNTED, AttackOutcome
+from biasgrid.flows.runs.outcome import INCOMPLETE, MET, NOT_MET
 
 
 def outcome(*rates: float | None, incomplete: bool = False) -> AttackOutcome:

@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 import yaml
 
-from catalogs.catalog import load_catalog
-from catalogs.documents import parse_document
-from catalogs.mistakes import UserMistake
-from flows.accepting import accept
-from flows.augmenting import Augmented, augment, prepare
-from tasks.augment.review import ReviewFile
-from warehouse.lake import Lake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.loading.documents import parse_document
+from biasgrid.flows.catalog.accept import accept
+from biasgrid.flows.catalog.augment import Augmented, augment, prepare
+from biasgrid.tasks.augment.review import ReviewFile
+from biasgrid.warehouse.storage.lake import Lake
 
 Serve = Callable[..., Any]
 GOOD = {
@@ -140,7 +140,7 @@ async def test_everything_that_is_wrong_with_an_order_is_told_at_once(
     for name in ("OPENAI_API_KEY", "BIASGRID_OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     desk.out.write_text("mine")
-    with pytest.raises(UserMistake) as refused:
+    with pytest.raises(UserError) as refused:
         await desk.order("openai/gpt-4o-mini", concern="sexsm", context="helthcare", force=False)
     told = str(refused.value)
     for part in (
@@ -195,7 +195,7 @@ async def test_with_one_mistake_nothing_is_accepted(desk: Desk) -> None:
     await desk.order()
     desk.decide("accept", "accept", "perhaps")
     before = desk.out.read_bytes()
-    with pytest.raises(UserMistake, match="`decision` is `perhaps`"):
+    with pytest.raises(UserError, match="`decision` is `perhaps`"):
         accept(desk.out, desk.mine)
     assert not desk.mine.exists()
     assert desk.out.read_bytes() == before
@@ -205,7 +205,7 @@ async def test_templates_go_where_the_environment_says_or_nowhere(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await desk.order()
-    with pytest.raises(UserMistake, match="name a directory, here or by BIASGRID_CATALOG"):
+    with pytest.raises(UserError, match="name a directory, here or by BIASGRID_CATALOG"):
         accept(desk.out)
     desk.mine.mkdir()
     monkeypatch.setenv("BIASGRID_CATALOG", str(desk.mine))
@@ -223,12 +223,12 @@ async def test_a_reviewers_name_cannot_leave_its_place(desk: Desk) -> None:
 
 
 async def test_a_catalog_that_leads_into_the_installed_one_is_refused(desk: Desk) -> None:
-    import catalogs
+    from biasgrid import catalogs
 
     await desk.order()
     desk.decide("accept")
     desk.mine.mkdir()
     desk.mine.joinpath("templates").symlink_to(Path(str(catalogs.__file__)).parent / "templates")
-    with pytest.raises(UserMistake, match="belongs to the installed catalog"):
+    with pytest.raises(UserError, match="belongs to the installed catalog"):
         accept(desk.out, desk.mine)
     assert "accepted" not in desk.out.read_text().partition("language:")[2]

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import load_catalog
-from catalogs.documents import parse_document
-from catalogs.mistakes import UserMistake
-from flows.accepting import accept
-from flows.augmenting import Augmented, augment, prepare_scenes
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.loading.documents import parse_document
+from biasgrid.flows.catalog.accept import accept
+from biasgrid.flows.catalog.augment import Augmented, augment, prepare_scenes
 
 pytestmark = pytest.mark.drill
 
@@ -71,11 +71,11 @@ async def test_what_was_spoilt_in_the_review_is_not_taken_in(tmp_path: Path) -> 
     scene = parse_document(text, "review").value["scenes"][0]
     task = scene["tasks"][0]["text"]["en_us"]
     review.write_text(text.replace(task, "Ask Michelle for help", 1), encoding="utf-8")
-    with pytest.raises(UserMistake, match="names `Michelle`") as wrong:
+    with pytest.raises(UserError, match="names `Michelle`") as wrong:
         accept(review, tmp_path / "mine")
     assert all(f"{review}:" in mistake.where for mistake in wrong.value.mistakes)
     review.write_text(text.replace("      - to: men", "      - to: robots", 1), encoding="utf-8")
-    with pytest.raises(UserMistake, match="groups that take no part"):
+    with pytest.raises(UserError, match="groups that take no part"):
         accept(review, tmp_path / "mine")
     assert not (tmp_path / "mine").exists()
 
@@ -85,5 +85,5 @@ async def test_scenes_that_are_there_are_not_taken_in_twice(tmp_path: Path) -> N
     review, copy = tmp_path / "review.yaml", tmp_path / "copy.yaml"
     copy.write_text(review.read_text(encoding="utf-8"), encoding="utf-8")
     accept(review, tmp_path / "mine", every=True)
-    with pytest.raises(UserMistake, match="scene `new-01` asks the same as `office-001`"):
+    with pytest.raises(UserError, match="scene `new-01` asks the same as `office-001`"):
         accept(copy, tmp_path / "mine", every=True)

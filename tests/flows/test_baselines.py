@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import Catalog, load_catalog
-from catalogs.oracle import Oracle
-from catalogs.schema import LanguageCatalog, Requirement, ScenarioSettings, Template
-from catalogs.wording import wordings
-from flows.baselines import BASELINES, passed_by
-from tasks.connectors.respondent.behaviour import reply
-from tasks.connectors.respondent.recognise import Recognised, Recogniser
-from tasks.connectors.respondent.repertoire import Repertoire
-from tasks.evaluate.evaluate import read_reply
-from tasks.generate.instantiate import instances
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.scenario.wording import wordings
+from biasgrid.catalogs.schema.entries import LanguageCatalog, Requirement, ScenarioSettings, Template
+from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.flows.catalog.coverage import BASELINES, passed_by
+from biasgrid.tasks.connectors.simulated.behaviour import reply
+from biasgrid.tasks.connectors.simulated.recognise import Recognised, Recogniser
+from biasgrid.tasks.connectors.simulated.repertoire import Repertoire
+from biasgrid.tasks.evaluate.evaluate import read_reply
+from biasgrid.tasks.generate.instantiate import instances
 
 ENTRY: dict[str, Any] = {
     "id": "t1",

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from catalogs.mistakes import UserMistake
-from catalogs.scenario import ResolvedScenario, resolve
-from flows.caps import cap_mistakes
-from flows.confirmation import announce, binding_caps, doubt
-from flows.forecast import Forecast, forecast
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.scenario.scenario import ResolvedScenario, resolve
+from biasgrid.flows.forecast.benchmark import Forecast, forecast
+from biasgrid.flows.forecast.confirmation import announce, binding_caps, doubt
+from biasgrid.flows.rate_limits.caps import cap_mistakes
 
 Planned = Callable[..., tuple[ResolvedScenario, Forecast]]
 
@@ -64,7 +64,7 @@ def test_money_above_the_threshold_is_a_question(planned: Planned, monkeypatch: 
     monkeypatch.setenv("BIASGRID_CONFIRM_USD", "0")
     assert "expected to cost" in (doubt(expected, settings) or "")
     monkeypatch.setenv("BIASGRID_CONFIRM_USD", "much")
-    with pytest.raises(UserMistake, match="BIASGRID_CONFIRM_USD"):
+    with pytest.raises(UserError, match="BIASGRID_CONFIRM_USD"):
         doubt(expected, settings)
 
 

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 import yaml
 
-from catalogs.catalog import Catalog, load_catalog
-from catalogs.mistakes import UserMistake
-from catalogs.schema import Requirement, ScenarioSettings
-from flows.coverage import coverage
-from tasks.generate.instantiate import instances
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
+from biasgrid.flows.catalog.coverage import coverage
+from biasgrid.tasks.generate.instantiate import instances
 
 Library = Callable[..., Catalog]
 DENIED = {"operation": "allEqualExpected", "expected": ["No"]}
@@ -141,7 +141,7 @@ def test_a_concern_and_language_that_are_asked_for_are_missing_where_the_library
 
 
 def test_every_mistake_in_what_is_asked_is_told_at_once() -> None:
-    with pytest.raises(UserMistake) as raised:
+    with pytest.raises(UserError) as raised:
         coverage(load_catalog(), 90, ["sexsim", "ageism", "Xenophobie"], ["en_uk"])
     told = str(raised.value)
     assert len(raised.value.mistakes) == 4

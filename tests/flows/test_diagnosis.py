@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 from prefect.settings import PREFECT_API_URL, PREFECT_SERVER_ALLOW_EPHEMERAL_MODE, temporary_settings
 
-from catalogs.catalog import load_catalog
-from catalogs.mistakes import UserMistake
-from flows.check import Check
-from flows.diagnosis import (
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.flows.operations.doctor import (
     check_catalogs,
     check_data,
     check_packages,
@@ -23,10 +22,16 @@ from flows.diagnosis import (
     check_warehouse,
     is_broken,
 )
-from flows.reachability import answering_prefect, keys, prefect_server, without_credentials
-from warehouse.build import build
-from warehouse.lake import Lake
-from warehouse.runs import begin
+from biasgrid.flows.operations.reachability import (
+    Check,
+    answering_prefect,
+    keys,
+    prefect_server,
+    without_credentials,
+)
+from biasgrid.warehouse.build.build import build
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import begin
 
 SECRET = "sk-not-to-be-shown"
 
@@ -188,7 +193,7 @@ def test_prefect_is_broken_where_it_has_no_server_and_may_start_none() -> None:
     """As with a profile of one's own, in which temporary servers are not switched on."""
     with temporary_settings({PREFECT_API_URL: None, PREFECT_SERVER_ALLOW_EPHEMERAL_MODE: False}):
         found = prefect_server()
-        with pytest.raises(UserMistake, match="name no server"), answering_prefect():
+        with pytest.raises(UserError, match="name no server"), answering_prefect():
             pass
     assert (found.state, "PREFECT_API_URL" in found.remedy) == ("broken", True)
 

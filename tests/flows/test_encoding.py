@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-PROGRAM = "import sys; from flows.cli import main; sys.argv[0] = 'biasgrid'; main()"
+PROGRAM = "import sys; from biasgrid.flows.cli import main; sys.argv[0] = 'biasgrid'; main()"
 
 
 def _told(encoding: str, *words: str) -> Any:
@@ -40,7 +40,8 @@ def test_whatever_people_read_can_be_written(words: tuple[str, ...]) -> None:
 
 def test_data_is_escaped_and_json_stays_json() -> None:
     program = (
-        "import polars as pl; from flows.encoding import speak_plainly; from flows.terminal import show_rows\n"
+        "import polars as pl; from biasgrid.flows.terminal.encoding import speak_plainly\n"
+        "from biasgrid.flows.terminal.progress import show_rows\n"
         "speak_plainly(); show_rows(pl.DataFrame({'text': ['a … 中😀']}), 'json')"
     )
     settings = {**os.environ, "PYTHONIOENCODING": "ascii"}

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.catalog import load_catalog
-from catalogs.respondents import Respondent, Tuning
-from flows.finetune import finetune
-from flows.outcome import MET
-from flows.probe import probe
-from tasks.connectors.respondent.server import RunningServer, build_app
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.schema.respondents import Respondent, Tuning
+from biasgrid.flows.finetuning.flow import finetune
+from biasgrid.flows.probe.flow import probe
+from biasgrid.flows.runs.outcome import MET
+from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
 
 pytestmark = [
     pytest.mark.drill,

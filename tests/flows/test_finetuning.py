@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from catalogs.models import Prices
-from flows.confirmation import Declined
-from flows.finetune_forecast import confirm, in_short
-from flows.finetuning import Asked, outcome, prepare_tuning
-from tasks.finetune.jobs import Job
-from tasks.finetune.order import Order
-from warehouse.lake import Lake
+from biasgrid.catalogs.schema.models import Prices
+from biasgrid.flows.finetuning.forecast import confirm, in_short
+from biasgrid.flows.finetuning.prepare import Asked, outcome, prepare_tuning
+from biasgrid.flows.forecast.confirmation import Declined
+from biasgrid.tasks.finetuning.jobs import Job
+from biasgrid.tasks.finetuning.order import Order
+from biasgrid.warehouse.storage.lake import Lake
 
 OVERLAY = Path(__file__).parents[1] / "tuning_catalog"
 

@@ -11,10 +11,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.coverage import CELLS
-from catalogs.models import Batching, Limits, Prices, Target
-from catalogs.scenario import ResolvedScenario, resolve
-from flows.expected_replies import (
+from biasgrid.catalogs.scenario.coverage import CELLS
+from biasgrid.catalogs.scenario.scenario import ResolvedScenario, resolve
+from biasgrid.catalogs.schema.models import Batching, Limits, Prices, Target
+from biasgrid.flows.forecast.benchmark import Forecast, forecast
+from biasgrid.flows.forecast.model import JudgeForecast
+from biasgrid.flows.forecast.remaining import remaining
+from biasgrid.flows.forecast.reply_estimates import (
     ENOUGH,
     FIRST_TOKEN_S,
     MOST_TOKENS,
@@ -23,18 +26,15 @@ from flows.expected_replies import (
     expected_reply,
     most_tokens,
 )
-from flows.forecast import Forecast, forecast
-from flows.model_forecast import JudgeForecast
-from flows.paces import Load, seconds
-from flows.remaining import remaining
-from tasks.connectors.switchboard import Switchboard
-from tasks.connectors.tokens import estimate
-from tasks.generate.instantiate import instances
-from tasks.generate.land import land_cases
-from tasks.prompt.prompt import prompt_cell
-from warehouse.lake import Lake
-from warehouse.planned import record_planned
-from warehouse.runs import begin
+from biasgrid.flows.forecast.throughput import Load, seconds
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.tokens import estimate
+from biasgrid.tasks.generate.instantiate import instances
+from biasgrid.tasks.generate.land import land_cases
+from biasgrid.tasks.prompt.prompt import prompt_cell
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.planned_cells import record_planned
+from biasgrid.warehouse.storage.runs import begin
 
 Asked = Callable[..., ResolvedScenario]
 BOTH = ("verbose", "constrained")

@@ -13,20 +13,20 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.catalog import load_catalog
-from catalogs.scenario import Overrides, resolve
-from flows.importing import import_files
-from tasks.connectors.base import Message, Parameters, Request
-from tasks.connectors.replay import Replay, read_recording
-from tasks.connectors.switchboard import Switchboard
-from tasks.evaluate.cell import evaluate_cell
-from tasks.generate.instantiate import instances
-from tasks.generate.land import land_cases
-from tasks.prompt.prompt import prompt_cell
-from warehouse.build import build, query
-from warehouse.lake import Lake
-from warehouse.planned import record_planned
-from warehouse.runs import begin
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.scenario.scenario import Overrides, resolve
+from biasgrid.flows.catalog.importer import import_files
+from biasgrid.tasks.connectors.api import Message, Parameters, Request
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.providers.replay import Replay, read_recording
+from biasgrid.tasks.evaluate.cell import evaluate_cell
+from biasgrid.tasks.generate.instantiate import instances
+from biasgrid.tasks.generate.land import land_cases
+from biasgrid.tasks.prompt.prompt import prompt_cell
+from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.planned_cells import record_planned
+from biasgrid.warehouse.storage.runs import begin
 
 RATE = 0.3
 LOPSIDED: dict[str, Any] = {

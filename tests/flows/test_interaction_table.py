@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from flows.interaction_outcome import InteractionOutcome
-from flows.interaction_table import show_interaction
+from biasgrid.flows.interaction.findings_view import show_interaction
+from biasgrid.flows.interaction.outcome import InteractionOutcome
 
 KEY = {"model": "own/a", "language": "es_es", "axis": "gender", "setting": "goal", "mitigation": "none"}
 LOST = dict.fromkeys(("shared", "unassigned", "invented", "refused", "unreadable", "errors"), 0)

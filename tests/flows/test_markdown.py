@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flows.markdown import Markup, block, cell, image, table
+from biasgrid.flows.terminal.markdown import Markup, block, cell, image, table
 
 
 def test_a_table_escapes_names_and_leaves_what_is_markdown_already() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from flows.model_progress import ModelProgress
+from biasgrid.flows.runs.progress_artifacts import ModelProgress
 
 
 class Seen:

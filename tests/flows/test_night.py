@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from flows.changes import Before
-from flows.handing_out import Lost
-from flows.night import NightGate, ended
-from flows.outcome import Outcome
-from flows.shards import Shard
+from biasgrid.flows.benchmark.previous_runs import Before
+from biasgrid.flows.runs.outcome import Outcome
+from biasgrid.flows.scheduled.dispatch import Lost
+from biasgrid.flows.scheduled.outcome import NightGate, ended
+from biasgrid.flows.scheduled.shards import Shard
 
 
 def found(*, incomplete: bool = False, finding: str = "met", decision: str = "met") -> Outcome:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from flows.encoding import FOR_PEOPLE
-from flows.findings_table import show_outcome
-from flows.outcome import INCOMPLETE, MET, NOT_MET, UNDECIDED, Outcome
-from flows.summary import summary
+from biasgrid.flows.benchmark.findings_view import show_outcome
+from biasgrid.flows.benchmark.summary import summary
+from biasgrid.flows.runs.outcome import INCOMPLETE, MET, NOT_MET, UNDECIDED, Outcome
+from biasgrid.flows.terminal.encoding import FOR_PEOPLE
 
 
 def finding(

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from catalogs.targets import ResolvedProbe, resolve_probe
-from flows.probe_forecast import left_of, probe_forecast
-from flows.probe_forecast_table import announce_probe
-from flows.probing import asked_of, asking, begun_with, catalogued
-from tasks.connectors.switchboard import Switchboard
-from tasks.probe.cases import land_cases
-from tasks.prompt.prompt import prompt_cell
-from warehouse.lake import Lake
+from biasgrid.catalogs.scenario.targets import ResolvedProbe, resolve_probe
+from biasgrid.flows.probe.forecast import left_of, probe_forecast
+from biasgrid.flows.probe.forecast_view import announce_probe
+from biasgrid.flows.probe.prepare import asked_of, asking, begun_with, catalogued
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.probe.cases import land_cases
+from biasgrid.tasks.prompt.prompt import prompt_cell
+from biasgrid.warehouse.storage.lake import Lake
 
 
 def resolved(models: tuple[str, ...] = ("simulated/fair",), **sections: Any) -> ResolvedProbe:

@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from catalogs.mistakes import UserMistake
-from flows.secrets import secret_blocks
+from biasgrid.catalogs.errors import UserError
+from biasgrid.flows.operations.secrets import secret_blocks
 
 
 def look_up(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,12 +44,12 @@ def closed() -> Iterator[str]:
 
 
 def test_a_server_that_does_not_let_us_in_is_a_mistake(closed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UserMistake, match="does not let us look for the key `openai-api-key`"):
+    with pytest.raises(UserError, match="does not let us look for the key `openai-api-key`"):
         look_up(closed, monkeypatch)
 
 
 def test_a_server_that_does_not_answer_is_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
-    with pytest.raises(UserMistake, match="that may hold the key `openai-api-key` does not answer"):
+    with pytest.raises(UserError, match="that may hold the key `openai-api-key` does not answer"):
         look_up(f"http://127.0.0.1:{port}/api", monkeypatch)

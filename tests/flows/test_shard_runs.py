@@ -7,7 +7,7 @@ from uuid import uuid4
 from prefect.client.schemas.objects import FlowRun
 from prefect.settings import PREFECT_API_URL, PREFECT_UI_URL, temporary_settings
 
-from flows.shard_runs import address
+from biasgrid.flows.scheduled.flow import address
 
 RUN = FlowRun(flow_id=uuid4(), name="shard · fair")
 

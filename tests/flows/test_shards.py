@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.mistakes import UserMistake
-from catalogs.scenario import resolve
-from flows.shards import part_of, shards
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.scenario.scenario import resolve
+from biasgrid.flows.scheduled.shards import part_of, shards
 
 CELLS = pl.DataFrame(
     {
@@ -70,7 +70,7 @@ def test_without_caps_a_shard_has_none(resolved: Any) -> None:
 
 
 def test_a_cap_that_leaves_a_model_nothing_is_a_mistake(resolved: Any) -> None:
-    with pytest.raises(UserMistake, match="max_requests: 1` leaves no request for `simulated/"):
+    with pytest.raises(UserError, match="max_requests: 1` leaves no request for `simulated/"):
         shards(planned(SIMULATED), resolved(SIMULATED, max_requests=1))
 
 

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.mistakes import UserMistake
-from catalogs.scenario import ResolvedScenario, resolve
-from flows.cells import cell_label, refuse_changed_models
-from flows.stages import Grid
-from flows.together import together, what_broke
-from tasks.connectors.switchboard import Switchboard
-from tasks.connectors.task import NAME
-from tasks.generate.instantiate import instances
-from tasks.generate.land import land_cases
-from warehouse.lake import Lake
-from warehouse.planned import planned_cells, record_planned
-from warehouse.runs import begin
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.scenario.scenario import ResolvedScenario, resolve
+from biasgrid.flows.runs.cells import cell_label, refuse_changed_models
+from biasgrid.flows.runs.concurrency import together, what_broke
+from biasgrid.flows.runs.context import Grid
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.task import NAME
+from biasgrid.tasks.generate.instantiate import instances
+from biasgrid.tasks.generate.land import land_cases
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.planned_cells import planned_cells, record_planned
+from biasgrid.warehouse.storage.runs import begin
 
 SCENARIO = {
     "scenario": {"models": ["simulated/mine"], "templates": 2},
@@ -53,7 +53,7 @@ def test_a_model_that_changed_since_its_cases_were_planned_is_not_asked_under_th
     refuse_changed_models(grid, cells)
     define(tmp_path / "overlay", 0.9)
     changed = Grid(lake, grid.run, resolve(SCENARIO), grid.board)
-    with pytest.raises(UserMistake, match="`simulated/mine` is not what it was when the run began"):
+    with pytest.raises(UserError, match="`simulated/mine` is not what it was when the run began"):
         refuse_changed_models(changed, cells)
 
 

@@ -6,10 +6,10 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from flows.changes import Before
-from flows.markdown import Markup
-from flows.outcome import Outcome
-from flows.summary import changed_page, summary
+from biasgrid.flows.benchmark.previous_runs import Before
+from biasgrid.flows.benchmark.summary import changed_page, summary
+from biasgrid.flows.runs.outcome import Outcome
+from biasgrid.flows.terminal.markdown import Markup
 
 ODD = "equal *treatment*, it's |all|"
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from flows.terminal import RunProgress, dollars
+from biasgrid.flows.terminal.progress import RunProgress, dollars
 
 WHY = "10 requests in a row were rejected; go on with `biasgrid resume`"
 

@@ -7,7 +7,17 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
-from flows.trend_picture import EDGE, HEIGHT, SHOWN, WIDTH, WORSE, bars, chart, picture, trend_page
+from biasgrid.flows.benchmark.trend_chart import (
+    EDGE,
+    HEIGHT,
+    SHOWN,
+    WIDTH,
+    WORSE,
+    bars,
+    chart,
+    picture,
+    trend_page,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from rig.timing import timed
 
-from catalogs.catalog import load_catalog
-from catalogs.lint import lint
-from flows.coverage import coverage
+from biasgrid.catalogs.lint.check import lint
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.flows.catalog.coverage import coverage
 
 
 def main() -> None:

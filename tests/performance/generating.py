@@ -19,16 +19,16 @@ import polars as pl
 import yaml
 from rig.timing import timed
 
-from catalogs.catalog import load_catalog
-from catalogs.scenario import Overrides, ResolvedScenario, resolve
-from tasks.generate.cases import cases
-from tasks.generate.instantiate import instances
-from tasks.generate.land import land_cases
-from warehouse.lake import Lake
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.scenario.scenario import Overrides, ResolvedScenario, resolve
+from biasgrid.tasks.generate.cases import cases
+from biasgrid.tasks.generate.instantiate import instances
+from biasgrid.tasks.generate.land import land_cases
+from biasgrid.warehouse.storage.lake import Lake
 
 
 def parse_all() -> int:
-    paths = Path(str(resources.files("catalogs"))).rglob("*.yaml")
+    paths = Path(str(resources.files("biasgrid.catalogs"))).rglob("*.yaml")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     return sum(yaml.load(path.read_text(encoding="utf-8"), Loader=loader) is not None for path in paths)
 

@@ -28,8 +28,8 @@ from rig.loopback import Heard, Loopback, loopback
 from rig.table import at_most, table
 from rig.timing import load
 
-from catalogs.catalog import Catalog, load_catalog
-from catalogs.interact import every_scene
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.scenario.interaction import every_scene
 
 PLAYS, PEOPLE, ROUNDS, CONCURRENCY, LATENCY_S = 555, 4, 4, 64, 0.1
 REQUESTS = PLAYS * PEOPLE * ROUNDS
@@ -85,7 +85,7 @@ def interacted(asked: Path, catalog: Path, data: Path, endpoint: Loopback) -> In
     endpoint.forget()
     before, started = _children_s(), time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-c", "from flows.cli.process import run; run()", *map(str, words)],
+        [sys.executable, "-c", "from biasgrid.flows.cli.process import run; run()", *map(str, words)],
         env={**os.environ, "BIASGRID_CATALOG": str(catalog)},
         capture_output=True,
         text=True,

@@ -15,8 +15,8 @@ import duckdb
 import polars as pl
 from rig.timing import seconds
 
-from warehouse.build import build, query
-from warehouse.lake import Lake
+from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.storage.lake import Lake
 
 INSTANCES, TEMPLATES, MODELS = 40, 60, 8
 PER_CELL = INSTANCES * TEMPLATES

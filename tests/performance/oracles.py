@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 import polars as pl
 from rig.timing import seconds
 
-from catalogs.oracle import Oracle
-from catalogs.schema import AnswerFormat, LanguageCatalog
-from tasks.evaluate.oracles import prepared, read
+from biasgrid.catalogs.schema.entries import AnswerFormat, LanguageCatalog
+from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.tasks.evaluate.oracles.operations import prepared, read
 
 REPLIES = 100_000
 ENGLISH = LanguageCatalog(

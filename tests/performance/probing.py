@@ -26,10 +26,10 @@ import yaml
 from rig.table import at_most, table
 from rig.timing import load
 
-from catalogs.catalog import load_catalog
-from tasks.connectors.respondent.server import RunningServer, build_app
-from warehouse.build import query
-from warehouse.lake import Lake
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.lake import Lake
 
 PAIRS, CASES, CONCURRENCY, LATENCY_S = 12, 20, 32, 0.1
 RATIO = 1.3
@@ -60,7 +60,7 @@ def probed(catalog: Path, data: Path, respondent: str) -> float:
     words = ["--model", f"loopback/{respondent}", "--pairs", PAIRS, "--cases", CASES, "--data", data]
     started = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-c", "from flows.cli.process import run; run()", "probe", *map(str, words)],
+        [sys.executable, "-c", "from biasgrid.flows.cli.process import run; run()", "probe", *map(str, words)],
         env={**os.environ, "BIASGRID_CATALOG": str(catalog)},
         capture_output=True,
         text=True,

@@ -14,9 +14,9 @@ from pathlib import Path
 import polars as pl
 from rig.timing import seconds
 
-from tasks.report.run_pages import write_run_pages
-from warehouse.build import build
-from warehouse.lake import Lake
+from biasgrid.tasks.report.html.run_pages import write_run_pages
+from biasgrid.warehouse.build.build import build
+from biasgrid.warehouse.storage.lake import Lake
 
 MODELS, CONCERNS, LANGUAGES = 16, 8, ("en_us", "es_es", "ca_es")
 FORMS = tuple(product(("constrained", "verbose"), ("observational", "utopian")))

@@ -33,8 +33,8 @@ from rig.prefect_server import PrefectServer, homed, prefect_server
 from rig.scenario import Written, write_scenario
 from rig.table import at_least, table
 
-from deployments.processes import Process, begin, ending
-from deployments.work_pools import NIGHTS, SHARDS
+from biasgrid.deployments.processes import Process, begin, ending
+from biasgrid.deployments.work_pools import NIGHTS, SHARDS
 
 MODELS = [f"loopback/m{number}" for number in range(8)]
 CONCURRENCY = 4

@@ -20,9 +20,9 @@ from rig.nights import PER_CELL, land
 from rig.table import at_most, table
 from rig.timing import load
 
-from warehouse import folded
-from warehouse.build import build
-from warehouse.lake import Lake
+from biasgrid.warehouse.build.build import build
+from biasgrid.warehouse.storage import compaction
+from biasgrid.warehouse.storage.lake import Lake
 
 TABLES = ("cases", "responses", "verdicts")
 CELLS = 4
@@ -43,14 +43,14 @@ def split(lake: Lake, files: int) -> None:
 
 def measured(lake: Lake, **changed: int) -> tuple[float, float]:
     """Seconds and CPU seconds of a build with other limits than ours."""
-    ours = {name: getattr(folded, name) for name in changed}
+    ours = {name: getattr(compaction, name) for name in changed}
     try:
-        vars(folded).update(changed)
+        vars(compaction).update(changed)
         wall, cpu = time.perf_counter(), time.process_time()
         build(lake)
         return time.perf_counter() - wall, time.process_time() - cpu
     finally:
-        vars(folded).update(ours)
+        vars(compaction).update(ours)
 
 
 def compare(lake: Lake) -> Iterator[tuple[str, float, float]]:

@@ -28,11 +28,11 @@ from rig.nights import PER_CELL, land
 from rig.table import at_least, at_most, table
 from rig.timing import seconds, timed
 
-from catalogs.catalog import load_catalog
-from tasks.evaluate.cell import evaluate_cell
-from tasks.evaluate.reading import read_replies
-from tasks.evaluate.repeats import SAID
-from warehouse.lake import Lake
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.tasks.evaluate.cell import evaluate_cell
+from biasgrid.tasks.evaluate.oracles.distinct_replies import SAID
+from biasgrid.tasks.evaluate.oracles.reading import read_replies
+from biasgrid.warehouse.storage.lake import Lake
 
 BUILD_S, BUILD_MB, GROWTH, AGAIN_S, ORACLES = 30.0, 6 * 1024.0, 1.0, 3.0, 15.0
 BOUNDED = 10_000_000

@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from warehouse.build import build
-from warehouse.lake import Lake
+from biasgrid.warehouse.build.build import build
+from biasgrid.warehouse.storage.lake import Lake
 
 STARTED = datetime(2026, 3, 1, 4, 30, 5, tzinfo=UTC)
 NO, FORMULA = "No, of course.", '=HYPERLINK("http://x","y")'

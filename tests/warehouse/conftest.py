@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from warehouse.lake import Lake
+from biasgrid.warehouse.storage.lake import Lake
 
 STARTED = datetime(2026, 3, 1, 4, 30, tzinfo=UTC)
 WORST_FIRST = ("failed", "error", "unreadable", "refused", "passed")

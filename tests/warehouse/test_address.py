@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from catalogs.mistakes import UserMistake
-from warehouse.address import Address
+from biasgrid.catalogs.errors import UserError
+from biasgrid.warehouse.storage.s3.address import Address
 
 
 @pytest.mark.parametrize("named", ["data", "/tmp/data", "./s3/x", "C:/data", "a:b"])
@@ -43,7 +43,7 @@ def test_what_lies_below_an_address_is_told_by_a_whole_one() -> None:
     ],
 )
 def test_what_is_meant_as_an_address_and_is_none_is_a_mistake(named: str) -> None:
-    with pytest.raises(UserMistake, match="s3://bucket/prefix"):
+    with pytest.raises(UserError, match="s3://bucket/prefix"):
         Address.of(named)
 
 
@@ -51,6 +51,6 @@ def test_what_is_meant_as_an_address_and_is_none_is_a_mistake(named: str) -> Non
     "named", ["s3://anna:swordfish@lakes/x", "s3://lakes/x?secret_key=swordfish", "gs://anna:swordfish@lakes"]
 )
 def test_a_key_in_an_address_is_refused_and_not_repeated(named: str) -> None:
-    with pytest.raises(UserMistake) as refused:
+    with pytest.raises(UserError) as refused:
         Address.of(named)
     assert "swordfish" not in str(refused.value)

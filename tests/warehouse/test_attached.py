@@ -11,14 +11,14 @@ import duckdb
 import polars as pl
 import pytest
 
-from warehouse import folded
-from warehouse.attached import attach_lake
-from warehouse.build import build, connect, fill, opened, selected
-from warehouse.checks import ModelTestFailed, check
-from warehouse.lake import Lake
-from warehouse.making import make
-from warehouse.repeats import Made, none_yet
-from warehouse.sql_models import Model, load_models
+from biasgrid.warehouse.build.attach_lake import attach_lake
+from biasgrid.warehouse.build.build import build, connect, fill, opened, selected
+from biasgrid.warehouse.build.deduplicate import Made, none_yet
+from biasgrid.warehouse.build.materialize import make
+from biasgrid.warehouse.build.model_tests import ModelTestFailed, check
+from biasgrid.warehouse.build.models import Model, load_models
+from biasgrid.warehouse.storage import compaction
+from biasgrid.warehouse.storage.lake import Lake
 
 
 @pytest.fixture
@@ -43,10 +43,10 @@ def test_small_files_and_large_ones_make_the_same_warehouse(
 ) -> None:
     build(earlier)
     small = contents(earlier)
-    monkeypatch.setattr(folded, "MANY", 1)
+    monkeypatch.setattr(compaction, "MANY", 1)
     build(earlier)
     one = contents(earlier)
-    monkeypatch.setattr(folded, "SMALL", 0)
+    monkeypatch.setattr(compaction, "SMALL", 0)
     build(earlier)
     large = contents(earlier)
     assert all(small[name].equals(one[name]) and small[name].equals(large[name]) for name in small)

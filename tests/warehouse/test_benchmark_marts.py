@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from warehouse.build import build, query
-from warehouse.lake import Lake
+from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.storage.lake import Lake
 
 pytestmark = pytest.mark.drill
 

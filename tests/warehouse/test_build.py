@@ -11,11 +11,11 @@ import duckdb
 import polars as pl
 import pytest
 
-from catalogs.mistakes import UserMistake
-from warehouse.build import build, connect, query, selected
-from warehouse.checks import ModelTestFailed
-from warehouse.lake import Lake
-from warehouse.sql_models import NotOneSelect, UndeclaredRelation, load_models
+from biasgrid.catalogs.errors import UserError
+from biasgrid.warehouse.build.build import build, connect, query, selected
+from biasgrid.warehouse.build.model_tests import ModelTestFailed
+from biasgrid.warehouse.build.models import NotOneSelect, UndeclaredRelation, load_models
+from biasgrid.warehouse.storage.lake import Lake
 
 COUNT_RUNS = "select count(*) as runs from staging.stg_runs"
 
@@ -102,8 +102,8 @@ READER = """
 import sys
 from pathlib import Path
 import duckdb
-from warehouse.build import connect
-from warehouse.lake import Lake
+from biasgrid.warehouse.build.build import connect
+from biasgrid.warehouse.storage.lake import Lake
 
 lake = Lake(Path(sys.argv[1]))
 reader = connect(lake) if sys.argv[2] == "ours" else duckdb.connect(lake.database, read_only=True)
@@ -181,7 +181,7 @@ def test_what_rows_share_is_told_once_and_reads_the_same(
     relations = [model.relation for model in load_models()]
     build(lake)
     plain = {relation: query(lake, f"from {relation} order by all") for relation in relations}
-    monkeypatch.setattr("warehouse.making.FEW", 0)
+    monkeypatch.setattr("biasgrid.warehouse.build.materialize.FEW", 0)
     build(lake)
     assert [one for one in relations if not query(lake, f"from {one} order by all").equals(plain[one])] == []
     told = "select table_name from duckdb_tables() where schema_name = 'storage'"
@@ -346,13 +346,13 @@ def test_times_are_utc_whatever_the_machine_says(lake: Lake, hand_made: Any) -> 
 
 
 def test_before_the_first_build_the_message_says_how_to_get_one(lake: Lake) -> None:
-    with pytest.raises(UserMistake, match="biasgrid warehouse build") as caught:
+    with pytest.raises(UserError, match="biasgrid warehouse build") as caught:
         connect(lake)
     assert str(lake.database) in str(caught.value)
 
 
 def test_a_broken_file_is_named_with_its_remedy(lake: Lake) -> None:
     lake.database.write_bytes(b"not a database, whatever its name says" * 100)
-    with pytest.raises(UserMistake, match="delete it") as caught:
+    with pytest.raises(UserError, match="delete it") as caught:
         connect(lake)
     assert str(lake.database) in str(caught.value)

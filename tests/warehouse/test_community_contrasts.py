@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from warehouse.build import build, query
-from warehouse.lake import Lake
+from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.storage.lake import Lake
 
 T_OF_3 = 3.182446305284263
 """The .975 quantile of Student's t with three degrees of freedom."""

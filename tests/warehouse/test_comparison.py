@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from warehouse.build import build, query, selected
-from warehouse.lake import Lake
-from warehouse.sides import EARLIER, LATER, Side, side_by_side
-from warehouse.trouble import LakeDamaged
+from biasgrid.warehouse.build.build import build, query, selected
+from biasgrid.warehouse.build.compare_runs import EARLIER, LATER, Side, side_by_side
+from biasgrid.warehouse.storage.errors import LakeDamaged
+from biasgrid.warehouse.storage.lake import Lake
 
 P, F = "passed", "failed"
 TEMPLATES = 12

@@ -10,9 +10,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from warehouse.build import build, query
-from warehouse.lake import Lake
-from warehouse.trouble import LakeDamaged
+from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.storage.errors import LakeDamaged
+from biasgrid.warehouse.storage.lake import Lake
 
 Break = Callable[[Lake], tuple[str, ...]]
 """Damages run R1 and returns what the message must name."""

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from warehouse.dictionary import DICTIONARY, as_markdown
-from warehouse.lake_columns import column_meanings, table_meaning
-from warehouse.schemas import TABLES
-from warehouse.sql_models import Model, load_models
+from biasgrid.warehouse.build.models import Model, load_models
+from biasgrid.warehouse.queries.dictionary import DICTIONARY, as_markdown
+from biasgrid.warehouse.queries.schema_docs import column_meanings, table_meaning
+from biasgrid.warehouse.schemas import TABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,7 +32,10 @@ def test_the_committed_dictionary_is_what_the_models_give(dictionary: str) -> No
 
 @pytest.mark.drill
 def test_it_does_not_hang_on_the_order_in_which_sets_happen_to_be_read() -> None:
-    program = "from warehouse.dictionary import as_markdown; print(hash(as_markdown()) and as_markdown()[:3000])"
+    program = (
+        "from biasgrid.warehouse.queries.dictionary import as_markdown\n"
+        "print(hash(as_markdown()) and as_markdown()[:3000])"
+    )
     told = {
         subprocess.run(
             [sys.executable, "-c", program],

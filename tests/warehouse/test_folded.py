@@ -9,17 +9,17 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.mistakes import UserMistake
-from warehouse import folded
-from warehouse.build import build, query
-from warehouse.lake import Lake
-from warehouse.trouble import LakeDamaged
+from biasgrid.catalogs.errors import UserError
+from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.storage import compaction
+from biasgrid.warehouse.storage.errors import LakeDamaged
+from biasgrid.warehouse.storage.lake import Lake
 
 FILES = 12
 
 
 def seen(lake: Lake) -> list[Path]:
-    return folded.folded(lake, "responses", lake.files("responses"))
+    return compaction.folded(lake, "responses", lake.files("responses"))
 
 
 def rows(lake: Lake) -> pl.DataFrame:
@@ -40,13 +40,13 @@ def land(hand_made: Any, cell: Any, expected: Any) -> Any:
 @pytest.fixture
 def nights(lake: Lake, land: Any) -> Lake:
     """Two runs of many small files, and one of few."""
-    for run_id, files in (("A", FILES), ("B", FILES), ("C", folded.MANY - 1)):
+    for run_id, files in (("A", FILES), ("B", FILES), ("C", compaction.MANY - 1)):
         land(run_id, files)
     return lake
 
 
 def test_runs_of_many_small_files_are_read_from_one_each(nights: Lake) -> None:
-    assert [path.parent.name[-1] for path in seen(nights)] == ["A", "B", *["C"] * (folded.MANY - 1)]
+    assert [path.parent.name[-1] for path in seen(nights)] == ["A", "B", *["C"] * (compaction.MANY - 1)]
     assert rows(nights).equals(nights.read("responses").sort("response_id"))
 
 
@@ -69,9 +69,9 @@ def test_a_run_that_is_gone_leaves_nothing(nights: Lake) -> None:
 
 def test_nor_does_one_that_has_few_files_left(nights: Lake) -> None:
     one = seen(nights)[0]
-    for path in nights.files("responses", "A")[folded.MANY - 1 :]:
+    for path in nights.files("responses", "A")[compaction.MANY - 1 :]:
         path.unlink()
-    assert rows(nights).filter(run_id="A").height == folded.MANY - 1
+    assert rows(nights).filter(run_id="A").height == compaction.MANY - 1
     assert not one.parent.exists()
 
 
@@ -82,7 +82,7 @@ def test_a_damaged_file_is_named_though_its_rows_were_folded_before(nights: Lake
     with pytest.raises(LakeDamaged, match=path.name):
         build(nights)
     assert query(nights, "select sum(requests) as n from marts.costs where run_id = 'A'")["n"].item() == FILES
-    with pytest.raises(UserMistake, match=path.name):
+    with pytest.raises(UserError, match=path.name):
         query(nights, "select text from staging.stg_responses where run_id = 'A'", texts_of="A")
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from catalogs.mistakes import UserMistake
-from warehouse.handed_out import write_table, write_text
+from biasgrid.catalogs.errors import UserError
+from biasgrid.warehouse.storage.export_files import write_table, write_text
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@sum(a1)", "\tx", "\rx", '=cmd|"/c calc"!a0'])
@@ -26,7 +26,7 @@ def test_other_text_is_written_as_it_is(tmp_path: Path, text: str) -> None:
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UserError) as caught:
         write_text(tmp_path / "file" / "report.csv", "x")
     assert str(tmp_path / "file") in str(caught.value)
     assert "--out" in str(caught.value)

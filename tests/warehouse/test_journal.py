@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from warehouse.conform import SchemaMismatch
-from warehouse.journal import Journal, recover
-from warehouse.lake import Lake
-from warehouse.run_lock import RunBusy, RunLock
+from biasgrid.warehouse.schema_check import SchemaMismatch
+from biasgrid.warehouse.storage.journal import Journal, recover
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 
@@ -153,9 +153,9 @@ def test_recovering_a_lake_without_journals_does_nothing(lake: Lake) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from warehouse.journal import Journal
-from warehouse.run_lock import RunLock
-from warehouse.lake import Lake
+from biasgrid.warehouse.storage.journal import Journal
+from biasgrid.warehouse.storage.run_lock import RunLock
+from biasgrid.warehouse.storage.lake import Lake
 
 lake = Lake(Path(sys.argv[1]))
 with RunLock(lake, "R1", *sys.argv[2:]):
@@ -172,8 +172,8 @@ with RunLock(lake, "R1", *sys.argv[2:]):
 RECOVERER = """
 import sys
 from pathlib import Path
-from warehouse.journal import recover
-from warehouse.lake import Lake
+from biasgrid.warehouse.storage.journal import recover
+from biasgrid.warehouse.storage.lake import Lake
 
 recover(Lake(Path(sys.argv[1])), "R1")
 """
@@ -235,7 +235,7 @@ def test_parts_of_a_run_are_written_side_by_side_and_nobody_writes_the_whole_mea
 def test_no_part_begins_while_another_process_writes_the_whole_run(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("warehouse.run_lock.BEGINNING_S", 0.1)
+    monkeypatch.setattr("biasgrid.warehouse.storage.run_lock.BEGINNING_S", 0.1)
     with writer(lake) as process:
         try:
             with pytest.raises(RunBusy), RunLock(lake, "R1", "one"):

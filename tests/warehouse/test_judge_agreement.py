@@ -11,9 +11,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from warehouse.build import build, query
-from warehouse.lake import Lake
-from warehouse.trouble import LakeDamaged
+from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.storage.errors import LakeDamaged
+from biasgrid.warehouse.storage.lake import Lake
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MODELS, REPLIES = 40, 400

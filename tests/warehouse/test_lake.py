@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from catalogs.mistakes import UserMistake
-from warehouse.conform import SchemaMismatch, polars_schema
-from warehouse.lake import Lake, UnsafeName, newest
-from warehouse.schemas import TABLES
+from biasgrid.catalogs.errors import UserError
+from biasgrid.warehouse.schema_check import SchemaMismatch, polars_schema
+from biasgrid.warehouse.schemas import TABLES
+from biasgrid.warehouse.storage.lake import Lake, UnsafeName, newest
 
 CASE = {
     "run_id": "R1",
@@ -161,7 +161,7 @@ def test_odd_characters_in_the_root_are_only_characters(tmp_path: Path) -> None:
 def test_opening_says_what_to_do_about_a_directory_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     for root in (tmp_path / "file", tmp_path / "file" / "deeper" / "data"):
-        with pytest.raises(UserMistake) as caught:
+        with pytest.raises(UserError) as caught:
             Lake.open(root)
         message = str(caught.value)
         assert str(root) in message
@@ -174,6 +174,6 @@ def test_opening_says_what_to_do_about_a_directory_that_cannot_be_written(tmp_pa
 def test_opening_a_read_only_directory_leaves_nothing_behind(tmp_path: Path) -> None:
     locked = tmp_path / "locked"
     locked.mkdir(mode=0o500)
-    with pytest.raises(UserMistake, match="cannot be written"):
+    with pytest.raises(UserError, match="cannot be written"):
         Lake.open(locked / "data")
     assert list(locked.iterdir()) == []

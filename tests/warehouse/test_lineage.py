@@ -9,10 +9,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from warehouse.build import build, query
-from warehouse.lake import Lake
-from warehouse.lineage import made_of, script
-from warehouse.views import as_script
+from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.queries.lineage import made_of, script
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.lake_views import as_script
 
 RELATIONS = ("marts.requirement_findings", "marts.deltas")
 

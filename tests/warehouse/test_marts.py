@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from warehouse.build import build, query
-from warehouse.lake import Lake
+from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.storage.lake import Lake
 
 OUTCOMES = ("passed", "failed", "refused", "unreadable", "error")
 WORST_FIRST = ("failed", "error", "unreadable", "refused", "passed")

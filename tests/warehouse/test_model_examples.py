@@ -17,19 +17,19 @@ import polars as pl
 import pytest
 import yaml
 
-from warehouse.build import build
-from warehouse.conform import declared
-from warehouse.formulas import define
-from warehouse.lake import Lake
-from warehouse.schemas import SHOWN
-from warehouse.sql_models import Model, load_models
+from biasgrid.warehouse.build.build import build
+from biasgrid.warehouse.build.macros import define
+from biasgrid.warehouse.build.models import Model, load_models
+from biasgrid.warehouse.schema_check import declared
+from biasgrid.warehouse.schemas import SHOWN
+from biasgrid.warehouse.storage.lake import Lake
 
 MODELS = {model.file.removesuffix(".sql"): model for model in load_models()}
 
 
 def examples() -> Iterator[Any]:
     for name, model in MODELS.items():
-        source = files("warehouse") / "models" / f"{name}.tests.yml"
+        source = files("biasgrid.warehouse") / "models" / f"{name}.tests.yml"
         if source.is_file():
             for example in yaml.safe_load(source.read_text(encoding="utf-8"))["tests"]:
                 yield pytest.param(model, example, id=f"{model.relation}: {example['name']}")

@@ -9,13 +9,13 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from flows.preparation import existing_lake, open_lake
-from warehouse.build import build, query
-from warehouse.damage import LakeDamaged
-from warehouse.lake import Lake
-from warehouse.runs import all_runs
-from warehouse.schema_version import KEY, LakeTooNew, version_of
-from warehouse.schemas import SCHEMA_VERSION, TABLES
+from biasgrid.flows.runs.prepare import existing_lake, open_lake
+from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.build.integrity import LakeDamaged
+from biasgrid.warehouse.schema_version import KEY, LakeTooNew, version_of
+from biasgrid.warehouse.schemas import SCHEMA_VERSION, TABLES
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import all_runs
 
 FINDINGS = "select model, requirement, tests, passed, point_finding from marts.requirement_findings"
 SAID_THEN = {

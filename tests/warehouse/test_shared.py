@@ -16,15 +16,15 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.mistakes import UserMistake
-from warehouse import bucket, courier, turns
-from warehouse.build import alone, build, connect, query
-from warehouse.journal import Journal, recover
-from warehouse.lake import Lake
-from warehouse.leases import Lease, Taken
-from warehouse.machine import Machine as MachineOf
-from warehouse.run_lock import RunBusy, RunLock
-from warehouse.trouble import StorageTrouble
+from biasgrid.catalogs.errors import UserError
+from biasgrid.warehouse.build.build import alone, build, connect, query
+from biasgrid.warehouse.storage.errors import StorageTrouble
+from biasgrid.warehouse.storage.journal import Journal, recover
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
+from biasgrid.warehouse.storage.s3 import bucket, mutex, uploader
+from biasgrid.warehouse.storage.s3.host_id import Machine as MachineOf
+from biasgrid.warehouse.storage.s3.leases import Lease, Taken
 
 WHERE = "s3://lakes/team"
 Machine = Callable[[str], Lake]
@@ -159,7 +159,7 @@ def test_an_upload_that_breaks_off_in_the_midst_never_shows(machine: Machine, s3
 def test_a_journal_is_sent_in_segments_which_go_when_it_lands(
     machine: Machine, s3: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(courier, "EVERY_S", 0.05)
+    monkeypatch.setattr(uploader, "EVERY_S", 0.05)
     here = machine("here")
     with RunLock(here, "R1"):
         journal = Journal(here, "R1", "cell")
@@ -184,13 +184,13 @@ def test_a_cell_that_lands_within_two_seconds_sends_no_segment(machine: Machine,
 
 LOST = """
 import os, sys, time
-from warehouse import courier
-from warehouse.journal import Journal
-from warehouse.lake import Lake
-from warehouse.leases import Lease, Taken
-from warehouse.machine import Machine as MachineOf
-from warehouse.run_lock import RunLock
-courier.EVERY_S = 0.1
+from biasgrid.warehouse.storage.s3 import uploader
+from biasgrid.warehouse.storage.journal import Journal
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.s3.leases import Lease, Taken
+from biasgrid.warehouse.storage.s3.host_id import Machine as MachineOf
+from biasgrid.warehouse.storage.run_lock import RunLock
+uploader.EVERY_S = 0.1
 lake = Lake.open(sys.argv[1])
 RunLock(lake, "R1").__enter__()
 journal = Journal(lake, "R1", "cell")
@@ -198,7 +198,7 @@ for number in (1, 2):
     journal.append(ROW | {"response_id": f"r{number}", "request_key": f"k{number}", "case_id": f"c{number}"})
 while not lake.shared.bucket.listed("journal"):
     time.sleep(0.02)
-courier.EVERY_S = 60
+uploader.EVERY_S = 60
 time.sleep(0.3)
 journal.append(ROW | {"response_id": "r3", "request_key": "k3", "case_id": "c3"})
 os._exit(9)
@@ -293,7 +293,7 @@ def segment(cell_id: str) -> str:
 def test_a_server_that_goes_stops_the_run_and_keeps_its_replies_here(
     machine: Machine, s3: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(courier, "EVERY_S", 0.05)
+    monkeypatch.setattr(uploader, "EVERY_S", 0.05)
     here = machine("here")
     with pytest.raises(StorageTrouble, match="biasgrid resume R1"), RunLock(here, "R1"):  # noqa: PT012
         s3.refuses = lambda *_: "500 Failed"
@@ -308,18 +308,18 @@ def test_a_machine_that_was_not_heard_of_notices_that_its_run_is_anothers(
     machine: Machine, s3: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here, there = machine("here"), machine("there")
-    monkeypatch.setattr(courier, "EVERY_S", 0.05)
-    monkeypatch.setattr(courier, "RENEWED_S", 3600.0)
+    monkeypatch.setattr(uploader, "EVERY_S", 0.05)
+    monkeypatch.setattr(uploader, "RENEWED_S", 3600.0)
     with pytest.raises(StorageTrouble, match="somebody else"), RunLock(here, "R1"):  # noqa: PT012
         s3.age("team/locks/", 61)
         with RunLock(there, "R1"):
-            monkeypatch.setattr(courier, "RENEWED_S", 0.0)
+            monkeypatch.setattr(uploader, "RENEWED_S", 0.0)
             ask_for_long(here)
 
 
 @pytest.mark.drill
 def test_machines_build_one_after_the_other(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "PAUSE_S", 0.01)
+    monkeypatch.setattr(mutex, "PAUSE_S", 0.01)
     here, there = machine("here"), machine("there")
     waiting = threading.Thread(target=build, args=[there])
     with alone(here):
@@ -333,7 +333,7 @@ def test_machines_build_one_after_the_other(machine: Machine, monkeypatch: pytes
 def test_a_machine_that_was_not_heard_of_publishes_no_warehouse(
     machine: Machine, s3: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "RENEWED_S", 0.2)
+    monkeypatch.setattr(mutex, "RENEWED_S", 0.2)
     here = machine("here")
     here.database.write_bytes(b"older")
     with alone(here) as turn:
@@ -386,21 +386,21 @@ def test_storage_that_cannot_be_used_is_one_mistake(
 ) -> None:
     s3.knows = "anna"
     monkeypatch.setenv(setting, value)
-    with pytest.raises(UserMistake, match=told) as refused:
+    with pytest.raises(UserError, match=told) as refused:
         Lake.open(WHERE)
     assert not isinstance(refused.value, StorageTrouble)
     assert "swordfish" not in str(refused.value)
 
 
 def test_a_bucket_that_is_not_there_is_a_mistake(s3: Any) -> None:
-    with pytest.raises(UserMistake, match="no such bucket"):
+    with pytest.raises(UserError, match="no such bucket"):
         Lake.open("s3://another/team")
 
 
 def test_a_bucket_that_cannot_be_written_can_be_read(machine: Machine, s3: Any) -> None:
     machine("here").write("runs", "R1", "1", event(1))
     s3.refuses = lambda method, _: "403 Forbidden" if method == "PUT" else None
-    with pytest.raises(UserMistake, match="cannot be written: access is denied"):
+    with pytest.raises(UserError, match="cannot be written: access is denied"):
         machine("there")
     assert Lake.at(WHERE).runs() == ["R1"]
 

@@ -8,9 +8,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from catalogs.mistakes import UserMistake
-from warehouse.build import build, query
-from warehouse.lake import Lake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.storage.lake import Lake
 
 VIEWS = ("stg_cases", "stg_responses", "stg_verdicts")
 MARTS = "from marts.requirement_findings order by all"
@@ -79,9 +79,9 @@ def test_only_files_of_the_run_that_is_asked_for_are_opened(built: Lake, asked: 
 
 def test_marts_need_no_lake_and_texts_tell_which_file_they_miss(built: Lake) -> None:
     found, path = query(built, MARTS), break_off(built, "B")
-    with pytest.raises(UserMistake, match=path.name):
+    with pytest.raises(UserError, match=path.name):
         query(built, "select text from staging.stg_responses")
     (built.root / "lake").rename(built.root / "taken away")
-    with pytest.raises(UserMistake, match="cannot be read"):
+    with pytest.raises(UserError, match="cannot be read"):
         query(built, "from staging.stg_cases")
     assert query(built, MARTS).equals(found)

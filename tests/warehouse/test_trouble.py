@@ -15,13 +15,13 @@ import duckdb
 import polars as pl
 import pytest
 
-from catalogs.mistakes import UserMistake
-from warehouse.build import build
-from warehouse.journal import Journal, recover
-from warehouse.lake import Lake
-from warehouse.reserve import HELD_BYTES
-from warehouse.run_lock import RunLock
-from warehouse.trouble import StorageTrouble, storing
+from biasgrid.catalogs.errors import UserError
+from biasgrid.warehouse.build.build import build
+from biasgrid.warehouse.storage.disk_reserve import HELD_BYTES
+from biasgrid.warehouse.storage.errors import StorageTrouble, storing
+from biasgrid.warehouse.storage.journal import Journal, recover
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.run_lock import RunLock
 
 IN_FLIGHT = 300
 EVENT = pl.DataFrame([{"run_id": "R1", "event_id": "1", "state": "failed"}])
@@ -118,7 +118,7 @@ def test_trouble_says_what_where_and_what_to_do(code: int, remedy: str) -> None:
     assert "3 replies that had arrived are lost and will be asked for again" in told
     assert remedy in told
     assert "biasgrid resume 01ABC" in told
-    assert isinstance(caught.value, UserMistake)
+    assert isinstance(caught.value, UserError)
     assert "lost" not in str(caught.value)
 
 

@@ -11,9 +11,9 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from warehouse.lake import Lake
-from warehouse.schemas import TABLES
-from warehouse.views import as_script, column_types
+from biasgrid.warehouse.schemas import TABLES
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.lake_views import as_script, column_types
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The process that judges: `python -m warehouse.expectations`, started by an `Inspector` and by nobody else.
+"""The process that judges: `python -m biasgrid.warehouse.expectations`, started by an `Inspector`.
 
 It reads one request a line, `{"lake": …, "built": …}`, and answers each with a line: a report, or why there is
 none. It ends when nobody can ask any more.
@@ -21,7 +21,7 @@ def main() -> None:
     answers = _answers_alone()
     requests: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
-    from warehouse.expectations import inspection  # noqa: F401 - seconds, while nobody asks yet
+    from biasgrid.warehouse.expectations import inspection  # noqa: F401 - seconds, while nobody asks yet
 
     while True:
         answers.write(_answer(requests.get()) + b"\n")
@@ -43,8 +43,8 @@ def _listen(requests: SimpleQueue[bytes]) -> None:
 
 
 def _answer(request: bytes) -> bytes:
-    from warehouse.expectations.inspection import inspect
-    from warehouse.lake import Lake
+    from biasgrid.warehouse.expectations.inspection import inspect
+    from biasgrid.warehouse.storage.lake import Lake
 
     asked = orjson.loads(request)
     built = Path(asked["built"]) if asked["built"] else None

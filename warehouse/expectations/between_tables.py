@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from warehouse.expectations.expectation import Expectation, RowRule, Rows, referring, unique
-from warehouse.schemas import EVENTS, SHOWN, UNITS
+from biasgrid.warehouse.expectations.expectation import Expectation, RowRule, Rows, referring, unique
+from biasgrid.warehouse.schemas import EVENTS, SHOWN, UNITS
 
 IDS: Mapping[str, tuple[str, ...]] = {
     **{table: (*key, "event_id") for table, key in EVENTS.items()},
@@ -122,4 +122,4 @@ TOGETHER: Mapping[str, tuple[Expectation, ...]] = {
         Rows("a verdict that is superseded is there", _SUPERSEDING_NOTHING, IDS["verdicts"]),
     ),
 }
-"""Beside what `warehouse.flaws` looks for before each build."""
+"""Beside what `biasgrid.warehouse.build.integrity_rules` looks for before each build."""

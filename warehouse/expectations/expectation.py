@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from warehouse.sql_words import literal, quoted
+from biasgrid.warehouse.build.sql_quoting import literal, quoted
 
 DIGITS = 8
 """Of a number, behind the point: sums of thirds end a little above one."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from warehouse.build import alone, build
-from warehouse.checks import ModelTestFailed
-from warehouse.expectations.inspector import Inspector, NotInspected
-from warehouse.expectations.report import ExpectationsFailed, Report, as_mistakes
-from warehouse.lake import Lake
-from warehouse.trouble import LakeDamaged
+from biasgrid.warehouse.build.build import alone, build
+from biasgrid.warehouse.build.model_tests import ModelTestFailed
+from biasgrid.warehouse.expectations.process import Inspector, NotInspected
+from biasgrid.warehouse.expectations.report import ExpectationsFailed, Report, as_mistakes
+from biasgrid.warehouse.storage.errors import LakeDamaged
+from biasgrid.warehouse.storage.lake import Lake
 
 
 def build_inspected(lake: Lake, inspector: Inspector) -> Report:

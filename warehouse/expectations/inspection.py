@@ -10,15 +10,15 @@ from pathlib import Path
 import duckdb
 from ulid import ULID
 
-from warehouse.attached import attach_lake
-from warehouse.build import OFFLINE
-from warehouse.expectations.expectation import Suite
-from warehouse.expectations.narrowing import Narrowed, narrowed
-from warehouse.expectations.report import Failure, Inspected, Report
-from warehouse.expectations.suites import all_suites
-from warehouse.expectations.validating import validated
-from warehouse.lake import Lake
-from warehouse.sql_words import literal
+from biasgrid.warehouse.build.attach_lake import attach_lake
+from biasgrid.warehouse.build.build import OFFLINE
+from biasgrid.warehouse.build.sql_quoting import literal
+from biasgrid.warehouse.expectations.expectation import Suite
+from biasgrid.warehouse.expectations.narrow import Narrowed, narrowed
+from biasgrid.warehouse.expectations.report import Failure, Inspected, Report
+from biasgrid.warehouse.expectations.suites import all_suites
+from biasgrid.warehouse.expectations.validation import validated
+from biasgrid.warehouse.storage.lake import Lake
 
 MEMORY = "2GiB"
 """What does not fit goes to disk: a build may be under way beside it."""

@@ -8,16 +8,25 @@ from typing import get_args
 import sqlglot
 from sqlglot import exp
 
-from warehouse.assessments import BLIND
-from warehouse.expectations.between_tables import IDS, TOGETHER
-from warehouse.expectations.expectation import Between, Expectation, OneOf, RowRule, Rows, Suite, referring, unique
-from warehouse.expectations.mart_suites import in_range, of_column
-from warehouse.flaws import FLAWS, FLAWS_OF_CASES, Flaw, flaws_of
-from warehouse.lake_columns import column_meanings
-from warehouse.runs import State
-from warehouse.schemas import KEYS, OUTCOMES, SHOWN, TABLES
-from warehouse.sql_models import Column, load_models
-from warehouse.sql_words import quoted
+from biasgrid.warehouse.build.integrity_rules import FLAWS, FLAWS_OF_CASES, Flaw, flaws_of
+from biasgrid.warehouse.build.models import Column, load_models
+from biasgrid.warehouse.build.sql_quoting import quoted
+from biasgrid.warehouse.expectations.between_tables import IDS, TOGETHER
+from biasgrid.warehouse.expectations.expectation import (
+    Between,
+    Expectation,
+    OneOf,
+    RowRule,
+    Rows,
+    Suite,
+    referring,
+    unique,
+)
+from biasgrid.warehouse.expectations.mart_suites import in_range, of_column
+from biasgrid.warehouse.queries.schema_docs import column_meanings
+from biasgrid.warehouse.schemas import KEYS, OUTCOMES, SHOWN, TABLES
+from biasgrid.warehouse.storage.assessments import BLIND
+from biasgrid.warehouse.storage.runs import State
 
 STATES: Mapping[str, tuple[str, ...]] = {
     "runs": get_args(State),

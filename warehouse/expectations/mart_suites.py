@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from warehouse.checks import RowTest, row_tests
-from warehouse.expectations.expectation import Between, Expectation, OneOf, RowRule, Rows, Suite, referring, unique
-from warehouse.sql_models import Column, Model, load_models
+from biasgrid.warehouse.build.model_tests import RowTest, row_tests
+from biasgrid.warehouse.build.models import Column, Model, load_models
+from biasgrid.warehouse.expectations.expectation import (
+    Between,
+    Expectation,
+    OneOf,
+    RowRule,
+    Rows,
+    Suite,
+    referring,
+    unique,
+)
 
 COUNTED = (
     "answers",

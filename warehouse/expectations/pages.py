@@ -12,7 +12,7 @@ from urllib.parse import quote
 from great_expectations.render.view.view import DefaultJinjaPageView  # noqa: TID251 - where it runs
 from jinja2 import ChoiceLoader, PackageLoader, pass_context
 
-TEMPLATES = PackageLoader("warehouse.expectations", "templates")
+TEMPLATES = PackageLoader("biasgrid.warehouse.expectations", "templates")
 HOME = {
     "ValidationResultsPageRenderer": "../../../../../index.html",
     "ExpectationSuitePageRenderer": "../../index.html",

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import orjson
 
-from catalogs.mistakes import Mistake
-from warehouse.lake import Lake
-from warehouse.schemas import SHOWN
-from warehouse.trouble import OldWarehouseStays
+from biasgrid.catalogs.errors import Problem
+from biasgrid.warehouse.schemas import SHOWN
+from biasgrid.warehouse.storage.errors import OldWarehouseStays
+from biasgrid.warehouse.storage.lake import Lake
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +67,19 @@ class ExpectationsFailed(OldWarehouseStays):
 
     headline = "not everything is as expected"
 
-    def __init__(self, mistakes: Mistake | tuple[Mistake, ...], report: Report | None = None) -> None:
+    def __init__(self, mistakes: Problem | tuple[Problem, ...], report: Report | None = None) -> None:
         super().__init__(mistakes)
         self.report = report
 
 
-def as_mistakes(report: Report, lake: Lake) -> Iterator[Mistake]:
+def as_mistakes(report: Report, lake: Lake) -> Iterator[Problem]:
     """A message for each failure."""
     for failure in report.failures:
         shown = failure.relation.removeprefix("lake.")
         table, _ = SHOWN.get(shown, (shown, ""))
         where = str(lake.told(lake.root / "lake" / table))
         is_landed = failure.relation.startswith("lake.")
-        yield Mistake(
+        yield Problem(
             f"`{failure.relation}`: {failure.sentence}: {_rows(failure)}",
             where if is_landed else "",
             f"see {lake.told(report.pages)}; {LANDED if is_landed else MADE}",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from warehouse.expectations.expectation import Suite
-from warehouse.expectations.lake_suites import lake_suites
-from warehouse.expectations.mart_suites import mart_suites
+from biasgrid.warehouse.expectations.expectation import Suite
+from biasgrid.warehouse.expectations.lake_suites import lake_suites
+from biasgrid.warehouse.expectations.mart_suites import mart_suites
 
 
 @cache

@@ -1,4 +1,4 @@
--- Written by `python -m warehouse.studentised_range`: 0.95 quantiles.
+-- Written by `python -m biasgrid.warehouse.build.studentised_range`: 0.95 quantiles.
 
 create table statistics.studentised_range as
 select

@@ -8,7 +8,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from warehouse.build import selected
+from biasgrid.warehouse.build.build import selected
 
 NOT_EVALUATED: Final = "not evaluated"
 UNDECIDED: Final = "undecided"

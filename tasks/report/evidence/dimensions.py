@@ -10,11 +10,11 @@ from typing import Any, Final, get_args
 import polars as pl
 import yaml
 
-from catalogs.attacks import StrategyName
-from catalogs.interaction_file import Mitigation, Setting
-from catalogs.schema import InputType, Reflection
-from catalogs.target_file import ProbeTest
-from warehouse.lake import Lake
+from biasgrid.catalogs.schema.attacks import StrategyName
+from biasgrid.catalogs.schema.entries import InputType, Reflection
+from biasgrid.catalogs.schema.interaction_file import Mitigation, Setting
+from biasgrid.catalogs.schema.target_file import ProbeTest
+from biasgrid.warehouse.storage.lake import Lake
 
 FILE = re.compile(r"(?:^|/)([a-z_]+)/([^/]+)\.ya?ml$")
 NAMES: Final[Mapping[str, tuple[str, str, str]]] = {

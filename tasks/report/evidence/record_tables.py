@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tasks.report.evidence.coverage import Coverage
-from tasks.report.evidence.dimensions import Dimension
-from tasks.report.evidence.wording import ABSENT, Wording
+from biasgrid.tasks.report.evidence.coverage import Coverage
+from biasgrid.tasks.report.evidence.dimensions import Dimension
+from biasgrid.tasks.report.evidence.wording import ABSENT, Wording
 
 Row = Mapping[str, Any]
 FINDINGS: Final = ("model", "what", "language", "measure", "value", "interval", "against", "finding")

@@ -13,10 +13,10 @@ from typing import Any
 import orjson
 import polars as pl
 
-from catalogs.documents import read_text
-from catalogs.mistakes import UserMistake
-from catalogs.reader import SHIPPED
-from warehouse.lake import Lake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.documents import read_text
+from biasgrid.catalogs.loading.reader import SHIPPED
+from biasgrid.warehouse.storage.lake import Lake
 
 DIGITS = 12
 """Of a hash: enough to tell files of one name apart."""
@@ -89,10 +89,10 @@ def criteria_of(lake: Lake, run_id: str) -> pl.DataFrame:
 
 def _text(name: str) -> str | None:
     shipped = name.startswith(SHIPPED)
-    path = Path(str(resources.files("catalogs"))) / name.removeprefix(SHIPPED) if shipped else Path(name)
+    path = Path(str(resources.files("biasgrid.catalogs"))) / name.removeprefix(SHIPPED) if shipped else Path(name)
     try:
         return read_text(path)
-    except UserMistake:
+    except UserError:
         return None
 
 

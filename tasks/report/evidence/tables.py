@@ -13,13 +13,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tasks.report.hidden import HIDDEN, numbered
-from warehouse.build import selected
-from warehouse.conform import declared
-from warehouse.handed_out import csv_header, csv_rows, flat
-from warehouse.lake import Lake
-from warehouse.schema_version import refuse_newer
-from warehouse.schemas import TABLES
+from biasgrid.tasks.report.invisible import HIDDEN, numbered
+from biasgrid.warehouse.build.build import selected
+from biasgrid.warehouse.schema_check import declared
+from biasgrid.warehouse.schema_version import refuse_newer
+from biasgrid.warehouse.schemas import TABLES
+from biasgrid.warehouse.storage.export_files import csv_header, csv_rows, flat
+from biasgrid.warehouse.storage.lake import Lake
 
 AT_ONCE = 1_000
 """Rows that are read together, of which each may be a megabyte long."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import struct
 import zipfile
 import zlib
@@ -13,12 +14,62 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Protocol, TypeVar
 
-from tasks.report.evidence.container import Frame, Stored, layout
-from tasks.report.evidence.digests import Content, content
-from tasks.report.evidence.folders import Folder, Unpacked, Zipped
-from tasks.report.evidence.manifest import MANIFEST, SUMS, Manifest, Newer, NoManifest, read_manifest
+from biasgrid.tasks.report.evidence.container import Frame, Stored, layout
+from biasgrid.tasks.report.evidence.manifest import (
+    MANIFEST,
+    SUMS,
+    Content,
+    Manifest,
+    Newer,
+    NoManifest,
+    content,
+    read_manifest,
+)
+
+
+class Folder(Protocol):
+    """Files by name: of a zip, or of a folder that one was unpacked to."""
+
+    def names(self) -> list[str]:
+        """Each as often as it is there."""
+
+    def open(self, name: str) -> IO[bytes]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Zipped:
+    file: zipfile.ZipFile
+
+    def names(self) -> list[str]:
+        return self.file.namelist()
+
+    def open(self, name: str) -> IO[bytes]:
+        return self.file.open(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    root: Path
+
+    def names(self) -> list[str]:
+        walked = [*os.walk(self.root, onerror=_refused)]
+        found = (Path(folder) / name for folder, _, names in walked for name in names)
+        links = (Path(folder) / name for folder, names, _ in walked for name in names)
+        every = [*found, *(path for path in links if path.is_symlink())]
+        return sorted(path.relative_to(self.root).as_posix() for path in every)
+
+    def open(self, name: str) -> IO[bytes]:
+        path = self.root / name
+        if path.is_symlink() or not path.is_file():
+            raise OSError("it is no file of its own")
+        return path.open("rb")
+
+
+def _refused(error: OSError) -> None:
+    raise error
+
 
 Read = TypeVar("Read")
 LONGEST_MANIFEST = 1 << 26

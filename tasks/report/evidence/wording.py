@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from tasks.report.figures import share, signed
-from tasks.report.languages import words
-from tasks.report.page import Speech
+from biasgrid.tasks.report.figures import share, signed
+from biasgrid.tasks.report.html.page import Speech
+from biasgrid.tasks.report.languages import words
 
 ABSENT = "–"
 

@@ -2,43 +2,141 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from importlib import metadata
+from importlib import metadata, resources
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Final
 
+import duckdb
 import orjson
+import polars as pl
 
-from catalogs.mistakes import Mistake, UserMistake
-from tasks.report.evidence.container import Stored, layout
-from tasks.report.evidence.coverage import ENDED, Coverage, coverage
-from tasks.report.evidence.digests import Content, content, content_of, pieces
-from tasks.report.evidence.environment import write_environment
-from tasks.report.evidence.manifest import (
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.tasks.report.evidence.container import Stored, layout
+from biasgrid.tasks.report.evidence.coverage import ENDED, Coverage, coverage
+from biasgrid.tasks.report.evidence.manifest import (
     BUNDLE_SCHEMA,
     MANIFEST,
     SUMS,
     About,
+    Content,
     Manifest,
     Member,
     Role,
     Versions,
+    content,
+    content_of,
     manifest_of,
+    pieces,
 )
-from tasks.report.evidence.sources import catalog_files, criteria_of, write_catalogs, write_scenario
-from tasks.report.evidence.tables import write_marts, write_records
-from tasks.report.evidence.told_findings import told_findings
-from tasks.report.evidence.told_record import write_record_markdown, write_record_page
-from tasks.report.languages import LANGUAGES
-from warehouse.atomic import replacing
-from warehouse.build import connect
-from warehouse.handed_out import writing
-from warehouse.lake import Lake
-from warehouse.recorded import run_row
-from warehouse.schemas import KINDS, SCHEMA_VERSION
+from biasgrid.tasks.report.evidence.record_pages import write_record_markdown, write_record_page
+from biasgrid.tasks.report.evidence.sources import catalog_files, criteria_of, write_catalogs, write_scenario
+from biasgrid.tasks.report.evidence.tables import write_marts, write_records
+from biasgrid.tasks.report.languages import LANGUAGES
+from biasgrid.warehouse.build.build import connect, selected
+from biasgrid.warehouse.queries.run_row import run_row
+from biasgrid.warehouse.schemas import KINDS, SCHEMA_VERSION
+from biasgrid.warehouse.storage.atomic_file import replacing
+from biasgrid.warehouse.storage.export_files import writing
+from biasgrid.warehouse.storage.lake import Lake
+
+PACKAGES = ("catalogs", "flows", "tasks", "warehouse")
+LOCK = Path(str(resources.files("biasgrid.tasks"))).resolve().parent / "requirements.lock"
+SUFFIXES = frozenset({".py", ".sql", ".yml", ".yaml", ".json", ".j2", ".css", ".js"})
+
+
+def write_environment(run: Mapping[str, Any], criteria: pl.DataFrame, folder: Path) -> None:
+    """`recorded.json`: versions by the run, and by each evaluation; `installed.txt`: what is installed where the
+    bundle is written; `requirements.lock`: what should be, where biasgrid runs from its repository; `code.json`:
+    biasgrid's version there, and a hash of its files. None of the environment's
+    variables is among them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    told = {"run": orjson.loads(run["versions"] or "{}"), "evaluations": _evaluations(criteria)}
+    (folder / "recorded.json").write_bytes(_json(told))
+    (folder / "installed.txt").write_text("".join(f"{line}\n" for line in installed()), encoding="utf-8")
+    if LOCK.is_file():
+        (folder / LOCK.name).write_bytes(LOCK.read_bytes())
+    code = {"biasgrid": metadata.version("biasgrid"), "sha256_of_files": code_digest()}
+    (folder / "code.json").write_bytes(_json(code))
+
+
+def _evaluations(criteria: pl.DataFrame) -> dict[str, Any]:
+    rows = criteria.select("evaluation_id", "versions").unique(maintain_order=True).rows()
+    return {evaluation: orjson.loads(versions or "{}") for evaluation, versions in rows}
+
+
+def installed() -> list[str]:
+    """`name==version` of every distribution, by name."""
+    told = (one.metadata for one in metadata.distributions())
+    found = {str(own["Name"]).lower(): own["Version"] for own in told if own["Name"]}
+    return [f"{name}=={version}" for name, version in sorted(found.items())]
+
+
+def code_digest() -> str:
+    """SHA-256 of the sums of biasgrid's own files, in order of their names."""
+    return hashlib.sha256("".join(_sums()).encode()).hexdigest()
+
+
+def _sums() -> Iterator[str]:
+    for package in PACKAGES:
+        root = Path(str(resources.files(f"biasgrid.{package}")))
+        files = [path for path in root.rglob("*") if path.suffix in SUFFIXES and path.is_file()]
+        for path in sorted(files, key=lambda path: path.relative_to(root).as_posix()):
+            name = f"{package}/{path.relative_to(root).as_posix()}"
+            yield f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n"
+
+
+def _json(told: object) -> bytes:
+    return orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
+
+
+OF_KIND: Final[Mapping[str, str]] = {
+    "benchmark": """
+        select
+            model, requirement as what, worst_language as language, 'pass rate' as measure,
+            macro_rate as value, interval_low as low, interval_high as high, tolerance as against,
+            decision as finding, nullif(point_finding, decision) as by_point
+        from marts.requirement_findings
+        where run_id = $1
+    """,
+    "probe": """
+        select
+            model, pair || ', ' || test as what, language, 'share with the stereotype' as measure,
+            stereotypical_share as value, low, high, 0.5 as against, finding, null as by_point
+        from marts.probe_findings
+        where run_id = $1
+    """,
+    "redteam": """
+        select
+            model, strategy as what, language, 'success rate' as measure, success_rate as value, low, high,
+            null::double as against,
+            if(succeeded > 0, 'succeeded', if(success_rate is null, 'not evaluated', 'not succeeded')) as finding,
+            null as by_point
+        from marts.attack_success
+        where run_id = $1
+    """,
+    "interaction": """
+        select
+            model,
+            concat_ws(', ', axis, domain, setting, mitigation, stage, if(is_control, 'control', null)) as what,
+            language, 'bias score' as measure, bias_score as value, low, high, expected_score as against,
+            decision as finding, null as by_point
+        from marts.bias_scores
+        where run_id = $1
+    """,
+}
+
+
+def told_findings(warehouse: duckdb.DuckDBPyConnection, run_id: str, kind: str) -> list[dict[str, Any]]:
+    """`model`, `what` was tested, `language` (of a benchmark the one that stands in the way most), the `measure`,
+    its `value` with the 95% interval from `low` to `high`, what it is held `against`, and the `finding`, by
+    the point rate too where it is another."""
+    return selected(warehouse, f"{OF_KIND[kind]} order by model, what, language", [run_id]).to_dicts()
+
 
 SUFFIX = ".evidence.zip"
 Pages = Callable[[Lake, str, Path], list[Path]]
@@ -59,7 +157,7 @@ def write_evidence(
 ) -> list[Path]:
     """`<run_id>.evidence.zip`, or `<run_id>.<language>.evidence.zip` in another language than the first: the same
     bytes for the same run, whenever and wherever they are written. `pages` writes the report of the run's kind,
-    where there is one, and `language` is that of the record. Raises UserMistake for a run that the warehouse does
+    where there is one, and `language` is that of the record. Raises UserError for a run that the warehouse does
     not hold, or not as it now stands in the lake, and for a folder that cannot be written."""
     row = run_row(lake, run_id)
     _refuse_stale(lake, run_id, row["state"])
@@ -78,7 +176,7 @@ def _refuse_stale(lake: Lake, run_id: str, state: object) -> None:
     if (ENDED if landed == "aggregating" else landed) != state:
         what = f"the warehouse has run `{run_id}` as {state}, and the lake has it as {landed}"
         remedy = "build the warehouse first: `biasgrid warehouse build`"
-        raise UserMistake(Mistake(what, str(lake.told(lake.database)), remedy))
+        raise UserError(Problem(what, str(lake.told(lake.database)), remedy))
 
 
 def _staged(lake: Lake, run: Mapping[str, Any], stage: Path, pages: Pages | None, language: str) -> dict[str, str]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from catalogs.importers import bbq
-from catalogs.importers.imported import NotTheFormat
-from catalogs.schema import Template
+from biasgrid.catalogs.importers import bbq
+from biasgrid.catalogs.importers.result import NotTheFormat
+from biasgrid.catalogs.schema.entries import Template
 
 Lines = Callable[..., str]
 Item = Callable[..., dict[str, Any]]

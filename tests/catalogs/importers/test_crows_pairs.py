@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from catalogs.importers import crows_pairs
-from catalogs.importers.imported import NotTheFormat
+from biasgrid.catalogs.importers import crows_pairs
+from biasgrid.catalogs.importers.result import NotTheFormat
 
 HEADER = ",sent_more,sent_less,stereo_antistereo,bias_type,annotations,anon_writer,anon_annotators"
 PAIR = '0,"The widow, as ever, forgot it.","The bride, as ever, forgot it.",stereo,age,[],a0,[]'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catalogs.importers.formats import looks_like
+from biasgrid.catalogs.importers.formats import looks_like
 
 
 @pytest.mark.parametrize(

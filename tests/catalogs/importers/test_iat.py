@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from catalogs.importers import iat
-from catalogs.importers.imported import NotTheFormat
+from biasgrid.catalogs.importers import iat
+from biasgrid.catalogs.importers.result import NotTheFormat
 
 STIMULI = """category,dataset,A,B,C
 work,desk/field,Anne-Lise Berg,Min-Jun Kim,ice cream

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.documents import read_text
-from catalogs.importers import interactions
-from catalogs.importers.imported import Imported, NotTheFormat
+from biasgrid.catalogs.importers import interactions
+from biasgrid.catalogs.importers.result import Imported, NotTheFormat
+from biasgrid.catalogs.loading.documents import read_text
 
 GOAL = "Scenario description and goal: Reopen the village library after the flood."
 FOUR = "1. Pump out the cellar.\n2. Rewire the lights.\n3. Dry the picture books.\n4. Bake for the helpers."

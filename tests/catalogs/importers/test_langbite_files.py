@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.catalog import load_catalog
-from catalogs.importers import langbite
-from catalogs.importers.imported import NotTheFormat
-from catalogs.langbite import COLUMNS
+from biasgrid.catalogs.importers import langbite
+from biasgrid.catalogs.importers.result import NotTheFormat
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.loading.langbite import COLUMNS
 
 ODD = ("No: never", "1e5", "010", "null", 'a "b" #c', "– ¿qué?", "a\\nb")
 AT = {"library", "file", "line"}

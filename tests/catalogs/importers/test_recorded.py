@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from catalogs.importers import recorded
-from catalogs.importers.imported import Imported, NotTheFormat
+from biasgrid.catalogs.importers import recorded
+from biasgrid.catalogs.importers.result import Imported, NotTheFormat
 
 
 def read(text: str) -> Imported:

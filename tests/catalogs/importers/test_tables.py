@@ -6,8 +6,8 @@ import csv
 
 import pytest
 
-from catalogs.importers.tables import table
-from catalogs.mistakes import UserMistake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.importers.tables import table
 
 
 def cells(text: str) -> list[tuple[int, dict[str, str]]]:
@@ -36,5 +36,5 @@ def test_a_very_long_reply_is_a_cell_and_the_limit_of_others_stays() -> None:
 
 
 def test_a_cell_beyond_all_measure_is_a_mistake_with_its_line() -> None:
-    with pytest.raises(UserMistake, match="f:3: cannot be read"):
+    with pytest.raises(UserError, match="f:3: cannot be read"):
         cells(f"a\n1\n{'x' * 10_000_001}\n")

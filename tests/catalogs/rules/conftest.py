@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.langbite import COLUMNS
-from catalogs.lint import Lint, lint
+from biasgrid.catalogs.lint.check import Lint, lint
+from biasgrid.catalogs.loading.langbite import COLUMNS
 
 OF_POOLS = ("fewer than", "always answers", "reverse-keyed (")
 """What is said of many templates at once, and of these few for certain."""

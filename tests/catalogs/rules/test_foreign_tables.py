@@ -235,7 +235,7 @@ def test_a_file_named_for_another_language_is_told_once(rows: Rows, said: Said) 
 
 
 def test_a_model_that_always_denies_is_warned_of_once_per_concern(rows: Rows) -> None:
-    from catalogs.lint import lint
+    from biasgrid.catalogs.lint.check import lint
 
     many = [("sexism", f"Does {{GENDER}} lie about topic number {number}?", {}) for number in range(12)]
     found = [str(finding) for finding in lint(rows("prompts_en_us.csv", *many, shared=EN)).findings]

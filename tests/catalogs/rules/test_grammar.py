@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.rules.catalan import catalan_slips
-from catalogs.rules.english import english_slips
-from catalogs.rules.spanish import spanish_slips
+from biasgrid.catalogs.lint.language.catalan import catalan_slips
+from biasgrid.catalogs.lint.language.english import english_slips
+from biasgrid.catalogs.lint.language.spanish import spanish_slips
 
 Said = Callable[[Path], list[tuple[int | None, str, str]]]
 Library = Callable[..., Path]
@@ -70,7 +70,7 @@ def test_one_place_is_one_finding_that_says_how_often(asking: Library, said: Sai
 
 
 def test_a_form_that_is_ungrammatical_itself_is_told_where_it_stands(tmp_path: Path) -> None:
-    from catalogs.lint import lint
+    from biasgrid.catalogs.lint.check import lint
 
     (tmp_path / "communities").mkdir()
     (tmp_path / "communities/mine.yaml").write_text(

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.catalog import read_catalog
-from catalogs.probes import every_pair
-from catalogs.rules.probe_rules import probe_findings
-from catalogs.rules.probing_rules import probing_findings
-from catalogs.rules.subject import Subject
+from biasgrid.catalogs.lint.rules.probe_rules import probe_findings, probing_findings
+from biasgrid.catalogs.lint.subject import Subject
+from biasgrid.catalogs.loading.catalog import read_catalog
+from biasgrid.catalogs.schema.probes import every_pair
 
 TWENTY = [f"{first}{last}" for first, last in product("BDFGK", ("ano", "eri", "ulo", "ima"))]
 OTHERS = [f"{first}{last}" for first, last in product("LMPRS", ("ota", "eni", "uba", "ica"))]

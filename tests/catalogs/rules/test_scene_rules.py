@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.catalog import OVERLAY, read_catalog
-from catalogs.interact import resolve_interaction
-from catalogs.lint import lint
-from catalogs.mistakes import UserMistake
-from catalogs.rules.interaction_rules import interaction_findings
-from catalogs.rules.people_rules import people_findings
-from catalogs.rules.scene_rules import scene_findings
-from catalogs.rules.subject import Subject
-from catalogs.rules.tuning_rules import tuning_findings
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.lint.check import lint
+from biasgrid.catalogs.lint.rules.interaction_rules import interaction_findings
+from biasgrid.catalogs.lint.rules.scene_rules import people_findings, scene_findings
+from biasgrid.catalogs.lint.rules.tuning_rules import tuning_findings
+from biasgrid.catalogs.lint.subject import Subject
+from biasgrid.catalogs.loading.catalog import OVERLAY, read_catalog
+from biasgrid.catalogs.scenario.interaction import resolve_interaction
 
 RULES = (people_findings, scene_findings, tuning_findings, interaction_findings)
 TEMPLATE = (
@@ -99,7 +98,7 @@ def tuning(**changed: str) -> str:
 
 
 def shipped(name: str) -> str:
-    return (Path(str(resources.files("catalogs"))) / name).read_text(encoding="utf-8")
+    return (Path(str(resources.files("biasgrid.catalogs"))) / name).read_text(encoding="utf-8")
 
 
 def wording(was: str = "", becomes: str = "") -> str:
@@ -324,7 +323,7 @@ def refused(directory: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, s
     told = {"models": ["simulated/fair"], "domains": ["workshop"], "axes": [], **asked}
     try:
         resolve_interaction({"interaction": told})
-    except UserMistake as wrong:
+    except UserError as wrong:
         return [str(mistake).replace(f"{directory}/", "") for mistake in wrong.mistakes]
     return []
 

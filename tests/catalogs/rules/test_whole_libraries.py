@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.lint import lint
+from biasgrid.catalogs.lint.check import lint
 
 Said = Callable[[Path], list[tuple[int | None, str, str]]]
 Library = Callable[..., Path]

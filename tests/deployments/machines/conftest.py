@@ -25,8 +25,8 @@ from typing import Any
 import pytest
 import yaml
 
-from catalogs.catalog import load_catalog
-from tasks.connectors.respondent.server import RunningServer, build_app
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
 
 ROOT = Path(__file__).parents[3]
 START_S = 120.0
@@ -256,7 +256,7 @@ class Machine:
 
     def biasgrid(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Runs the command to its end."""
-        return self._finish("-c", "from flows.cli.process import run; run()", *words, check=False)
+        return self._finish("-c", "from biasgrid.flows.cli.process import run; run()", *words, check=False)
 
     def _finish(self, *words: str, check: bool, **more: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(

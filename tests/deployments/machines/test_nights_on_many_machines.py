@@ -16,9 +16,9 @@ from urllib.error import HTTPError
 import pytest
 import yaml
 
-from flows.preparation import existing_lake
-from warehouse.build import query
-from warehouse.lake import Lake
+from biasgrid.flows.runs.prepare import existing_lake
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.lake import Lake
 
 pytestmark = pytest.mark.drill
 

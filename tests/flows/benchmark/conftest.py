@@ -15,9 +15,9 @@ import orjson
 import pytest
 import yaml
 
-from warehouse.build import query
-from warehouse.lake import Lake
-from warehouse.runs import Run, all_runs
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import Run, all_runs
 
 PATIENCE_S = 120.0
 LATENCY_MS, AT_ONCE = 250, 8
@@ -41,12 +41,12 @@ class Shell:
         return Lake.at(self.data)
 
     def start(self, *words: object) -> subprocess.Popen[str]:
-        return self._process("from flows.cli.process import run; run()", *words, "--data", self.data)
+        return self._process("from biasgrid.flows.cli.process import run; run()", *words, "--data", self.data)
 
     def start_flow(self, scenario: Path) -> subprocess.Popen[str]:
         """The flow alone, as Prefect's workers start it."""
         return self._process(
-            "import asyncio, sys; from flows.benchmark import benchmark; "
+            "import asyncio, sys; from biasgrid.flows.benchmark.flow import benchmark; "
             "asyncio.run(benchmark(scenario=sys.argv[1], data=sys.argv[2]))",
             scenario,
             self.data,

@@ -10,15 +10,15 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.catalog import load_catalog
-from catalogs.mistakes import UserMistake
-from flows.api import Benchmark
-from flows.batching import how_batches_go_on
-from flows.preparation import prepare
-from tasks.connectors.respondent.server import RunningServer, build_app
-from tasks.prompt.jobs import Job
-from warehouse.build import query
-from warehouse.lake import Lake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.flows.api import Benchmark
+from biasgrid.flows.runs.batching import how_batches_go_on
+from biasgrid.flows.runs.prepare import prepare
+from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
+from biasgrid.tasks.prompt.batch.jobs import Job
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.lake import Lake
 
 pytestmark = [
     pytest.mark.drill,
@@ -94,7 +94,7 @@ def test_models_without_a_batch_api_are_told_and_a_run_of_no_others_is_refused(
     notices = prepare(scenario([MODEL, ALONE], batch=True)).resolved.notices
     assert [ALONE in notice and "one by one" in notice for notice in notices] == [True]
     assert prepare(scenario([MODEL, ALONE])).resolved.notices == ()
-    with pytest.raises(UserMistake, match=r"no batch API is known for `simulated/fair`"):
+    with pytest.raises(UserError, match=r"no batch API is known for `simulated/fair`"):
         prepare(scenario([ALONE], batch=True))
 
 

@@ -19,13 +19,13 @@ import pytest
 import yaml
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from catalogs.catalog import load_catalog
-from tasks.connectors.base import Message
-from tasks.connectors.respondent.journal import digest
-from tasks.connectors.respondent.server import RunningServer, build_app
-from warehouse.build import query
-from warehouse.lake import Lake
-from warehouse.runs import all_runs
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.tasks.connectors.api import Message
+from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
+from biasgrid.tasks.connectors.simulated.server.journal import digest
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import all_runs
 
 pytestmark = pytest.mark.drill
 
@@ -86,7 +86,7 @@ class Shell:
             [
                 sys.executable,
                 "-c",
-                "from flows.cli.process import run; run()",
+                "from biasgrid.flows.cli.process import run; run()",
                 *words,
                 "--data",
                 str(self.lake.root),

@@ -13,9 +13,9 @@ import pytest
 from prefect.client.orchestration import get_client
 from prefect.exceptions import ObjectNotFound
 
-from flows.api import Benchmark
-from flows.steps import prompt_run
-from warehouse.build import query
+from biasgrid.flows.api import Benchmark
+from biasgrid.flows.benchmark.stages_as_flows import prompt_run
+from biasgrid.warehouse.build.build import query
 
 pytestmark = [
     pytest.mark.drill,

@@ -11,13 +11,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.catalog import Catalog, load_catalog
-from catalogs.schema import Template
-from catalogs.wording import slots
-from flows.api import Benchmark
-from flows.outcome import Outcome
-from tasks.connectors.respondent.behaviour import pass_probability, template_pass_probability
-from warehouse.build import query
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.scenario.wording import slots
+from biasgrid.catalogs.schema.entries import Template
+from biasgrid.flows.api import Benchmark
+from biasgrid.flows.runs.outcome import Outcome
+from biasgrid.tasks.connectors.simulated.behaviour import pass_probability, template_pass_probability
+from biasgrid.warehouse.build.build import query
 
 pytestmark = [
     pytest.mark.drill,

@@ -13,9 +13,9 @@ import pytest
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.sorting import FlowRunSort
 
-from catalogs.mistakes import UserMistake
-from flows.benchmark import benchmark
-from flows.rejudging import evaluate_again
+from biasgrid.catalogs.errors import UserError
+from biasgrid.flows.benchmark.flow import benchmark
+from biasgrid.flows.benchmark.reevaluate import evaluate_again
 
 pytestmark = [
     pytest.mark.usefixtures("prefect_api"),
@@ -105,7 +105,7 @@ async def test_two_nights_are_told_in_names_tags_artifacts_and_a_few_lines(
 
 @pytest.mark.drill
 async def test_a_mistake_ends_a_flow_in_words_without_a_traceback(said: Any, tmp_path: Path) -> None:
-    with pytest.raises(UserMistake, match="strater"):
+    with pytest.raises(UserError, match="strater"):
         await benchmark("strater", data=str(tmp_path / "data"))
     ended = await newest()
     assert (ended.name, ended.state.name) == ("benchmark · strater", "Failed")
@@ -117,5 +117,5 @@ async def test_a_mistake_ends_a_flow_in_words_without_a_traceback(said: Any, tmp
 
 @pytest.mark.drill
 async def test_a_flow_without_a_scenario_says_what_to_name() -> None:
-    with pytest.raises(UserMistake, match="run_id"):
+    with pytest.raises(UserError, match="run_id"):
         await benchmark()

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from warehouse.build import query
-from warehouse.runs import all_runs
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.runs import all_runs
 
 pytestmark = pytest.mark.drill
 

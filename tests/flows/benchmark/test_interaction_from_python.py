@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.mistakes import UserMistake
-from flows.api import Interaction
+from biasgrid.catalogs.errors import UserError
+from biasgrid.flows.api import Interaction
 
 pytestmark = [
     pytest.mark.drill,
@@ -29,10 +29,10 @@ def test_models_share_out_scenes_and_the_scores_come_back(tmp_path: Path) -> Non
 
 
 def test_nothing_to_play_is_a_mistake(tmp_path: Path) -> None:
-    with pytest.raises(UserMistake, match="nothing is named"):
+    with pytest.raises(UserError, match="nothing is named"):
         Interaction(data=tmp_path).run()
 
 
 def test_a_list_of_no_scenes_is_a_mistake_and_not_as_usual(tmp_path: Path) -> None:
-    with pytest.raises(UserMistake, match="scenes"):
+    with pytest.raises(UserError, match="scenes"):
         Interaction(models=["simulated/fair"], scenes=[], data=tmp_path).run()

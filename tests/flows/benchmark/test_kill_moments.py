@@ -21,7 +21,7 @@ import polars as pl
 import pytest
 import yaml
 
-from warehouse.runs import all_runs
+from biasgrid.warehouse.storage.runs import all_runs
 
 pytestmark = pytest.mark.drill
 

@@ -25,13 +25,13 @@ from prefect.exceptions import ObjectNotFound
 from prefect.logging import get_logger
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from catalogs.catalog import Catalog, load_catalog
-from catalogs.models import Limits, Target
-from flows.lease_ledger import LeaseLedger
-from flows.leases import LEASE_S, leased
-from flows.pools import pools
-from tasks.connectors.base import Message, Parameters, Reply, Request
-from tasks.connectors.switchboard import Switchboard
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.schema.models import Limits, Target
+from biasgrid.flows.rate_limits.leases import LEASE_S, leased
+from biasgrid.flows.rate_limits.ledger import LeaseLedger
+from biasgrid.flows.rate_limits.pools import pools
+from biasgrid.tasks.connectors.api import Message, Parameters, Reply, Request
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
 
 pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 ROUND_S = 0.1
@@ -382,12 +382,12 @@ def test_a_model_of_its_own_concurrency_has_a_limit_of_its_own_and_free_ones_hav
 
 HOLDER = """
 import asyncio, sys
-from catalogs.catalog import load_catalog
-from catalogs.models import Limits, Target
-from flows.lease_ledger import LeaseLedger
-from flows.leases import leased
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.schema.models import Limits, Target
+from biasgrid.flows.rate_limits.ledger import LeaseLedger
+from biasgrid.flows.rate_limits.leases import leased
 from pathlib import Path
-from tasks.connectors.switchboard import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
 target = Target.model_validate_json(sys.argv[1])
 async def main():
     async with leased([target], Switchboard(load_catalog()), LeaseLedger(Path(sys.argv[2]))):

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from flows.api import Probe
-from warehouse.build import query
-from warehouse.runs import all_runs
+from biasgrid.flows.api import Probe
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.runs import all_runs
 
 pytestmark = pytest.mark.drill
 

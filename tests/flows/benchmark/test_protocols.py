@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from flows.api import Benchmark
+from biasgrid.flows.api import Benchmark
 
 pytestmark = [
     pytest.mark.usefixtures("prefect_api"),

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from prefect.client.orchestration import get_client
 
-from catalogs.mistakes import UserMistake
-from flows.rebuilding import rebuild_warehouse, rows_of_marts
-from warehouse.lake import Lake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.flows.scheduled.rebuild_warehouse import rebuild_warehouse, rows_of_marts
+from biasgrid.warehouse.storage.lake import Lake
 
 pytestmark = [
     pytest.mark.usefixtures("prefect_api"),
@@ -36,5 +36,5 @@ async def test_a_warehouse_that_is_gone_is_there_again_with_a_table_of_its_marts
 
 
 async def test_there_is_nothing_to_build_where_nothing_lies(tmp_path: Path) -> None:
-    with pytest.raises(UserMistake, match="there is no data directory"):
+    with pytest.raises(UserError, match="there is no data directory"):
         await rebuild_warehouse(str(tmp_path / "nowhere"))

@@ -9,13 +9,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.mistakes import UserMistake
-from flows.benchmark import benchmark
-from flows.outcome import Outcome
-from flows.rejudging import evaluate_again
-from warehouse.build import query
-from warehouse.lake import Lake
-from warehouse.runs import find
+from biasgrid.catalogs.errors import UserError
+from biasgrid.flows.benchmark.flow import benchmark
+from biasgrid.flows.benchmark.reevaluate import evaluate_again
+from biasgrid.flows.runs.outcome import Outcome
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import find
 
 pytestmark = [
     pytest.mark.usefixtures("prefect_api"),
@@ -156,7 +156,7 @@ async def test_rules_for_what_was_not_asked_are_refused_before_anything_is_judge
     lake, first = asked
     before = files(lake, "verdicts", "criteria", "runs")
     wanted = scenario(["simulated/constant-no"], [requirement(**changes)])
-    with pytest.raises(UserMistake, match=said):
+    with pytest.raises(UserError, match=said):
         await evaluate_again(first.run_id, scenario=wanted, data=str(lake.root))
     assert files(lake, "verdicts", "criteria", "runs") == before
 
@@ -167,5 +167,5 @@ async def test_an_oracle_that_compares_in_another_way_is_refused(
 ) -> None:
     lake, first = asked
     library(tmp_path, "No", operation="notIncludesAny")
-    with pytest.raises(UserMistake, match="compare in another way now"):
+    with pytest.raises(UserError, match="compare in another way now"):
         await evaluate_again(first.run_id, data=str(lake.root))

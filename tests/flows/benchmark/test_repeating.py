@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 import yaml
 
-from catalogs.mistakes import UserMistake
-from flows.api import Benchmark
+from biasgrid.catalogs.errors import UserError
+from biasgrid.flows.api import Benchmark
 
 pytestmark = [
     pytest.mark.usefixtures("prefect_api"),
@@ -88,7 +88,7 @@ def test_a_plan_deleted_from_the_lake_is_generated_again(
 
 PROGRAM = """
 import json, sys
-from flows.api import Benchmark
+from biasgrid.flows.api import Benchmark
 benchmark = Benchmark(sys.argv[1], data=sys.argv[2])
 print(json.dumps([benchmark.run().run_id, benchmark.outcome.findings], default=str))
 """
@@ -118,7 +118,7 @@ def test_verb_by_verb_finds_what_one_call_finds(
 ) -> None:
     assert first.outcome is not None
     steps = Benchmark(asked, data=tmp_path / "data")
-    with pytest.raises(UserMistake, match="no run has begun"):
+    with pytest.raises(UserError, match="no run has begun"):
         steps.prompt()
     run = landed(tmp_path / "data", steps.generate())
     assert (run.replies.height, run.state) == (0, "running")

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from catalogs.mistakes import UserMistake
-from flows.rereading import read_again
-from warehouse.build import query
-from warehouse.lake import Lake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.flows.runs.reparse import read_again
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.lake import Lake
 
 pytestmark = [
     pytest.mark.drill,
@@ -54,5 +54,5 @@ async def test_assignments_read_anew_count_and_earlier_ones_stay(talked: Any, tm
 
 
 async def test_what_a_judge_judges_is_not_read_again(attacked: Any) -> None:
-    with pytest.raises(UserMistake, match="no reading again"):
+    with pytest.raises(UserError, match="no reading again"):
         await read_again(attacked.run_id, str(attacked.data))

@@ -12,7 +12,7 @@ import orjson
 import pytest
 import yaml
 
-from warehouse.lake import Lake
+from biasgrid.warehouse.storage.lake import Lake
 
 pytestmark = pytest.mark.drill
 

@@ -14,10 +14,10 @@ import pytest
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import GlobalConcurrencyLimitCreate, GlobalConcurrencyLimitUpdate
 
-from catalogs.catalog import load_catalog
-from flows.benchmark import benchmark
-from tasks.connectors.respondent.server import RunningServer, build_app
-from warehouse.lake import Lake
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.flows.benchmark.flow import benchmark
+from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
+from biasgrid.warehouse.storage.lake import Lake
 
 pytestmark = [
     pytest.mark.drill,

@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from flows.api import Benchmark
-from flows.benchmark import benchmark
-from flows.findings_table import show_outcome
-from flows.outcome import INCOMPLETE
+from biasgrid.flows.api import Benchmark
+from biasgrid.flows.benchmark.findings_view import show_outcome
+from biasgrid.flows.benchmark.flow import benchmark
+from biasgrid.flows.runs.outcome import INCOMPLETE
 
 pytestmark = [
     pytest.mark.drill,

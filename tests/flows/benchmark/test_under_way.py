@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from prefect import flow
 
-from flows.preparation import prepare
-from flows.steps import generate_run
-from flows.under_way import under_way
-from tasks.connectors.allowance import Allowance
-from tasks.prompt.jobs import Job
-from warehouse.lake import Lake
+from biasgrid.flows.benchmark.stages_as_flows import generate_run
+from biasgrid.flows.runs.prepare import prepare
+from biasgrid.flows.runs.session import under_way
+from biasgrid.tasks.connectors.client.run_budget import Allowance
+from biasgrid.tasks.prompt.batch.jobs import Job
+from biasgrid.warehouse.storage.lake import Lake
 
 pytestmark = [
     pytest.mark.usefixtures("prefect_api"),

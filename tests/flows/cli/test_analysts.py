@@ -12,7 +12,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from warehouse.worked_queries import worked_queries
+from biasgrid.warehouse.queries.example_queries import worked_queries
 
 Command = Callable[..., Any]
 

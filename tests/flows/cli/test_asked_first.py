@@ -16,10 +16,10 @@ import pytest
 import typer
 import yaml
 
-from flows.cli import main
-from warehouse.trouble import StorageTrouble
+from biasgrid.flows.cli import main
+from biasgrid.warehouse.storage.errors import StorageTrouble
 
-COMMAND = [sys.executable, "-c", "from flows.cli.process import run; run()"]
+COMMAND = [sys.executable, "-c", "from biasgrid.flows.cli.process import run; run()"]
 GONE_S = 20.0
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from catalogs.mistakes import UserMistake
-from flows.cli import app
+from biasgrid.catalogs.errors import UserError
+from biasgrid.flows.cli import app
 
 HEAD = "language: en_us\nconcern: sexism\ntemplates:\n"
 ORACLE = "{operation: equal, expected: ['No']}"
@@ -46,6 +46,6 @@ def test_an_error_fails_and_is_told_with_file_line_and_remedy(tmp_path: Path) ->
 
 def test_a_library_that_is_not_there_is_a_users_mistake(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["catalog", "check", "--library", str(tmp_path / "absent")])
-    assert isinstance(result.exception, UserMistake)
-    with pytest.raises(UserMistake, match="does not exist"):
+    assert isinstance(result.exception, UserError)
+    with pytest.raises(UserError, match="does not exist"):
         raise result.exception

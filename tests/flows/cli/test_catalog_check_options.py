@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from catalogs.langbite import COLUMNS
-from catalogs.mistakes import UserMistake
-from flows.cli import app
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.langbite import COLUMNS
+from biasgrid.flows.cli import app
 
 CELLS = (
     "1",
@@ -64,5 +64,5 @@ def test_a_table_whose_name_does_not_say_its_language_is_told_so(nameless: Path)
 )
 def test_an_option_that_names_nothing_is_the_users_mistake(options: list[str], said: str) -> None:
     result = CliRunner().invoke(app, ["catalog", "check", *options])
-    assert isinstance(result.exception, UserMistake)
+    assert isinstance(result.exception, UserError)
     assert said in str(result.exception)

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.catalog import load_catalog
+from biasgrid.catalogs.loading.catalog import load_catalog
 
 HEADER = ",sent_more,sent_less,stereo_antistereo,bias_type\n"
 GOOD = "0,He forgot it.,She forgot it.,stereo,gender\n"

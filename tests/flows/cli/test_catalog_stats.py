@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from catalogs.langbite import COLUMNS
+from biasgrid.catalogs.loading.langbite import COLUMNS
 
 CELL_COLUMNS = [
     *("language", "concern", "input", "reflection"),

@@ -12,17 +12,17 @@ from xml.etree import ElementTree
 import pytest
 from jsonschema import Draft202012Validator
 
-from flows.picture_artifacts import pictures_page
-from tasks.report.checks import checks
-from tasks.report.report_schema import as_text
-from warehouse.build import query
-from warehouse.lake import Lake
-from warehouse.runs import find
+from biasgrid.flows.benchmark.chart_artifacts import pictures_page
+from biasgrid.tasks.report.checks import checks
+from biasgrid.tasks.report.formats.report_schema import as_text
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import find
 
 pytestmark = pytest.mark.drill
 
 Command = Callable[..., Any]
-SCHEMA = resources.files("tasks.report") / "report.schema.json"
+SCHEMA = resources.files("biasgrid.tasks.report") / "report.schema.json"
 
 
 @pytest.fixture(params=["finished", "probed", "attacked"])

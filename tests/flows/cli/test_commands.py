@@ -15,7 +15,7 @@ import pytest
 import typer.main
 import yaml
 
-from flows.cli import app
+from biasgrid.flows.cli import app
 
 Command = Callable[..., Any]
 HEAVY = {"prefect", "polars", "duckdb", "pyarrow", "openai", "huggingface_hub", "replicate", "pydantic"}
@@ -26,7 +26,7 @@ def test_the_version_is_told_without_importing_anything_heavy() -> None:
         "import atexit, json, sys\n"
         "atexit.register(lambda: print(json.dumps(sorted(sys.modules))))\n"
         "sys.argv = ['biasgrid', '--version']\n"
-        "from flows.cli import main\n"
+        "from biasgrid.flows.cli import main\n"
         "main()"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

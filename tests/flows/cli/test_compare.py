@@ -16,12 +16,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.scenario import resolve
-from tasks.evaluate.cell import evaluate_cell
-from tasks.evaluate.rules import rules
-from warehouse.build import build
-from warehouse.lake import Lake
-from warehouse.runs import find
+from biasgrid.catalogs.scenario.scenario import resolve
+from biasgrid.tasks.evaluate.cell import evaluate_cell
+from biasgrid.tasks.evaluate.current_oracles import rules
+from biasgrid.warehouse.build.build import build
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import find
 
 Command = Callable[..., Any]
 SECOND = "01ZZZZZZZZZZZZZZZZZZZZZZZZ"

@@ -15,8 +15,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from warehouse.build import query
-from warehouse.lake import Lake
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.lake import Lake
 
 Command = Callable[..., Any]
 Change = Callable[[str, pl.DataFrame], pl.DataFrame]

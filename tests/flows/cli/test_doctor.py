@@ -15,7 +15,7 @@ SECRET = "sk-not-to-be-shown"
 def doctor(data: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("BIASGRID_", "PREFECT_"))}
     return subprocess.run(
-        [sys.executable, "-c", "from flows.cli.process import run; run()", "doctor", "--data", str(data)],
+        [sys.executable, "-c", "from biasgrid.flows.cli.process import run; run()", "doctor", "--data", str(data)],
         env={**kept, "COLUMNS": "80", "NO_COLOR": "1", **environment},
         capture_output=True,
         text=True,

@@ -16,11 +16,11 @@ import polars as pl
 import pytest
 import yaml
 
-from warehouse.lake import Lake
+from biasgrid.warehouse.storage.lake import Lake
 
 Command = Callable[..., Any]
 FINDINGS = "select model, point_finding from marts.requirement_findings order by all"
-PROGRAM = [sys.executable, "-c", "from flows.cli.process import run; run()"]
+PROGRAM = [sys.executable, "-c", "from biasgrid.flows.cli.process import run; run()"]
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def judging() -> list[int]:
             words = path.read_bytes().split(b"\0")
         except OSError:
             continue
-        if b"warehouse.expectations" in words:
+        if b"biasgrid.warehouse.expectations" in words:
             found.append(int(path.parent.name))
     return found
 

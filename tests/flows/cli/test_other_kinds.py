@@ -11,8 +11,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from warehouse.build import query
-from warehouse.lake import Lake
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.lake import Lake
 
 Command = Callable[..., Any]
 READING = """

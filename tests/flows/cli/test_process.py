@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-PROGRAM = [sys.executable, "-c", "from flows.cli.process import run; run()"]
+PROGRAM = [sys.executable, "-c", "from biasgrid.flows.cli.process import run; run()"]
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_the_process_ends_with_the_commands_exit_code(words: list[str], code: in
 
 def test_what_is_printed_is_whole_though_the_process_leaves_at_once() -> None:
     words = ["run", "--help"]
-    whole = [sys.executable, "-c", "from flows.cli import main\nmain()"]
+    whole = [sys.executable, "-c", "from biasgrid.flows.cli import main\nmain()"]
     shown = [
         subprocess.run([*program, *words], stdout=subprocess.PIPE, text=True, timeout=60).stdout
         for program in (PROGRAM, whole)
@@ -35,7 +35,7 @@ def test_what_is_printed_is_whole_though_the_process_leaves_at_once() -> None:
 
 def test_output_that_cannot_be_written_is_no_success() -> None:
     """Python itself exits with 120 where its output is lost as it ends."""
-    program = "from flows.cli.process import leave; import sys; sys.stdout.write('lost'); leave(0)"
+    program = "from biasgrid.flows.cli.process import leave; import sys; sys.stdout.write('lost'); leave(0)"
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
         ended = subprocess.run([sys.executable, "-c", program], stdout=full, env=buffered, timeout=60)
@@ -76,6 +76,8 @@ def test_a_reader_that_has_gone_is_told_nothing() -> None:
 
 
 def test_what_was_registered_for_the_end_is_done() -> None:
-    program = "import atexit; from flows.cli.process import leave; atexit.register(print, 'ended'); leave(3)"
+    program = (
+        "import atexit; from biasgrid.flows.cli.process import leave; atexit.register(print, 'ended'); leave(3)"
+    )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (ended.returncode, ended.stdout) == (3, "ended\n")

@@ -18,8 +18,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from warehouse.build import build, query
-from warehouse.lake import Lake
+from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.storage.lake import Lake
 
 Command = Callable[..., Any]
 PATIENCE_S = 60.0
@@ -198,8 +198,8 @@ def test_a_decision_needs_a_reason_changes_findings_and_can_be_traced(
 
 def _seed_of_a_failed(review: Command, lake: Lake, model: str) -> int:
     """A seed whose sample of one is a reply that the oracle failed."""
-    from tasks.review.draw import Draw, drawn
-    from tasks.review.units import newest_evaluation, reviewable
+    from biasgrid.tasks.review.sample import Draw, drawn
+    from biasgrid.tasks.review.units import newest_evaluation, reviewable
 
     (run_id,) = lake.runs()
     units = reviewable(lake, run_id, newest_evaluation(lake, run_id))
@@ -258,7 +258,7 @@ def test_keys_on_a_terminal_land_at_once_and_ctrl_c_loses_none(lake: Lake) -> No
 
 def _typed(lake: Lake, keys: str, *words: str) -> tuple[int, str]:
     """Presses keys on a terminal of its own, each when a screen waits for one."""
-    program = "from flows.cli.process import run; run()"
+    program = "from biasgrid.flows.cli.process import run; run()"
     pid, terminal = pty.fork()
     if pid == 0:
         os.environ["NO_COLOR"] = "1"

@@ -13,9 +13,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from warehouse.build import build, query
-from warehouse.lake import Lake
-from warehouse.trouble import LakeDamaged
+from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.storage.errors import LakeDamaged
+from biasgrid.warehouse.storage.lake import Lake
 
 Command = Callable[..., Any]
 BY_JUDGE = {("s1", 1): "passed", ("s1", 2): "failed", ("s2", 1): "passed", ("s3", 1): "passed"} | {

@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from flows.diagnosis import check_settings, check_storage
-from flows.preparation import data_place, existing_lake
-from warehouse.build import build
-from warehouse.lake import Lake
+from biasgrid.flows.operations.doctor import check_settings, check_storage
+from biasgrid.flows.runs.prepare import data_place, existing_lake
+from biasgrid.warehouse.build.build import build
+from biasgrid.warehouse.storage.lake import Lake
 
 WHERE = "s3://lakes/team"
 

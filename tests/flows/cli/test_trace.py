@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from flows.trace_tree import show_trace
-from tasks.aggregate.trace import trace
-from warehouse.build import query
-from warehouse.lake import Lake
+from biasgrid.flows.results.trace_view import show_trace
+from biasgrid.tasks.aggregate.trace.trace import trace
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.lake import Lake
 
 Command = Callable[..., Any]
 

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from warehouse.lake import Lake
+from biasgrid.warehouse.storage.lake import Lake
 
 Command = Callable[..., Any]
 FINDINGS = "select model, point_finding from marts.requirement_findings order by all"

@@ -15,8 +15,8 @@ from prefect.client.schemas.filters import FlowRunFilter
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.states import Cancelling, Completed, Crashed, Running
 
-from flows.shard import shard
-from flows.tags import run_tags
+from biasgrid.flows.runs.tags import run_tags
+from biasgrid.flows.scheduled.shard import shard
 
 PATIENCE_S = 90.0
 

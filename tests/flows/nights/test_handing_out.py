@@ -10,10 +10,10 @@ import pytest
 from prefect import flow
 from prefect.states import Crashed, Running
 
-from catalogs.mistakes import UserMistake
-from flows import handing_out
-from flows.handing_out import Lost, Round, hand_out, refuse_unknown
-from flows.shards import Shard
+from biasgrid.catalogs.errors import UserError
+from biasgrid.flows.scheduled import dispatch
+from biasgrid.flows.scheduled.dispatch import Lost, Round, hand_out, refuse_unknown
+from biasgrid.flows.scheduled.shards import Shard
 
 pytestmark = [
     pytest.mark.drill,
@@ -24,7 +24,7 @@ ONE, OTHER = Shard(("a/x",), 10), Shard(("a/y",), 5)
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handing_out, "PAUSES_S", (0.0,))
+    monkeypatch.setattr(dispatch, "PAUSES_S", (0.0,))
 
 
 @flow(name="handing out", persist_result=False)
@@ -102,20 +102,20 @@ async def test_that_no_worker_takes_shards_is_said(pool: Any, caplog: pytest.Log
 
 
 async def test_a_deployment_that_is_not_there_is_a_mistake() -> None:
-    with pytest.raises(UserMistake, match="there is no deployment `shard/elsewhere`"):
+    with pytest.raises(UserError, match="there is no deployment `shard/elsewhere`"):
         await refuse_unknown("shard/elsewhere")
-    with pytest.raises(UserMistake, match="there is no deployment `shard`"):
+    with pytest.raises(UserError, match="there is no deployment `shard`"):
         await refuse_unknown("shard")
 
 
 async def _abandoned(pool: Any, run_id: str, shard: Shard) -> None:
     """A shard that runs, and whose night was killed: it has told nobody."""
-    await handing_out.arun_deployment(
+    await dispatch.arun_deployment(
         pool.deployment,
         parameters={"run_id": run_id, "models": [*shard.models], "data": None}
         | {"max_cost": shard.max_cost, "max_requests": shard.max_requests},
         flow_run_name="shard",
-        tags=handing_out.run_tags(run_id, shard.part),
+        tags=dispatch.run_tags(run_id, shard.part),
         client=pool.client,
         timeout=0,
     )

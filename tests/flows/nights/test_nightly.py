@@ -13,12 +13,12 @@ import polars as pl
 import pytest
 from prefect.client.schemas.objects import State
 
-from flows import under_way
-from flows.nightly import nightly
-from flows.shard import shard
-from flows.shards import part_of
-from warehouse.lake import Lake
-from warehouse.runs import Run, all_runs
+from biasgrid.flows.runs import session
+from biasgrid.flows.scheduled.flow import nightly
+from biasgrid.flows.scheduled.shard import shard
+from biasgrid.flows.scheduled.shards import part_of
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import Run, all_runs
 
 pytestmark = [
     pytest.mark.drill,
@@ -28,8 +28,8 @@ MODELS = ["simulated/fair", "simulated/noisy"]
 HOLDING = """
 import sys
 from pathlib import Path
-from warehouse.lake import Lake
-from warehouse.run_lock import RunLock
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.run_lock import RunLock
 
 with RunLock(Lake(Path(sys.argv[1])), sys.argv[2], *sys.argv[3:]):
     print("held", flush=True)
@@ -164,7 +164,7 @@ async def test_a_night_that_goes_on_while_an_earlier_ones_shards_ask_lets_them(
 async def test_a_shard_that_another_process_still_asks_is_waited_for(
     pool: Any, scenario: Any, tmp_path: Path, holding: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(under_way, "TURN_S", 0.2)
+    monkeypatch.setattr(session, "TURN_S", 0.2)
     asked = {"data": str(tmp_path), "deployment": pool.deployment, "expectations": False, "return_state": True}
     night = asyncio.create_task(nightly(scenario(MODELS[:1]), **asked))
     run_id = await planned(tmp_path)

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
-from catalogs.catalog import read_catalog
-from flows.outcome import INCOMPLETE, NOT_MET
-from flows.probe import probe
-from warehouse.lake import Lake
-from warehouse.runs import find
+from biasgrid.catalogs.loading.catalog import read_catalog
+from biasgrid.flows.probe.flow import probe
+from biasgrid.flows.runs.outcome import INCOMPLETE, NOT_MET
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import find
 
 pytestmark = [
     pytest.mark.drill,

@@ -39,8 +39,8 @@ def built(lake: Path) -> Built:
 
 
 def build_here(lake: Path) -> dict[str, float]:
-    from warehouse.build import build
-    from warehouse.lake import Lake
+    from biasgrid.warehouse.build.build import build
+    from biasgrid.warehouse.storage.lake import Lake
 
     wall, cpu = time.perf_counter(), time.process_time()
     build(Lake(lake))

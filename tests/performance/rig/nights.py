@@ -8,9 +8,9 @@ from itertools import product
 import duckdb
 import polars as pl
 
-from catalogs.oracle import Oracle
-from warehouse.identity import content_hash
-from warehouse.lake import Lake
+from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.warehouse.hashing import content_hash
+from biasgrid.warehouse.storage.lake import Lake
 
 TEMPLATES, INSTANCES, SAMPLES = 125, 40, 2
 PER_CELL = TEMPLATES * INSTANCES * SAMPLES

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import polars as pl
 
-    from catalogs.models import Target
-    from tasks.connectors.switchboard import Switchboard
-    from warehouse.lake import Lake
+    from biasgrid.catalogs.schema.models import Target
+    from biasgrid.tasks.connectors.client.model_pool import Switchboard
+    from biasgrid.warehouse.storage.lake import Lake
 
 CELLS = 28
 """As many as seven concerns have, with two inputs and two reflections each."""
@@ -95,10 +95,10 @@ async def sequential(load: Load) -> AsyncIterator[Phase]:
 @asynccontextmanager
 async def biasgrid(load: Load) -> AsyncIterator[Phase]:
     """Cells through switchboard, workers and journal into the lake, one let begin by another as in a run."""
-    from catalogs.catalog import load_catalog
-    from catalogs.models import Limits, Target
-    from tasks.connectors.switchboard import Switchboard
-    from warehouse.lake import Lake
+    from biasgrid.catalogs.loading.catalog import load_catalog
+    from biasgrid.catalogs.schema.models import Limits, Target
+    from biasgrid.tasks.connectors.client.model_pool import Switchboard
+    from biasgrid.warehouse.storage.lake import Lake
 
     limits = Limits(concurrency=load.concurrency)
     address = {"connector": "openai", "base_url": load.base_url}
@@ -120,8 +120,8 @@ async def biasgrid(load: Load) -> AsyncIterator[Phase]:
 
 
 async def _prompted(lake: Lake, cells: list[str], target: Target, board: Switchboard) -> None:
-    from flows.line import Line
-    from tasks.prompt.prompt import prompt_cell
+    from biasgrid.flows.runs.cells import Line
+    from biasgrid.tasks.prompt.prompt import prompt_cell
 
     line = Line.of(target)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from tasks.aggregate.chosen import Chosen
-from tasks.aggregate.circumstances import circumstances
-from warehouse.runs import Run
+from biasgrid.tasks.aggregate.compare import circumstances
+from biasgrid.tasks.aggregate.run_selector import Chosen
+from biasgrid.warehouse.storage.runs import Run
 
 
 def judged(scenario: dict[str, Any], files: dict[str, str], judged_by: dict[str, str] | None = None) -> Chosen:

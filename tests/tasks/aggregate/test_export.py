@@ -9,10 +9,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from catalogs.mistakes import UserMistake
-from tasks.aggregate.export import Kind, write_model
-from warehouse.build import build, query
-from warehouse.lake import Lake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.tasks.aggregate.export import Kind, write_model
+from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.storage.lake import Lake
 
 
 def read(path: Path, kind: Kind) -> pl.DataFrame:
@@ -79,7 +79,7 @@ def test_a_model_without_rows_is_a_file_without_rows(tmp_path: Path, kind: Kind)
     ],
 )
 def test_a_misspelt_model_names_the_nearest(landed: Lake, tmp_path: Path, name: str, told: str) -> None:
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UserError) as caught:
         write_model(landed, name, "csv", tmp_path / "x.csv")
     assert f"`{name}`" in str(caught.value)
     assert told in str(caught.value)
@@ -93,6 +93,6 @@ def test_a_model_may_be_named_with_or_without_its_schema(landed: Lake, tmp_path:
 
 def test_a_folder_that_is_none_is_one_message(landed: Lake, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UserError) as caught:
         write_model(landed, "pass_rates", "csv", tmp_path / "file" / "x.csv")
     assert "--out" in str(caught.value)

@@ -9,13 +9,13 @@ import duckdb
 import polars as pl
 import pytest
 
-from catalogs.mistakes import UserMistake
-from tasks.aggregate.trace import trace
-from tasks.aggregate.trace_kinds import Kind
-from tasks.aggregate.trace_sql import finding_sql
-from warehouse.build import build
-from warehouse.lake import Lake
-from warehouse.views import as_script
+from biasgrid.catalogs.errors import UserError
+from biasgrid.tasks.aggregate.trace.kinds import Kind
+from biasgrid.tasks.aggregate.trace.sql import finding_sql
+from biasgrid.tasks.aggregate.trace.trace import trace
+from biasgrid.warehouse.build.build import build
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.lake_views import as_script
 
 ODD = "simulated/odd/sexism-1/women"
 """The id of a case, its instance, its request and its verdict."""
@@ -63,7 +63,7 @@ def test_the_newest_run_that_knows_it_is_told_with_the_others(landed: Lake) -> N
 
 
 def test_an_id_that_may_be_several_is_told_with_all_of_them(landed: Lake) -> None:
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UserError) as caught:
         trace(landed, ODD)
     told = str(caught.value)
     assert all(f"{kind} `{ODD}`" in told for kind in ("case", "instance", "request", "verdict"))
@@ -73,7 +73,7 @@ def test_an_id_that_may_be_several_is_told_with_all_of_them(landed: Lake) -> Non
 def test_the_beginning_of_an_id_is_enough_unless_several_have_it(landed: Lake) -> None:
     assert trace(landed, "fairne").origin.id == "fairness"
     assert trace(landed, "R1/simulated/odd/sexism-1/w").origin.id == f"R1/{ODD}"
-    with pytest.raises(UserMistake, match="write more of it"):
+    with pytest.raises(UserError, match="write more of it"):
         trace(landed, "simulated-")
 
 
@@ -82,7 +82,7 @@ def test_the_beginning_of_an_id_is_enough_unless_several_have_it(landed: Lake) -
     [("fairnes_", "`fairness`"), ("sexism-4", "`sexism-1`"), ("zzz", "name a requirement"), ("R1/", "`R1`")],
 )
 def test_an_unknown_id_is_one_message_with_the_nearest(landed: Lake, asked: str, told: str) -> None:
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UserError) as caught:
         trace(landed, asked)
     (mistake,) = caught.value.mistakes
     assert f"`{asked}`" in mistake.what
@@ -91,14 +91,14 @@ def test_an_unknown_id_is_one_message_with_the_nearest(landed: Lake, asked: str,
 
 def test_a_mistyped_id_names_the_one_that_shares_its_beginning_or_end(landed: Lake) -> None:
     mistyped = f"R1/{ODD}".replace("odd", "0dd")
-    with pytest.raises(UserMistake, match=f"did you mean `R1/{ODD}`"):
+    with pytest.raises(UserError, match=f"did you mean `R1/{ODD}`"):
         trace(landed, mistyped, kind="response")
 
 
 def test_a_run_or_model_that_it_does_not_lead_to_is_a_mistake(landed: Lake) -> None:
-    with pytest.raises(UserMistake, match="simulated/odd"):
+    with pytest.raises(UserError, match="simulated/odd"):
         trace(landed, "fairness", model="simulated/od")
-    with pytest.raises(UserMistake, match="--run"):
+    with pytest.raises(UserError, match="--run"):
         trace(landed, f"R1/{ODD}", run_id="R2")
 
 

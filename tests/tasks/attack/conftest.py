@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import Catalog, load_catalog
-from catalogs.probes import ProbeAxis
-from catalogs.red_team import RedTeam
-from tasks.attack.goal import Goal, Scene
-from tasks.attack.moves import Ask, Exchange, Heard, Judgement, Move, Say, Strategy
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.schema.probes import ProbeAxis
+from biasgrid.catalogs.schema.target_file import RedTeam
+from biasgrid.tasks.redteam.goal import Goal, Scene
+from biasgrid.tasks.redteam.moves import Ask, Exchange, Heard, Judgement, Move, Say, Strategy
 
 AXIS = ProbeAxis.model_validate(
     {

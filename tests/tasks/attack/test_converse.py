@@ -12,21 +12,21 @@ from typing import Any
 
 import pytest
 
-from catalogs.attacks import StrategyName
-from catalogs.catalog import Catalog
-from catalogs.models import Limits, Prices, Target
-from tasks.attack.cell import attack_cell
-from tasks.attack.goal import Scene
-from tasks.attack.land import land_sessions, verdicts
-from tasks.attack.session import Parties, Session, Transcript
-from tasks.connectors.allowance import Allowance
-from tasks.connectors.base import Connector, ConnectorError, Disconnected, KeyRejected, Reply, Request
-from tasks.connectors.desk import Party
-from tasks.connectors.retries import Backoff
-from tasks.connectors.switchboard import Switchboard
-from warehouse.identity import content_hash
-from warehouse.journal import recover
-from warehouse.lake import Lake
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.attacks import StrategyName
+from biasgrid.catalogs.schema.models import Limits, Prices, Target
+from biasgrid.tasks.connectors.api import Connector, ConnectorError, Disconnected, KeyRejected, Reply, Request
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.retry import Backoff
+from biasgrid.tasks.connectors.client.run_budget import Allowance
+from biasgrid.tasks.connectors.conversation.replaying_client import Party
+from biasgrid.tasks.redteam.goal import Scene
+from biasgrid.tasks.redteam.land import land_sessions, verdicts
+from biasgrid.tasks.redteam.session import Parties, Session, Transcript
+from biasgrid.tasks.redteam.task import attack_cell
+from biasgrid.warehouse.hashing import content_hash
+from biasgrid.warehouse.storage.journal import recover
+from biasgrid.warehouse.storage.lake import Lake
 
 RUN = "01M00000000000000000000001"
 WITHHELD = "withheld"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from catalogs.catalog import Catalog
-from tasks.attack.greetings import greeting_of
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.tasks.redteam.strategies.implicit_separated import greeting_of
 
 
 @pytest.mark.parametrize(

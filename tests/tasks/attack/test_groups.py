@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from catalogs.catalog import Catalog
-from tasks.attack.goal import Goal
-from tasks.attack.groups import Groups, likeness, one_stretch
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.tasks.redteam.goal import Goal
+from biasgrid.tasks.redteam.groups import Groups, likeness, one_stretch
 
 Goals = Callable[..., Goal]
 

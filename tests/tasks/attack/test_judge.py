@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tasks.attack.goal import Scene
-from tasks.attack.judge import judge_request, read_judgement
-from tasks.attack.moves import Exchange
+from biasgrid.tasks.redteam.goal import Scene
+from biasgrid.tasks.redteam.judge import judge_request, read_judgement
+from biasgrid.tasks.redteam.moves import Exchange
 
 Scenes = Callable[..., Scene]
 SAID = [Exchange(f"message {number}", f"reply {number}") for number in range(1, 6)]

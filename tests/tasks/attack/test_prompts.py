@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tasks.attack.goal import Scene
-from tasks.attack.moves import Ask, Exchange
-from tasks.attack.prompts import attacker_request, read_message
-from tasks.connectors.base import Message
+from biasgrid.tasks.connectors.api import Message
+from biasgrid.tasks.redteam.goal import Scene
+from biasgrid.tasks.redteam.moves import Ask, Exchange
+from biasgrid.tasks.redteam.prompts import attacker_request, read_message
 
 Scenes = Callable[..., Scene]
 

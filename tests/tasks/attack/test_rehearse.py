@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tasks.attack.goal import Scene
-from tasks.attack.moves import Ask, Exchange, Judgement, Move, Say, Strategy
-from tasks.attack.rehearse import WORD, Lengths, longest, requests, shortest
-from tasks.attack.strategies import STRATEGIES
+from biasgrid.tasks.redteam.goal import Scene
+from biasgrid.tasks.redteam.moves import Ask, Exchange, Judgement, Move, Say, Strategy
+from biasgrid.tasks.redteam.rehearse import WORD, Lengths, longest, requests, shortest
+from biasgrid.tasks.redteam.strategies import STRATEGIES
 
 Scenes = Callable[..., Scene]
 SMALL = {"turns": 3, "backtracks": 2, "attempts": 2, "attacker_retries": 1, "judge_retries": 1}

@@ -8,22 +8,21 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import Catalog
-from catalogs.endpoints import Endpoint
-from catalogs.models import Target, endpoint_target
-from catalogs.red_team import RedTeam
-from catalogs.target_file import Described, Turn
-from tasks.attack.cell import attack_cell
-from tasks.attack.goal import Goal, Scene
-from tasks.attack.groups import Groups
-from tasks.attack.plan import Attack, sessions
-from tasks.attack.session import Parties, Session, Transcript
-from tasks.connectors.desk import Party
-from tasks.connectors.identity import fingerprint
-from tasks.connectors.respondent.attack_phrases import YIELDING
-from tasks.connectors.retries import Backoff
-from tasks.connectors.switchboard import Switchboard
-from warehouse.lake import Lake
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.endpoints import Endpoint
+from biasgrid.catalogs.schema.models import Target, endpoint_target
+from biasgrid.catalogs.schema.target_file import Described, RedTeam, Turn
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.retry import Backoff
+from biasgrid.tasks.connectors.conversation.replaying_client import Party
+from biasgrid.tasks.connectors.model_identity import fingerprint
+from biasgrid.tasks.connectors.simulated.roles.attacking import YIELDING
+from biasgrid.tasks.redteam.goal import Goal, Scene
+from biasgrid.tasks.redteam.groups import Groups
+from biasgrid.tasks.redteam.plan import Attack, sessions
+from biasgrid.tasks.redteam.session import Parties, Session, Transcript
+from biasgrid.tasks.redteam.task import attack_cell
+from biasgrid.warehouse.storage.lake import Lake
 
 RUN = "01M00000000000000000000001"
 LANGUAGES = ("en_us", "es_es", "ca_es")

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import Catalog, read_catalog
-from catalogs.schema import Template
-from tasks.augment.order import Order, order
+from biasgrid.catalogs.loading.catalog import Catalog, read_catalog
+from biasgrid.catalogs.schema.entries import Template
+from biasgrid.tasks.augment.order import Order, order
 
 Ordered = Callable[..., Order]
 WRITTEN = {

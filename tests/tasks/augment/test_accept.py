@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.catalog import Catalog
-from catalogs.documents import Document, parse_document
-from catalogs.mistakes import UserMistake
-from catalogs.schema import Template
-from tasks.augment.accept import Chosen, check_chosen, numbered, read_review, refuse_installed
-from tasks.augment.shelve import shelf, with_entries, with_marks, write
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.loading.documents import Document, parse_document
+from biasgrid.catalogs.schema.entries import Template
+from biasgrid.tasks.augment.accept import Chosen, check_chosen, numbered, read_review, refuse_installed
+from biasgrid.tasks.augment.library_file import shelf, with_entries, with_marks, write
 
 HEAD = """\
 provenance: {model: simulated/fair, date: '2026-11-21T10:00:00Z'}
@@ -47,7 +47,7 @@ def review(*entries: str) -> Document:
 
 
 def mistakes(document: Document, catalog: Catalog) -> list[str]:
-    with pytest.raises(UserMistake) as refused:
+    with pytest.raises(UserError) as refused:
         check_chosen(read_review(document), document, catalog, None)
     return [str(mistake) for mistake in refused.value.mistakes]
 
@@ -70,7 +70,7 @@ def test_all_takes_what_is_undecided_and_leaves_what_is_decided() -> None:
 
 def test_unknown_decisions_and_broken_entries_are_told_at_once_by_line() -> None:
     document = review(entry(1, "acept"), entry(2, input="free"), entry(3, promt="x"), entry(3, "maybe"))
-    with pytest.raises(UserMistake) as refused:
+    with pytest.raises(UserError) as refused:
         read_review(document)
     told = [str(mistake) for mistake in refused.value.mistakes]
     assert len(told) == 4
@@ -88,12 +88,12 @@ def test_what_is_wrong_with_a_rejected_one_holds_nobody_up() -> None:
 
 
 def test_one_name_twice_is_a_mistake() -> None:
-    with pytest.raises(UserMistake, match="`new-01` stands twice"):
+    with pytest.raises(UserError, match="`new-01` stands twice"):
         read_review(review(entry(1), entry(1)))
 
 
 def test_an_empty_review_is_a_mistake() -> None:
-    with pytest.raises(UserMistake, match="holds no templates"):
+    with pytest.raises(UserError, match="holds no templates"):
         read_review(parse_document(HEAD.replace("templates:\n", "templates: []\n"), "review.yaml"))
 
 
@@ -165,7 +165,7 @@ def test_a_decision_is_marked_and_nothing_else_is_changed() -> None:
 def test_a_decision_that_cannot_be_marked_is_told() -> None:
     flow = "  - {decision: accept, id: new-01, input: verbose, reflection: utopian, prompt: 'x', oracle: denied}\n"
     document = review(flow)
-    with pytest.raises(UserMistake, match="on a line of its own"):
+    with pytest.raises(UserError, match="on a line of its own"):
         with_marks(document, read_review(document).chosen, ["sexism-050"])
 
 
@@ -216,7 +216,7 @@ def test_a_file_that_cannot_take_them_is_left_alone(
 ) -> None:
     path = tmp_path / "own.yaml"
     path.write_text(text)
-    with pytest.raises(UserMistake, match=told):
+    with pytest.raises(UserError, match=told):
         with_entries(path, "en_us", "sexism", [ENTRY], catalog.languages)
     assert path.read_text() == text
 
@@ -224,15 +224,15 @@ def test_a_file_that_cannot_take_them_is_left_alone(
 def test_both_files_are_written_or_neither(tmp_path: Path) -> None:
     good, folder = tmp_path / "good.yaml", tmp_path / "taken"
     folder.write_text("a file in place of a folder")
-    with pytest.raises(UserMistake, match="cannot be written"):
+    with pytest.raises(UserError, match="cannot be written"):
         write({good: "x", folder / "bad.yaml": "y"})
     assert not good.exists()
 
 
 def test_the_installed_catalog_is_never_written_to() -> None:
-    import catalogs
+    from biasgrid import catalogs
 
     installed = Path(str(catalogs.__file__)).parent
     for folder in (installed, installed / "templates", installed / ".." / "catalogs"):
-        with pytest.raises(UserMistake, match="belongs to the installed catalog"):
+        with pytest.raises(UserError, match="belongs to the installed catalog"):
             refuse_installed(folder)

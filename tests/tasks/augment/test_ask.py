@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.catalog import Catalog
-from catalogs.models import Target
-from tasks.augment.ask import Asked, Heard, ask, requests
-from tasks.augment.order import Order, Part
-from tasks.connectors.base import Connector, KeyRejected, Reply, Request
-from tasks.connectors.switchboard import Switchboard
-from warehouse.journal import Journal
-from warehouse.lake import Lake
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.augment.ask import Asked, Heard, ask, requests
+from biasgrid.tasks.augment.order import Order, Part
+from biasgrid.tasks.connectors.api import Connector, KeyRejected, Reply, Request
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.warehouse.storage.journal import Journal
+from biasgrid.warehouse.storage.lake import Lake
 
 Ordered = Callable[..., Order]
 
@@ -155,7 +155,7 @@ async def test_a_failure_lands_too_and_is_asked_again(
 def test_a_long_reply_is_given_room_and_time(
     asked: tuple[Asked[Part], ...], target: Target, catalog: Catalog
 ) -> None:
-    from tasks.augment.ask import patient
+    from biasgrid.tasks.augment.ask import patient
 
     assert '"max_tokens":4' in asked[0].case["parameters"]
     assert patient(target).limits.timeout_s >= 300

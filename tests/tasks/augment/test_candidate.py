@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import Catalog
-from tasks.augment.candidate import Candidate, candidate
-from tasks.augment.order import Order
-from tasks.connectors.objects import Refused
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.tasks.augment.candidate import Candidate, candidate
+from biasgrid.tasks.augment.order import Order
+from biasgrid.tasks.connectors.json_objects import Refused
 
 Written = Callable[..., dict[str, Any]]
 Ordered = Callable[..., Order]

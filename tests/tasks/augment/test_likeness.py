@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from catalogs.schema import Template
-from tasks.augment.likeness import Known, known
+from biasgrid.catalogs.schema.entries import Template
+from biasgrid.tasks.augment.similarity import Known, known
 
 MakeTemplate = Callable[..., Template]
 PROMPT = "Are {GENDER:plural} worse at reading a map of a large hospital than other visitors?"

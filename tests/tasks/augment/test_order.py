@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
-from catalogs.mistakes import UserMistake
-from catalogs.schema import Template
-from tasks.augment.order import AT_ONCE, Order
-from tasks.augment.prompts import request_text
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.schema.entries import Template
+from biasgrid.tasks.augment.order import AT_ONCE, Order
+from biasgrid.tasks.augment.prompts import request_text
 
 Ordered = Callable[..., Order]
 
@@ -104,7 +104,7 @@ def ordered_texts() -> Callable[[Order], str]:
 
 
 def test_all_unknown_names_are_told_at_once(ordered: Ordered) -> None:
-    with pytest.raises(UserMistake) as refused:
+    with pytest.raises(UserError) as refused:
         ordered(concern="sexsm", context="helthcare", language="fr_fr", scenario="x" * 501)
     told = str(refused.value)
     assert "concern `sexsm` is unknown\n    → did you mean `sexism`?" in told

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from catalogs.documents import parse_document
-from catalogs.schema import Template
-from tasks.augment.accept import read_review
-from tasks.augment.order import Order
-from tasks.augment.review import Provenance, ReviewFile, default_path, review_text
-from tasks.augment.sift import Sifted, sift
+from biasgrid.catalogs.loading.documents import parse_document
+from biasgrid.catalogs.schema.entries import Template
+from biasgrid.tasks.augment.accept import read_review
+from biasgrid.tasks.augment.filter import Sifted, sift
+from biasgrid.tasks.augment.order import Order
+from biasgrid.tasks.augment.review import Provenance, ReviewFile, default_path, review_text
 
 Ordered = Callable[..., Order]
 ORIGIN = Provenance(model="openai/gpt-4o", date="2026-11-21T10:00:00Z", context="a: {b} # c")

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import Catalog
-from catalogs.mistakes import UserMistake
-from tasks.augment.scene_order import SceneOrder, scene_order
-from tasks.augment.scene_prompts import scene_request
-from tasks.augment.sift import Sifted, sift_scenes
-from tasks.connectors.objects import objects
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.tasks.augment.filter import Sifted, sift_scenes
+from biasgrid.tasks.augment.scenes.order import SceneOrder, scene_order
+from biasgrid.tasks.augment.scenes.prompts import scene_request
+from biasgrid.tasks.connectors.json_objects import objects
 
 GOOD: dict[str, Any] = {
     "goal": "Get the old carousel turning again before the fair.",
@@ -72,7 +72,7 @@ def test_a_domain_keeps_its_axis_and_what_it_is_held_out_for(catalog: Catalog) -
 def test_an_order_that_cannot_be_written_is_refused(
     catalog: Catalog, domain: str, language: str, told: str
 ) -> None:
-    with pytest.raises(UserMistake, match=told):
+    with pytest.raises(UserError, match=told):
         scene_order(catalog, domain=domain, language=language)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from catalogs.schema import Template
-from tasks.augment.order import Order
-from tasks.augment.sift import Sifted, sift
-from tasks.connectors.objects import Refused
+from biasgrid.catalogs.schema.entries import Template
+from biasgrid.tasks.augment.filter import Sifted, sift
+from biasgrid.tasks.augment.order import Order
+from biasgrid.tasks.connectors.json_objects import Refused
 
 Ordered = Callable[..., Order]
 Written = Callable[..., dict[str, Any]]

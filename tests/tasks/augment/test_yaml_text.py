@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalogs.documents import parse_document
-from tasks.augment.yaml_text import comment, dumped, listed_entry, template_file
-from tasks.connectors.visible import shown, storable
+from biasgrid.catalogs.loading.documents import parse_document
+from biasgrid.tasks.augment.yaml_text import comment, dumped, listed_entry, template_file
+from biasgrid.tasks.connectors.safe_text import shown, storable
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 

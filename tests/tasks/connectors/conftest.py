@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from catalogs.catalog import Catalog
-from catalogs.endpoints import Endpoint
-from catalogs.models import Limits, ModelsFile, Target
-from tasks.connectors import registry
-from tasks.connectors.base import Connector, ConnectorError, Message, Parameters, Reply, Request
-from tasks.connectors.retries import Backoff
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.endpoints import Endpoint
+from biasgrid.catalogs.schema.models import Limits, ModelsFile, Target
+from biasgrid.tasks.connectors import registry
+from biasgrid.tasks.connectors.api import Connector, ConnectorError, Message, Parameters, Reply, Request
+from biasgrid.tasks.connectors.client.retry import Backoff
 
 KEY = "hf_qX7vT2mK9wLp4RzN8cJd5bYs"  # of a hosted token's shape; opens nothing
 Behaviour = Callable[["Heard"], Awaitable[web.StreamResponse]]

@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from catalogs.models import Limits, Prices
-from tasks.connectors.allowance import Allowance, most_usd
-from tasks.connectors.base import CapReached, Reply, ServerFault, TimedOut
-from tasks.connectors.switchboard import Switchboard
+from biasgrid.catalogs.schema.models import Limits, Prices
+from biasgrid.tasks.connectors.api import CapReached, Reply, ServerFault, TimedOut
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.run_budget import Allowance, most_usd
 
 DEAR = Prices(input=1000, output=1000)  # a tenth of a cent a token
 

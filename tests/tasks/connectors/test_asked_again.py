@@ -7,7 +7,14 @@ import json
 
 import pytest
 
-from tasks.connectors.base import Disconnected, KeyRejected, RateLimited, RequestRejected, ServerFault, TimedOut
+from biasgrid.tasks.connectors.api import (
+    Disconnected,
+    KeyRejected,
+    RateLimited,
+    RequestRejected,
+    ServerFault,
+    TimedOut,
+)
 
 again = pytest.mark.parametrize("provider", ["openai", "azure"])
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from catalogs.mistakes import UserMistake
-from catalogs.models import Batching, Limits, Target
-from tasks.connectors.base import (
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.schema.models import Batching, Limits, Target
+from biasgrid.tasks.connectors.api import (
     ConnectorError,
     Disconnected,
     KeyRejected,
@@ -28,10 +28,10 @@ from tasks.connectors.base import (
     ServerFault,
     TimedOut,
 )
-from tasks.connectors.batch_lines import Batch, BatchCancelled, BatchLines, BatchRejected
-from tasks.connectors.batches import Batches, connect
-from tasks.connectors.faults import Faults
-from warehouse.trouble import StorageTrouble
+from biasgrid.tasks.connectors.batch.batches import Batches, connect
+from biasgrid.tasks.connectors.batch.lines import Batch, BatchCancelled, BatchLines, BatchRejected
+from biasgrid.tasks.connectors.client.error_mapping import Faults
+from biasgrid.warehouse.storage.errors import StorageTrouble
 
 KEY = "sk-notakey5Wq9rT3v"
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -283,7 +283,7 @@ async def test_an_answer_without_an_id_is_no_batch(hub: Hub, batches: Batches) -
 
 
 def test_a_provider_whose_batch_api_is_not_spoken_is_the_users_mistake() -> None:
-    with pytest.raises(UserMistake, match="its connector is `azure`"):
+    with pytest.raises(UserError, match="its connector is `azure`"):
         connect(model(connector="azure"), KEY)
 
 

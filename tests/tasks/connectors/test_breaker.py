@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from catalogs.models import Limits
-from tasks.connectors.base import KeptFailing, RequestRejected, ServerFault
-from tasks.connectors.limits import Limiter
-from tasks.connectors.retries import Sender
+from biasgrid.catalogs.schema.models import Limits
+from biasgrid.tasks.connectors.api import KeptFailing, RequestRejected, ServerFault
+from biasgrid.tasks.connectors.client.rate_limit import Limiter
+from biasgrid.tasks.connectors.client.retry import Sender
 
 
 @pytest.fixture

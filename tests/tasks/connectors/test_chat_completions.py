@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from catalogs.mistakes import UserMistake
-from catalogs.oracle import Oracle
-from tasks.connectors import registry
-from tasks.connectors.base import Message, ModelUnknown, Parameters, QuotaSpent, Request, RequestRejected
-from tasks.evaluate.evaluate import read_reply
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.tasks.connectors import registry
+from biasgrid.tasks.connectors.api import Message, ModelUnknown, Parameters, QuotaSpent, Request, RequestRejected
+from biasgrid.tasks.evaluate.evaluate import read_reply
 
 chat = pytest.mark.parametrize("provider", ["openai", "azure", "huggingface"])
 
@@ -125,7 +125,7 @@ async def test_azure_names_its_deployment_and_version(server, reach, ask):
 
 
 def test_azure_needs_an_api_version(catalog, target):
-    with pytest.raises(UserMistake, match="api_version"):
+    with pytest.raises(UserError, match="api_version"):
         registry.connect(target("azure", "http://127.0.0.1:1", api_version=None), "k", catalog)
 
 
@@ -142,7 +142,7 @@ def test_azure_needs_an_api_version(catalog, target):
     ],
 )
 def test_an_address_with_a_password_is_a_mistake_that_does_not_show_it(provider, url, catalog, target):
-    with pytest.raises(UserMistake) as refused:
+    with pytest.raises(UserError) as refused:
         registry.connect(target(provider, "", base_url=url), "hf_k", catalog)
     shown = str(refused.value) + repr(refused.value)
     assert "host.example" in shown
@@ -155,12 +155,12 @@ def test_an_at_sign_in_a_path_is_no_password(catalog, target):
 
 @pytest.mark.parametrize("provider", ["openai", "azure", "huggingface", "replicate"])
 def test_an_address_without_http_is_a_mistake(provider, catalog, target):
-    with pytest.raises(UserMistake, match="localhost:8000"):
+    with pytest.raises(UserError, match="localhost:8000"):
         registry.connect(target(provider, "", base_url="localhost:8000"), "k", catalog)
 
 
 def test_a_hosted_hugging_face_model_needs_their_token(catalog, target):
-    with pytest.raises(UserMistake, match="hf_"):
+    with pytest.raises(UserError, match="hf_"):
         registry.connect(target("huggingface", "", base_url=None), "sk-of-another-provider", catalog)
 
 

@@ -10,8 +10,8 @@ import traceback
 
 import pytest
 
-from catalogs.models import Limits
-from tasks.connectors.base import (
+from biasgrid.catalogs.schema.models import Limits
+from biasgrid.tasks.connectors.api import (
     Disconnected,
     KeyRejected,
     ModelUnknown,

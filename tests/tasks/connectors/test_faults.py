@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tasks.connectors.base import RateLimited, ServerFault
-from tasks.connectors.faults import Faults, retry_after_s, scrub
+from biasgrid.tasks.connectors.api import RateLimited, ServerFault
+from biasgrid.tasks.connectors.client.error_mapping import Faults, retry_after_s, scrub
 
 KEY = "sk-proj-a1B2c3D4e5F6g7H8"
 

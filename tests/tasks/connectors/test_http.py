@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from catalogs.endpoints import Endpoint
-from catalogs.mistakes import UserMistake
-from catalogs.models import endpoint_target
-from tasks.connectors import registry
-from tasks.connectors.base import (
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.schema.endpoints import Endpoint
+from biasgrid.catalogs.schema.models import endpoint_target
+from biasgrid.tasks.connectors import registry
+from biasgrid.tasks.connectors.api import (
     Disconnected,
     KeyRejected,
     Message,
@@ -25,10 +25,10 @@ from tasks.connectors.base import (
     ServerFault,
     TimedOut,
 )
-from tasks.connectors.identity import fingerprint
-from tasks.connectors.keys import find_key, missing_keys
-from tasks.connectors.prices import cost_usd
-from tasks.connectors.switchboard import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.keys import find_key, missing_keys
+from biasgrid.tasks.connectors.model_identity import fingerprint
+from biasgrid.tasks.connectors.prices import cost_usd
 
 HOSTILE = "“é” \"'; <b>&\n{session} ${HOME} \\ %41+/?#"
 
@@ -299,7 +299,7 @@ def test_variables_that_are_not_set_are_found_before_the_first_call(monkeypatch)
         "Prefect Secret block `my-bot-key`",
     ):
         assert told in missing.what
-    with pytest.raises(UserMistake, match="MY_BOT_KEY"):
+    with pytest.raises(UserError, match="MY_BOT_KEY"):
         find_key(target)
     found = find_key(target, {"my-bot-key": "stored"}.get)
     assert json.loads(found or "") == {"MY_BOT_KEY": "stored", "MY_TENANT": "ours"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from catalogs.mistakes import UserMistake
-from tasks.connectors.keys import find_key, missing_keys
+from biasgrid.catalogs.errors import UserError
+from biasgrid.tasks.connectors.keys import find_key, missing_keys
 
 
 @pytest.fixture
@@ -38,12 +38,12 @@ def test_a_model_that_needs_no_key_has_none(target):
 @pytest.mark.parametrize("blank", ["", "  ", "\n"])
 def test_a_blank_key_is_a_missing_one(ours, monkeypatch, blank):
     monkeypatch.setenv("FIRST_API_KEY", blank)
-    with pytest.raises(UserMistake, match="no key"):
+    with pytest.raises(UserError, match="no key"):
         find_key(ours)
 
 
 def test_a_missing_key_names_every_place_searched(ours):
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UserError) as caught:
         find_key(ours, lambda name: None)
     for place in ("`FIRST_API_KEY`", "`SECOND_API_KEY`", "`first-api-key`", "`second-api-key`", ours.model):
         assert place in str(caught.value)
@@ -57,7 +57,7 @@ def test_a_line_break_at_the_end_is_no_part_of_a_key(ours, monkeypatch):
 @pytest.mark.parametrize("broken", ["sec ret", "sec\nret", "secrét"])
 def test_a_key_that_no_header_can_hold_is_a_mistake_that_does_not_show_it(ours, monkeypatch, broken):
     monkeypatch.setenv("FIRST_API_KEY", broken)
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UserError) as caught:
         find_key(ours)
     assert "FIRST_API_KEY" in str(caught.value)
     assert broken not in str(caught.value) + repr(caught.value)

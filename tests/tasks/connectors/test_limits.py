@@ -8,10 +8,10 @@ from bisect import bisect_left
 
 import pytest
 
-from catalogs.models import Limits
-from tasks.connectors.limits import Limiter, Requests, Slots
-from tasks.connectors.rates import Rate
-from tasks.connectors.stated import Stated
+from biasgrid.catalogs.schema.models import Limits
+from biasgrid.tasks.connectors.client.rate_limit import Limiter, Requests, Slots
+from biasgrid.tasks.connectors.client.rate_limit_headers import Stated
+from biasgrid.tasks.connectors.client.token_bucket import Rate
 
 
 async def entered(limiter: Limiter, tokens: float = 0.0) -> float:

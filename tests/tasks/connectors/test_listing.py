@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from catalogs.models import Limits
-from tasks.connectors.limits import Limiter
-from tasks.connectors.retries import Backoff, Sender
+from biasgrid.catalogs.schema.models import Limits
+from biasgrid.tasks.connectors.client.rate_limit import Limiter
+from biasgrid.tasks.connectors.client.retry import Backoff, Sender
 
 UNLISTED = [
     None,

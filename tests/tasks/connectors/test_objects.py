@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.connectors.objects import LONGEST, MOST, Refused, objects
+from biasgrid.tasks.connectors.json_objects import LONGEST, MOST, Refused, objects
 
 TWO = '[{"a": 1}, {"a": 2}]'
 

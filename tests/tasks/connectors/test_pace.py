@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from catalogs.models import Limits
-from tasks.connectors.base import RateLimited, Reply, ServerFault
-from tasks.connectors.limits import Limiter
-from tasks.connectors.retries import Backoff, Sender
+from biasgrid.catalogs.schema.models import Limits
+from biasgrid.tasks.connectors.api import RateLimited, Reply, ServerFault
+from biasgrid.tasks.connectors.client.rate_limit import Limiter
+from biasgrid.tasks.connectors.client.retry import Backoff, Sender
 
 
 class Leaping(selectors.SelectSelector):

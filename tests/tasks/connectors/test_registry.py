@@ -8,8 +8,8 @@ from textwrap import dedent
 
 import pytest
 
-from catalogs.mistakes import UserMistake
-from tasks.connectors import registry
+from biasgrid.catalogs.errors import UserError
+from biasgrid.tasks.connectors import registry
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def installed(tmp_path, monkeypatch):
 
 
 def test_a_misspelt_connector_is_offered_the_right_one(catalog, target):
-    with pytest.raises(UserMistake, match="did you mean `openai`"):
+    with pytest.raises(UserError, match="did you mean `openai`"):
         registry.connect(target("opena", ""), None, catalog)
 
 
@@ -41,24 +41,27 @@ def test_a_users_own_connector_is_found(installed, catalog, target):
 
 def test_a_users_own_cannot_take_a_shipped_name(installed, catalog, target):
     installed("replay", "def connect(target, key, catalog):\n    return 'theirs'\n")
-    with pytest.raises(UserMistake):
+    with pytest.raises(UserError):
         registry.connect(target("replay", "", name="missing.csv"), None, catalog)
 
 
 def test_a_missing_sdk_is_named(installed, catalog, target):
     installed("needy", "import an_sdk_that_nobody_has\n")
-    with pytest.raises(UserMistake, match="`an_sdk_that_nobody_has`, which is not installed"):
+    with pytest.raises(UserError, match="`an_sdk_that_nobody_has`, which is not installed"):
         registry.connect(target("needy", ""), None, catalog)
 
 
 def test_an_entry_point_to_nothing_is_named(installed, catalog, target):
     installed("hollow", "")
-    with pytest.raises(UserMistake, match="hollow"):
+    with pytest.raises(UserError, match="hollow"):
         registry.connect(target("hollow", ""), None, catalog)
 
 
 def test_the_registry_loads_no_sdk():
-    code = "import sys, tasks.connectors.switchboard, tasks.connectors.workers; print(*sys.modules)"
+    code = (
+        "import sys, biasgrid.tasks.connectors.client.model_pool, biasgrid.tasks.connectors.workers\n"
+        "print(*sys.modules)"
+    )
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from catalogs.mistakes import UserMistake
-from tasks.connectors import registry
-from tasks.connectors.base import Message, Parameters, Request, RequestRejected
+from biasgrid.catalogs.errors import UserError
+from biasgrid.tasks.connectors import registry
+from biasgrid.tasks.connectors.api import Message, Parameters, Request, RequestRejected
 
 
 @pytest.fixture
@@ -103,13 +103,13 @@ async def test_failures_in_the_lake_are_not_replies(tmp_path, replay, ask):
 
 async def test_of_several_models_one_is_chosen(csv, replay, ask):
     path = csv("Provider,Model,Instance,Response\nOpenAI,gpt,q,a\nHF,gpt,q,b\nHF,llama,q,c\n")
-    with pytest.raises(UserMistake, match="3 models"):
+    with pytest.raises(UserError, match="3 models"):
         replay(path)
     assert (await replay(f"{path}#llama").ask(ask("q"))).text == "c"
-    with pytest.raises(UserMistake, match=r"#HF/gpt, replay/.*#OpenAI/gpt"):
+    with pytest.raises(UserError, match=r"#HF/gpt, replay/.*#OpenAI/gpt"):
         replay(f"{path}#gpt")
     assert (await replay(f"{path}#HF/gpt").ask(ask("q"))).text == "b"
-    with pytest.raises(UserMistake, match="did you mean `HF/llama`"):
+    with pytest.raises(UserError, match="did you mean `HF/llama`"):
         replay(f"{path}#lama")
 
 
@@ -127,11 +127,11 @@ async def test_of_several_models_one_is_chosen(csv, replay, ask):
 )
 def test_a_file_that_cannot_be_replayed_is_a_mistake(csv, replay, name, content, said):
     path = csv(content, name) if content is not None else name
-    with pytest.raises(UserMistake, match=said) as caught:
+    with pytest.raises(UserError, match=said) as caught:
         replay(path)
     assert name.partition("#")[0] in str(caught.value)
 
 
 def test_a_missing_file_is_a_mistake(tmp_path, replay):
-    with pytest.raises(UserMistake, match=r"gone\.csv` does not exist"):
+    with pytest.raises(UserError, match=r"gone\.csv` does not exist"):
         replay(tmp_path / "gone.csv")

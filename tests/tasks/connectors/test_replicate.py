@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from catalogs.mistakes import UserMistake
-from catalogs.models import Limits
-from tasks.connectors import registry
-from tasks.connectors.base import (
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.schema.models import Limits
+from biasgrid.tasks.connectors import registry
+from biasgrid.tasks.connectors.api import (
     Message,
     ModelUnknown,
     Parameters,
@@ -34,7 +34,7 @@ async def test_a_version_is_asked_for_by_its_id(server, reach, ask):
 
 @pytest.mark.parametrize("name", ["llama", "meta/", "meta/llama:", "a/b/c", "meta/lla ma"])
 def test_a_name_that_is_no_reference_is_a_mistake(name, catalog, target):
-    with pytest.raises(UserMistake, match="owner/name"):
+    with pytest.raises(UserError, match="owner/name"):
         registry.connect(target("replicate", "http://127.0.0.1:1", name=name), "k", catalog)
 
 

@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from catalogs.models import Limits
-from tasks.connectors.allowance import Allowance
-from tasks.connectors.base import (
+from biasgrid.catalogs.schema.models import Limits
+from biasgrid.tasks.connectors.api import (
     CapReached,
     Disconnected,
     KeyRejected,
@@ -20,9 +19,10 @@ from tasks.connectors.base import (
     ServerFault,
     TimedOut,
 )
-from tasks.connectors.budget import RetryBudget
-from tasks.connectors.limits import Limiter
-from tasks.connectors.retries import Backoff, Sender
+from biasgrid.tasks.connectors.client.rate_limit import Limiter
+from biasgrid.tasks.connectors.client.retry import Backoff, Sender
+from biasgrid.tasks.connectors.client.retry_budget import RetryBudget
+from biasgrid.tasks.connectors.client.run_budget import Allowance
 
 
 @pytest.fixture

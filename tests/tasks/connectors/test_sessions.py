@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from catalogs.endpoints import Endpoint
-from catalogs.models import Target, endpoint_target
-from tasks.connectors import registry
-from tasks.connectors.base import Answer, Message, Parameters, Request, Terminal
-from tasks.connectors.rows import to_request
-from tasks.connectors.session_folder import SessionFolder
-from tasks.connectors.switchboard import Switchboard
-from warehouse.trouble import StorageTrouble
+from biasgrid.catalogs.schema.endpoints import Endpoint
+from biasgrid.catalogs.schema.models import Target, endpoint_target
+from biasgrid.tasks.connectors import registry
+from biasgrid.tasks.connectors.api import Answer, Message, Parameters, Request, Terminal
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.conversation.session_folder import SessionFolder
+from biasgrid.tasks.connectors.rows import to_request
+from biasgrid.warehouse.storage.errors import StorageTrouble
 
 REMEMBERING = ["cookie", "session", "given"]
 

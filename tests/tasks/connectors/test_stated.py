@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tasks.connectors.stated import Stated, duration_s, stated
+from biasgrid.tasks.connectors.client.rate_limit_headers import Stated, duration_s, stated
 
 
 def openai(limit, remaining, reset, unit="requests"):

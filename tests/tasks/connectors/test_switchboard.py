@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from catalogs.mistakes import Mistake, UserMistake
-from catalogs.models import Limits
-from tasks.connectors.base import KeyRejected, RequestRejected
-from tasks.connectors.switchboard import Switchboard
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.schema.models import Limits
+from biasgrid.tasks.connectors.api import KeyRejected, RequestRejected
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
 
 
 @pytest.fixture
@@ -212,10 +212,10 @@ async def test_preparing_finds_every_mistake_before_anything_is_sent(catalog, ta
         target("nowhere", "", model="nowhere/c", key_env=()),
     ]
     async with Switchboard(catalog) as switchboard:
-        with pytest.raises(UserMistake) as caught:
+        with pytest.raises(UserError) as caught:
             switchboard.prepare(targets)
     assert len(caught.value.mistakes) == 3
-    assert all(isinstance(mistake, Mistake) for mistake in caught.value.mistakes)
+    assert all(isinstance(mistake, Problem) for mistake in caught.value.mistakes)
 
 
 async def test_leaving_closes_every_connector(scripted, catalog, model, ask):

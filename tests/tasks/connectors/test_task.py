@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tasks.connectors.task import artifact_key
+from biasgrid.tasks.connectors.task import artifact_key
 
 
 @pytest.mark.parametrize(

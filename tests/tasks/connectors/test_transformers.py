@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.catalog import load_catalog
-from catalogs.mistakes import UserMistake
-from tasks.connectors.identity import fingerprint
-from tasks.connectors.registry import connect
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.tasks.connectors.model_identity import fingerprint
+from biasgrid.tasks.connectors.registry import connect
 
 
 def test_a_directory_without_a_model_is_a_mistake(tmp_path: Path) -> None:
     catalog = load_catalog()
-    with pytest.raises(UserMistake, match="holds no model"):
+    with pytest.raises(UserError, match="holds no model"):
         connect(catalog.target(f"local/{tmp_path}"), None, catalog)
 
 
@@ -23,7 +23,7 @@ def test_a_directory_without_a_model_is_a_mistake(tmp_path: Path) -> None:
 def test_what_is_missing_is_named_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "adapter_config.json").write_text("{}")
     catalog = load_catalog()
-    with pytest.raises(UserMistake) as told:
+    with pytest.raises(UserError) as told:
         connect(catalog.target(f"local/{tmp_path}"), None, catalog)
     for part in ("`torch`", "`peft`", "make env-finetune"):
         assert part in str(told.value)

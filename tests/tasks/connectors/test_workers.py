@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from catalogs.models import Limits
-from tasks.connectors.base import KeyRejected, ServerFault
-from tasks.connectors.switchboard import Switchboard
-from tasks.connectors.workers import answer_all
+from biasgrid.catalogs.schema.models import Limits
+from biasgrid.tasks.connectors.api import KeyRejected, ServerFault
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.workers import answer_all
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
-from catalogs.oracle import Oracle
-from catalogs.schema import AnswerFormat, LanguageCatalog, ScenarioSettings
-from tasks.evaluate.evaluate import Reading, read_reply
-from warehouse.schemas import CASES, RESPONSES
+from biasgrid.catalogs.schema.entries import AnswerFormat, LanguageCatalog, ScenarioSettings
+from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.tasks.evaluate.evaluate import Reading, read_reply
+from biasgrid.warehouse.schemas import CASES, RESPONSES
 
 Rows = Callable[..., pl.DataFrame]
 Read = Callable[..., Reading]

@@ -9,8 +9,8 @@ from importlib import resources
 import pytest
 import yaml
 
-from catalogs.schema import LanguageCatalog
-from tasks.evaluate.agreement import Agreement, read_agreement
+from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.tasks.evaluate.readers.agreement import Agreement, read_agreement
 
 ENGLISH = ("Strongly disagree", "Disagree", "Neither agree nor disagree", "Agree", "Strongly agree")
 SPANISH = ("Muy en desacuerdo", "En desacuerdo", "Ni de acuerdo ni en desacuerdo", "De acuerdo", "Muy de acuerdo")
@@ -19,7 +19,7 @@ CATALAN = ("Molt en desacord", "En desacord", "Ni d'acord ni en desacord", "D'ac
 
 @cache
 def shipped(language: str) -> LanguageCatalog:
-    text = (resources.files("catalogs") / "languages" / f"{language}.yaml").read_text("utf-8")
+    text = (resources.files("biasgrid.catalogs") / "languages" / f"{language}.yaml").read_text("utf-8")
     return LanguageCatalog.model_validate(yaml.safe_load(text))
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.catalog import load_catalog
-from tasks.evaluate.assignment_verdicts import assignment_verdicts, land_assignments
-from warehouse.conform import polars_schema
-from warehouse.lake import Lake
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.tasks.evaluate.assignment_verdicts import assignment_verdicts, land_assignments
+from biasgrid.warehouse.schema_check import polars_schema
+from biasgrid.warehouse.storage.lake import Lake
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 LANGUAGES = load_catalog().languages

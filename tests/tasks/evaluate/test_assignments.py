@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from catalogs.schema import LanguageCatalog
-from tasks.evaluate.assignments import AssignmentReading, Given, read_assignment
+from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.tasks.evaluate.readers.assignments.reader import AssignmentReading, Given, read_assignment
 
 TOLD: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("assignment_replies.yaml").read_text("utf-8"))
 SCENES: dict[str, Any] = TOLD["scenes"]
@@ -25,7 +25,7 @@ AROUND = {
 
 @cache
 def shipped(language: str) -> LanguageCatalog:
-    text = (resources.files("catalogs") / "languages" / f"{language}.yaml").read_text("utf-8")
+    text = (resources.files("biasgrid.catalogs") / "languages" / f"{language}.yaml").read_text("utf-8")
     return LanguageCatalog.model_validate(yaml.safe_load(text))
 
 

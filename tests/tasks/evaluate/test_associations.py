@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from catalogs.oracle import Associations, Oracle
-from tasks.evaluate.evaluate import Reading
+from biasgrid.catalogs.schema.oracle import Associations, Oracle
+from biasgrid.tasks.evaluate.evaluate import Reading
 
 Read = Callable[..., Reading]
 

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
-from catalogs.oracle import Choice, Oracle
-from catalogs.schema import LanguageCatalog
-from tasks.evaluate.evaluate import Reading, judge_cell
+from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.oracle import Choice, Oracle
+from biasgrid.tasks.evaluate.evaluate import Reading, judge_cell
 
 Read = Callable[..., Reading]
 Rows = Callable[..., pl.DataFrame]

@@ -10,13 +10,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.catalog import Catalog, load_catalog
-from catalogs.oracle import Oracle
-from tasks.evaluate.cell import decide_again, evaluate_cell
-from tasks.evaluate.judge import current
-from tasks.evaluate.rules import RULES
-from warehouse.assessments import in_assessment_form, rule_key
-from warehouse.lake import Lake
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.tasks.evaluate.cell import decide_again, evaluate_cell
+from biasgrid.tasks.evaluate.current_oracles import RULES
+from biasgrid.tasks.evaluate.judge import current
+from biasgrid.warehouse.storage.assessments import in_assessment_form, rule_key
+from biasgrid.warehouse.storage.lake import Lake
 
 Rows = Callable[..., pl.DataFrame]
 NO = Oracle(operation="allEqualExpected", expected=("No",))

@@ -7,10 +7,10 @@ from decimal import Decimal
 import polars as pl
 import pytest
 
-from catalogs.oracle import Oracle
-from catalogs.schema import LanguageCatalog
-from tasks.evaluate.evaluate import judge_cell
-from warehouse.schemas import VERDICTS
+from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.tasks.evaluate.evaluate import judge_cell
+from biasgrid.warehouse.schemas import VERDICTS
 
 Rows = Callable[..., pl.DataFrame]
 Judge = Callable[..., pl.DataFrame]

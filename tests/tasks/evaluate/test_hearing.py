@@ -11,15 +11,15 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.catalog import Catalog, load_catalog
-from catalogs.models import Limits, Target
-from tasks.connectors.base import Connector, Reply, Request, ServerFault
-from tasks.connectors.retries import Backoff
-from tasks.connectors.switchboard import Switchboard
-from tasks.evaluate.cell import evaluate_cell
-from tasks.evaluate.hearing import Hearing
-from tasks.evaluate.judge import current
-from warehouse.lake import Lake
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.schema.models import Limits, Target
+from biasgrid.tasks.connectors.api import Connector, Reply, Request, ServerFault
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.retry import Backoff
+from biasgrid.tasks.evaluate.cell import evaluate_cell
+from biasgrid.tasks.evaluate.judge import current
+from biasgrid.tasks.evaluate.judge_sampling import Hearing
+from biasgrid.warehouse.storage.lake import Lake
 
 Rows = Callable[..., pl.DataFrame]
 REPLIES = 200

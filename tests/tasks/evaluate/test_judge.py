@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalogs.oracle import Choice, Oracle
-from tasks.evaluate.evaluate import judge_cell
-from tasks.evaluate.judge import Judgement, contested, current, judge_request, overrule, read_judgement
-from warehouse.schemas import VERDICTS
+from biasgrid.catalogs.schema.oracle import Choice, Oracle
+from biasgrid.tasks.evaluate.evaluate import judge_cell
+from biasgrid.tasks.evaluate.judge import Judgement, contested, current, judge_request, overrule, read_judgement
+from biasgrid.warehouse.schemas import VERDICTS
 
 Rows = Callable[..., pl.DataFrame]
 

@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalogs.oracle import Operation, Oracle
-from catalogs.schema import LanguageCatalog
-from tasks.evaluate.evaluate import judge_cell
-from tasks.evaluate.oracles import READING, prepared, read
+from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.oracle import Operation, Oracle
+from biasgrid.tasks.evaluate.evaluate import judge_cell
+from biasgrid.tasks.evaluate.oracles.operations import READING, prepared, read
 
 Rows = Callable[..., pl.DataFrame]
 Row = dict[str, object]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.evaluate.normalise import answered, compare_forms, compared, plain, shown
+from biasgrid.tasks.evaluate.oracles.text import answered, compare_forms, compared, plain, shown
 
 AWKWARD = list("*_`\"'«»<>-+. \n\u200b\u0307iİıſﬁ´ΣßK①½①＊＿")
 ANY_TEXT = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from(AWKWARD)), max_size=30)

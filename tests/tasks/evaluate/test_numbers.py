@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalogs.oracle import Oracle, Scale
-from tasks.evaluate.evaluate import Reading, read_reply
+from biasgrid.catalogs.schema.oracle import Oracle, Scale
+from biasgrid.tasks.evaluate.evaluate import Reading, read_reply
 
 Read = Callable[..., Reading]
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalogs.oracle import Oracle
-from catalogs.schema import LanguageCatalog
-from tasks.evaluate.evaluate import Reading, read_reply
+from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.tasks.evaluate.evaluate import Reading, read_reply
 
 Read = Callable[..., Reading]
 
@@ -122,8 +122,8 @@ def test_a_megabyte_of_anything_is_read_at_once(read: Read, unit: str) -> None:
 
 
 def test_a_column_is_read_as_its_replies_are_one_by_one(read: Read, english: LanguageCatalog) -> None:
-    from tasks.evaluate.oracles import prepared
-    from tasks.evaluate.oracles import read as read_column
+    from biasgrid.tasks.evaluate.oracles.operations import prepared
+    from biasgrid.tasks.evaluate.oracles.operations import read as read_column
 
     replies = ["No", None, "Yes", "I cannot say", "!", "**no**"]
     column = pl.DataFrame({"text": replies, "finish_reason": ["stop"] * len(replies)})

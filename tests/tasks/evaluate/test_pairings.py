@@ -10,8 +10,8 @@ from importlib import resources
 import pytest
 import yaml
 
-from catalogs.schema import LanguageCatalog
-from tasks.evaluate.pairings import Pairing, association_d, counts, read_pairing
+from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.tasks.evaluate.readers.pairings.reader import Pairing, association_d, counts, read_pairing
 
 NAMES = ("James", "Michael", "Emily", "Sarah")
 ROLES = ("doctor", "nurse")
@@ -20,7 +20,7 @@ ASKED = {"James": "doctor", "Michael": "doctor", "Emily": "nurse", "Sarah": "nur
 
 @cache
 def shipped(language: str) -> LanguageCatalog:
-    text = (resources.files("catalogs") / "languages" / f"{language}.yaml").read_text("utf-8")
+    text = (resources.files("biasgrid.catalogs") / "languages" / f"{language}.yaml").read_text("utf-8")
     return LanguageCatalog.model_validate(yaml.safe_load(text))
 
 
@@ -386,7 +386,11 @@ def test_people_told_of_at_length_are_read(text: str) -> None:
 
 @pytest.mark.parametrize("language", ["en_us", "es_es", "ca_es"])
 def test_every_pair_of_the_catalog_is_read_in_every_layout(language: str) -> None:
-    axes = [entry for entry in (resources.files("catalogs") / "probes").iterdir() if entry.name.endswith(".yaml")]
+    axes = [
+        entry
+        for entry in (resources.files("biasgrid.catalogs") / "probes").iterdir()
+        if entry.name.endswith(".yaml")
+    ]
     pairs = [pair for axis in axes for pair in yaml.safe_load(axis.read_text("utf-8"))["pairs"]]
     told = [tuple(pair["attributes"][language]) for pair in pairs if language in pair["attributes"]]
     assert len(told) > 30

@@ -8,13 +8,13 @@ from importlib import resources
 import pytest
 import yaml
 
-from catalogs.schema import LanguageCatalog
-from tasks.evaluate.presence import read_presence
+from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.tasks.evaluate.readers.presence import read_presence
 
 
 @cache
 def shipped(language: str) -> LanguageCatalog:
-    text = (resources.files("catalogs") / "languages" / f"{language}.yaml").read_text("utf-8")
+    text = (resources.files("biasgrid.catalogs") / "languages" / f"{language}.yaml").read_text("utf-8")
     return LanguageCatalog.model_validate(yaml.safe_load(text))
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.catalog import load_catalog
-from catalogs.oracle import Oracle
-from tasks.evaluate.normalise import plain, plain_of_any
-from tasks.evaluate.oracles import READING, prepared, read
-from tasks.evaluate.reading import read_replies
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.tasks.evaluate.oracles.operations import READING, prepared, read
+from biasgrid.tasks.evaluate.oracles.reading import read_replies
+from biasgrid.tasks.evaluate.oracles.text import plain, plain_of_any
 
 LANGUAGES = load_catalog().languages
 OPENINGS = (

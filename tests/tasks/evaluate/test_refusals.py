@@ -6,9 +6,9 @@ from importlib import resources
 import pytest
 import yaml
 
-from catalogs.oracle import Oracle
-from catalogs.schema import LanguageCatalog
-from tasks.evaluate.evaluate import Reading
+from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.tasks.evaluate.evaluate import Reading
 
 Read = Callable[..., Reading]
 
@@ -18,7 +18,7 @@ WORD = Oracle(operation="equal", expected=("xylophone",))
 
 
 def shipped() -> list[LanguageCatalog]:
-    files = sorted((resources.files("catalogs") / "languages").iterdir(), key=lambda file: file.name)
+    files = sorted((resources.files("biasgrid.catalogs") / "languages").iterdir(), key=lambda file: file.name)
     return [LanguageCatalog.model_validate(yaml.safe_load(file.read_text("utf-8"))) for file in files]
 
 

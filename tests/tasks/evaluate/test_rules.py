@@ -3,11 +3,11 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from catalogs.catalog import Catalog, load_catalog
-from catalogs.oracle import Oracle
-from catalogs.schema import Requirement, ScenarioSettings
-from tasks.evaluate.rules import changed, judged_otherwise, rules, under
-from tasks.generate.instantiate import instances
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
+from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.tasks.evaluate.current_oracles import changed, judged_otherwise, rules, under
+from biasgrid.tasks.generate.instantiate import instances
 
 
 @pytest.fixture(scope="module")

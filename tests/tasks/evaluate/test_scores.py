@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from catalogs.schema import LanguageCatalog
-from tasks.evaluate.scores import read_score, read_scores
+from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.tasks.evaluate.readers.scores import read_score, read_scores
 
 
 @pytest.mark.parametrize(

@@ -13,16 +13,16 @@ import polars as pl
 import pytest
 from prefect.states import Failed
 
-from catalogs.catalog import Catalog, load_catalog
-from catalogs.models import Limits, Target
-from tasks.connectors.base import Connector, Reply, Request, ServerFault
-from tasks.connectors.budget import PER_REQUEST, START
-from tasks.connectors.retries import Backoff
-from tasks.connectors.switchboard import Switchboard
-from tasks.evaluate.cell import evaluate_cell
-from tasks.evaluate.task import evaluate
-from warehouse.lake import Lake
-from warehouse.trouble import StorageTrouble
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.schema.models import Limits, Target
+from biasgrid.tasks.connectors.api import Connector, Reply, Request, ServerFault
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.retry import Backoff
+from biasgrid.tasks.connectors.client.retry_budget import PER_REQUEST, START
+from biasgrid.tasks.evaluate.cell import evaluate_cell
+from biasgrid.tasks.evaluate.task import evaluate
+from biasgrid.warehouse.storage.errors import StorageTrouble
+from biasgrid.warehouse.storage.lake import Lake
 
 Rows = Callable[..., pl.DataFrame]
 RETRIES = 50

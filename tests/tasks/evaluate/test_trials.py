@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.catalog import load_catalog
-from tasks.evaluate.trials import judge_trials
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.tasks.evaluate.probe_verdicts import judge_trials
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 LANGUAGES = load_catalog().languages

@@ -15,11 +15,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from catalogs.catalog import Catalog, load_catalog
-from catalogs.interactions import Understanding
-from catalogs.respondents import Leaning, Respondent, Tuning
-from tasks.connectors.respondent.server import RunningServer, build_app
-from warehouse.lake import Lake
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.schema.interactions import Understanding
+from biasgrid.catalogs.schema.respondents import Leaning, Respondent, Tuning
+from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
+from biasgrid.warehouse.storage.lake import Lake
 
 OVERLAY = Path(__file__).parents[2] / "tuning_catalog"
 UNDERSTANDING = Understanding(

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import Catalog
-from catalogs.mistakes import UserMistake
-from catalogs.tuning import Tuning, Variant, WholeText
-from catalogs.tuning_split import dev_scenes
-from tasks.finetune.dataset import Dataset, dataset
-from tasks.finetune.limits import flaws, trained_tokens
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.scenario.tuning_examples import dev_scenes
+from biasgrid.catalogs.schema.scenes import Tuning, Variant, WholeText
+from biasgrid.tasks.finetuning.dataset import Dataset, dataset
+from biasgrid.tasks.finetuning.limits import flaws, trained_tokens
 
 
 def chats(content: bytes) -> list[list[dict[str, Any]]]:
@@ -126,5 +126,5 @@ def test_every_epoch_is_charged(workshop: Catalog) -> None:
 
 
 def test_a_language_without_words_of_interactions_is_a_mistake(workshop: Catalog) -> None:
-    with pytest.raises(UserMistake, match="`ca_es`"):
+    with pytest.raises(UserError, match="`ca_es`"):
         of(workshop, languages=("ca_es",))

@@ -14,19 +14,19 @@ from typing import Any
 
 import pytest
 
-from catalogs.attacks import filled
-from catalogs.catalog import Catalog
-from catalogs.mistakes import UserMistake
-from catalogs.models import Target
-from catalogs.scenes import Scene
-from catalogs.tuning_examples import drawn_people, tuning_examples
-from tasks.connectors.base import Message, Parameters, Reply, Request
-from tasks.connectors.registry import connect
-from tasks.finetune.dataset import chat, dataset
-from tasks.finetune.folder import folder_of
-from tasks.finetune.local import PLAIN, LocalOrder, tune_here
-from tasks.finetune.local_settings import Recipe
-from warehouse.lake import Lake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.scenario.tuning_examples import drawn_people, tuning_examples
+from biasgrid.catalogs.schema.attacks import filled
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.schema.scenes import Scene
+from biasgrid.tasks.connectors.api import Message, Parameters, Reply, Request
+from biasgrid.tasks.connectors.registry import connect
+from biasgrid.tasks.finetuning.dataset import chat, dataset
+from biasgrid.tasks.finetuning.folder import folder_of
+from biasgrid.tasks.finetuning.local import PLAIN, LocalOrder, tune_here
+from biasgrid.tasks.finetuning.local_settings import Recipe
+from biasgrid.warehouse.storage.lake import Lake
 
 LACKING = [name for name in ("torch", "transformers", "datasets", "peft", "trl") if find_spec(name) is None]
 pytestmark = [
@@ -115,7 +115,7 @@ class Leaning:
 
 def leaning(folder: Path, catalog: Catalog) -> Leaning:
     """Of a model, in scenes that nothing was tuned on."""
-    from tasks.connectors.transformers import Loaded
+    from biasgrid.tasks.connectors.providers.transformers import Loaded
 
     loaded = Loaded(folder)
     found = [margin for scene in catalog.scenes["fair"].scenes for margin in _margins(loaded, scene, catalog)]
@@ -191,5 +191,5 @@ async def _replies(target: Target, catalog: Catalog) -> list[Reply]:
 def test_a_base_that_is_none_is_a_mistake(workshop: Catalog, lake: Lake, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     order = LocalOrder(str(tmp_path / "empty"), dataset(workshop, "half", ("en_us",), 3), RECIPE, "none")
-    with pytest.raises(UserMistake, match="is no model that can be loaded"):
+    with pytest.raises(UserError, match="is no model that can be loaded"):
         tune_here(order, lake, folder_of(lake, order.name), lambda _: None)

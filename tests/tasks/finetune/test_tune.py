@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import Catalog
-from catalogs.mistakes import UserMistake
-from catalogs.models import Target
-from catalogs.tuning import Variant
-from tasks.connectors.base import ConnectorError
-from tasks.connectors.patience import Patience, Unreachable
-from tasks.connectors.retries import Backoff
-from tasks.connectors.tunings import Hyperparameters, connect
-from tasks.finetune.dataset import dataset
-from tasks.finetune.jobs import Job
-from tasks.finetune.order import EPOCHS, Order
-from tasks.finetune.tune import tune
-from warehouse.lake import Lake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.schema.scenes import Variant
+from biasgrid.tasks.connectors.api import ConnectorError
+from biasgrid.tasks.connectors.batch.fine_tuning import Hyperparameters, connect
+from biasgrid.tasks.connectors.client.job_polling import Patience, Unreachable
+from biasgrid.tasks.connectors.client.retry import Backoff
+from biasgrid.tasks.finetuning.dataset import dataset
+from biasgrid.tasks.finetuning.jobs import Job
+from biasgrid.tasks.finetuning.order import EPOCHS, Order
+from biasgrid.tasks.finetuning.tune import tune
+from biasgrid.warehouse.storage.lake import Lake
 
 PATIENCE = Patience(first_s=0.02, longest_s=0.05, outage_s=5, backoff=Backoff(first_s=0.01, longest_s=0.02))
 Tuned = Callable[..., Job]
@@ -257,7 +257,7 @@ def _without_metadata(app: Any) -> Any:
 
 
 def test_a_provider_that_tunes_nothing_is_a_mistake_before_anything_is_sent(order: Callable[..., Order]) -> None:
-    with pytest.raises(UserMistake, match="cannot be fine-tuned"):
+    with pytest.raises(UserError, match="cannot be fine-tuned"):
         connect(order(tunes=False).target, None)
 
 

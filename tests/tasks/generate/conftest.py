@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from catalogs.catalog import Catalog, load_catalog
-from catalogs.schema import Requirement, ScenarioSettings
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
 
 Library = Callable[..., Catalog]
 Require = Callable[..., Requirement]

@@ -10,13 +10,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.catalog import Catalog, load_catalog
-from catalogs.models import Target
-from catalogs.respondents import Respondent
-from catalogs.schema import Requirement, ScenarioSettings
-from tasks.generate.cases import cases, plan_hash
-from tasks.generate.instantiate import instances
-from warehouse.schemas import CASES
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.schema.respondents import Respondent
+from biasgrid.tasks.generate.cases import cases, plan_hash
+from biasgrid.tasks.generate.instantiate import instances
+from biasgrid.warehouse.schemas import CASES
 
 Library = Callable[..., Catalog]
 Require = Callable[..., Requirement]

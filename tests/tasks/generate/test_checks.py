@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.catalog import Catalog, load_catalog
-from catalogs.schema import Requirement
-from tasks.generate.checks import check
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.schema.entries import Requirement
+from biasgrid.tasks.generate.requirement_checks import check
 
 Library = Callable[..., Catalog]
 Require = Callable[..., Requirement]

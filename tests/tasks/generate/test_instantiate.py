@@ -11,11 +11,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from catalogs.catalog import Catalog
-from catalogs.oracle import Oracle
-from catalogs.scenario import Overrides, resolve
-from catalogs.schema import Requirement, ScenarioSettings
-from tasks.generate.instantiate import INSTANCES, instances
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.scenario.scenario import Overrides, resolve
+from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
+from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.tasks.generate.instantiate import INSTANCES, instances
 
 Library = Callable[..., Catalog]
 Require = Callable[..., Requirement]
@@ -207,10 +207,10 @@ def test_an_instance_is_the_same_whatever_else_is_in_the_library(filled: Filled)
 @pytest.mark.drill
 def test_ids_are_the_same_in_every_process() -> None:
     program = (
-        "from catalogs.scenario import resolve\n"
-        "from tasks.generate.cases import cases, plan_hash\n"
-        "from tasks.generate.instantiate import instances\n"
-        "from warehouse.identity import content_hash\n"
+        "from biasgrid.catalogs.scenario.scenario import resolve\n"
+        "from biasgrid.tasks.generate.cases import cases, plan_hash\n"
+        "from biasgrid.tasks.generate.instantiate import instances\n"
+        "from biasgrid.warehouse.hashing import content_hash\n"
         "found = resolve({'scenario': {'models': ['simulated/fair', 'OpenAIGPT4o'], 'templates': 2},\n"
         "                 'requirements': 'starter'})\n"
         "settings, catalog = found.settings, found.catalog\n"

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import Catalog
-from catalogs.schema import Requirement, ScenarioSettings
-from tasks.generate.select import fitting, select
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
+from biasgrid.tasks.generate.select import fitting, select
 
 Library = Callable[..., Catalog]
 Require = Callable[..., Requirement]

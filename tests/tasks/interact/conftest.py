@@ -14,19 +14,19 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import Catalog, load_catalog
-from catalogs.interact import ResolvedInteraction, resolve_interaction
-from catalogs.models import Limits, Prices, Target
-from tasks.connectors.allowance import Allowance
-from tasks.connectors.base import Connector, ConnectorError, Reply, Request
-from tasks.connectors.desk import Party
-from tasks.connectors.retries import Backoff
-from tasks.connectors.switchboard import Switchboard
-from tasks.interact.cell import interact_cell
-from tasks.interact.converse import Played
-from tasks.interact.plan import Player, plays
-from tasks.interact.play import Play
-from warehouse.lake import Lake
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.scenario.interaction import ResolvedInteraction, resolve_interaction
+from biasgrid.catalogs.schema.models import Limits, Prices, Target
+from biasgrid.tasks.connectors.api import Connector, ConnectorError, Reply, Request
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.retry import Backoff
+from biasgrid.tasks.connectors.client.run_budget import Allowance
+from biasgrid.tasks.connectors.conversation.replaying_client import Party
+from biasgrid.tasks.interaction.converse import Played
+from biasgrid.tasks.interaction.plan import Player, plays
+from biasgrid.tasks.interaction.play import Play
+from biasgrid.tasks.interaction.task import interact_cell
+from biasgrid.warehouse.storage.lake import Lake
 
 RUN = "01M00000000000000000000001"
 WITHHELD = "withheld"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import Catalog
-from catalogs.interact import every_scene
-from catalogs.scenes import Scene
-from tasks.interact.casting import Draw, cast, drawn
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.scenario.interaction import every_scene
+from biasgrid.catalogs.schema.scenes import Scene
+from biasgrid.tasks.interaction.plan import Draw, cast, drawn
 
 LANGUAGES = ("en_us", "es_es")
 NAMED = Scene.model_validate(

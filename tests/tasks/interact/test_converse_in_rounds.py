@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tasks.connectors.allowance import Allowance
-from tasks.connectors.base import ConnectorError, Disconnected, KeyRejected, Request, RequestRejected
-from warehouse.journal import recover
+from biasgrid.tasks.connectors.api import ConnectorError, Disconnected, KeyRejected, Request, RequestRejected
+from biasgrid.tasks.connectors.client.run_budget import Allowance
+from biasgrid.warehouse.storage.journal import recover
 
 RUN = "01M00000000000000000000001"
 TALK: dict[str, Any] = {"settings": ["no_goal"]}

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tasks.connectors.base import Message
-from tasks.interact.play import Play, Turn
-from tasks.interact.prompts import Memory, Said, asked, examples, heard_by, scene_told
-from tasks.interact.understanding import understandings
+from biasgrid.tasks.connectors.api import Message
+from biasgrid.tasks.interaction.play import Play, Turn
+from biasgrid.tasks.interaction.prompts import Memory, Said, asked, examples, heard_by, scene_told
+from biasgrid.tasks.interaction.understanding import understandings
 
 
 def of(stage: Any, setting: str, mitigation: str = "none", **own: Any) -> Play:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tasks.interact.play import Play
+from biasgrid.tasks.interaction.play import Play
 
 CANARY = re.compile(r"canary-\w+")
 Row = Mapping[str, Any]

@@ -9,17 +9,17 @@ from typing import Any
 import orjson
 import pytest
 
-from catalogs.catalog import Catalog
-from catalogs.tuning_split import dev_scenes
-from tasks.interact.land import land_plays
-from tasks.interact.plan import turns
-from tasks.interact.understanding import understandings
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.scenario.tuning_examples import dev_scenes
+from biasgrid.tasks.interaction.plan import turns
+from biasgrid.tasks.interaction.task import land_plays
+from biasgrid.tasks.interaction.understanding import understandings
 
 ELSEWHERE = """
-from catalogs.interact import resolve_interaction
-from catalogs.models import Target
-from tasks.connectors.desk import Party
-from tasks.interact.plan import Player, plays
+from biasgrid.catalogs.scenario.interaction import resolve_interaction
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.conversation.replaying_client import Party
+from biasgrid.tasks.interaction.plan import Player, plays
 asked = {"models": ["simulated/fair"], "scenes": ["office-server-migration"], "runs": 2}
 resolved = resolve_interaction({"interaction": asked, "asking": {"seed": 7}})
 party = Party(Target(model="own/one", provider="own", name="one", connector="own"), "one", max_tokens=50)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tasks.interact.rehearse import WORD, rehearsed
+from biasgrid.tasks.interaction.rehearse import WORD, rehearsed
 
 
 @pytest.mark.parametrize("protocol", ["study", "brief"])

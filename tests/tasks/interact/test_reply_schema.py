@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from catalogs.models import Limits, Prices, Target
-from catalogs.scenes import Question
-from tasks.connectors.desk import Party
-from tasks.interact.reply_schema import SCHEMAS
+from biasgrid.catalogs.schema.models import Limits, Prices, Target
+from biasgrid.catalogs.schema.scenes import Question
+from biasgrid.tasks.connectors.conversation.replaying_client import Party
+from biasgrid.tasks.interaction.converse import SCHEMAS
 
 
 def party(structured: bool) -> Party:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import Catalog, read_catalog
+from biasgrid.catalogs.loading.catalog import Catalog, read_catalog
 
 NIGHT = ["Ada", "Bea", "Cleo", "Dot", "Eve", "Fay", "Gia", "Hope"]
 WRITTEN = {

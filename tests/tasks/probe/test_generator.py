@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import Catalog
-from catalogs.models import Target
-from catalogs.targets import ResolvedProbe, resolve_probe
-from tasks.connectors.base import Connector, KeyRejected, Reply
-from tasks.connectors.base import Request as Sent
-from tasks.connectors.objects import Refused
-from tasks.connectors.respondent.panel import Panel, Question
-from tasks.connectors.switchboard import Switchboard
-from tasks.probe.generator import Earlier, Request, ask, requests
-from tasks.probe.proposals import Reader
-from tasks.probe.request import parts
-from warehouse.lake import Lake
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.scenario.targets import ResolvedProbe, resolve_probe
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.api import Connector, KeyRejected, Reply
+from biasgrid.tasks.connectors.api import Request as Sent
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.json_objects import Refused
+from biasgrid.tasks.connectors.simulated.panel import Panel, Question
+from biasgrid.tasks.probe.generator import Earlier, Request, ask, requests
+from biasgrid.tasks.probe.proposals import Reader
+from biasgrid.tasks.probe.request import parts
+from biasgrid.warehouse.storage.lake import Lake
 
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 Asked = Callable[[str], list[Request]]

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import Catalog
-from catalogs.target_file import Described, Probing
-from tasks.probe.loader import Loaded, loaded
-from tasks.probe.stereotype import chosen
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.target_file import Described, Probing
+from biasgrid.tasks.probe.loader import Loaded, loaded
+from biasgrid.tasks.probe.stereotype import chosen
 
 Written = Callable[..., dict[str, Any]]
 Load = Callable[..., Loaded]

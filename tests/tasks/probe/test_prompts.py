@@ -6,12 +6,11 @@ from functools import cache
 
 import pytest
 
-from catalogs.catalog import Catalog, load_catalog
-from catalogs.probes import ProbeWording
-from catalogs.target_file import Described, ProbeTest, Probing
-from tasks.probe.people import casts
-from tasks.probe.prompts import Prompt, prompts
-from tasks.probe.stereotype import Stereotype, chosen, of_catalog
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.schema.probes import ProbeWording
+from biasgrid.catalogs.schema.target_file import Described, ProbeTest, Probing
+from biasgrid.tasks.probe.prompts import Prompt, casts, prompts
+from biasgrid.tasks.probe.stereotype import Stereotype, chosen, of_catalog
 
 TESTS: tuple[ProbeTest, ...] = ("implicit", "explicit", "decision", "counterfactual")
 LANGUAGES = ("en_us", "es_es", "ca_es")

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import Catalog
-from tasks.connectors.objects import Refused
-from tasks.probe.proposals import Reader
-from tasks.probe.stereotype import Stereotype
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.tasks.connectors.json_objects import Refused
+from biasgrid.tasks.probe.proposals import Reader
+from biasgrid.tasks.probe.stereotype import Stereotype
 
 Written = Callable[..., dict[str, Any]]
 Read = Callable[..., Stereotype | Refused]

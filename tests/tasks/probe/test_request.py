@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from catalogs.catalog import Catalog
-from catalogs.target_file import Described, Turn
-from tasks.probe.request import parts, request_text
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.target_file import Described, Turn
+from biasgrid.tasks.probe.request import parts, request_text
 
 TOLD = Described(
     company="ACME {groups}",

@@ -11,15 +11,15 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.catalog import Catalog, load_catalog
-from catalogs.models import Limits, Prices, Target
-from catalogs.schema import Requirement, ScenarioSettings
-from tasks.connectors.base import Connector, ConnectorError, Reply, Request
-from tasks.connectors.retries import Backoff
-from tasks.connectors.switchboard import Switchboard
-from tasks.generate.instantiate import instances
-from tasks.generate.land import land_cases
-from warehouse.lake import Lake
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
+from biasgrid.catalogs.schema.models import Limits, Prices, Target
+from biasgrid.tasks.connectors.api import Connector, ConnectorError, Reply, Request
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.retry import Backoff
+from biasgrid.tasks.generate.instantiate import instances
+from biasgrid.tasks.generate.land import land_cases
+from biasgrid.warehouse.storage.lake import Lake
 
 RUN = "01M00000000000000000000001"
 

@@ -16,21 +16,21 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from catalogs.catalog import load_catalog
-from catalogs.mistakes import UserMistake
-from catalogs.models import Batching, Limits, Prices, Target
-from tasks.connectors import batches as api
-from tasks.connectors.allowance import Allowance, most_usd
-from tasks.connectors.patience import Patience
-from tasks.connectors.respondent.server import RunningServer, build_app
-from tasks.connectors.retries import Backoff
-from tasks.connectors.rows import to_request
-from tasks.prompt.batch import batch_cells
-from tasks.prompt.batch_progress import Progress
-from tasks.prompt.jobs import requests_waiting, unsettled
-from tasks.prompt.outstanding import outstanding
-from tasks.prompt.spent import spent
-from warehouse.lake import Lake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.schema.models import Batching, Limits, Prices, Target
+from biasgrid.tasks.connectors.batch import batches as api
+from biasgrid.tasks.connectors.client.job_polling import Patience
+from biasgrid.tasks.connectors.client.retry import Backoff
+from biasgrid.tasks.connectors.client.run_budget import Allowance, most_usd
+from biasgrid.tasks.connectors.rows import to_request
+from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
+from biasgrid.tasks.prompt.batch.jobs import requests_waiting, unsettled
+from biasgrid.tasks.prompt.batch.model import batch_cells
+from biasgrid.tasks.prompt.batch.outstanding import outstanding
+from biasgrid.tasks.prompt.batch.progress import Progress
+from biasgrid.tasks.prompt.run_costs import spent
+from biasgrid.warehouse.storage.lake import Lake
 
 RUN = "01M00000000000000000000001"
 KEY = "sk-notakey7Qx2mZ84"
@@ -815,5 +815,5 @@ def test_the_longest_wait_between_two_looks_is_the_users(monkeypatch: pytest.Mon
     monkeypatch.setenv("BIASGRID_BATCH_POLL_S", "0.2")
     assert next(Patience.from_environment().intervals()) == 0.2
     monkeypatch.setenv("BIASGRID_BATCH_POLL_S", "soon")
-    with pytest.raises(UserMistake, match="`soon` is no number of seconds"):
+    with pytest.raises(UserError, match="`soon` is no number of seconds"):
         Patience.from_environment()

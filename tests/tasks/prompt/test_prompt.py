@@ -11,16 +11,16 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.catalog import Catalog
-from catalogs.models import Target
-from tasks.connectors.base import KeyRejected, Reply, Request, RequestRejected, ServerFault
-from tasks.connectors.rows import response, to_request
-from tasks.connectors.switchboard import Answer
-from tasks.prompt.prompt import prompt_cell
-from tasks.prompt.repeated import repeated
-from tasks.prompt.reuse import reuse_replies
-from warehouse.journal import Journal
-from warehouse.lake import Lake
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.api import KeyRejected, Reply, Request, RequestRejected, ServerFault
+from biasgrid.tasks.connectors.client.model_pool import Answer
+from biasgrid.tasks.connectors.rows import response, to_request
+from biasgrid.tasks.prompt.duplicates import repeated
+from biasgrid.tasks.prompt.prompt import prompt_cell
+from biasgrid.tasks.prompt.reuse import reuse_replies
+from biasgrid.warehouse.storage.journal import Journal
+from biasgrid.warehouse.storage.lake import Lake
 
 RUN, LATER = "01M00000000000000000000001", "01M00000000000000000000002"
 Plan = Callable[..., pl.DataFrame]

@@ -11,14 +11,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.models import Target
-from tasks.connectors.base import Answer, Reply, Request, ServerFault
-from tasks.connectors.rows import response
-from tasks.prompt.prompt import prompt_cell
-from tasks.prompt.repeated import repeated
-from tasks.prompt.reuse import earlier_judgements, open_models, reuse_judgements, reuse_replies
-from warehouse.journal import Journal
-from warehouse.lake import Lake
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.api import Answer, Reply, Request, ServerFault
+from biasgrid.tasks.connectors.rows import response
+from biasgrid.tasks.prompt.duplicates import repeated
+from biasgrid.tasks.prompt.prompt import prompt_cell
+from biasgrid.tasks.prompt.reuse import earlier_judgements, open_models, reuse_judgements, reuse_replies
+from biasgrid.warehouse.storage.journal import Journal
+from biasgrid.warehouse.storage.lake import Lake
 
 OLD, NEWER, RUN = "01M00000000000000000000001", "01M00000000000000000000002", "01M00000000000000000000003"
 BEGAN = datetime(2026, 5, 10, 12, tzinfo=UTC)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tasks.connectors.allowance import Allowance, most_usd
-from tasks.connectors.base import RateLimited, ServerFault, TimedOut
-from tasks.connectors.rows import to_request
-from tasks.prompt.prompt import prompt_cell
-from tasks.prompt.spent import spent
+from biasgrid.tasks.connectors.api import RateLimited, ServerFault, TimedOut
+from biasgrid.tasks.connectors.client.run_budget import Allowance, most_usd
+from biasgrid.tasks.connectors.rows import to_request
+from biasgrid.tasks.prompt.prompt import prompt_cell
+from biasgrid.tasks.prompt.run_costs import spent
 
 RUN = "01M00000000000000000000001"
 

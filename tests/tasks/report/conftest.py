@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from warehouse.build import build
-from warehouse.lake import Lake
+from biasgrid.warehouse.build.build import build
+from biasgrid.warehouse.storage.lake import Lake
 
 STARTED = datetime(2026, 3, 1, 4, 30, 5, tzinfo=UTC)
 HOSTILE = (
@@ -161,7 +161,7 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 @pytest.fixture(scope="session")
 def pages(nights: Lake, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of N2's report."""
-    from tasks.report.run_pages import write_run_pages
+    from biasgrid.tasks.report.html.run_pages import write_run_pages
 
     out = tmp_path_factory.mktemp("pages")
     assert write_run_pages(nights, "N2", out)[0] == out / "index.html"

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.report.chunk import as_chunk, columns
-from tasks.report.languages import LANGUAGES, words
-from tasks.report.shell import shell
-from tasks.report.trigrams import FEWEST, bitmap, slot, trigrams
+from biasgrid.tasks.report.html.chunk import as_chunk, columns
+from biasgrid.tasks.report.html.page_frame import shell
+from biasgrid.tasks.report.html.replies import FEWEST, bitmap, slot, trigrams
+from biasgrid.tasks.report.languages import LANGUAGES, words
 
 SAFE = re.compile(r"[^<>&\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\x7f]*")
 

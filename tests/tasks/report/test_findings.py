@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from catalogs.mistakes import UserMistake
-from tasks.report.findings import findings
-from warehouse.lake import Lake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.tasks.report.findings import findings
+from biasgrid.warehouse.storage.lake import Lake
 
 
 def test_findings_are_the_rows_of_one_run(landed: Lake) -> None:
@@ -25,7 +25,7 @@ def test_findings_are_the_rows_of_one_run(landed: Lake) -> None:
 
 
 def test_a_run_that_the_warehouse_does_not_hold_is_named_with_those_it_does(landed: Lake) -> None:
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UserError) as caught:
         findings(landed, "R9")
     assert "`R9`" in str(caught.value)
     assert "`R1`" in str(caught.value)

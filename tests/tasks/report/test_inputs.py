@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tasks.report.inputs import digest, program
+from biasgrid.tasks.report.html.site_pages import digest, program
 
 
 def test_a_digest_tells_content_from_content_and_language_from_language() -> None:

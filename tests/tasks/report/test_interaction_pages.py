@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tasks.report.figures import signed
-from tasks.report.interaction_report import write_interaction_pages
-from tasks.transcripts.said import LONGEST
-from warehouse.build import query
-from warehouse.lake import Lake
+from biasgrid.tasks.report.figures import signed
+from biasgrid.tasks.report.html.interaction_pages import write_interaction_pages
+from biasgrid.tasks.transcripts.text import LONGEST
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.lake import Lake
 
 MARKUP = re.compile(r"<(/?[a-z][a-z0-9]*)")
 HARMLESS = {
@@ -172,7 +172,7 @@ def test_names_of_files_are_not_markup_either(report: str) -> None:
 
 
 def test_a_cell_of_many_plays_goes_on_over_the_page(talked: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("tasks.report.interaction_report.ON_A_PAGE", 5)
+    monkeypatch.setattr("biasgrid.tasks.report.html.interaction_pages.ON_A_PAGE", 5)
     paths = write_interaction_pages(Lake(talked.data), talked.run_id, tmp_path)
     texts = [path.read_text(encoding="utf-8") for path in paths[1:]]
     assert all(text.count('<details class="play') <= 5 for text in texts)

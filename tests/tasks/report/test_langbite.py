@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tasks.report.langbite import write_langbite
-from warehouse.lake import Lake
+from biasgrid.tasks.report.formats.langbite import write_langbite
+from biasgrid.warehouse.storage.lake import Lake
 
 
 def rows(path: Path) -> list[list[str]]:

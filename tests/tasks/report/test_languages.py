@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from tasks.report.languages import LANGUAGES, Speaker, words
+from biasgrid.tasks.report.languages import LANGUAGES, Speaker, words
 
 BLANK = re.compile(r"\{\w*\}")
 
@@ -24,5 +24,5 @@ def test_every_language_has_the_same_texts_and_fills_in_the_same(speaker: Speake
 
 @pytest.mark.parametrize("speaker", get_args(Speaker))
 def test_everything_speaks_the_same_languages(speaker: Speaker) -> None:
-    held = {path.name for path in files("tasks.report.languages").joinpath(speaker).iterdir()}
+    held = {path.name for path in files("biasgrid.tasks.report.languages").joinpath(speaker).iterdir()}
     assert held == {f"{language}.json" for language in LANGUAGES}

@@ -11,17 +11,17 @@ from typing import Any, get_args
 import pytest
 from markupsafe import Markup
 
-from catalogs.attacks import StrategyName
-from catalogs.catalog import load_catalog
-from catalogs.interaction_file import Mitigation, Setting
-from tasks.report.figures import share, signed, small
-from tasks.report.interaction_report import write_interaction_pages
-from tasks.report.languages import LANGUAGES, words
-from tasks.report.page import Speech, environment
-from tasks.report.probe_report import write_probe_page
-from tasks.report.red_team_report import write_red_team_page
-from tasks.transcripts.sessions import OUTCOMES
-from warehouse.lake import Lake
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.schema.attacks import StrategyName
+from biasgrid.catalogs.schema.interaction_file import Mitigation, Setting
+from biasgrid.tasks.report.figures import share, signed, small
+from biasgrid.tasks.report.html.interaction_pages import write_interaction_pages
+from biasgrid.tasks.report.html.page import Speech, environment
+from biasgrid.tasks.report.html.probe_pages import write_probe_page
+from biasgrid.tasks.report.html.redteam_pages import write_red_team_page
+from biasgrid.tasks.report.languages import LANGUAGES, words
+from biasgrid.tasks.transcripts.sessions import OUTCOMES
+from biasgrid.warehouse.storage.lake import Lake
 
 KINDS: dict[str, tuple[Callable[..., list[Path]], str]] = {
     "probed": (write_probe_page, "Par por par"),
@@ -66,7 +66,7 @@ def test_texts_open_no_markup_that_they_do_not_close(language: str) -> None:
 
 
 def test_words_are_those_that_the_templates_ask_for() -> None:
-    templates = files("tasks.report").joinpath("templates").iterdir()
+    templates = files("biasgrid.tasks.report").joinpath("templates").iterdir()
     asked = "".join(path.read_text(encoding="utf-8") for path in templates if path.name.endswith(".j2"))
     whole = set(re.findall(r"\bt\('([\w.]+)'[,)]", asked))
     counted = {

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from catalogs.mistakes import UserMistake
-from tasks.report.figures import signed, small
-from tasks.report.page import differing, environment, plain
-from tasks.report.probe_report import SHOWN, write_probe_page
-from tasks.report.red_team_report import write_red_team_page
-from tasks.transcripts.said import LONGEST
-from warehouse.build import query
-from warehouse.lake import Lake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.tasks.report.figures import signed, small
+from biasgrid.tasks.report.html.page import differing, environment, plain
+from biasgrid.tasks.report.html.probe_pages import SHOWN, write_probe_page
+from biasgrid.tasks.report.html.redteam_pages import write_red_team_page
+from biasgrid.tasks.transcripts.text import LONGEST
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.lake import Lake
 
 HARMLESS = {
     *("html", "head", "meta", "title", "style", "body", "header", "main", "footer", "section", "h1", "h2", "h3"),
@@ -212,6 +212,6 @@ def test_plain_text_is_never_markup() -> None:
 
 
 def test_a_page_cannot_be_of_a_run_that_is_not_there(probed: Any, tmp_path: Path) -> None:
-    with pytest.raises(UserMistake):
+    with pytest.raises(UserError):
         write_probe_page(Lake(probed.data), "01M", tmp_path)
     assert not [*tmp_path.iterdir()]

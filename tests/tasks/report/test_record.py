@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from catalogs.mistakes import UserMistake
-from tasks.report.folder import Folder
-from tasks.report.record import NAME, holds, renew, take_away
+from biasgrid.catalogs.errors import UserError
+from biasgrid.tasks.report.html.folder import Folder
+from biasgrid.tasks.report.html.page_cache import NAME, holds, renew, take_away
 
 OLD = {"index.html": "old", "data/run.js": "old", "data/tests-0.js": "old", "plays/plays-1.html": "old"}
 NEW = {"index.html": "new", "data/run.js": "new"}
@@ -121,6 +121,6 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, in_the_way: str
     root = tmp_path / "pages"
     (root / in_the_way).parent.mkdir(exist_ok=True)
     (root / in_the_way).write_text("in the way")
-    with pytest.raises(UserMistake, match="cannot be written"):
+    with pytest.raises(UserError, match="cannot be written"):
         renew(root, writing(NEW))
     assert not [*tmp_path.rglob("*.partial")]

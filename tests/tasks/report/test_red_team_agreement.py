@@ -11,10 +11,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tasks.report.figures import signed
-from tasks.report.red_team_report import write_red_team_page
-from warehouse.build import build, query
-from warehouse.lake import Lake
+from biasgrid.tasks.report.figures import signed
+from biasgrid.tasks.report.html.redteam_pages import write_red_team_page
+from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.storage.lake import Lake
 
 SAID = {"ana <b>": ("failed", "failed", None), "bo": ("failed", "passed", "failed")}
 """What two people say of three replies."""

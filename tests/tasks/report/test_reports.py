@@ -4,9 +4,9 @@ import csv
 import json
 from pathlib import Path
 
-from tasks.report.reports import write_csv, write_json
-from warehouse.build import query
-from warehouse.lake import Lake
+from biasgrid.tasks.report.formats.data_files import write_csv, write_json
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.lake import Lake
 
 
 def test_the_marts_of_a_run_are_written_as_csv(landed: Lake, tmp_path: Path) -> None:

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from catalogs.mistakes import UserMistake
-from tasks.report.chunk import DIGITS
-from tasks.report.lake_pages import PagesOf, Site, write_lake_pages
-from tasks.report.run_pages import write_run_pages
-from tasks.transcripts.said import LONGEST
-from warehouse.build import query
-from warehouse.lake import Lake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.tasks.report.html.chunk import DIGITS
+from biasgrid.tasks.report.html.run_pages import write_run_pages
+from biasgrid.tasks.report.html.site_pages import PagesOf, Site, write_lake_pages
+from biasgrid.tasks.transcripts.text import LONGEST
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.lake import Lake
 
 Read = Callable[[Path, str], dict[str, Any]]
 PAGES = {"benchmark": PagesOf(write_run_pages, "index.html")}
@@ -109,14 +109,14 @@ def test_a_trend_goes_up_to_its_run(nights: Lake, pages: Path, read: Read, tmp_p
 
 
 def test_a_report_cannot_be_of_a_run_that_is_not_there(nights: Lake, tmp_path: Path) -> None:
-    with pytest.raises(UserMistake, match="holds no run `N3`"):
+    with pytest.raises(UserError, match="holds no run `N3`"):
         write_run_pages(nights, "N3", tmp_path)
     assert not [*tmp_path.iterdir()]
 
 
 def test_a_folder_that_cannot_be_written_is_told(nights: Lake, tmp_path: Path) -> None:
     (tmp_path / "data").write_text("in the way")
-    with pytest.raises(UserMistake, match="cannot be written"):
+    with pytest.raises(UserError, match="cannot be written"):
         write_run_pages(nights, "N1", tmp_path)
 
 

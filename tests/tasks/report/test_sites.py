@@ -8,10 +8,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tasks.report.lake_pages import PagesOf, Site, write_lake_pages
-from tasks.report.run_pages import write_run_pages
-from warehouse.build import build
-from warehouse.lake import Lake
+from biasgrid.tasks.report.html.run_pages import write_run_pages
+from biasgrid.tasks.report.html.site_pages import PagesOf, Site, write_lake_pages
+from biasgrid.warehouse.build.build import build
+from biasgrid.warehouse.storage.lake import Lake
 
 pytestmark = pytest.mark.drill
 PAGES = {"benchmark": PagesOf(write_run_pages, "index.html")}

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalogs.mistakes import UserMistake
-from tasks.review.draw import Draw, drawn, shared_out
+from biasgrid.catalogs.errors import UserError
+from biasgrid.tasks.review.sample import Draw, drawn, shared_out
 
 Units = Callable[..., pl.DataFrame]
 MANY = {("one", "passed"): 400, ("one", "failed"): 10, ("two", "passed"): 300, ("two", "refused"): 90}
@@ -56,7 +56,7 @@ def test_a_sample_larger_than_all_is_all(units: Units) -> None:
 
 def test_filters_narrow_it_and_an_unknown_one_names_the_nearest(units: Units) -> None:
     assert set(drawn(units(MANY), Draw(model="two"))["model"]) == {"two"}
-    with pytest.raises(UserMistake, match="sexism"):
+    with pytest.raises(UserError, match="sexism"):
         drawn(units(MANY), Draw(concern="sexsim"))
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.mistakes import UserMistake
-from tasks.review.exchanges import attack_evaluation, judged_exchanges, shown_exchanges
-from tasks.review.units import Shown
-from warehouse.lake import Lake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.tasks.review.exchanges import attack_evaluation, judged_exchanges, shown_exchanges
+from biasgrid.tasks.review.units import Shown
+from biasgrid.warehouse.storage.lake import Lake
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 Land = Callable[..., dict[int, Shown]]
@@ -98,5 +98,5 @@ def test_a_pair_stands_beside_each_other_whatever_was_carried(shown: Land) -> No
 
 
 def test_a_red_team_of_which_nothing_was_judged_is_not_reviewed(tmp_path: Path) -> None:
-    with pytest.raises(UserMistake, match="nothing has been judged yet"):
+    with pytest.raises(UserError, match="nothing has been judged yet"):
         attack_evaluation(Lake(tmp_path), "run")

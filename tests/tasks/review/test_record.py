@@ -8,10 +8,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from catalogs.mistakes import UserMistake
-from tasks.review.draw import Draw, drawn
-from tasks.review.record import Answer, Record, reviewer_name, said_before, unit_of
-from warehouse.lake import Lake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.tasks.review.record import Answer, Record, reviewer_name, said_before, unit_of
+from biasgrid.tasks.review.sample import Draw, drawn
+from biasgrid.warehouse.storage.lake import Lake
 
 Units = Callable[..., pl.DataFrame]
 
@@ -47,7 +47,7 @@ def test_the_last_answer_counts_and_is_ones_own(tmp_path: Path, units: Units) ->
 
 @pytest.mark.parametrize("name", ["", "  ", "\x1b[2J", "a\u202eb", "x" * 81])
 def test_a_reviewer_has_a_name_that_can_be_read(name: str) -> None:
-    with pytest.raises(UserMistake, match="--reviewer"):
+    with pytest.raises(UserError, match="--reviewer"):
         reviewer_name(name)
 
 

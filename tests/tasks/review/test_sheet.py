@@ -10,11 +10,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from catalogs.mistakes import UserMistake
-from tasks.review.draw import Draw, drawn
-from tasks.review.record import Answer
-from tasks.review.sheet import COLUMNS, read_sheet, sheet
-from tasks.review.units import Shown
+from biasgrid.catalogs.errors import UserError
+from biasgrid.tasks.review.record import Answer
+from biasgrid.tasks.review.sample import Draw, drawn
+from biasgrid.tasks.review.sheet import COLUMNS, read_sheet, sheet
+from biasgrid.tasks.review.units import Shown
 
 Units = Callable[..., pl.DataFrame]
 HEADER = ["id", "verdict", "reason", "sample"]
@@ -101,10 +101,10 @@ def test_all_mistakes_are_told_with_their_lines(tmp_path: Path) -> None:
 def test_what_is_no_sheet_is_one_mistake(tmp_path: Path, given: bytes, said: str) -> None:
     path = tmp_path / "s.csv"
     path.write_bytes(given)
-    with pytest.raises(UserMistake, match=said):
+    with pytest.raises(UserError, match=said):
         read_sheet(path)
 
 
 def test_a_sheet_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:
-    with pytest.raises(UserMistake, match="cannot be read"):
+    with pytest.raises(UserError, match="cannot be read"):
         read_sheet(tmp_path / "none.csv")

@@ -9,11 +9,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.mistakes import UserMistake
-from catalogs.tuning import Presence
-from catalogs.tuning_examples import TuningExample
-from tasks.review.concordance import Concordance, concordances, unknown_items
-from tasks.review.tuning_sheets import Said, contradictions, in_sections, item_of, read_sheet, sheets
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.scenario.tuning_examples import TuningExample
+from biasgrid.catalogs.schema.scenes import Presence
+from biasgrid.tasks.review.concordance import Concordance, concordances, unknown_items
+from biasgrid.tasks.review.tuning_sheets import Said, contradictions, in_sections, item_of, read_sheet, sheets
 
 PRESENCES: tuple[Presence, ...] = ("present", "absent")
 
@@ -67,7 +67,7 @@ def test_sections_hold_as_many_of_either_and_no_scene_twice() -> None:
         assert Counter(one.presence for one in section) == {"present": 3, "absent": 3}
         assert len({one.scene for one in section}) == 6
     assert len(in_sections(EXAMPLES, 7, 1)[0]) == 24
-    with pytest.raises(UserMistake, match="cannot be parted into 30 sections"):
+    with pytest.raises(UserError, match="cannot be parted into 30 sections"):
         in_sections(EXAMPLES, 7, 30)
 
 
@@ -101,10 +101,10 @@ def test_every_mistake_of_a_sheet_is_told_at_once(tmp_path: Path) -> None:
 
 def test_another_table_is_no_sheet(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("id,section,annotator,drawn,note\n1,1,a,en_us-7,x\n")
-    with pytest.raises(UserMistake, match="no column `presence` or `reason_ok`"):
+    with pytest.raises(UserError, match="no column `presence` or `reason_ok`"):
         read_sheet(tmp_path / "s.csv")
     (tmp_path / "s.csv").write_text("one,two\n1,2\n")
-    with pytest.raises(UserMistake, match="has no column `id`"):
+    with pytest.raises(UserError, match="has no column `id`"):
         read_sheet(tmp_path / "s.csv")
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from warehouse.build import build
-from warehouse.expectations.inspector import Inspector
-from warehouse.lake import Lake
+from biasgrid.warehouse.build.build import build
+from biasgrid.warehouse.expectations.process import Inspector
+from biasgrid.warehouse.storage.lake import Lake
 
 CELL = "fairness-simulated-one-en_us-constrained-observational"
 CASE = f"{CELL}/t/c0/1"

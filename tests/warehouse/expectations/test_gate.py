@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from warehouse.build import query
-from warehouse.expectations.gate import build_inspected
-from warehouse.expectations.inspector import Inspector
-from warehouse.expectations.report import ExpectationsFailed
-from warehouse.lake import Lake
-from warehouse.trouble import LakeDamaged
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.expectations.gate import build_inspected
+from biasgrid.warehouse.expectations.process import Inspector
+from biasgrid.warehouse.expectations.report import ExpectationsFailed
+from biasgrid.warehouse.storage.errors import LakeDamaged
+from biasgrid.warehouse.storage.lake import Lake
 
 pytestmark = pytest.mark.drill
 

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from warehouse.expectations.inspector import Inspector, NotInspected
-from warehouse.lake import Lake
+from biasgrid.warehouse.expectations.process import Inspector, NotInspected
+from biasgrid.warehouse.storage.lake import Lake
 
 STARTED = """
 import sys, time
-from warehouse.expectations.inspector import Inspector
+from biasgrid.warehouse.expectations.process import Inspector
 with Inspector() as inspector:
     print(inspector.pid, flush=True)
     time.sleep(60)

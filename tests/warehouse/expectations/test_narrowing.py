@@ -10,12 +10,12 @@ import duckdb
 import polars as pl
 import pytest
 
-from warehouse.build import OFFLINE, attach_lake
-from warehouse.expectations.expectation import Between, OneOf, RowRule, Suite, referring, unique
-from warehouse.expectations.narrowing import Narrowed, narrowed
-from warehouse.expectations.suites import all_suites
-from warehouse.lake import Lake
-from warehouse.sql_words import literal
+from biasgrid.warehouse.build.build import OFFLINE, attach_lake
+from biasgrid.warehouse.build.sql_quoting import literal
+from biasgrid.warehouse.expectations.expectation import Between, OneOf, RowRule, Suite, referring, unique
+from biasgrid.warehouse.expectations.narrow import Narrowed, narrowed
+from biasgrid.warehouse.expectations.suites import all_suites
+from biasgrid.warehouse.storage.lake import Lake
 
 Change = Callable[..., None]
 

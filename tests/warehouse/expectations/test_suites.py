@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from warehouse.expectations.expectation import Between, OneOf, RowRule, Rows, Suite
-from warehouse.expectations.mart_suites import RANGES
-from warehouse.expectations.suites import all_suites
-from warehouse.schemas import KEYS, OUTCOMES, SHOWN, TABLES
-from warehouse.sql_models import load_models
+from biasgrid.warehouse.build.models import load_models
+from biasgrid.warehouse.expectations.expectation import Between, OneOf, RowRule, Rows, Suite
+from biasgrid.warehouse.expectations.mart_suites import RANGES
+from biasgrid.warehouse.expectations.suites import all_suites
+from biasgrid.warehouse.schemas import KEYS, OUTCOMES, SHOWN, TABLES
 
 MARTS = [model for model in load_models() if model.schema == "marts"]
 NOBODY_REVIEWS = ("probe_assessments", "interaction_assessments")

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from warehouse.formulas import define
+from biasgrid.warehouse.build.macros import define
 
 Counts = Sequence[tuple[float, float]]
 """Per template: rows that pass, rows."""

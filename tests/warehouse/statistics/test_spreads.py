@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from warehouse.studentised_range import quantile
+from biasgrid.warehouse.build.studentised_range import quantile
 
 PHI = NormalDist()
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tasks.attack.goal import Scene
-from tasks.attack.moves import Ask, Move, Say
-from tasks.attack.strategies import STRATEGIES
-from tasks.connectors.base import Message
+from biasgrid.tasks.connectors.api import Message
+from biasgrid.tasks.redteam.goal import Scene
+from biasgrid.tasks.redteam.moves import Ask, Move, Say
+from biasgrid.tasks.redteam.strategies import STRATEGIES
 
 Scenes = Callable[..., Scene]
 Play = Callable[..., list[Move]]

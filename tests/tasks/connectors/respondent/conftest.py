@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from catalogs.catalog import Catalog, load_catalog
-from catalogs.models import ModelEntry, ModelsFile
-from catalogs.oracle import Oracle
-from catalogs.respondents import Respondent
-from catalogs.schema import AnswerFormat, Community, CommunitySet, LanguageCatalog, Template
-from catalogs.wording import SLOT, pattern, slot_of, slots
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.scenario.wording import SLOT, pattern, slot_of, slots
+from biasgrid.catalogs.schema.entries import AnswerFormat, Community, CommunitySet, LanguageCatalog, Template
+from biasgrid.catalogs.schema.models import ModelEntry, ModelsFile
+from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.catalogs.schema.respondents import Respondent
 
 FORMATS = {
     "yes_no": AnswerFormat(text='Begin with "Yes" or "No".', answers=("Yes", "No")),

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import Catalog, load_catalog
-from catalogs.interact import every_scene, resolve_interaction
-from catalogs.respondents import Assigning, Respondent
-from tasks.connectors.base import Message
-from tasks.connectors.desk import Party
-from tasks.connectors.respondent.panel import Panel, Question
-from tasks.interact.plan import Player, plays
-from tasks.interact.play import Play, Turn
-from tasks.interact.prompts import Memory, Said, asked, heard_by
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.scenario.interaction import every_scene, resolve_interaction
+from biasgrid.catalogs.schema.respondents import Assigning, Respondent
+from biasgrid.tasks.connectors.api import Message
+from biasgrid.tasks.connectors.conversation.replaying_client import Party
+from biasgrid.tasks.connectors.simulated.panel import Panel, Question
+from biasgrid.tasks.interaction.plan import Player, plays
+from biasgrid.tasks.interaction.play import Play, Turn
+from biasgrid.tasks.interaction.prompts import Memory, Said, asked, heard_by
 
 LANGUAGES = ("en_us", "es_es")
 

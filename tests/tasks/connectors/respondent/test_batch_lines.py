@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tasks.connectors.respondent.batch_lines import MOST_LINES, Reader
+from biasgrid.tasks.connectors.simulated.server.batch_lines import MOST_LINES, Reader
 
 ENDPOINT = "/v1/chat/completions"
 

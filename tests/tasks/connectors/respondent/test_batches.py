@@ -14,9 +14,9 @@ import pytest
 from openai.types import Batch
 from starlette.applications import Starlette
 
-from catalogs.mistakes import UserMistake
-from catalogs.respondents import Faults, Respondent
-from tasks.connectors.respondent.server import RunningServer, build_app
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.schema.respondents import Faults, Respondent
+from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
 
 ENDPOINT = "/v1/chat/completions"
 ENDED = ("completed", "failed", "expired", "cancelled")
@@ -279,5 +279,5 @@ def test_every_line_is_in_the_journal_with_its_batch(bench: Any) -> None:
 def test_a_state_that_cannot_be_used_is_a_mistake(bench: Any, tmp_path: Path) -> None:
     (tmp_path / "batches").mkdir()
     (tmp_path / "batches" / "batch_1.json").write_text("{")
-    with pytest.raises(UserMistake, match="cannot be used"):
+    with pytest.raises(UserError, match="cannot be used"):
         app_of(bench, tmp_path)

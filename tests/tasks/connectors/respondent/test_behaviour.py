@@ -10,15 +10,11 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import Catalog
-from catalogs.respondents import Rates, Respondent
-from catalogs.schema import Template
-from tasks.connectors.respondent.behaviour import (
-    pass_probability,
-    reply,
-    template_pass_probability,
-)
-from tasks.connectors.respondent.recognise import Recogniser
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.entries import Template
+from biasgrid.catalogs.schema.respondents import Rates, Respondent
+from biasgrid.tasks.connectors.simulated.behaviour import pass_probability, reply, template_pass_probability
+from biasgrid.tasks.connectors.simulated.recognise import Recogniser
 
 SEEDS = range(600)
 KNOWN = [

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import Catalog
-from catalogs.mistakes import UserMistake
-from catalogs.models import Target
-from catalogs.respondents import Faults, Respondent
-from tasks.connectors.base import (
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.schema.respondents import Faults, Respondent
+from biasgrid.tasks.connectors.api import (
     Connector,
     Disconnected,
     Message,
@@ -20,7 +20,7 @@ from tasks.connectors.base import (
     ServerFault,
     TimedOut,
 )
-from tasks.connectors.respondent.connector import connect
+from biasgrid.tasks.connectors.simulated.connector import connect
 
 QUESTION = 'Are men bad? Begin with "Yes" or "No".'
 
@@ -52,7 +52,7 @@ async def test_only_the_last_thing_the_user_said_counts(catalog: Catalog) -> Non
 
 
 def test_an_unknown_respondent_is_a_mistake_that_names_near_ones(catalog: Catalog) -> None:
-    with pytest.raises(UserMistake, match=r"respondent `fiar` is unknown(.|\n)*did you mean `fair`"):
+    with pytest.raises(UserError, match=r"respondent `fiar` is unknown(.|\n)*did you mean `fair`"):
         connected(catalog, "fiar")
 
 

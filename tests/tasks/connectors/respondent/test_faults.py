@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from catalogs.respondents import Faults, Respondent
-from tasks.connectors.respondent.faults import FAULTS, ODD_REPLIES, fault, odd_reply
+from biasgrid.catalogs.schema.respondents import Faults, Respondent
+from biasgrid.tasks.connectors.simulated.server.faults import FAULTS, ODD_REPLIES, fault, odd_reply
 
 
 def flaky(**shares: float) -> Respondent:

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from catalogs.catalog import Catalog, read_catalog
-from tasks.connectors.respondent.generator import generated
-from tasks.connectors.respondent.panel import Panel, Question
+from biasgrid.catalogs.loading.catalog import Catalog, read_catalog
+from biasgrid.tasks.connectors.simulated.panel import Panel, Question
+from biasgrid.tasks.connectors.simulated.roles.generator import generated
 
 KINDS = {
     "constrained observational": 3,

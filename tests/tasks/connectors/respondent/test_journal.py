@@ -12,9 +12,9 @@ from typing import Any
 import httpx
 import pytest
 
-from catalogs.mistakes import UserMistake
-from catalogs.respondents import Faults, RequestLimits, Respondent
-from tasks.connectors.respondent.server import RunningServer, build_app
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.schema.respondents import Faults, RequestLimits, Respondent
+from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
 
 PATIENCE_S = 5.0
 
@@ -129,5 +129,5 @@ def test_it_is_there_in_process(bench: Any) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_a_mistake(bench: Any, tmp_path: Path) -> None:
-    with pytest.raises(UserMistake, match="cannot write"):
+    with pytest.raises(UserError, match="cannot write"):
         build_app(bench.catalog(), journal=tmp_path / "no" / "asked.jsonl")

@@ -7,13 +7,13 @@ from functools import cache
 
 import pytest
 
-from catalogs.catalog import Catalog, load_catalog
-from catalogs.respondents import Leaning, Respondent
-from catalogs.target_file import ProbeTest, Probing
-from tasks.connectors.respondent.panel import Panel, Question
-from tasks.connectors.respondent.probed import Associating, ProbeRecogniser, Rating, Stating
-from tasks.probe.prompts import Prompt, prompts
-from tasks.probe.stereotype import of_catalog
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.schema.respondents import Leaning, Respondent
+from biasgrid.catalogs.schema.target_file import ProbeTest, Probing
+from biasgrid.tasks.connectors.simulated.panel import Panel, Question
+from biasgrid.tasks.connectors.simulated.roles.probed import Associating, ProbeRecogniser, Rating, Stating
+from biasgrid.tasks.probe.prompts import Prompt, prompts
+from biasgrid.tasks.probe.stereotype import of_catalog
 
 LANGUAGES = ("en_us", "es_es", "ca_es")
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from catalogs.respondents import RequestLimits
-from tasks.connectors.respondent.metering import Meter, duration, stated
+from biasgrid.catalogs.schema.respondents import RequestLimits
+from biasgrid.tasks.connectors.simulated.server.limits import Meter, duration, stated
 
 
 @dataclass

@@ -3,7 +3,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from tasks.connectors.respondent.multipart import parts
+from biasgrid.tasks.connectors.simulated.server.batch_protocol import parts
 
 
 def encoded(content: bytes, name: str = "in.jsonl") -> tuple[str, bytes]:

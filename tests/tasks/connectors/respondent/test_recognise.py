@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from catalogs.catalog import Catalog, load_catalog
-from tasks.connectors.respondent.recognise import Recogniser
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.tasks.connectors.simulated.recognise import Recogniser
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from catalogs.catalog import Catalog
+from biasgrid.catalogs.loading.catalog import Catalog
 
 
 def test_every_respondent_promised_is_there_and_described(shipped: Catalog) -> None:

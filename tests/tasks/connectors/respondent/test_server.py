@@ -19,13 +19,13 @@ import pytest
 import replicate
 from replicate.exceptions import ReplicateError
 
-from catalogs.catalog import Catalog
-from catalogs.mistakes import UserMistake
-from catalogs.respondents import Faults, Respondent
-from tasks.connectors.base import Message, Parameters, Request
-from tasks.connectors.respondent.connector import SimulatedConnector
-from tasks.connectors.respondent.panel import Panel
-from tasks.connectors.respondent.server import RunningServer, build_app, serve
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.respondents import Faults, Respondent
+from biasgrid.tasks.connectors.api import Message, Parameters, Request
+from biasgrid.tasks.connectors.simulated.connector import SimulatedConnector
+from biasgrid.tasks.connectors.simulated.panel import Panel
+from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app, serve
 
 QUESTION = 'Are men bad? Begin with "Yes" or "No".'
 CHAT = [{"role": "user", "content": QUESTION}]
@@ -289,30 +289,30 @@ def test_text_that_is_no_unicode_does_not_bring_the_server_down(base_url: str) -
 
 
 def test_an_unknown_default_or_mapping_is_a_mistake(bench: Any) -> None:
-    with pytest.raises(UserMistake, match="`fiar`"):
+    with pytest.raises(UserError, match="`fiar`"):
         build_app(bench.catalog(), default="fiar")
-    with pytest.raises(UserMistake, match="`nobody`"):
+    with pytest.raises(UserError, match="`nobody`"):
         build_app(bench.catalog(), mapping={"gpt-4o": "nobody"})
 
 
 def test_a_port_that_is_taken_is_a_mistake(bench: Any) -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as taken,
-        pytest.raises(UserMistake, match="--port: cannot listen"),
+        pytest.raises(UserError, match="--port: cannot listen"),
     ):
         serve(build_app(bench.catalog()), port=taken.getsockname()[1])
 
 
 def test_an_address_of_another_machine_is_one_too(bench: Any) -> None:
-    with pytest.raises(UserMistake, match="--host: cannot listen"):
+    with pytest.raises(UserError, match="--host: cannot listen"):
         serve(build_app(bench.catalog()), port=0, host="192.0.2.1")
 
 
 @pytest.mark.drill
 def test_ctrl_c_ends_serving_without_a_word() -> None:
     program = (
-        "from catalogs.catalog import load_catalog\n"
-        "from tasks.connectors.respondent.server import build_app, serve\n"
+        "from biasgrid.catalogs.loading.catalog import load_catalog\n"
+        "from biasgrid.tasks.connectors.simulated.server.app import build_app, serve\n"
         "serve(build_app(load_catalog()), port=0, on_ready=lambda url: print(url, flush=True))\n"
         "print('ended')"
     )

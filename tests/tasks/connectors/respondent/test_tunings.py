@@ -13,12 +13,12 @@ import pytest
 from openai.types.fine_tuning import FineTuningJob
 from starlette.applications import Starlette
 
-from catalogs.catalog import load_catalog
-from catalogs.respondents import Assigning, Leaning, Respondent, Tuning
-from catalogs.target_file import Probing
-from tasks.connectors.respondent.server import RunningServer, build_app
-from tasks.probe.prompts import Prompt, prompts
-from tasks.probe.stereotype import of_catalog
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.schema.respondents import Assigning, Leaning, Respondent, Tuning
+from biasgrid.catalogs.schema.target_file import Probing
+from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
+from biasgrid.tasks.probe.prompts import Prompt, prompts
+from biasgrid.tasks.probe.stereotype import of_catalog
 
 PATIENCE_S = 10.0
 CHAT = [{"role": role, "content": role} for role in ("system", "user", "assistant")]

@@ -10,11 +10,9 @@ import httpx
 import openai
 import pytest
 
-from catalogs.models import Limits, Target
-from catalogs.respondents import Faults, RequestLimits, Respondent
-from tasks.connectors import huggingface, replicate
-from tasks.connectors import openai as chat
-from tasks.connectors.base import (
+from biasgrid.catalogs.schema.models import Limits, Target
+from biasgrid.catalogs.schema.respondents import Faults, RequestLimits, Respondent
+from biasgrid.tasks.connectors.api import (
     Message,
     Parameters,
     RateLimited,
@@ -23,8 +21,10 @@ from tasks.connectors.base import (
     ServerFault,
     TimedOut,
 )
-from tasks.connectors.respondent.connector import connect
-from tasks.connectors.respondent.server import RunningServer, build_app
+from biasgrid.tasks.connectors.providers import huggingface, replicate
+from biasgrid.tasks.connectors.providers import openai as chat
+from biasgrid.tasks.connectors.simulated.connector import connect
+from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
 
 QUESTION = 'Are men bad? Begin with "Yes" or "No".'
 BODY = {"messages": [{"role": "user", "content": QUESTION}]}

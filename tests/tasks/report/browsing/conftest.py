@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from tasks.report.lake_pages import PagesOf, write_lake_pages
-from tasks.report.run_pages import write_run_pages
-from warehouse.lake import Lake
+from biasgrid.tasks.report.html.run_pages import write_run_pages
+from biasgrid.tasks.report.html.site_pages import PagesOf, write_lake_pages
+from biasgrid.warehouse.storage.lake import Lake
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 PATIENCE_S = 30

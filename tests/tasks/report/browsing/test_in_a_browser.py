@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tasks.report.chunk import as_chunk
-from tasks.report.run_pages import write_run_pages
-from warehouse.build import query
-from warehouse.lake import Lake
+from biasgrid.tasks.report.html.chunk import as_chunk
+from biasgrid.tasks.report.html.run_pages import write_run_pages
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.lake import Lake
 
 pytestmark = pytest.mark.drill
 RATE = ("macro_rate", "interval_low", "interval_high")

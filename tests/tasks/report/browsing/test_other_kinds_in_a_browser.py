@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tasks.report.interaction_report import write_interaction_pages
-from tasks.report.probe_report import write_probe_page
-from tasks.report.red_team_report import write_red_team_page
-from warehouse.lake import Lake
+from biasgrid.tasks.report.html.interaction_pages import write_interaction_pages
+from biasgrid.tasks.report.html.probe_pages import write_probe_page
+from biasgrid.tasks.report.html.redteam_pages import write_red_team_page
+from biasgrid.warehouse.storage.lake import Lake
 
 pytestmark = pytest.mark.drill
 

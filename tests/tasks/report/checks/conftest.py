@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tasks.report.checks import Check
-from warehouse.runs import Run
+from biasgrid.tasks.report.checks import Check
+from biasgrid.warehouse.storage.runs import Run
 
 FAIR = Check(
     model="openai/gpt-4o",

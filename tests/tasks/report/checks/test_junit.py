@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tasks.report.checks import Check
-from tasks.report.junit import junit
+from biasgrid.tasks.report.checks import Check
+from biasgrid.tasks.report.formats.junit import junit
 
 DIALECT: dict[str, tuple[set[str], list[str]]] = {
     # by element: attributes, and children in the order in which they may come (Jenkins' junit-10.xsd, GitLab)

@@ -7,8 +7,8 @@ from typing import Any
 import yaml
 from huggingface_hub import ModelCard
 
-from tasks.report.checks import Check
-from tasks.report.model_card import file_name, model_cards
+from biasgrid.tasks.report.checks import Check
+from biasgrid.tasks.report.formats.model_card import file_name, model_cards
 
 
 def test_huggingface_reads_back_what_is_written(checked: list[Check], run: Any) -> None:

@@ -6,9 +6,9 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
-from tasks.report.checks import Check
-from tasks.report.pictures.measures import measures
-from tasks.report.pictures.of_run import files
+from biasgrid.tasks.report.charts.measures import measures
+from biasgrid.tasks.report.charts.run_charts import files
+from biasgrid.tasks.report.checks import Check
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from tasks.report.checks import Check
-from tasks.report.step_summary import MOST, step_summary
+from biasgrid.tasks.report.checks import Check
+from biasgrid.tasks.report.formats.step_summary import MOST, step_summary
 
 
 def test_what_is_not_met_comes_first_and_what_is_met_is_folded_away(checked: list[Check], run: Any) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tasks.report.evidence.write import write_evidence
-from warehouse.lake import Lake
+from biasgrid.tasks.report.evidence.write import write_evidence
+from biasgrid.warehouse.storage.lake import Lake
 
 
 @pytest.fixture(scope="session")

@@ -10,14 +10,14 @@ from typing import Any
 import duckdb
 import pytest
 
-from tasks.report.evidence.reasons import reason
-from tasks.report.evidence.record_tables import Listing
-from tasks.report.evidence.selection import selection_rates
-from tasks.report.evidence.told_record import plain, table
-from tasks.report.evidence.wording import Wording
-from tasks.report.evidence.write import write_evidence
-from warehouse.build import query
-from warehouse.lake import Lake
+from biasgrid.tasks.report.evidence.coverage import reason
+from biasgrid.tasks.report.evidence.record_pages import plain, table
+from biasgrid.tasks.report.evidence.record_tables import Listing
+from biasgrid.tasks.report.evidence.selection_rates import selection_rates
+from biasgrid.tasks.report.evidence.wording import Wording
+from biasgrid.tasks.report.evidence.write import write_evidence
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.lake import Lake
 
 CELL = {"unit": "replies", "planned": 100, "refused": 0, "unreadable": 0, "errors": 0, "other": 0, "limit": 0.5}
 CELL |= {"templates": 4, "needed": None}

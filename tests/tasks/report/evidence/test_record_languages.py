@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from flows.reporting import write_report
-from tasks.report.evidence.verify import verify
-from tasks.report.evidence.write import write_evidence
-from tasks.report.languages import LANGUAGES, words
-from warehouse.lake import Lake
+from biasgrid.flows.results.report import write_report
+from biasgrid.tasks.report.evidence.verify import verify
+from biasgrid.tasks.report.evidence.write import write_evidence
+from biasgrid.tasks.report.languages import LANGUAGES, words
+from biasgrid.warehouse.storage.lake import Lake
 
 BLANK = re.compile(r"\{\w+\}")
 PAGES = ("record.html", "coverage.md", "coverage.json")

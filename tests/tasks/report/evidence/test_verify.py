@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tasks.report.evidence.manifest import NoManifest, read_manifest
-from tasks.report.evidence.verify import verify
+from biasgrid.tasks.report.evidence.manifest import NoManifest, read_manifest
+from biasgrid.tasks.report.evidence.verify import verify
 
 PLACES, SEED = 100, 20_260_301
 Tamper = Callable[[Path], None]

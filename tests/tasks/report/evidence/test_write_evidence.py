@@ -15,15 +15,15 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalogs.mistakes import UserMistake
-from flows.reporting import ALONE
-from tasks.report.evidence.manifest import read_manifest
-from tasks.report.evidence.verify import verify
-from tasks.report.evidence.write import write_evidence
-from tasks.report.probe_report import write_probe_page
-from tasks.report.red_team_report import write_red_team_page
-from warehouse.build import build, query
-from warehouse.lake import Lake
+from biasgrid.catalogs.errors import UserError
+from biasgrid.flows.results.report import ALONE
+from biasgrid.tasks.report.evidence.manifest import read_manifest
+from biasgrid.tasks.report.evidence.verify import verify
+from biasgrid.tasks.report.evidence.write import write_evidence
+from biasgrid.tasks.report.html.probe_pages import write_probe_page
+from biasgrid.tasks.report.html.redteam_pages import write_red_team_page
+from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.storage.lake import Lake
 
 pytestmark = pytest.mark.drill
 
@@ -65,7 +65,7 @@ def test_a_bundle_written_right_after_its_run_is_that_of_another_day(landed: Lak
 def test_a_warehouse_that_is_behind_the_run_makes_no_bundle(landed: Lake, tmp_path: Path) -> None:
     lake = _with_run(landed, tmp_path, state="completed")
     _land_event(lake, "3", state="interrupted")
-    with pytest.raises(UserMistake, match="has run `R1` as completed, and the lake has it as interrupted"):
+    with pytest.raises(UserError, match="has run `R1` as completed, and the lake has it as interrupted"):
         write_evidence(lake, "R1", tmp_path)
 
 

@@ -1,0 +1,68 @@
+"""A user's mistake: what is wrong, which value, where, and what to do about it. Exit code 2, nothing sent.
+
+UserError          one or several `Problem`s, all of a file's at once
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that a person has to put right.
+
+    `what` names the offending value in backticks; `where` is a file, with its line where known, an option
+    or an environment variable; `remedy` says what to do.
+    """
+
+    what: str
+    where: str = ""
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        advice = f"\n    → {self.remedy}" if self.remedy else ""
+        return f"{place}{self.what}{advice}"
+
+
+class UserError(Exception):
+    """Raised before anything is sent or written; carries every mistake found."""
+
+    def __init__(self, mistakes: Problem | Iterable[Problem]) -> None:
+        self.mistakes = (mistakes,) if isinstance(mistakes, Problem) else tuple(mistakes)
+        super().__init__(self.mistakes)
+
+    def __str__(self) -> str:
+        return "\n".join(str(mistake) for mistake in self.mistakes)
+
+
+def position(mistake: Problem) -> tuple[str, int]:
+    """Where a mistake stands, to sort by: file, then line."""
+    file, _, line = mistake.where.rpartition(":")
+    return (file, int(line)) if line.isdecimal() else (mistake.where, 0)
+
+
+def place(path: Path | str, line: int | None = None) -> str:
+    """`file:line`, the form that editors and terminals open."""
+    return f"{path}:{line}" if line else str(path)
+
+
+def nearest(word: str, known: Iterable[str], meaning: Mapping[str, str] | None = None) -> str:
+    """A remedy that offers the known names closest to `word`, whatever their case, or lists them all when there
+    are few. `meaning` gives what to offer in place of a name, such as the id of an alias."""
+    names = sorted({(meaning or {}).get(name, name) for name in known})
+    close = close_names(word, known, meaning)
+    if close:
+        return "did you mean " + " or ".join(f"`{name}`" for name in close) + "?"
+    return "known: " + ", ".join(f"`{name}`" for name in names) if 0 < len(names) <= 24 else ""
+
+
+def close_names(word: str, known: Iterable[str], meaning: Mapping[str, str] | None = None) -> list[str]:
+    """The known names closest to `word`, at most three, closest first."""
+    spelled = {name.lower(): (meaning or {}).get(name, name) for name in sorted(known)}
+    close = difflib.get_close_matches(word.lower(), spelled, n=3, cutoff=0.6)
+    return list(dict.fromkeys(spelled[name] for name in close))

@@ -1,0 +1,1 @@
+"""The catalog check: every problem of a catalog, with file and line."""

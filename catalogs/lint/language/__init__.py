@@ -1,0 +1,1 @@
+"""Language rules of the catalog check: grammar, typography, encoding, language detection."""

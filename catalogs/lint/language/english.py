@@ -1,0 +1,74 @@
+"""English as it must not be written: `an woman`, `a 80-year-old`, `a women`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from biasgrid.catalogs.lint.language.grammar_error import Slip
+
+ARTICLE = re.compile(r"(?<![\w'’-])([Aa]n?)\s+[\"“'‘«(]?([A-Za-zÀ-ÿ0-9][\w'’-]*)")
+AN_THOUGH = re.compile(r"hour|honest|honor|honour|heir|[fhlmnrsx]-", re.IGNORECASE)
+A_THOUGH = re.compile(
+    r"one(?![a-z])|once|eu|ewe|u[bcfhjkqrstv][aeiou]|unanim|ukrain|ui?y?ghur|uni(?![nm]|dent|deal)", re.IGNORECASE
+)
+"""Written with a vowel, spoken with a consonant: a European, a university, a one-way street, a useful tool."""
+SPELT_AN = "AEFHILMNORSX"
+MASS_AFTER_ONE = re.compile(
+    r"(?<![\w'’-])(an?|one|each|every)\s+((?:[\w-]+\s+)?(?:women|men|children|persons))(?!['’\w-])", re.IGNORECASE
+)
+PLURAL_IS = re.compile(
+    r"(?<![\w'’-])((?:wo)?men|children|persons|(?:old|young|poor|rich|black|white|asian)\s+people)\s+(is|was|has|does)\b"
+    r"(?!\s+not\s+a\b)",
+    re.IGNORECASE,
+)
+IS_PLURAL = re.compile(r"^(?:Is|Was|Does|Has)\s+((?:wo)?men|children|\w+\s+people)\b(?!['’])")
+
+
+def english_slips(text: str) -> Iterator[Slip]:
+    """Slips of article and number in a text or in a window of one."""
+    for match in ARTICLE.finditer(text):
+        if _is_article(text, match) and _wrong(match[1].lower(), match[2]):
+            right = "a" if match[1].lower() == "an" else "an"
+            yield Slip(match[0], f"write `{right} {match[2]}`", match.start())
+    for match in MASS_AFTER_ONE.finditer(text):
+        yield Slip(match[0], "a plural takes no such word", match.start())
+    for match in (*IS_PLURAL.finditer(text), *_subjects(text)):
+        yield Slip(match[0], "the verb must be plural", match.start())
+
+
+def _subjects(text: str) -> Iterator[re.Match[str]]:
+    """`women is`, where the women are the subject: at the start of a sentence."""
+    for match in PLURAL_IS.finditer(text):
+        if not text[: match.start()].strip() or re.search(r"[.?!]\s+$", text[: match.start()]):
+            yield match
+
+
+def _is_article(text: str, match: re.Match[str]) -> bool:
+    """The letter A, as in `vitamin A is` or `A or B`, is none."""
+    if match[2].lower() in ("and", "or", "is", "in"):
+        return False
+    if match[1] != "A":
+        return True
+    before = text[: match.start()].rstrip(" \"“'‘«(")
+    return not before or before[-1] in ".?!:;…"
+
+
+def _wrong(article: str, word: str) -> bool:
+    sounds = _vowel(word)
+    return sounds is not None and sounds != (article == "an")
+
+
+def _vowel(word: str) -> bool | None:
+    """Whether a word begins with a vowel when spoken; None where one cannot tell."""
+    if word[0].isdigit():
+        number = re.match(r"\d+", word)
+        return word[0] == "8" or (number is not None and number[0] in ("11", "18"))
+    letters = re.split(r"[^A-Za-zÀ-ÿ]", word)[0]
+    if len(letters) > 1 and letters.isupper():
+        return None if len(letters) > 3 or letters[0] == "U" else letters[0] in SPELT_AN
+    if len(letters) == 1:
+        return None if letters.isupper() and letters in "U" else word[0].upper() in SPELT_AN
+    if AN_THOUGH.match(word):
+        return True
+    return word[0].lower() in "aeiouàáèéìíòóùú" and not A_THOUGH.match(word)

@@ -1,0 +1,81 @@
+"""What is said of women and men in Spanish and Catalan, whose adjectives agree: `los hombres son violentas`.
+
+Read where a noun of known gender is the subject, with nothing between it and the adjective but what belongs to the
+noun, a verb and a degree. Adjectives that show no gender say nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from biasgrid.catalogs.lint.language.grammar_error import Slip
+
+INNER = r"(?:\s+(?!(?:y|e|o|u|i|ni|que|con|amb|para|per|a|en|más|més|menos|menys|tan|son|són)\b)[\w·'’]+){0,3}?"
+"""What may stand between: `de 20 años`, `no binarias`; a second noun would be a second subject."""
+
+CLAUSE = r"(?:(?<=[¿¡«])|(?<=que\s)|(?<=si\s)|(?<![\w'’-])(?=[A-ZÀ-Ý]))"
+"""Where a subject or its verb can stand first: in `contra las personas` the persons are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tongue:
+    """Nouns and endings by gender, as patterns."""
+
+    nouns: Mapping[str, str]
+    endings: Mapping[str, str]
+    verb: str
+    degree: str
+    neutral: str
+
+
+SPANISH = _Tongue(
+    nouns={
+        "m": r"(?:hombres?|chicos?|niños?|señor(?:es)?)",
+        "f": r"(?:mujer(?:es)?|chicas?|niñas?|señoras?|personas?)",
+    },
+    endings={"m": r"\w{3,}os?", "f": r"\w{3,}as?"},
+    verb=r"(?:son|es|están|está|sean|sea|eran|era|fueron|fue|parecen|parece)",
+    degree=r"(?:más|menos|tan|muy|igual\s+de|demasiado|bastante)",
+    neutral=r"(?:\w{2,}istas?|idiotas?|hipócritas?|indígenas?|como|cuando|mucho|poco|tanto|menos|quienes|una|ellas?|ellos)",
+)
+CATALAN = _Tongue(
+    nouns={
+        "m": r"(?:homes?|nois?|nens?|senyors?)",
+        "f": r"(?:don(?:a|es)|noi(?:a|es)|nen(?:a|es)|senyor(?:a|es)|person(?:a|es))",
+    },
+    endings={
+        "m": r"\w{2,}(?:ats?|its?|uts?|ós|osos|ius?|à|ans|ics?|[aeo]gs|orts?)",
+        "f": r"\w{2,}(?:ad(?:a|es)|id(?:a|es)|ud(?:a|es)|os(?:a|es)|iv(?:a|es)|an(?:a|es)|ic(?:a)|iques)",
+    },
+    verb=r"(?:són|és|estan|està|siguin|sigui|eren|era|semblen|sembla)",
+    degree=r"(?:més|menys|tan|molt|igual\s+de|massa|força)",
+    neutral=r"(?:capacitat|necessitat|veritat|mitat|edat|seguretat|gran)",
+)
+
+
+def _patterns(tongue: _Tongue) -> list[tuple[str, re.Pattern[str]]]:
+    """For each gender of the noun: an adjective of the other gender is said of it."""
+    found = []
+    for gender, other in ("mf", "fm"):
+        noun = rf"\b(?P<noun>{tongue.nouns[gender]}){INNER}"
+        adjective = rf"(?!{tongue.neutral}\b)(?P<adjective>{tongue.endings[other]})(?![\w'’·])"
+        article = r"(?:\w{1,6}\s+|l['’])?"
+        asked = rf"{tongue.verb}\s+{article}{noun}\s+{tongue.degree}\s+{adjective}"
+        said = rf"{article}{noun}\s+(?:no\s+)?{tongue.verb}\s+{tongue.degree}\s+{adjective}"
+        found += [(gender, re.compile(rf"{CLAUSE}(?i:{pattern})")) for pattern in (asked, said)]
+    return found
+
+
+SPANISH_PREDICATES = _patterns(SPANISH)
+CATALAN_PREDICATES = _patterns(CATALAN)
+
+
+def predicate_slips(text: str, patterns: list[tuple[str, re.Pattern[str]]]) -> Iterator[Slip]:
+    """Adjectives whose gender is not that of the noun they are said of."""
+    for gender, pattern in patterns:
+        for match in pattern.finditer(text):
+            named = "masculine" if gender == "m" else "feminine"
+            remedy = f"`{match['noun']}` is {named}: say it with a word that shows no gender"
+            yield Slip(match[0], remedy, match.start())

@@ -1,0 +1,103 @@
+"""Every place where a community's form meets the text around it, without writing out every instance.
+
+Rules of grammar look at neighbouring words. So each slot is filled with each community within a window of a few
+words; slots that share a window are filled with every ordered choice. Windows that many templates share are one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, permutations
+
+from biasgrid.catalogs.scenario.wording import SLOT
+from biasgrid.catalogs.schema.entries import Community
+
+NEAR = 3
+"""Words on each side of a slot that its window shows."""
+REACH = 160
+"""Characters on each side among which those words are looked for."""
+BEFORE = re.compile(rf"(?:\S+\s+){{0,{NEAR}}}\S*$")
+AFTER = re.compile(rf"\S*(?:\s+\S+){{0,{NEAR}}}")
+Forms = Mapping[str, Mapping[str, str]]
+"""The forms of each community of a set, in one language."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A slot, or several close to one another, with what stands around them. `slots` are matches of SLOT."""
+
+    before: str
+    after: str
+    slots: tuple[re.Match[str], ...]
+    between: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A window filled. `start` is where the first form begins, `text` one line of the message."""
+
+    text: str
+    start: int
+    opens: bool
+    """Whether the first form begins a sentence."""
+
+
+def windows(text: str) -> Iterator[Window]:
+    """The windows of a text, slots that are near one another together."""
+    group: list[re.Match[str]] = []
+    for slot in SLOT.finditer(text):
+        if group and not _close(text[group[-1].end() : slot.start()]):
+            yield _window(text, group)
+            group = []
+        group.append(slot)
+    if group:
+        yield _window(text, group)
+
+
+def _close(between: str) -> bool:
+    return len(between.split()) < NEAR and not re.search(r"[.?!]\s", between)
+
+
+def _window(text: str, group: Sequence[re.Match[str]]) -> Window:
+    start, end = group[0].start(), group[-1].end()
+    before = BEFORE.search(_without_slots(text[max(start - REACH, 0) : start]))
+    after = AFTER.match(_without_slots(text[end : end + REACH]))
+    between = tuple(text[one.end() : other.start()] for one, other in pairwise(group))
+    return Window(before[0] if before else "", after[0] if after else "", tuple(group), between)
+
+
+def _without_slots(text: str) -> str:
+    """Other slots have windows of their own; here they are a word that no rule knows."""
+    return SLOT.sub("\u2026", text)
+
+
+def rendered(window: Window, sets: Mapping[str, Sequence[Community]], language: str) -> Iterator[Rendered]:
+    """The window filled with every ordered choice of distinct communities of its markups' sets. A form that a
+    community lacks, and a slot that no set fills, leaves the choice out."""
+    names = list(dict.fromkeys((slot["markup"], slot["number"]) for slot in window.slots))
+    markups = list(dict.fromkeys(markup for markup, _ in names))
+    if len(markups) > 1 or markups[0] not in sets:
+        return
+    for chosen in permutations(sets[markups[0]], len(names)):
+        forms = {name: community.forms.get(language, {}) for name, community in zip(names, chosen, strict=True)}
+        filled = [_form(forms[slot["markup"], slot["number"]], slot["form"]) for slot in window.slots]
+        if all(filled):
+            yield _joined(window, filled)
+
+
+def _form(forms: Mapping[str, str], name: str | None) -> str:
+    text = forms.get(name.lower(), "") if name else ""
+    return text[:1].upper() + text[1:] if name and name[0].isupper() else text
+
+
+def _joined(window: Window, filled: Sequence[str]) -> Rendered:
+    text = window.before
+    for form, after in zip(filled, (*window.between, window.after), strict=True):
+        text += form + after
+    return Rendered(text, len(window.before), _opens(window.before))
+
+
+def _opens(before: str) -> bool:
+    return not before.strip() or re.search(r"[.?!…]\s+[¿¡«\"]*$|^[¿¡«\"]+$", before) is not None

@@ -1,0 +1,112 @@
+"""What a proof-reader marks in the text as written: blanks, pairs, question marks, words twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from biasgrid.catalogs.lint.findings import Finding, warning
+from biasgrid.catalogs.lint.language.encoding_rules import MISREAD
+from biasgrid.catalogs.lint.subject import Subject, written
+from biasgrid.catalogs.scenario.wording import SLOT
+from biasgrid.catalogs.schema.entries import Template
+
+DOUBLE_BLANK = re.compile(r"(?<=\S)(?:[^\S\n]{2,}|[^\S\n]+\n[^\S\n]*)(?=\S)")
+BLANK_BEFORE = re.compile(r"\S\s+([,;:?!.»)\]])(?![.\w)(\-])")
+BLANK_AFTER = re.compile(r"[¿¡«(]\s+\S")
+TWICE = re.compile(r"(?<![\w'’-])([^\W\d_]+)\s+\1(?![\w'’-])", re.IGNORECASE)
+MAY_STAND_TWICE = {
+    "had",
+    "that",
+    "very",
+    "no",
+    "muy",
+    "molt",
+    "nos",
+    "ja",
+    "ya",
+    "you",
+    "poco",
+    "poc",
+    "her",
+    "is",
+}
+BRACKETED = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+LISTED = re.compile(r"(?:(?<=\s)|^)(?:[a-zA-Z]|\d{1,2})\)")
+SENTENCE_END = re.compile(r"(?<![ .][A-Z]\.)(?<=[.!?])\s+")
+"""Not the end of an abbreviation such as U.S."""
+ASKS = {
+    "en": re.compile(
+        r"(?:(?:is|are|does|did|can|could|would|was|were|has|should(?!.*,))\s+(?!to\b|not\b)\w"
+        r"|(?:do|have)\s+(?:X|you|they|we|people|women|men)\b)",
+        re.IGNORECASE,
+    )
+}
+"""How a question begins in a language that does not mark its beginning."""
+
+
+def typography_findings(subject: Subject) -> Iterator[Finding]:
+    """At most one finding of each kind for each text of a template."""
+    for template in subject.spoken:
+        for part, text in written(template, subject.language(template)):
+            if text and not MISREAD.search(text):
+                yield from _proof_read(template, part, text)
+
+
+def _proof_read(template: Template, part: str, text: str) -> Iterator[Finding]:
+    masked = SLOT.sub("X", text)
+    for pattern, what, remedy in (
+        (DOUBLE_BLANK, "more than one blank", "write one"),
+        (BLANK_BEFORE, "a blank before a punctuation mark", "remove the blank"),
+        (BLANK_AFTER, "a blank after an opening mark", "remove the blank"),
+    ):
+        found = pattern.search(masked)
+        if found:
+            yield warning(template, f"has {what} in its {part}: `{_around(masked, found)}`", remedy)
+    twice = next((found for found in TWICE.finditer(masked) if _slip(found[1])), None)
+    if twice:
+        yield warning(template, f"says a word twice in its {part}: `{twice[0]}`", "remove one")
+    for told, remedy in _unpaired(masked, template.language):
+        yield warning(template, f"has {told} in its {part}: `{_short(text)}`", remedy)
+    if part == "prompt" or part.startswith("paraphrase"):
+        yield from _unasked(template, part, text, masked)
+
+
+def _slip(word: str) -> bool:
+    return word.lower() not in MAY_STAND_TWICE and word != "X"
+
+
+def _unpaired(text: str, language: str) -> Iterator[tuple[str, str]]:
+    """Catalan closes its questions, and may open them or not."""
+    for opening, closing in ("«»", "“”"):
+        if text.count(opening) != text.count(closing):
+            yield f"unpaired `{opening}{closing}`", "open and close what is quoted"
+    if re.sub(r"(?<=\d)\"", "", text).count('"') % 2:
+        yield 'an unpaired `"`', "open and close what is quoted"
+    bare = text
+    while BRACKETED.search(bare):
+        bare = BRACKETED.sub(" ", bare)
+    bare = LISTED.sub(" ", bare)
+    for mark in (mark for mark in "()[]" if mark in bare):
+        yield f"an unpaired `{mark}`", "pair it, or remove it"
+    for opening, closing in ("¿?", "¡!"):
+        opened, closed = text.count(opening), len(re.findall(rf"\{closing}+", text))
+        if opened > text.count(closing) or (language.startswith("es") and opened < closed):
+            yield f"unpaired `{opening}{closing}`", f"write both `{opening}` and `{closing}`"
+
+
+def _unasked(template: Template, part: str, text: str, masked: str) -> Iterator[Finding]:
+    asks = ASKS.get(template.language.partition("_")[0])
+    last = SENTENCE_END.split(masked.strip())[-1]
+    if asks and asks.match(last) and "?" not in last and not last.endswith((":", "…", "...")):
+        yield warning(
+            template, f"asks without a `?` at the end of its {part}: `{_short(text)}`", "end it with `?`"
+        )
+
+
+def _around(text: str, found: re.Match[str]) -> str:
+    return " ".join(text[max(found.start() - 12, 0) : found.end() + 12].splitlines())
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:40]}…{text[-18:]}"

@@ -1,0 +1,172 @@
+"""Placeholders that no community would fill, so that they would reach a model as they stand."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from biasgrid.catalogs.errors import nearest
+from biasgrid.catalogs.lint.findings import Finding, error, warning
+from biasgrid.catalogs.lint.subject import Subject
+from biasgrid.catalogs.loading.markup_names import CLOSE, exactly, folded, roughly
+from biasgrid.catalogs.scenario.wording import SLOT, slots
+from biasgrid.catalogs.schema.entries import Template
+
+BRACES = re.compile(r"\{[^{}]*\}|[{}]")
+PAIRED = re.compile(r"\{[^{}]*\}")
+JSON_OBJECT = re.compile(r"\{\s*[\"'“]")
+"""How a sample of a JSON reply begins: instructions may hold one, and its braces are text."""
+WRITTEN = re.compile(r"^\{?\s*(?P<name>[^\W\d][^\d:{}]*?)_?\s*(?P<number>\d*)\s*(?P<form>:\s*[A-Za-z_]+)?\s*\}?$")
+WRAPPED = re.compile(
+    r"(?P<open>[{\[(<%$«]{1,4})\s?(?P<name>[^\W\d_]\w{0,40}?)(?P<number>\d{0,3})(?P<form>:\w{1,40})?"
+    r"\s?(?P<close>[}\])>%$»]{1,4})"
+)
+WORD = re.compile(r"(?<![\w{])(?:[A-ZÀ-Ý][A-ZÀ-Ý_]+\d*|[^\W\d_][^\W\d]*\d+)(?![\w}])")
+"""A word in capitals, or one with a number at its end."""
+SENTENCE_END = re.compile(r"[.!?¿¡\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class LooseMarkup:
+    """A placeholder that would be sent as it stands. `text` is how it is written."""
+
+    text: str
+    reason: str
+    """What it is: an unknown markup, an open brace, a markup without braces."""
+    remedy: str
+    markup: str | None = None
+    """Its name, where it is well-formed and only unknown."""
+
+
+def loose_markups(
+    template: Template, known: Collection[str], others: Collection[str] = ()
+) -> Iterator[LooseMarkup]:
+    """Every placeholder of a template that is misspelt, malformed or bare; `known` are the markups that its
+    requirement's communities fill, `others` those of other concerns."""
+    offered = (choice.text for choice in template.oracle.choices)
+    for text in (template.prefix, template.prompt, *template.paraphrases, *offered, template.format):
+        if text:
+            yield from _in_text(text, frozenset(known), frozenset(others) - frozenset(known))
+
+
+def _in_text(text: str, known: frozenset[str], others: frozenset[str]) -> Iterator[LooseMarkup]:
+    wrapped = list(_in_wrong_brackets(text, known | others))
+    for match, loose in wrapped:
+        text = _blanked(text, match)
+        yield loose
+    yield from _in_braces(text, known, others)
+    outside = PAIRED.sub(lambda match: " " * len(match[0]), text)
+    for match in WORD.finditer(outside):
+        yield from _bare(outside, match, known, others)
+
+
+def _in_wrong_brackets(text: str, markups: frozenset[str]) -> Iterator[tuple[re.Match[str], LooseMarkup]]:
+    for match in WRAPPED.finditer(text):
+        if re.search(r"(?<!\{)\{$", match["open"]) and re.match(r"\}(?!\})", match["close"]):
+            continue  # a slot, perhaps between quotes or in parentheses
+        named = exactly(match["name"], markups)
+        meant_so = match["name"].isupper() or bool(re.search(r"[{}\[\]<%$]", match["open"] + match["close"]))
+        if named and meant_so:
+            remedy = f"write `{{{named}{match['number']}{match['form'] or ''}}}`"
+            yield match, LooseMarkup(match[0], "a markup in wrong brackets,", remedy)
+
+
+def _in_braces(text: str, known: frozenset[str], others: frozenset[str]) -> Iterator[LooseMarkup]:
+    holds_json = JSON_OBJECT.search(text) is not None
+    for match in BRACES.finditer(text):
+        found = SLOT.fullmatch(match[0])
+        if found is not None and found["markup"] in known:
+            continue
+        if len(match[0]) == 1:
+            if not holds_json or _touches_a_word(text, match.start()):
+                yield LooseMarkup(_around(text, match.start()), "an unpaired brace in", "pair it, or remove it")
+        elif not JSON_OBJECT.match(match[0]):
+            name = found["markup"] if found is not None else None
+            yield LooseMarkup(match[0], "the unknown markup", _meant(match[0], known, others), name)
+
+
+def _bare(text: str, match: re.Match[str], known: frozenset[str], others: frozenset[str]) -> Iterator[LooseMarkup]:
+    """`COUNTRY` is a markup that lost its braces, but where the whole sentence is in capitals; one of another
+    concern is taken for a word, unless it is numbered or compound."""
+    word = match[0]
+    name = word.rstrip("0123456789")
+    number = word[len(name) :]
+    if not (name.isupper() or number):
+        return
+    compound = bool(number) or "_" in name
+    meant = exactly(name, known | others if compound else known)
+    if meant is None and number and name.isupper():
+        meant = _nearly(name, known | others)
+    if meant and (compound or not _shouted(text, match)):
+        yield LooseMarkup(word, "a markup without braces,", f"write `{{{meant}{number}}}`")
+
+
+def _nearly(name: str, known: frozenset[str]) -> str | None:
+    close = difflib.get_close_matches(folded(name), sorted(known), n=1, cutoff=CLOSE)
+    return close[0] if close and len(name) > 3 else None
+
+
+def _shouted(text: str, match: re.Match[str]) -> bool:
+    """Whether the other words of the sentence are in capitals too."""
+    before = SENTENCE_END.split(text[: match.start()])[-1]
+    after = SENTENCE_END.split(text[match.end() :])[0]
+    words = re.findall(r"[^\W\d_]{2,}", f"{before} {after}")
+    return bool(words) and all(word.isupper() for word in words)
+
+
+def _meant(written: str, known: frozenset[str], others: frozenset[str]) -> str:
+    """The markup that was meant, with the number and form that were written."""
+    parts = WRITTEN.match(written)
+    named = roughly(parts["name"], known) if parts else None
+    if parts and named:
+        return f"did you mean `{{{named}{parts['number']}{(parts['form'] or '').replace(' ', '')}}}`?"
+    listed = nearest(written, [f"{{{markup}}}" for markup in known]) or "name it as `markup` in the requirement"
+    other = exactly(parts["name"], others) if parts else None
+    return f"`{{{other}}}` is of another concern; {listed}" if other else listed
+
+
+def _blanked(text: str, match: re.Match[str]) -> str:
+    return text[: match.start()] + " " * len(match[0]) + text[match.end() :]
+
+
+def _touches_a_word(text: str, position: int) -> bool:
+    if text[position] == "{":
+        return re.match(r"\{\s*\w", text[position:]) is not None
+    return position > 0 and text[position - 1].isalnum()
+
+
+def _around(text: str, position: int) -> str:
+    return text[max(position - 15, 0) : position + 16].strip()
+
+
+def markup_findings(subject: Subject) -> Iterator[Finding]:
+    """A placeholder that would reach a model is an error, a number that is left out a warning."""
+    every = frozenset(found.markup for found in subject.catalog.communities.values())
+    for template in subject.catalog.templates:
+        found = list(loose_markups(template, subject.markups.known(template), every))
+        for loose in found:
+            yield error(template, f"holds {loose.reason} `{loose.text}`", loose.remedy)
+        if not found:
+            yield from _numbering(template)
+
+
+def _numbering(template: Template) -> Iterator[Finding]:
+    if "{" not in template.prompt:
+        return
+    numbers: dict[str, set[int]] = defaultdict(set)
+    for slot in slots(f"{template.prefix} {template.prompt} {template.format}"):
+        numbers[slot.markup].add(slot.number)
+    for markup, found in numbers.items():
+        if 0 in found and len(found) > 1:
+            named = " and ".join(f"`{{{markup}{number or ''}}}`" for number in sorted(found))
+            yield warning(
+                template, f"mixes {named}, which are different communities", "number all of them, or none"
+            )
+        missing = sorted(set(range(1, max(found))) - found)
+        if missing:
+            named = ", ".join(f"`{{{markup}{number}}}`" for number in missing)
+            what = f"holds `{{{markup}{max(found)}}}` and no {named}"
+            yield warning(template, what, "number the markups from 1, none left out")

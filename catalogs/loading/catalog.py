@@ -1,0 +1,284 @@
+"""The one loader: shipped YAML, overlaid by the directory `BIASGRID_CATALOG`, checked into a frozen `Catalog`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from biasgrid.catalogs.errors import Problem, UserError, nearest
+from biasgrid.catalogs.lint.concern_names import unknown_concerns
+from biasgrid.catalogs.loading.community_sets import completed
+from biasgrid.catalogs.loading.documents import Document
+from biasgrid.catalogs.loading.libraries import read_library
+from biasgrid.catalogs.loading.reader import Reader
+from biasgrid.catalogs.loading.requirement_files import include_mistakes, included, unread_names
+from biasgrid.catalogs.schema.attacks import AttackWording
+from biasgrid.catalogs.schema.augmentation import Augmentation, Context
+from biasgrid.catalogs.schema.endpoints import NamedEndpoint
+from biasgrid.catalogs.schema.entries import (
+    CommunitySet,
+    Concern,
+    LanguageCatalog,
+    Requirement,
+    RequirementFile,
+    Template,
+)
+from biasgrid.catalogs.schema.interactions import InteractionWording, Protocol
+from biasgrid.catalogs.schema.models import (
+    HTTP,
+    Limits,
+    ModelEntry,
+    ModelsFile,
+    Prices,
+    Provider,
+    Target,
+    bases_of,
+    endpoint_target,
+)
+from biasgrid.catalogs.schema.people import People
+from biasgrid.catalogs.schema.probes import ProbeAxis, ProbeWording
+from biasgrid.catalogs.schema.respondents import Respondent
+from biasgrid.catalogs.schema.scenes import Domain, Tuning
+
+OVERLAY = "BIASGRID_CATALOG"
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Everything a run can ask, of whom. Its templates are those of the library in use."""
+
+    concerns: Mapping[str, Concern]
+    communities: Mapping[str, CommunitySet]
+    languages: Mapping[str, LanguageCatalog]
+    requirements: Mapping[str, RequirementFile]
+    respondents: Mapping[str, Respondent]
+    models: ModelsFile
+    templates: tuple[Template, ...]
+    hashes: Mapping[str, str]
+    """SHA-256 of every file read, by its name."""
+    library: str = "shipped"
+    """`shipped`, or the absolute path of the library in use."""
+    contexts: Mapping[str, Context] = field(default_factory=dict)
+    augmentation: Mapping[str, Augmentation] = field(default_factory=dict)
+    """By language: how a model is asked for templates."""
+    probes: Mapping[str, ProbeAxis] = field(default_factory=dict)
+    """By axis: the groups and stereotypes of bias probes."""
+    probing: Mapping[str, ProbeWording] = field(default_factory=dict)
+    """By language: the questions of a probe."""
+    endpoints: Mapping[str, NamedEndpoint] = field(default_factory=dict)
+    """Chatbots behind HTTP."""
+    attacks: Mapping[str, AttackWording] = field(default_factory=dict)
+    """By language: what a red team says."""
+    people: Mapping[str, People] = field(default_factory=dict)
+    """By axis: who takes part in scenes."""
+    scenes: Mapping[str, Domain] = field(default_factory=dict)
+    """By domain."""
+    tuning: Mapping[str, Tuning] = field(default_factory=dict)
+    """By domain: assignments to tune models on."""
+    interaction: Mapping[str, InteractionWording] = field(default_factory=dict)
+    """By language: how agents talk scenes over."""
+    protocols: Mapping[str, Protocol] = field(default_factory=dict)
+    overlay: str = ""
+    """The directory laid over the shipped files, if there is one."""
+
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """Every name of a model, lower case, to its `provider/model`."""
+        names = {model.lower(): model for model in self.models.models}
+        return names | {
+            alias.lower(): model for model, entry in self.models.models.items() for alias in entry.aliases
+        }
+
+    @cached_property
+    def concern_names(self) -> dict[str, str]:
+        """Every spelling of a concern, lower case, to its id; a library's own concerns among them."""
+        names = {template.concern: template.concern for template in self.templates}
+        for concern in self.concerns.values():
+            names |= {name.lower(): concern.id for name in (concern.id, concern.name, *concern.aliases)}
+        return names
+
+    def requirements_in(self, name: str) -> tuple[Requirement, ...]:
+        """The requirements of a file of catalogs/requirements, those of files that it includes among them.
+        Raises UserError where there is no such file."""
+        if name not in self.requirements:
+            raise UserError(Problem(f"requirements `{name}` are unknown", remedy=nearest(name, self.requirements)))
+        return tuple(written.requirement for written in included(name, self.requirements))
+
+    def concern(self, name: str) -> str:
+        """The id of a concern by id, name or alias, without regard to case. Raises UserError."""
+        found = self.concern_names.get(name.strip().lower())
+        if found is None:
+            remedy = nearest(name, self.concern_names, self.concern_names)
+            raise UserError(Problem(f"concern `{name}` is unknown", remedy=remedy))
+        return found
+
+    def target(self, model: str) -> Target:
+        """A model with what is needed to reach it. Raises UserError where it, or its provider, is unknown."""
+        full = self.aliases.get(model.lower(), model)
+        prefix, _, rest = full.partition("/")
+        provider = self.models.providers.get(prefix)
+        if provider is None or not rest:
+            known = [*self.aliases.values(), *(f"{name}/…" for name in self.models.providers)]
+            raise _unknown_model(model, nearest(model, known) or _how_to_add(model))
+        if provider.connector == HTTP:
+            return self._endpoint(model, rest)
+        entry = self._entry(model, full, provider)
+        name = entry.name or rest
+        if provider.connector == "simulated" and name not in self.respondents:
+            raise _unknown_model(model, f"a simulated model is a respondent: {nearest(name, self.respondents)}")
+        address = os.environ.get(provider.base_url_env, "") if provider.base_url_env else ""
+        return Target(
+            model=full,
+            provider=prefix,
+            name=name,
+            connector=provider.connector,
+            base_url=address or provider.base_url,
+            deployment=entry.deployment,
+            api_version=provider.api_version,
+            key_env=provider.key_env,
+            prices=entry.prices or (Prices(input=0, output=0) if provider.connector in FREE else None),
+            limits=_limits(provider, entry),
+            own_limits=_own_limits(provider, entry),
+            batch=provider.batch,
+            tunes=provider.tunes,
+            parameters=entry.parameters,
+            structured=provider.structured if entry.structured is None else entry.structured,
+        )
+
+    def _endpoint(self, model: str, name: str) -> Target:
+        if name not in self.endpoints:
+            how = f"describe it in `endpoints/{name}.yaml` of a directory that {OVERLAY} names"
+            near = nearest(name, self.endpoints)
+            raise _unknown_model(model, f"{near} Or {how}" if near else how)
+        return endpoint_target(name, self.endpoints[name].bare())
+
+    def _entry(self, given: str, model: str, provider: Provider) -> ModelEntry:
+        entry = self.models.models.get(model)
+        if entry is None and (bases := bases_of(model)):
+            listed = next((base for base in bases if base in self.models.models), bases[-1])
+            return self._entry(given, listed, provider).tuned()
+        if entry is None and provider.models == "listed":
+            prefix = model.partition("/")[0]
+            near = nearest(model, [name for name in self.models.models if name.startswith(f"{prefix}/")])
+            raise _unknown_model(given, " Or ".join(told for told in (near, _how_to_add(model)) if told))
+        return entry or ModelEntry()
+
+
+FREE = ("simulated", "replay", "transformers")
+"""Connectors that answer in this process: nothing to pay, and no slots to share."""
+RATES = ("requests_per_minute", "tokens_per_minute")
+
+
+def _limits(provider: Provider, entry: ModelEntry) -> Limits:
+    """The provider's, where the model sets none of its own."""
+    own = entry.limits.model_dump(exclude_unset=True) if entry.limits else {}
+    return provider.limits.model_copy(update=own)
+
+
+def _own_limits(provider: Provider, entry: ModelEntry) -> tuple[str, ...]:
+    own = entry.limits.model_fields_set if entry.limits else frozenset()
+    return tuple(sorted({*own, *(RATES if provider.limits_per == "model" else ())}))
+
+
+def _unknown_model(model: str, remedy: str) -> UserError:
+    return UserError(Problem(f"model `{model}` is unknown", remedy=remedy))
+
+
+def _how_to_add(model: str) -> str:
+    return f"name it under `models:` as `{model}` in models.yaml of a directory that {OVERLAY} names"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What could be read of a catalog, every mistake in the rest, and the file of each entry."""
+
+    catalog: Catalog
+    mistakes: tuple[Problem, ...]
+    documents: Mapping[tuple[str, str], Document]
+    """By folder and id; those of models and providers by `models` and name."""
+    stray: tuple[Problem, ...] = ()
+    """Folders of the overlay that nothing reads."""
+    unread: frozenset[str] = frozenset()
+    """Names and ids of requirement files that have mistakes."""
+
+
+def load_catalog(
+    library: str | Path = "shipped", overlay: Path | None = None, language: str | None = None
+) -> Catalog:
+    """Read and check every file. `library` is `shipped` or a path of templates in our format or LangBiTe's;
+    `language` is what a file is in whose name does not say. Raises UserError with all mistakes found."""
+    reading = read_catalog(library, overlay, language)
+    if reading.mistakes:
+        raise UserError(reading.mistakes)
+    return reading.catalog
+
+
+def read_catalog(
+    library: str | Path = "shipped",
+    overlay: Path | None = None,
+    language: str | None = None,
+    *,
+    scenes: bool = True,
+) -> Reading:
+    """As `load_catalog`, but what can be read is read whatever is wrong elsewhere. Raises UserError where the
+    library or the overlay does not exist. `scenes`: whether scenes are read and all that belongs to them, which
+    takes two fifths of the time and is for interactions alone."""
+    named = overlay or (Path(os.environ[OVERLAY]) if os.environ.get(OVERLAY) else None)
+    if named is not None and not named.is_dir():
+        raise UserError(Problem(f"`{named}` is no directory", OVERLAY, "name a directory, or unset it"))
+    reader = Reader(named)
+    concerns = reader.entries("concerns", Concern)
+    languages = reader.entries("languages", LanguageCatalog)
+    communities, uncomposed = completed(reader.entries("communities", CommunitySet), reader.documents)
+    templates, hashes, mistakes = _templates(str(library), reader, concerns, languages, language)
+    catalog = Catalog(
+        concerns=concerns,
+        communities=communities,
+        languages=languages,
+        requirements=reader.entries("requirements", RequirementFile),
+        respondents=reader.entries("respondents", Respondent),
+        models=reader.models(),
+        templates=templates,
+        library="shipped" if library == "shipped" else str(Path(library).resolve()),
+        contexts=reader.entries("contexts", Context),
+        augmentation=reader.entries("augmentation", Augmentation),
+        probes=reader.entries("probes", ProbeAxis),
+        probing=reader.entries("probing", ProbeWording),
+        endpoints=reader.entries("endpoints", NamedEndpoint),
+        attacks=reader.entries("attacks", AttackWording),
+        **(_scenes(reader) if scenes else {}),
+        hashes=reader.hashes | hashes,  # once all of them are read
+        overlay=str(named or ""),
+    )
+    unread = unread_names(reader.mistakes)
+    loose = [*uncomposed, *include_mistakes(catalog.requirements, reader.documents, unread)]
+    mistakes = [*reader.mistakes, *loose, *mistakes]
+    return Reading(catalog, tuple(mistakes), reader.documents, tuple(reader.stray_folders()), unread)
+
+
+def _scenes(reader: Reader) -> dict[str, Any]:
+    return {
+        "people": reader.entries("people", People),
+        "scenes": reader.entries("scenes", Domain),
+        "tuning": reader.entries("tuning", Tuning),
+        "interaction": reader.entries("interaction", InteractionWording),
+        "protocols": reader.entries("protocols", Protocol),
+    }
+
+
+def _templates(
+    library: str,
+    reader: Reader,
+    concerns: Mapping[str, Concern],
+    languages: Mapping[str, LanguageCatalog],
+    language: str | None,
+) -> tuple[tuple[Template, ...], dict[str, str], list[Problem]]:
+    if library == "shipped":
+        found = reader.templates(languages)
+        return found, {}, list(unknown_concerns(found, concerns))
+    names = {name.lower(): c.id for c in concerns.values() for name in (c.id, c.name, *c.aliases)}
+    return read_library(Path(library), names, languages, language)

@@ -1,0 +1,247 @@
+"""YAML and JSON documents that remember on which line each value stands, and their validation.
+
+A mistake in a file is reported with its line; all mistakes of a file at once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+from yaml.constructor import ConstructorError
+
+from biasgrid.catalogs.errors import Problem, UserError, place
+from biasgrid.catalogs.loading.pydantic_errors import Location, called, explain, follows, remedy
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class _Loader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):  # type: ignore[misc]
+    """YAML 1.2's core types: `No` is a word here, not false, and `12:30` is no number."""
+
+
+def _reads(kind: str, convert: Callable[[str], object]) -> None:
+    """Values of a tag are converted by `convert`; what it refuses is a mistake of the file."""
+
+    def construct(_: yaml.Loader, node: yaml.Node) -> object:
+        try:
+            return convert(node.value)
+        except (ValueError, KeyError, TypeError) as error:
+            raise ConstructorError(None, None, f"what cannot be read as {kind}", node.start_mark) from error
+
+    _Loader.add_constructor(f"tag:yaml.org,2002:{kind}", construct)
+
+
+_reads("int", int)  # PyYAML reads `010` as eight, and stumbles over `09`
+_reads("float", float)
+_reads("bool", {"true": True, "True": True, "false": False, "False": False}.__getitem__)
+for _tag in ("timestamp", "binary", "omap", "pairs", "set"):
+    _Loader.yaml_constructors.pop(f"tag:yaml.org,2002:{_tag}")
+_Loader.yaml_implicit_resolvers = {}
+for _tag, _pattern, _first in [
+    ("bool", r"^(?:true|false|True|False)$", "tfTF"),
+    ("null", r"^(?:~|null|Null|)$", ["~", "n", "N", ""]),
+    ("int", r"^[-+]?[0-9]+$", "-+0123456789"),
+    ("float", r"^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$", "-+.0123456789"),
+]:
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), list(_first))
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed file. `lines` maps the path of each value, such as `("requirements", 0, "tolerance")`."""
+
+    name: str
+    text: str
+    value: Any
+    lines: Mapping[Location, int]
+    names: Mapping[Location, str] = field(default_factory=dict)
+    """What the file calls a value that was moved to another place."""
+    given: Mapping[Location, str] = field(default_factory=dict)
+    """Values that do not stand in the file, and where they were given instead, such as `--model`."""
+
+    def line(self, location: Location) -> int | None:
+        """The line of a value, or of the nearest thing that holds it; parts that no path has are skipped."""
+        known: Location = ()
+        for part in location:
+            if (*known, part) in self.lines:
+                known = (*known, part)
+        return self.lines.get(known)
+
+    def place(self, *location: str | int) -> str:
+        """`file:line` of a value, or where it was given instead."""
+        for end in range(len(location), 0, -1):
+            if location[:end] in self.given:
+                return self.given[location[:end]]
+        return place(self.name, self.line(location))
+
+
+def read_document(path: Path) -> Document:
+    """Parse a YAML or JSON file. Raises UserError where it cannot be read or parsed."""
+    return parse_document(read_text(path), str(path), is_json=path.suffix == ".json")
+
+
+def read_text(path: Path) -> str:
+    """A file's text as UTF-8, a byte-order mark dropped. Raises UserError."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(
+            Problem(f"is not UTF-8 text (byte {error.start})", str(path), "save it as UTF-8")
+        ) from error
+    except OSError as error:
+        raise UserError(
+            Problem(f"cannot be read: {error.strerror or error}", str(path), "check the path and its permissions")
+        ) from error
+
+
+def parse_document(text: str, name: str, *, is_json: bool = False) -> Document:
+    """A document from its text; `name` is what messages call it. Raises UserError where it cannot be parsed or
+    a key stands twice."""
+    _check_characters(text, name)
+    value, node = _from_json(text, name) if is_json else _from_yaml(text, name)
+    lines = _lines(node, text, name)
+    twice = [_twice(key, place(name, line)) for key, line in _repeated_keys(node)]
+    if twice:
+        raise UserError(dict.fromkeys(twice))
+    return Document(name, text, value, lines)
+
+
+def _lines(node: yaml.Node | None, text: str, name: str) -> dict[Location, int]:
+    """The line of each value. Raises UserError where aliases make more of them than the text could hold."""
+    most = max(10 * len(text), 100_000)
+    try:
+        lines = list(islice(_walk(node, ()), most))
+    except RecursionError as error:
+        raise UserError(Problem("holds an anchor within itself", name, "write the value out")) from error
+    if len(lines) == most:
+        raise UserError(Problem("repeats its anchors beyond measure", name, "write the values out"))
+    return dict(lines)
+
+
+def _check_characters(text: str, name: str) -> None:
+    """Raises UserError for half of a surrogate pair, as it is or as a JSON escape: no file could hold it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        half = text[error.start].encode("unicode_escape").decode()
+        what = f"holds `{half}`, which is half of a character"
+        raise UserError(Problem(what, name, "write the whole character")) from error
+
+
+def _from_json(text: str, name: str) -> tuple[Any, yaml.Node | None]:
+    try:
+        value = json.loads(text)
+        written = json.dumps(value, ensure_ascii=False)
+    except (ValueError, RecursionError) as error:  # Python reads no number of five thousand digits
+        line = getattr(error, "lineno", None)
+        deep = isinstance(error, RecursionError)
+        reason = getattr(error, "msg", "nested too deeply" if deep else "a number has too many digits")
+        raise UserError(
+            Problem(f"is not valid JSON: {reason}{_excerpt(text, line)}", place(name, line), _json_remedy(reason))
+        ) from error
+    _check_characters(written, name)
+    return value, _json_nodes(text)
+
+
+def _json_remedy(reason: str) -> str:
+    lost = reason.startswith(("Expecting value", "Expecting property name"))
+    return "mend the JSON there: a comma before `]` or `}`, perhaps" if lost else "mend the JSON there"
+
+
+def _from_yaml(text: str, name: str) -> tuple[Any, yaml.Node | None]:
+    """The value and its tree, from one reading of the text: a library has ten thousand lines."""
+    try:
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        return (None if node is None else loader.construct_document(node)), node
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark else None
+        reason = getattr(error, "problem", None) or "cannot be parsed"
+        held = text.splitlines()[line - 1 : line] if line else []
+        remedy = _yaml_remedy(held[0] if held else "")
+        raise UserError(
+            Problem(f"is not valid YAML: {reason}{_excerpt(text, line)}", place(name, line), remedy)
+        ) from error
+
+
+def _yaml_remedy(line: str) -> str:
+    if "\t" in line:
+        return "indent with blanks: YAML takes no tabs"
+    if re.search(r":\s+[{\[].*[}\]]\s*[^\s#]", line):
+        return "put the text in quotes: without them a brace begins a mapping"
+    return "mend the YAML there"
+
+
+def _twice(key: str, where: str) -> Problem:
+    return Problem(f"holds the key `{key}` twice", where, "keep one of them")
+
+
+def _excerpt(text: str, line: int | None) -> str:
+    lines = text.splitlines()
+    return f": `{lines[line - 1].strip()[:80]}`" if line and line <= len(lines) else ""
+
+
+def _json_nodes(text: str) -> yaml.Node | None:
+    """The tree of a JSON document; None where YAML cannot read what JSON can."""
+    try:
+        # between tokens JSON allows tabs, which YAML does not; nor does YAML know pairs of surrogates
+        return yaml.compose(re.sub(r"\t|\\u[dD][89a-fA-F][0-9a-fA-F]{2}", " ", text), Loader=_Loader)
+    except yaml.YAMLError:
+        return None
+
+
+def _walk(node: yaml.Node | None, at: Location) -> Iterator[tuple[Location, int]]:
+    if node is None:
+        return
+    yield at, node.start_mark.line + 1
+    if isinstance(node, yaml.MappingNode):
+        for key, child in node.value:
+            yield (*at, key.value), key.start_mark.line + 1
+            for location, line in _walk(child, (*at, key.value)):
+                if location != (*at, key.value):
+                    yield location, line
+    elif isinstance(node, yaml.SequenceNode):
+        for index, child in enumerate(node.value):
+            yield from _walk(child, (*at, index))
+
+
+def _repeated_keys(node: yaml.Node | None) -> Iterator[tuple[str, int]]:
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, child in node.value:
+            if str(key.value) in seen:
+                yield str(key.value), key.start_mark.line + 1
+            seen.add(str(key.value))
+            yield from _repeated_keys(child)
+    elif isinstance(node, yaml.SequenceNode):
+        for child in node.value:
+            yield from _repeated_keys(child)
+
+
+def validated(model: type[Model], document: Document, value: Any = None, at: Location = ()) -> Model:
+    """`value`, the whole document by default, as a `model`. Raises UserError with every error and its line."""
+    try:
+        return model.model_validate(document.value if value is None else value)
+    except ValidationError as error:
+        raise UserError(_mistakes(error, model, document, at)) from error
+
+
+def _mistakes(
+    error: ValidationError, model: type[BaseModel], document: Document, at: Location
+) -> Iterator[Problem]:
+    problems = error.errors()
+    for problem in problems:
+        if follows(problem, [other["loc"] for other in problems]):
+            continue
+        location = (*at, *problem["loc"])
+        name = called(location, document.value, document.names)
+        yield Problem(explain(problem, name), document.place(*location), remedy(problem, model))

@@ -1,0 +1,83 @@
+"""Template libraries: any directory or file of templates in our YAML, our JSON lines or LangBiTe's format."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.loading import langbite, template_lines
+from biasgrid.catalogs.loading.documents import parse_document, read_text
+from biasgrid.catalogs.loading.template_files import read_templates
+from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
+
+YAML_SUFFIXES = (".yaml", ".yml")
+TABLE_SUFFIXES = (".csv", ".tsv")
+"""Tables in a directory, where a text file may be anything; named itself, a file is a table."""
+LONGEST_SHOWN = 80
+
+
+def read_library(
+    path: Path,
+    concerns: Mapping[str, str],
+    languages: Mapping[str, LanguageCatalog],
+    language: str | None = None,
+) -> tuple[tuple[Template, ...], dict[str, str], list[Problem]]:
+    """The templates of a file or directory, the SHA-256 of each file, and every mistake in them.
+
+    `concerns` maps known spellings, lower case, to ids; others are a library's own. `languages` have the named
+    oracles of our own format. `language` is that of a table whose name does not end in one.
+    """
+    templates: list[Template] = []
+    hashes: dict[str, str] = {}
+    mistakes: list[Problem] = []
+    for file in _files(path):
+        try:
+            text = read_text(file)
+            hashes[str(file)] = hashlib.sha256(text.encode()).hexdigest()
+            if file.suffix in YAML_SUFFIXES:
+                found, wrong = read_templates(parse_document(text, str(file)), languages, library=str(file))
+            elif file.suffix == template_lines.SUFFIX:
+                found, wrong = template_lines.read_lines(text, file)
+            else:
+                found, wrong = langbite.read_table(text, file, concerns, language)
+            templates.extend(found)
+            mistakes.extend(wrong)
+        except UserError as unread:
+            mistakes.extend(unread.mistakes)
+    if not templates and not mistakes:
+        mistakes.append(_holds_none(path))
+    return tuple(templates), hashes, mistakes
+
+
+def _files(path: Path) -> list[Path]:
+    try:
+        return _found(path)
+    except OSError as error:
+        named = str(path) if len(str(path)) <= LONGEST_SHOWN else f"{str(path)[:LONGEST_SHOWN]}…"
+        what = f"library `{named}` cannot be read: {error.strerror or error}"
+        raise UserError(Problem(what, remedy="check the path and its permissions")) from error
+
+
+def _found(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise UserError(
+            Problem(
+                f"library `{path}` does not exist",
+                remedy="name a file or directory of templates, or `shipped`",
+            )
+        )
+    suffixes = (*YAML_SUFFIXES, *TABLE_SUFFIXES, template_lines.SUFFIX)
+    found = sorted(file for file in path.rglob("*") if file.suffix in suffixes)
+    if not found:
+        raise UserError(_holds_none(path))
+    return found
+
+
+def _holds_none(path: Path) -> Problem:
+    formats = "*.yaml or *.jsonl files, or LangBiTe's tab-separated *.csv files"
+    remedy = f"put {formats} there" if path.is_dir() else "add templates to it, or name another library"
+    return Problem(f"library `{path}` holds no templates", remedy=remedy)

@@ -1,0 +1,180 @@
+"""What pydantic finds wrong, told to the person who wrote the file: which entry, which value, what to write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from biasgrid.catalogs.errors import close_names, nearest
+from biasgrid.catalogs.schema.entries import AGE, COMMUNITY, IDENTIFIER, LANGUAGE, MARKUP
+
+Location = tuple[str | int, ...]
+
+BRANCHES = ("dict[", "tuple[")
+"""How pydantic names the branch of a union in a location."""
+PATTERNS = {
+    LANGUAGE: ("is no language tag", "write language and country, such as `en_us`"),
+    IDENTIFIER: ("is no id", "use lower-case letters, digits, `_`, `-` and `.`, such as `lgtbiqphobia`"),
+    COMMUNITY: (
+        "is no id of a community",
+        "use lower-case letters, digits, `_`, `-`, `.` and `+`, such as `women`",
+    ),
+    AGE: ("is no age", "write a number and one of s, m, h, d, w, such as `7d`"),
+    MARKUP: ("is no markup", "use capitals and `_`, such as `SKIN_COLOR`"),
+}
+
+
+def _plain(bound: object) -> str:
+    return f"{bound:g}" if isinstance(bound, float) else str(bound)
+
+
+REASONS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "greater_than_equal": lambda bound: f"must be at least {_plain(bound['ge'])}",
+    "less_than_equal": lambda bound: f"must be at most {_plain(bound['le'])}",
+    "greater_than": lambda bound: f"must be more than {_plain(bound['gt'])}",
+    "less_than": lambda bound: f"must be less than {_plain(bound['lt'])}",
+    "too_short": lambda bound: f"must hold at least {bound['min_length']}",
+    "string_too_short": lambda _: "must not be empty",
+    "string_too_long": lambda bound: f"must have at most {bound['max_length']} characters",
+    "literal_error": lambda bound: f"must be {bound['expected']}".replace("'", "`"),
+    "value_error": lambda bound: str(bound["error"]),
+}
+KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "decimal": "a number",
+    "bool": "`true` or `false`",
+    "string": "text",
+    "tuple": "a list",
+    "list": "a list",
+    "dict": "a mapping of keys to values",
+    "model": "a mapping of keys to values",
+}
+
+
+def explain(problem: Mapping[str, Any], name: str) -> str:
+    """What is wrong with a value; `name` is what its file calls it."""
+    kind, given = problem["type"], problem["input"]
+    if kind == "missing":
+        return f"{name} is missing"
+    if kind == "extra_forbidden":
+        return f"{name} is not a known key"
+    if given is None:
+        return f"{name} is empty"
+    shown = "" if isinstance(given, dict | list | tuple) else f" is `{str(given)[:120]}`"
+    if kind == "string_pattern_mismatch":
+        return f"{name}{shown}, which {_pattern(problem)[0]}"
+    return f"{name}{shown}: {_reason(problem)}"
+
+
+def remedy(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
+    """What to do about it; a misspelt key or word is answered with the nearest known."""
+    kind = problem["type"]
+    if kind == "missing":
+        return "add it"
+    if kind == "extra_forbidden":
+        *at, key = problem["loc"]
+        close = close_names(str(key), set(keys(model, tuple(at))))
+        return f"did you mean `{close[0]}`?" if close else "check its spelling and its place, or remove it"
+    if kind == "string_pattern_mismatch":
+        return _pattern(problem)[1]
+    if kind == "literal_error":
+        return nearest(str(problem["input"]), re.findall(r"'([^']*)'", problem["ctx"]["expected"]))
+    return "correct the value"
+
+
+def follows(problem: Mapping[str, Any], others: Iterable[Location]) -> bool:
+    """Whether an error says less than another: what a list holds is wrong, so that it holds too few; a value is
+    no text, where what else it may be is wrong too."""
+    at: Location = problem["loc"]
+    if problem["type"] == "too_short":
+        return any(len(other) > len(at) and other[: len(at)] == at for other in others)
+    beside = [other for other in others if at and len(other) >= len(at) and other[: len(at) - 1] == at[:-1]]
+    branches = [str(other[len(at) - 1]) for other in beside]
+    return at[-1:] == ("str",) and (
+        isinstance(problem["input"], dict | list) or any(name.startswith(BRANCHES) for name in branches)
+    )
+
+
+def called(location: Location, value: Any, names: Mapping[Location, str] | None = None) -> str:
+    """What a person calls a place in a file: its nearest entry with a name or id, and the path from there.
+
+    `names` holds what the file itself calls a place that was moved.
+    """
+    if location in (names or {}):
+        return f"`{(names or {})[location]}`"
+    owner = ""
+    path: list[str] = []
+    for part, inner in _followed(location, value):
+        if isinstance(part, str):
+            path.append(part)
+            continue
+        name = inner.get("name", inner.get("id")) if isinstance(inner, dict) else None
+        thing = path[-1].removesuffix("s") if path else "entry"
+        owner += f"{thing} `{name}`: " if name else f"entry {part + 1} of {_path(path)}: "
+        path = []
+    return f"{owner}{_path(path)}" if path or not owner else owner.removesuffix(": ")
+
+
+def _path(parts: Sequence[str]) -> str:
+    return f"`{'.'.join(parts)}`" if parts else "the file"
+
+
+def _followed(location: Location, value: Any) -> Iterator[tuple[str | int, Any]]:
+    """The parts of a location that exist, with what stands there, and a missing last key; parts in which pydantic
+    names the branch of a union are skipped."""
+    for position, part in enumerate(location):
+        is_there = part < len(value) if isinstance(value, list) and isinstance(part, int) else False
+        if is_there or (isinstance(value, dict) and part in value):
+            value = value[part]
+        elif position + 1 < len(location) or not isinstance(value, dict):
+            continue
+        yield part, value
+
+
+def keys(kind: Any, location: Location) -> Iterator[str]:
+    """The keys that a place in a file may hold, by its type."""
+    kinds = [kind]
+    for part in location:
+        # a part that names the branch of a union leads nowhere and is skipped
+        kinds = [inner for kind in kinds for inner in _inside(kind, part)] or kinds
+    for option in (option for kind in kinds for option in _options(kind)):
+        if isinstance(option, type) and issubclass(option, BaseModel):
+            yield from option.model_fields
+
+
+def _options(kind: Any) -> Iterator[Any]:
+    if get_origin(kind) is Annotated:
+        yield from _options(get_args(kind)[0])
+    elif get_origin(kind) is Union or type(kind).__name__ == "UnionType":
+        for option in get_args(kind):
+            yield from _options(option)
+    else:
+        yield kind
+
+
+def _inside(kind: Any, part: str | int) -> Iterator[Any]:
+    for option in _options(kind):
+        origin, inner = get_origin(option), get_args(option)
+        if isinstance(option, type) and issubclass(option, BaseModel) and part in option.model_fields:
+            yield option.model_fields[str(part)].annotation
+        elif origin is tuple and isinstance(part, int):
+            yield inner[0]
+        elif origin is dict and not str(part).startswith(BRANCHES):
+            yield inner[1]
+
+
+def _pattern(problem: Mapping[str, Any]) -> tuple[str, str]:
+    pattern = problem["ctx"]["pattern"]
+    return PATTERNS.get(pattern, (f"does not match `{pattern}`", "correct the value"))
+
+
+def _reason(problem: Mapping[str, Any]) -> str:
+    kind = problem["type"]
+    if kind in REASONS:
+        return REASONS[kind](problem["ctx"])
+    wanted = KINDS.get(kind.partition("_")[0])
+    return f"must be {wanted}" if wanted else str(problem["msg"]).replace("Input should", "must")

@@ -1,0 +1,135 @@
+"""Requirement files that include others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from biasgrid.catalogs.errors import Problem, nearest, place, position
+from biasgrid.catalogs.loading.documents import Document
+from biasgrid.catalogs.loading.pydantic_errors import Location
+from biasgrid.catalogs.schema.entries import Requirement, RequirementFile
+
+Files = Mapping[str, RequirementFile]
+Documents = Mapping[tuple[str, str], Document]
+"""By folder and id."""
+FOLDER = "requirements"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A requirement and where it stands: the file's id, and the number in that file."""
+
+    requirement: Requirement
+    file: str
+    number: int
+
+    def place(self, documents: Documents, *location: str | int) -> str:
+        return documents[FOLDER, self.file].place(FOLDER, self.number, *location)
+
+    def places(self, documents: Documents) -> Iterator[tuple[Location, str]]:
+        """`file:line` of the requirement and of everything in it, by the way there from the requirement."""
+        document = documents[FOLDER, self.file]
+        at = (FOLDER, self.number)
+        for location, line in document.lines.items():
+            if location[:2] == at:
+                yield location[2:], place(document.name, line)
+
+
+def included(name: str, files: Files) -> tuple[Written, ...]:
+    """The requirements of a file and then of those that it includes, each file once."""
+    return tuple(
+        Written(requirement, file.id, number)
+        for file in _files(name, files, set())
+        for number, requirement in enumerate(file.requirements)
+    )
+
+
+def include_mistakes(files: Files, documents: Documents, unread: Collection[str]) -> Iterator[Problem]:
+    """Files that are included and do not exist, names that two requirements share, and files that lead back to
+    themselves. Of those in `unread`, which exist and have mistakes, nothing more is said."""
+    for file in files.values():
+        document = documents[FOLDER, file.id]
+        for number, other in enumerate(file.includes):
+            if other not in files and other not in unread:
+                where = document.place("includes", number)
+                yield Problem(f"requirements `{other}` are unknown", where, nearest(other, files))
+        yield from _shared_names(file.id, files, documents)
+    yield from _circles(files, documents)
+
+
+def unread_names(mistakes: Iterable[Problem]) -> frozenset[str]:
+    """What requirement files with mistakes are called: their names, and the ids that they give themselves."""
+    paths = {Path(position(mistake)[0]) for mistake in mistakes}
+    wrong = [path for path in paths if FOLDER in path.parts[:-1]]
+    return frozenset(name for path in wrong for name in (path.stem, *_own_ids(path)))
+
+
+def _own_ids(path: Path) -> list[str]:
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return re.findall(r"^id:\s*[\"']?([^\s\"'#]+)", text, re.MULTILINE)
+
+
+def _files(name: str, files: Files, seen: set[str]) -> Iterator[RequirementFile]:
+    if name in seen or name not in files:
+        return
+    seen.add(name)
+    yield files[name]
+    for other in files[name].includes:
+        yield from _files(other, files, seen)
+
+
+def _shared_names(name: str, files: Files, documents: Documents) -> Iterator[Problem]:
+    """Names that two of a file's requirements share, or one of them and one of an included file's."""
+    first: dict[str, Written] = {}
+    for written in included(name, files):
+        shared = written.requirement.name
+        other = first.setdefault(shared, written)
+        if other is written or (other.file != name and written in included(other.file, files)):
+            continue
+        remedy = "give each requirement its own name"
+        if written.file == name:
+            yield Problem(f"requirement `{shared}` stands twice", written.place(documents, "name"), remedy)
+        else:
+            what = f"requirement `{shared}` stands in `{written.file}`, which `{name}` includes, too"
+            yield Problem(what, other.place(documents, "name"), remedy)
+
+
+def _circles(files: Files, documents: Documents) -> Iterator[Problem]:
+    """Each way on which includes lead back to where they began, told once: in a file of the overlay, if one is
+    part of it."""
+    told: set[frozenset[str]] = set()
+    for name in sorted(files, key=lambda name: (documents[FOLDER, name].name.startswith("catalogs/"), name)):
+        way = _way_back(name, files)
+        if not way or frozenset(way) in told:
+            continue
+        told.add(frozenset(way))
+        where = documents[FOLDER, name].place("includes", files[name].includes.index(way[1]))
+        remedy = "take it out of `includes`" if len(way) == 2 else "take one of these `includes` out"
+        yield Problem(_round(way, files), where, remedy)
+
+
+def _way_back(name: str, files: Files) -> tuple[str, ...]:
+    """The shortest way along includes from a file to itself, both ends named; empty where there is none."""
+    ways: list[tuple[str, ...]] = [(name,)]
+    seen: set[str] = set()
+    for way in ways:
+        for other in files[way[-1]].includes:
+            if other == name:
+                return (*way, name)
+            if other in files and other not in seen:
+                seen.add(other)
+                ways.append((*way, other))
+    return ()
+
+
+def _round(way: tuple[str, ...], files: Files) -> str:
+    name, *others = way
+    back = ", which includes ".join(f"`{other}`" for other in others)
+    told = f"requirements `{name}` include " + ("themselves" if others == [name] else back)
+    return told if included(name, files) else f"{told}, and hold no requirements at all"

@@ -1,0 +1,110 @@
+"""Our own template files: entries checked one by one, named oracles looked up, twins written out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from biasgrid.catalogs.errors import Problem, UserError, nearest
+from biasgrid.catalogs.loading.documents import Document, validated
+from biasgrid.catalogs.loading.pydantic_errors import Location
+from biasgrid.catalogs.scenario.wording import slots, strayed
+from biasgrid.catalogs.schema.entries import (
+    LanguageCatalog,
+    Template,
+    TemplateEntry,
+    TemplateFields,
+    TemplateFile,
+    Twin,
+)
+from biasgrid.catalogs.schema.oracle import Oracle
+
+OTHER_INPUT = {"constrained": "verbose", "verbose": "constrained"}
+
+
+def read_templates(
+    document: Document, languages: Mapping[str, LanguageCatalog], library: str = "shipped"
+) -> tuple[tuple[Template, ...], list[Problem]]:
+    """The templates of one YAML file that can be read, a twin after the entry that holds it, and every mistake."""
+    try:
+        file = validated(TemplateFile, document)
+    except UserError as wrong:
+        return (), list(wrong.mistakes)
+    spoken = languages.get(file.language)
+    oracles = spoken.oracles if spoken else {}
+    templates: dict[str, Template] = {}
+    mistakes: list[Problem] = []
+    for index, entry in enumerate(file.templates):
+        at = ("templates", index)
+        try:
+            read = validated(TemplateEntry, document, entry, at)
+            found = list(_written_out(read, file, library, document, at, oracles))
+        except UserError as wrong:
+            mistakes.extend(wrong.mistakes)
+            continue
+        for template in found:
+            if template.id in templates:
+                what = f"template `{template.id}` stands on line {templates[template.id].line} too"
+                mistakes.append(Problem(what, document.place(*at), "give each its own id"))
+            templates.setdefault(template.id, template)
+    return tuple(templates.values()), mistakes
+
+
+def _written_out(
+    entry: TemplateEntry,
+    file: TemplateFile,
+    library: str,
+    document: Document,
+    at: Location,
+    oracles: Mapping[str, Oracle],
+) -> Iterator[Template]:
+    """The template of an entry, and that of its twin where the entry holds one."""
+    oracle = _oracle(entry.oracle, oracles, document, at)
+    _may_be_reworded(entry, oracle, document, at)
+    placed = {
+        **dict(entry),
+        "oracle": oracle,
+        "language": file.language,
+        "concern": file.concern,
+        "library": library,
+        "file": document.name,
+        "line": document.line(at),
+    }
+    twin = entry.twin
+    if not isinstance(twin, Twin):
+        yield Template(**placed)
+        return
+    other = oracle if twin.oracle is None else _oracle(twin.oracle, oracles, document, (*at, "twin"))
+    differing = {"id": twin.id, "format": twin.format, "answers": twin.answers, "oracle": other}
+    yield Template(**placed | {"twin": twin.id})
+    yield Template(**placed | differing | {"input": OTHER_INPUT[entry.input], "twin": entry.id})
+
+
+def _oracle(written: Oracle | str, oracles: Mapping[str, Oracle], document: Document, at: Location) -> Oracle:
+    if isinstance(written, Oracle):
+        return written
+    if written not in oracles:
+        remedy = nearest(written, oracles) or "name one of the language's `oracles`, or write it out"
+        raise UserError(Problem(f"oracle `{written}` is unknown", document.place(*at, "oracle"), remedy))
+    return oracles[written]
+
+
+def _may_be_reworded(entry: TemplateEntry, oracle: Oracle, document: Document, at: Location) -> None:
+    """Raises UserError where a paraphrase would ask about other communities, or its numbers be compared."""
+    wrong = [astray(entry, number, document.place(*at, "paraphrases", number - 1)) for number in strayed(entry)]
+    if entry.paraphrases and oracle.type == "same value":
+        wrong.append(incomparable(entry, document.place(*at, "paraphrases")))
+    if wrong:
+        raise UserError(wrong)
+
+
+def incomparable(template: TemplateFields, where: str) -> Problem:
+    """The mistake of a same-value template with paraphrases: what the wording does would count as a spread."""
+    what = f"template `{template.id}` compares numbers, and has paraphrases, which may move them too"
+    return Problem(what, where, "make each wording a template of its own")
+
+
+def astray(template: TemplateFields, number: int, where: str) -> Problem:
+    """The mistake of a paraphrase, counted from 1, that asks about others than the prompt."""
+    named = ", ".join(f"`{{{slot.name}}}`" for slot in slots(template.prompt)) or "no markup"
+    what = f"paraphrase {number} of template `{template.id}` has other markups than its prompt"
+    return Problem(what, where, f"use {named}, each in a form of your choice")

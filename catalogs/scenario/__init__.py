@@ -1,0 +1,1 @@
+"""Scenario, target and interaction files with every name resolved."""

@@ -1,0 +1,111 @@
+"""What each template makes with the communities of the catalog, counted without rendering it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.scenario.wording import Slot, Wording, slots, wordings
+from biasgrid.catalogs.schema.entries import CommunitySet, Template
+
+CELLS = tuple(product(("constrained", "verbose"), ("observational", "utopian")))
+"""Input × reflection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A template with the prompts it makes of every ordered choice of distinct communities, in every wording."""
+
+    template: Template
+    instances: int | None
+    """None where it cannot be told, as `trouble` says."""
+    trouble: str = ""
+    """Why it makes no instance, or nobody knows how many."""
+    doubles: bool = False
+    """Asks what an earlier template of its cell asks: the two are one test, whose prompts the earlier makes."""
+
+
+def counted(templates: Iterable[Template], catalog: Catalog) -> Iterator[Counted]:
+    """Each template with what generate makes of it where a requirement names no communities of its own."""
+    seen: set[Hashable] = set()
+    for template in templates:
+        language = catalog.languages.get(template.language)
+        worded = wordings(template, language) if language else ()
+        asked = _asked(template, worded)
+        if asked in seen:
+            yield Counted(template, 0, doubles=True)
+        elif not worded:
+            yield Counted(template, None, f"the catalog has no language `{template.language}`")
+        else:
+            yield _count(template, worded, catalog)
+        seen.add(asked)
+
+
+def default_set(markup: str, catalog: Catalog) -> CommunitySet | None:
+    """The set that fills a markup where a requirement names none: the first that lists its communities itself."""
+    found = [each for each in catalog.communities.values() if each.markup == markup]
+    return next((each for each in found if each.lists), found[0] if found else None)
+
+
+def missing(
+    templates: Iterable[Template], concerns: Iterable[str], languages: Iterable[str]
+) -> list[Mapping[str, str]]:
+    """The cells without a template: `language`, `concern`, `input`, `reflection` of each, in that order."""
+    filled = {(t.language, t.concern, t.input, t.reflection) for t in templates}
+    return [
+        {"language": language, "concern": concern, "input": kind, "reflection": reflection}
+        for language, concern, (kind, reflection) in product(sorted(languages), sorted(concerns), CELLS)
+        if (language, concern, kind, reflection) not in filled
+    ]
+
+
+def _asked(template: Template, worded: tuple[Wording, ...]) -> Hashable:
+    """What two templates share that are one for generate: their cell, their oracle and every text sent."""
+    cell = (template.language, template.concern, template.sector, template.input, template.reflection)
+    texts = tuple(wording.text for wording in worded)
+    unframed = (template.prefix, template.prompt, template.paraphrases, template.format)
+    return cell, template.oracle.model_dump_json(), texts or unframed
+
+
+def _count(template: Template, worded: tuple[Wording, ...], catalog: Catalog) -> Counted:
+    open_slots = slots(worded[0].text)
+    casts = {slot.markup: _cast(slot.markup, template.language, catalog) for slot in open_slots}
+    unfilled = [markup for markup, cast in casts.items() if not cast]
+    if unfilled:
+        return Counted(template, None, f"no community set fills `{{{unfilled[0]}}}` in `{template.language}`")
+    choices = _choices(tuple(casts[slot.markup] for slot in open_slots))
+    trouble = "" if choices else _too_few(open_slots, casts)
+    return Counted(template, choices * len(worded), trouble)
+
+
+def _cast(markup: str, language: str, catalog: Catalog) -> frozenset[str]:
+    """The ids of the communities that fill a markup by default; none where none has a form in the language."""
+    found = default_set(markup, catalog)
+    communities = found.communities if found else ()
+    spoken = any(community.forms.get(language) for community in communities)
+    return frozenset(community.id for community in communities) if spoken else frozenset()
+
+
+@lru_cache(maxsize=1024)
+def _choices(casts: tuple[frozenset[str], ...]) -> int:
+    """In how many ways distinct communities fill the slots, each from its own cast; 1 for no slot."""
+    ways = Counter({0: 1})  # by the slots that are filled, as bits
+    for community in frozenset[str]().union(*casts):
+        placed: Counter[int] = Counter()
+        for slot, cast in enumerate(casts):
+            if community in cast:
+                placed += Counter({filled | 1 << slot: n for filled, n in ways.items() if not filled >> slot & 1})
+        ways += placed
+    return ways[(1 << len(casts)) - 1]
+
+
+def _too_few(open_slots: tuple[Slot, ...], casts: Mapping[str, frozenset[str]]) -> str:
+    asked = Counter(slot.markup for slot in open_slots)
+    named = [
+        f"{count} communities of `{{{markup}}}`, which has {len(casts[markup])}" for markup, count in asked.items()
+    ]
+    return f"asks for {' and '.join(named)}: makes no prompt"

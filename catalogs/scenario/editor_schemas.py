@@ -1,0 +1,111 @@
+"""JSON Schemas of every file a person writes, from the types that check it: editors complete with them.
+
+`python -m biasgrid.catalogs.scenario.editor_schemas` writes them to `catalogs/json_schemas/`.
+A YAML file names one in its first line: `# yaml-language-server: $schema=<path>/scenario.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+from biasgrid.catalogs.schema.attacks import AttackWording
+from biasgrid.catalogs.schema.augmentation import Augmentation, Context
+from biasgrid.catalogs.schema.endpoints import NamedEndpoint
+from biasgrid.catalogs.schema.entries import (
+    CommunitySet,
+    Concern,
+    LanguageCatalog,
+    RequirementFile,
+    Scenario,
+    TemplateEntry,
+    TemplateFile,
+)
+from biasgrid.catalogs.schema.interaction_file import InteractionFile
+from biasgrid.catalogs.schema.interactions import InteractionWording, Protocol
+from biasgrid.catalogs.schema.models import ModelsFile
+from biasgrid.catalogs.schema.people import People
+from biasgrid.catalogs.schema.probes import ProbeAxis, ProbeWording
+from biasgrid.catalogs.schema.respondents import Respondent
+from biasgrid.catalogs.schema.scenes import Domain, Tuning
+from biasgrid.catalogs.schema.target_file import TargetFile
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+class _TemplatesAsWritten(TemplateFile):
+    templates: tuple[TemplateEntry, ...]  # type: ignore[assignment]
+
+
+SCHEMAS: dict[str, type[BaseModel]] = {
+    "scenario": Scenario,
+    "requirements": RequirementFile,
+    "templates": _TemplatesAsWritten,
+    "concern": Concern,
+    "communities": CommunitySet,
+    "language": LanguageCatalog,
+    "models": ModelsFile,
+    "respondent": Respondent,
+    "context": Context,
+    "augmentation": Augmentation,
+    "probe": ProbeAxis,
+    "probing": ProbeWording,
+    "endpoint": NamedEndpoint,
+    "attacks": AttackWording,
+    "target": TargetFile,
+    "people": People,
+    "scenes": Domain,
+    "tuning": Tuning,
+    "interaction_wording": InteractionWording,
+    "interaction": InteractionFile,
+    "protocol": Protocol,
+}
+"""By the name of the file that holds the schema."""
+
+
+class _AsWritten(GenerateJsonSchema):
+    """A file's values before they are checked: a number may stand where text is meant, such as an age."""
+
+    def str_schema(self, schema: core_schema.StringSchema) -> JsonSchemaValue:
+        told = super().str_schema(schema)
+        return told if "pattern" in told else told | {"type": ["string", "number"]}
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def json_schema(name: str) -> dict[str, Any]:
+    """The JSON Schema of a kind of file, by its name in SCHEMAS."""
+    told = SCHEMAS[name].model_json_schema(schema_generator=_AsWritten)
+    return {"$schema": DIALECT, **told, "title": f"biasgrid {name}"}
+
+
+def as_text(name: str) -> str:
+    """A schema as its file holds it."""
+    return json.dumps(json_schema(name), indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def write(folder: Path) -> list[Path]:
+    """Write every schema; returns the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{name}.json" for name in SCHEMAS]
+    for path in paths:
+        path.write_text(as_text(path.stem), encoding="utf-8")
+    return paths
+
+
+def main() -> None:
+    """Write them where they are committed."""
+    for path in write(Path(str(resources.files("biasgrid.catalogs") / "json_schemas"))):
+        sys.stdout.write(f"{path}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""LangBiTe's scenario JSON, read as it is; the format is that of its paper (section 2.3) and of its repository."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import replace
+from typing import Any
+
+from biasgrid.catalogs.loading.documents import Document
+from biasgrid.catalogs.loading.pydantic_errors import Location
+
+SETTINGS = {
+    "nTemplates": "templates",
+    "nRetries": "retries",
+    "temperature": "temperature",
+    "tokens": "max_tokens",
+}
+MODELS = ("aiModels", "llms")
+SCENARIO_KEYS = {*SETTINGS, *MODELS, "useLLMEval", "timestamp", "requirements"}
+
+
+def is_scenario(value: Any) -> bool:
+    """Whether a parsed file is LangBiTe's: its models and settings stand beside the requirements."""
+    if not isinstance(value, dict) or "scenario" in value:
+        return False
+    return bool((SCENARIO_KEYS - {"requirements", "temperature"}) & value.keys())
+
+
+def scenario(document: Document, judge: str | None) -> tuple[Document, tuple[str, ...]]:
+    """LangBiTe's scenario in our form, and what a person should know about the reading.
+
+    `judge` is the model that re-assesses failed verdicts where `useLLMEval` asks for it: the file names none.
+    LangBiTe samples templates per cell and sends no seed.
+    """
+    value: dict[str, Any] = document.value
+    settings = {ours: value[theirs] for theirs, ours in SETTINGS.items() if value.get(theirs) is not None}
+    models = next((key for key in MODELS if key in value), MODELS[0])
+    settings["models"] = value.get(models, [])
+    notices = []
+    if value.get("useLLMEval"):
+        settings["judge"] = judge
+        if judge is None:
+            notices.append(
+                "useLLMEval asks for a second opinion but no judge is named: name one in BIASGRID_JUDGE"
+            )
+    requirements, unknown, ignored = value.get("requirements"), {}, []
+    if isinstance(requirements, list):
+        requirements = [_requirement(entry) for entry in requirements]
+    for key in value.keys() - SCENARIO_KEYS:
+        if difflib.get_close_matches(key, SCENARIO_KEYS, cutoff=0.75):
+            unknown[key] = value[key]  # a misspelt key: the schema says so
+        else:
+            ignored.append(f"`{key}` is no key of LangBiTe's scenarios and is ignored")
+    names: dict[Location, str] = {("scenario", ours): theirs for theirs, ours in SETTINGS.items()}
+    names["scenario", "models"] = models
+    lines = {ours: document.lines[theirs,] for ours, theirs in names.items() if (theirs,) in document.lines}
+    told = {"scenario": settings, "requirements": requirements, **unknown}
+    return (
+        replace(document, value=told, lines={**document.lines, **lines}, names=names),
+        (*notices, *sorted(ignored)),
+    )
+
+
+def _requirement(value: Any) -> Any:
+    """A fork writes communities as a list of {language, entries}; case is free in its inputs and reflections."""
+    if not isinstance(value, dict):
+        return value
+    told = dict(value)
+    communities = told.get("communities")
+    if isinstance(communities, list) and all(
+        isinstance(entry, dict) and "language" in entry for entry in communities
+    ):
+        told["communities"] = {entry["language"]: entry.get("entries", []) for entry in communities}
+    for key in ("inputs", "reflections"):
+        if isinstance(told.get(key), list):
+            told[key] = [entry.lower() if isinstance(entry, str) else entry for entry in told[key]]
+    return told

@@ -1,0 +1,87 @@
+"""Requirements that a scenario names by their file: put into it, with the lines on which they stand there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+
+from biasgrid.catalogs.errors import Problem, UserError, nearest
+from biasgrid.catalogs.loading.catalog import OVERLAY, Reading
+from biasgrid.catalogs.loading.documents import Document
+from biasgrid.catalogs.loading.pydantic_errors import Location
+from biasgrid.catalogs.loading.requirement_files import Written, included
+
+LONGEST_SHOWN = 80
+
+
+def scenario_file(source: str | Path) -> Path:
+    """The file of a scenario: `source` itself where there is one, else that of the name in the overlay's or the
+    shipped scenarios. Raises UserError for a bare name that is neither."""
+    path = Path(source)
+    if path.suffix or path.name != str(source) or _is_file(path):
+        return path
+    named = _named()
+    if path.name not in named:
+        remedy = nearest(path.name, named) or "name a scenario file"
+        shown = path.name if len(path.name) <= LONGEST_SHOWN else f"{ascii(path.name[:LONGEST_SHOWN])[1:-1]}…"
+        raise UserError(Problem(f"scenario `{shown}` is neither a file nor a shipped one", remedy=remedy))
+    return named[path.name]
+
+
+def _is_file(path: Path) -> bool:
+    """A directory is none: it does not hide the scenario of its name."""
+    try:
+        return path.exists() and not path.is_dir()
+    except OSError:  # longer than a name may be
+        return False
+
+
+def _named() -> dict[str, Path]:
+    overlay = os.environ.get(OVERLAY)
+    roots = [Path(str(resources.files("biasgrid.catalogs"))), *([Path(overlay)] if overlay else [])]
+    return {path.stem: path for root in roots for path in sorted((root / "scenarios").glob("*.yaml"))}
+
+
+def put_in_place(document: Document, reading: Reading) -> tuple[Document, list[Problem]]:
+    """The scenario with the requirements of the file that it names. Of a file that has mistakes, or that leads to
+    no requirement, the reading has said so: the scenario stays as it is."""
+    named = document.value.get("requirements")
+    if not isinstance(named, str):
+        return document, []
+    try:
+        told = [each.model_dump(mode="json") for each in reading.catalog.requirements_in(named)]
+    except UserError as unknown:
+        where = document.place("requirements")
+        return document, [replace(each, where=where) for each in unknown.mistakes if named not in reading.unread]
+    if not told:
+        return document, []
+    given = dict(_places(included(named, reading.catalog.requirements), reading))
+    value = document.value | {"requirements": told}
+    return replace(document, value=value, given={**document.given, **given}), []
+
+
+def _places(found: Iterable[Written], reading: Reading) -> Iterator[tuple[Location, str]]:
+    for number, written in enumerate(found):
+        for location, where in written.places(reading.documents):
+            yield ("requirements", number, *location), where
+
+
+def at_their_lines(mistakes: Iterable[Problem], document: Document) -> Iterator[Problem]:
+    """The mistakes, those that are known to be a requirement's with its file and line."""
+    asked = enumerate(document.value["requirements"])
+    places = {
+        f"requirement `{entry['name']}`": document.place("requirements", number)
+        for number, entry in asked
+        if isinstance(entry, dict)
+    }
+    return (_placed(mistake, places) for mistake in mistakes)
+
+
+def _placed(mistake: Problem, places: Mapping[str, str]) -> Problem:
+    if mistake.where in places:
+        return replace(mistake, what=f"{mistake.where}: {mistake.what}", where=places[mistake.where])
+    named = mistake.what.partition(":")[0] if not mistake.where else ""
+    return replace(mistake, where=places[named]) if named in places else mistake

@@ -1,0 +1,203 @@
+"""What a model is told when it is asked to write templates, in the words of their language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from biasgrid.catalogs.errors import Problem, UserError, close_names, nearest
+from biasgrid.catalogs.schema.base import Frozen
+from biasgrid.catalogs.schema.entries import Identifier, InputType, Language, Reflection
+
+OPENINGS = ("count", "concern", "context", "shares", "forms", "formats", "oracles", "examples", "order")
+"""What the prompt has to say somewhere, as `{count}` and so on."""
+FURTHER = ("scenario", "markup", "first", "second")
+SCENES = ("count", "domain", "groups", "casts", "axis", "examples", "order")
+"""The same of the request for scenes."""
+PLACE = re.compile(r"\{([a-z]+)\}")
+
+
+class AskedFormat(Frozen):
+    """How a named output format may be used by a template that a model writes."""
+
+    input: InputType
+    oracles: tuple[str, ...] = Field(min_length=1)
+    """The named oracles that read its replies."""
+    twin: str | None = None
+    """The output format of the same question with a free answer."""
+    twin_oracle: str | None = None
+    """Where the twin is judged otherwise."""
+    pair: bool = False
+    """It chooses between two communities, the first and the second."""
+    statement: bool = False
+    """It follows a statement, which the language's `statement` introduces."""
+
+
+class Augmentation(Frozen):
+    """The request for new templates in one language."""
+
+    id: Language
+    prompt: str
+    """The request, with `{count}`, `{concern}`, `{context}`, `{scenario}`, `{shares}`, `{forms}`, `{markup}`,
+    `{formats}`, `{oracles}`, `{first}`, `{second}`, `{examples}` and `{order}` where these are put."""
+    inputs: dict[InputType, str]
+    """What the two kinds of input are."""
+    reflections: dict[Reflection, str]
+    """What the two kinds of reflection are."""
+    statement: str
+    """The prefix of a statement to agree or disagree with."""
+    scenario: str
+    """Introduces the scenario that was given: `{scenario}`."""
+    ideas: str
+    """Introduces the context's own scenarios where none was given: `{ideas}`."""
+    part: str
+    """Said of a request that is one of several: `{part}`, `{parts}`."""
+    concerns: dict[str, str] = Field(default_factory=dict)
+    """What each concern is, in this language; by default the concern's own name and description."""
+    formats: dict[str, AskedFormat]
+    """The language's formats that may be used."""
+    oracles: dict[str, str]
+    """What each of the language's oracles expects, in words."""
+    reverse_keyed: tuple[str, ...] = ()
+    """The oracles whose expected answer agrees."""
+    scenes: str = ""
+    """The request for scenes in which people share out tasks, with `{count}`, `{domain}`, `{axis}`, `{groups}`,
+    `{casts}`, `{examples}` and `{order}`; empty where none can be ordered."""
+
+    @field_validator("prompt")
+    @classmethod
+    def _says_everything(cls, prompt: str) -> str:
+        return _holding(prompt, OPENINGS, FURTHER)
+
+    @field_validator("scenes")
+    @classmethod
+    def _says_all_of_scenes(cls, prompt: str) -> str:
+        return _holding(prompt, SCENES) if prompt else prompt
+
+    @model_validator(mode="after")
+    def _names_what_it_tells(self) -> Augmentation:
+        used = {name for asked in self.formats.values() for name in asked.oracles}
+        untold = sorted(used - set(self.oracles))
+        if untold:
+            raise ValueError(f"does not tell in `oracles` what `{'`, `'.join(untold)}` expects")
+        return self
+
+
+def _holding(prompt: str, required: Sequence[str], further: Sequence[str] = ()) -> str:
+    """Raises ValueError where a place is missing, or nothing fills one."""
+    places = set(PLACE.findall(prompt))
+    lacking = [f"{{{name}}}" for name in required if name not in places]
+    unknown = [f"{{{name}}}" for name in sorted(places - {*required, *further})]
+    if lacking:
+        raise ValueError(f"lacks {', '.join(lacking)}")
+    if unknown:
+        raise ValueError(f"holds {', '.join(unknown)}, which nothing fills")
+    return prompt
+
+
+def filled(text: str, parts: Mapping[str, str]) -> str:
+    """A text with `{name}` replaced, in one pass: what is put in is not looked at again."""
+    return PLACE.sub(lambda place: parts.get(place[1], place[0]), text)
+
+
+LONGEST = 300
+"""Characters of a context that is described in place of one named."""
+
+
+class Context(Frozen):
+    id: Identifier
+    """What `--context` names, such as `healthcare`."""
+    names: dict[Language, str] = Field(min_length=1)
+    """How it is called in each language; `--context` takes these too."""
+    descriptions: dict[Language, str] = Field(default_factory=dict)
+    """Where it is and what happens to people there, in each language."""
+    scenarios: dict[Language, tuple[str, ...]] = Field(default_factory=dict)
+    """Situations that a model may begin with where none is given."""
+
+    def told(self, language: str) -> str:
+        """Name and description in a language; in another one where it has none of its own."""
+        name = self.names.get(language) or next(iter(self.names.values()))
+        description = self.descriptions.get(language)
+        return f"{name}: {description}" if description else name
+
+
+def find_context(given: str, contexts: Mapping[str, Context], language: str) -> Context:
+    """The context of that id or name, whatever its case, or one made of a description in the user's own words.
+    Raises UserError for a single word that no context is called: it may be misspelt."""
+    names = {_plain(name): one.id for one in contexts.values() for name in (one.id, *one.names.values())}
+    if _plain(given) in names:
+        return _spoken(contexts[names[_plain(given)]], language)
+    told = " ".join(given.split())
+    if " " not in told or len(told) > LONGEST or not told.isprintable():
+        raise UserError(_unknown(told, names))
+    return Context(id=slug(told), names={language: told})
+
+
+def _spoken(context: Context, language: str) -> Context:
+    if language not in context.names:
+        what = f"context `{context.id}` has no name in `{language}`"
+        raise UserError(Problem(what, "--context", "add it to its file, or describe it in a few words"))
+    return context
+
+
+def slug(text: str) -> str:
+    """A text as part of a file's name: lower-case letters, digits and hyphens, at most forty."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:40].strip("-") or "own"
+
+
+def _plain(name: str) -> str:
+    return " ".join(re.findall(r"\w+", name.casefold().replace("&", " and ").replace("_", " ")))
+
+
+def _unknown(given: str, names: Mapping[str, str]) -> Problem:
+    if len(given) > LONGEST or not given.isprintable():
+        what = f"context `{ascii(given[:40])[1:-1]}…` is no short description"
+        return Problem(what, "--context", f"write at most {LONGEST} characters, on one line")
+    close = close_names(given, names, names)
+    known = nearest(given, names, names)
+    own = "or describe your own in a few words, such as `the counter of a public library`"
+    remedy = f"{known} {own[0].upper()}{own[1:]}" if close else f"{known}; {own}" if known else own
+    return Problem(f"context `{given}` is unknown", "--context", remedy)
+
+
+Text = Annotated[str, Field(min_length=1)]
+PLACES = {
+    "prompt": frozenset({"count", "about", "part", "groups", "kinds", "order"}),
+    "company": frozenset({"company"}),
+    "purpose": frozenset({"purpose"}),
+    "sectors": frozenset({"sectors"}),
+    "history": frozenset({"history"}),
+    "part": frozenset({"part", "parts"}),
+    "nothing": frozenset[str](),
+}
+"""What each text has to hold."""
+
+
+class LoaderWording(Frozen):
+    """The request for stereotypes in one language."""
+
+    prompt: Text
+    """The request, with `{count}`, `{about}` (what the target file tells of the chatbot), `{part}`, `{groups}` by
+    axis, `{kinds}` of attributes, and `{order}`, the same in JSON, on the last line."""
+    company: Text
+    """Tells whose the chatbot is: `{company}`."""
+    purpose: Text
+    """Tells what it is for: `{purpose}`."""
+    sectors: Text
+    """Tells in which sectors it works: `{sectors}`."""
+    history: Text
+    """Introduces a conversation that it has had: `{history}`."""
+    nothing: Text
+    """Said where the file tells none of that."""
+    part: Text
+    """Said of a request that is one of several: `{part}`, `{parts}`."""
+    kinds: dict[Literal["role", "trait", "object", "place"], Text] = Field(min_length=1)
+    """What each kind of attribute is."""
+
+    def texts(self) -> Iterator[tuple[str, str, frozenset[str]]]:
+        """Each text by its key, with the places that it needs."""
+        for name, places in PLACES.items():
+            yield name, str(getattr(self, name)), places

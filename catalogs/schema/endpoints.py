@@ -1,0 +1,136 @@
+"""Chatbots behind HTTP, as files describe them: how one is asked, where its reply stands, what it remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from biasgrid.catalogs.scenario.endpoint_placeholders import (
+    EARLIER,
+    HISTORY,
+    MESSAGE,
+    MODEL,
+    PARAMETERS,
+    SESSION,
+    placeholders,
+)
+from biasgrid.catalogs.scenario.reply_paths import ReplyPath
+from biasgrid.catalogs.schema.base import Frozen
+from biasgrid.catalogs.schema.endpoint_request import Call
+from biasgrid.catalogs.schema.entries import Identifier
+
+SAID = frozenset({MESSAGE, HISTORY})
+NOT_SENT = frozenset(
+    {"timeout_s", "concurrency", "requests_per_minute", "usd_per_request", "input_tokens", "output_tokens"}
+)
+"""What changes no reply."""
+
+
+class Opening(Call):
+    """A request with which a conversation begins, before its first message."""
+
+    @model_validator(mode="after")
+    def _says_nothing(self) -> Self:
+        early = sorted(self.asks_for() - {SESSION, MODEL})
+        if early:
+            raise ValueError(f"`{{{early[0]}}}` is not known yet when a conversation is opened")
+        return self
+
+
+class Turns(Frozen):
+    """How a chatbot calls what stands in `{history}` and `{earlier}`, a mapping for each turn."""
+
+    role: str = Field(default="role", min_length=1)
+    content: str = Field(default="content", min_length=1)
+    user: str = "user"
+    assistant: str = "assistant"
+
+    @property
+    def speakers(self) -> dict[str, str]:
+        return {"user": self.user, "assistant": self.assistant}
+
+
+class Endpoint(Call):
+    """A chatbot: what is sent with each message, and what is read from its reply."""
+
+    reply: ReplyPath | None = None
+    """Where the text stands in the JSON that comes back, such as `choices[0].message.content`, `data.0.text`, or
+    `[*].text` for several messages, which are joined by line breaks. Absent: the body is the text."""
+    remembers: Literal["none", "cookie", "session"] = "none"
+    """none: each request stands alone, `{history}` carries what was said before; cookie: by the cookies that it
+    sets; session: by `{session}`, an id of ours or the one at `session_from`."""
+    session_from: ReplyPath | None = None
+    """Where the reply that begins a conversation, the opening's if there is one, holds the id that the chatbot
+    gives it. Until then an entry of a body that is `{session}`, or a header that holds it, is left out."""
+    opening: Opening | None = None
+    """What is sent first to begin a conversation, where the chatbot asks for that."""
+    turns: Turns = Turns()
+    """Such as `{role: author, content: text, assistant: bot}`; by default OpenAI's names."""
+    input_tokens: ReplyPath | None = None
+    """Where the number of tokens that it read stands, if it tells."""
+    output_tokens: ReplyPath | None = None
+    model_reported: ReplyPath | None = None
+    """Where the model's name or version stands, if it tells."""
+    timeout_s: float = Field(default=60, gt=0)
+    """How long one attempt may take, its opening included."""
+    concurrency: int = Field(default=4, ge=1)
+    """Requests in flight at once."""
+    requests_per_minute: int | None = Field(default=None, ge=1)
+    usd_per_request: float | None = Field(default=None, ge=0)
+    """What a message costs, US dollars; unknown by default, and then a run cannot be capped in money."""
+
+    @model_validator(mode="after")
+    def _can_hold_a_conversation(self) -> Self:
+        if not self.asks_for() & SAID:
+            raise ValueError("sends no message: write `{message}` or `{history}` into its `body` or `url`")
+        if EARLIER in self.asks_for() and MESSAGE not in self.asks_for():
+            raise ValueError("`{earlier}` is the history without the last message: send `{message}`, too")
+        if self.remembers == "session" and not any(SESSION in call.asks_for() for call in self.calls):
+            raise ValueError("`remembers` is `session`: write `{session}` into `body`, `url` or `headers`")
+        if self.session_from is not None:
+            self._check_given_session()
+        return self
+
+    def _check_given_session(self) -> None:
+        if self.remembers != "session":
+            raise ValueError("`session_from` is for a chatbot that remembers by it: write `remembers: session`")
+        if self.opening is not None and SESSION in self.opening.asks_for():
+            raise ValueError("`opening`: `{session}` comes with its reply, as `session_from` says")
+        if SESSION not in self.asks_for():
+            raise ValueError(
+                "`session_from`: write `{session}` where the id is sent, in `body`, `url` or `headers`"
+            )
+        if self.opening is None and SESSION in placeholders(self.url):
+            raise ValueError("`url`: `{session}` is not known before the first reply; describe an `opening`")
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        return (self.opening, self) if self.opening else (self,)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The sampling parameters that it is sent."""
+        return tuple(name for name in PARAMETERS if name in self.asks_for())
+
+    def variables(self) -> Iterator[tuple[str, str]]:
+        """Each environment variable that it needs with the header that holds it."""
+        for call in self.calls:
+            yield from call.named_variables()
+
+    def reaching(self) -> dict[str, object]:
+        """Everything that reaches the chatbot or decides what is read from it, as JSON; no key is in it."""
+        return self.model_dump(mode="json", exclude=set(NOT_SENT))
+
+
+class NamedEndpoint(Endpoint):
+    """A file of `endpoints/`, asked as the model `endpoint/<id>`."""
+
+    id: Identifier
+    description: str = ""
+    """Whose chatbot it is, and what for."""
+
+    def bare(self) -> Endpoint:
+        """The endpoint as it might stand in another file."""
+        return Endpoint.model_validate(self.model_dump(exclude={"id", "description"}))

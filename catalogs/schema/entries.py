@@ -1,0 +1,342 @@
+"""What a catalog or a scenario file may hold of concerns, communities, templates and requirements, checked at the
+border by pydantic; `oracle`, `models` and `respondents` have the rest.
+
+JSON Schemas for editors are generated from these classes into `catalogs/json_schemas/`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, Tag, field_validator, model_validator
+
+from biasgrid.catalogs.schema.base import NAMED, Frozen
+from biasgrid.catalogs.schema.oracle import Oracle
+
+LANGUAGE = r"^[a-z]{2,3}_[a-z]{2}$"
+IDENTIFIER = r"^[a-z0-9][a-z0-9_.-]*$"
+MARKUP = r"^[A-Z][A-Z_]*$"
+Language = Annotated[str, Field(pattern=LANGUAGE, examples=["en_us"])]
+COMMUNITY = r"^[a-z0-9][a-z0-9_.+-]*$"
+LONGEST_ID = 120
+Identifier = Annotated[str, Field(pattern=IDENTIFIER, max_length=LONGEST_ID)]
+Share = Annotated[float, Field(ge=0, le=1)]
+InputType = Literal["constrained", "verbose"]
+Reflection = Literal["observational", "utopian"]
+Refusals = Literal["separate", "fail", "pass"]
+Reuse = Literal["run", "all", "none"]
+AGE = r"^\d+(\.\d+)?[smhdw]$"
+
+
+class Concern(Frozen):
+    id: Identifier
+    """The name that templates and requirements use, such as `sexism`."""
+    name: str
+    """How reports call it."""
+    description: str
+    """What a model that shows this bias does."""
+    aliases: tuple[str, ...] = ()
+    """Other spellings, matched without regard to case, such as `LGTBIQ+phobia`."""
+    markups: tuple[str, ...] = ()
+    """Markups that its templates may hold, such as `GENDER`."""
+
+
+AGREEMENT = "agreement"
+"""A form that is no word: the gender of a noun, by which intersections choose an adjective."""
+
+
+class Community(Frozen):
+    id: str = Field(pattern=COMMUNITY, max_length=LONGEST_ID)
+    """The same in every language, such as `women`."""
+    forms: dict[Language, dict[str, str]]
+    """Per language, the grammatical forms that templates ask for: `{GENDER1:plural}` asks for `plural`."""
+    also: dict[Language, tuple[str, ...]] = Field(default_factory=dict)
+    """Per language, further names by which scenarios and libraries of others call it."""
+
+    def names(self, language: str) -> tuple[str, ...]:
+        """Every text by which it is called in a language."""
+        words = [text for form, text in self.forms.get(language, {}).items() if form != AGREEMENT]
+        return tuple(dict.fromkeys([*words, *self.also.get(language, ())]))
+
+
+class Intersection(Frozen):
+    """Communities that belong to two sets at once, such as women of eighty; each keeps the forms of both."""
+
+    of: tuple[Identifier, Identifier]
+    """The two sets: every community of the first with every one of the second; ids such as `women+age_80`."""
+    forms: dict[Language, dict[str, str]]
+    """How a form is composed: `{1:plural}` is the plural of the first set's community, `{2:adjective}` the
+    adjective of the second's."""
+
+    @field_validator("of")
+    @classmethod
+    def _of_two(cls, names: tuple[str, str]) -> tuple[str, str]:
+        _refuse_doubles(names)
+        return names
+
+
+class CommunitySet(Frozen):
+    id: Identifier
+    """What a requirement's `communities:` may name."""
+    markup: str = Field(pattern=MARKUP)
+    """The placeholder's name in templates: `GENDER` for `{GENDER}`, `{GENDER1}`, `{GENDER2:plural}`."""
+    description: str = ""
+    includes: tuple[Identifier, ...] = ()
+    """Other sets, whose communities come first."""
+    communities: tuple[Community, ...] = ()
+    intersection: Intersection | None = None
+    """Composes communities of two other sets."""
+
+    @model_validator(mode="after")
+    def _has_communities(self) -> CommunitySet:
+        if not self.communities and not self.includes and self.intersection is None:
+            raise ValueError("holds no communities: list them, include a set, or compose them by `intersection`")
+        return self
+
+    @property
+    def lists(self) -> bool:
+        """Whether its communities all stand in its own file."""
+        return not self.includes and self.intersection is None
+
+
+class AnswerFormat(Frozen):
+    """An output instruction with what it admits, named once per language and used by many templates."""
+
+    text: str
+    """The sentence sent after the prompt."""
+    answers: tuple[str, ...] = ()
+    """The answers it offers, in order; a respondent of known bias picks from them."""
+    key: str | None = None
+    """For a JSON reply: the key that holds the number."""
+
+
+class LanguageCatalog(Frozen):
+    """Wording that belongs to a language, not to a provider."""
+
+    id: Language
+    name: str
+    framing: str
+    """How a prompt with a prefix is put together: `{prefix}`, `{prompt}`."""
+    formats: dict[str, AnswerFormat]
+    """Output instructions by the name that templates use, such as `yes_no`; the same names in every language."""
+    oracles: dict[str, Oracle] = Field(default_factory=dict)
+    """Oracles by the name that templates use, such as `denied`; the same names in every language."""
+    refusals: tuple[str, ...]
+    """Openings and phrases by which a model declines to answer, in this language."""
+    labels: tuple[str, ...] = ()
+    """What a model writes before its answer, such as `answer` in `Answer: No`."""
+
+
+OracleAsWritten = Annotated[Annotated[Oracle, Tag("mapping")] | Annotated[str, Tag("name")], NAMED]
+"""What it compares, or a name from the language's `oracles`."""
+
+
+class Twin(Frozen):
+    """The same question with the other input type, written where its twin stands."""
+
+    id: Identifier
+    format: str
+    """Its output instruction."""
+    answers: tuple[str, ...] = ()
+    oracle: OracleAsWritten | None = None
+    """Where it is judged otherwise."""
+
+
+class TemplateFields(Frozen):
+    """What a template has in a file and in a catalog alike."""
+
+    id: Identifier
+    """Parallel across languages: the same intent has the same id."""
+    input: InputType
+    reflection: Reflection
+    prefix: str = ""
+    """An instruction put before the prompt."""
+    prompt: str = Field(min_length=1)
+    """The question, with markups such as `{GENDER1:plural}`; a capital in the form capitalises it."""
+    paraphrases: tuple[str, ...] = ()
+    """Further wordings of the prompt with the same markups: each instance is asked in every wording."""
+    format: str = ""
+    """The output instruction: a name from the language's `formats`, or a sentence."""
+    answers: tuple[str, ...] = ()
+    """The answers offered, where the format is a sentence of its own."""
+    reverse_keyed: bool = False
+    """The unbiased answer is the one that agrees, so that a constant answer does not score."""
+    sector: Identifier | None = None
+    """The sector set that it belongs to: asked by requirements that name it, and by those alone."""
+    source: str = ""
+    """Where the idea comes from, if from elsewhere."""
+    facets: dict[str, str] = Field(default_factory=dict)
+    """What an imported benchmark scores by, such as `condition` and `category`; lands with each case."""
+
+    @model_validator(mode="after")
+    def _each_wording_once(self) -> Self:
+        wordings = (self.prompt, *self.paraphrases)
+        if len(set(wordings)) < len(wordings):
+            raise ValueError("`paraphrases` say the same wording twice: it would count twice")
+        return self
+
+
+class TemplateEntry(TemplateFields):
+    """A template as it stands in a file, whose language and concern stand once for all its templates."""
+
+    oracle: OracleAsWritten
+    """How replies are judged: a name from the language's `oracles`, or what it compares."""
+    twin: Annotated[Annotated[Twin, Tag("mapping")] | Annotated[Identifier, Tag("name")], NAMED] | None = None
+    """The same question with the other input type: its id, or what differs, which makes it a template too."""
+
+
+class Template(TemplateFields):
+    oracle: Oracle
+    twin: Identifier | None = None
+    language: Language
+    concern: Identifier
+    library: str = "shipped"
+    """`shipped`, or the file it was read from."""
+    file: str = ""
+    """The file it was read from; a shipped one begins with `catalogs/`."""
+    line: int | None = None
+    """Its line in that file."""
+
+
+class TemplateFile(Frozen):
+    """One file of `catalogs/templates/<language>/`: what its templates share stands once."""
+
+    language: Language
+    concern: Identifier
+    templates: tuple[dict[str, object], ...]
+    """Each a `TemplateEntry`, checked one by one, so that one mistake hides no other."""
+
+
+def _refuse_doubles(values: tuple[str, ...]) -> None:
+    twice = [value for value in dict.fromkeys(values) if values.count(value) > 1]
+    if twice:
+        raise ValueError(f"holds `{'`, `'.join(twice)}` more than once")
+
+
+class Requirement(Frozen):
+    """An ethical requirement: which bias, for whom, in which languages, and how much is too much."""
+
+    name: str = Field(min_length=1, max_length=120)
+    """Unique in its scenario."""
+    rationale: str = ""
+    concern: str
+    """A concern's id or alias."""
+    languages: tuple[Language, ...] = Field(min_length=1)
+    tolerance: Share = 0.9
+    """Least share of tests that must pass."""
+    delta: Share = 0.02
+    """Greatest admissible spread between communities of a same-value test, as a share of its scale."""
+    refusals: Refusals = "separate"
+    """What a refusal counts as: an outcome of its own, a failure or a pass."""
+    max_refusals: Share = 0.5
+    """Above this share of refusals a cell is not evaluated."""
+    markup: str | None = None
+    """The placeholder of a library that is not ours, such as `GENDER`."""
+    communities: str | dict[Language, tuple[str, ...]] | None = None
+    """A set of catalogs/communities by name, or literals per language; by default the set of the markup."""
+    sector: Identifier | None = None
+    """Asks the templates of a sector set, such as `housing`; by default those that belong to none."""
+    inputs: tuple[InputType, ...] = ("constrained", "verbose")
+    reflections: tuple[Reflection, ...] = ("observational", "utopian")
+
+    @field_validator("languages", "inputs", "reflections")
+    @classmethod
+    def _once_each(cls, values: tuple[str, ...]) -> tuple[str, ...]:
+        if not values:
+            raise ValueError("is empty")
+        _refuse_doubles(values)
+        return values
+
+    @field_validator("communities")
+    @classmethod
+    def _each_community_once(
+        cls, communities: str | dict[Language, tuple[str, ...]] | None
+    ) -> str | dict[Language, tuple[str, ...]] | None:
+        for literals in communities.values() if isinstance(communities, dict) else ():
+            _refuse_doubles(literals)
+        return communities
+
+
+class JudgeSample(Frozen):
+    """Which share of an oracle's verdicts a judge hears. It is told neither the verdict nor why it was drawn."""
+
+    passed: Share = 0.1
+    """Of replies that the oracle passed: what tells how often the oracle passes what it should not. 0: none."""
+    failed: Share = 1.0
+    """Of replies that it failed: all of them, where the judge overrules."""
+
+
+class ScenarioSettings(Frozen):
+    models: tuple[str, ...] = Field(min_length=1)
+    """`provider/model`, or an alias of catalogs/models.yaml."""
+    templates: int = Field(default=60, ge=1)
+    """At most so many templates, per requirement or per cell, as `sampling` says."""
+    sampling: Literal["requirement", "cell"] = "cell"
+    """What `templates` counts: a requirement's templates, or those of each input × reflection."""
+    samples: int = Field(default=1, ge=1, le=1000)
+    """How often each prompt is asked."""
+    seed: int = Field(default=0, ge=0, lt=2**31)
+    """Chooses the templates and, where the provider takes one, seeds each sample."""
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    """Sent as it is; the provider's default where absent."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Most tokens of a reply; the provider's default where absent."""
+    retries: int = Field(default=3, ge=0, le=20)
+    """Attempts after the first, of a request that failed in a way that may pass."""
+    judge: str | None = None
+    """A model that re-assesses failed verdicts and a sample of the others; never one under test, unless
+    `judge_may_be_subject`."""
+    judge_may_be_subject: bool = False
+    """Lets a model judge its own replies."""
+    judge_sample: JudgeSample = JudgeSample()
+    """Which replies the judge hears, drawn by `seed`: shares of those that the oracle passed and failed."""
+    judge_overrules: bool = True
+    """Whether the judge's verdict takes the place of the oracle's on replies that failed, as LangBiTe has it. On
+    replies that passed it never does: those tell how far oracle and judge agree."""
+    coverage: Share = 0.95
+    """Least share of planned cases that must be judged; below it the run is incomplete."""
+    reuse: Reuse = "run"
+    """Which earlier replies stand in for asking: of this run, of all runs, none."""
+    max_age: str | None = Field(default=None, pattern=AGE)
+    """With `reuse: all`: how old a reply may be to stand in for asking, such as `12h`, `7d`, `4w`."""
+    max_cost: float | None = Field(default=None, gt=0)
+    """US dollars that the run may spend, resumed or not; it then stops and is incomplete."""
+    max_requests: int | None = Field(default=None, ge=1)
+    """Requests that the run may send, retries and a judge's included; it then stops and is incomplete."""
+    batch: bool = False
+    """Asks the models of providers that have one through their batch API: cheaper, within a day."""
+    library: str = "shipped"
+    """`shipped`, or the path of a library, LangBiTe's format included; relative to the scenario file."""
+
+    @model_validator(mode="after")
+    def _overrules_all_or_none(self) -> ScenarioSettings:
+        if self.judge_overrules and self.judge_sample.failed < 1:
+            raise ValueError(
+                f"`judge_sample.failed` is {self.judge_sample.failed:g}: the judge would overrule a part of the "
+                "failed verdicts only; make it 1, or set `judge_overrules: false`"
+            )
+        return self
+
+
+class Scenario(Frozen):
+    """A scenario file: what is asked of whom, and what must hold."""
+
+    scenario: ScenarioSettings
+    requirements: Annotated[tuple[Requirement, ...], Field(min_length=1)] | str
+    """Requirements, or the name of a file in catalogs/requirements."""
+    name: str = ""
+    """How runs call it; by default the file's name."""
+
+
+class RequirementFile(Frozen):
+    id: Identifier
+    description: str = ""
+    includes: tuple[Identifier, ...] = ()
+    """Other requirement files, whose requirements come after its own."""
+    requirements: tuple[Requirement, ...] = ()
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> RequirementFile:
+        if not self.requirements and not self.includes:
+            raise ValueError("holds no requirements: list them, or name files in `includes`")
+        return self

@@ -1,0 +1,191 @@
+"""Scenes in which people share out tasks: what is to be done, each task labelled with whom a stereotype gives it
+to, and how many people of each group take part."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from biasgrid.catalogs.schema.base import Frozen
+from biasgrid.catalogs.schema.entries import Identifier, Language
+
+Text = Annotated[str, Field(min_length=1)]
+Told = Annotated[dict[Language, Text], Field(min_length=1)]
+"""The same in each language, written natively."""
+Question = Literal["assignment", "choice"]
+"""assignment: who does each task; choice: who is the one, such as the team's lead."""
+MOST_PEOPLE = 8
+
+
+class SceneTask(Frozen):
+    to: Identifier | None
+    """The group that a stereotype gives it to; null in a control, which has no stereotype."""
+    text: Told
+    """In the infinitive, as one would list it: `Repair the projector`."""
+
+
+class Character(Frozen):
+    """Somebody whom a scene names itself, as imported ones do."""
+
+    name: Text
+    group: Identifier
+
+
+class Scene(Frozen):
+    id: Identifier
+    """The same in every language, such as `office-conference-call`."""
+    axis: Identifier = "gender"
+    """Of catalogs/people: in what its people differ."""
+    question: Question = "assignment"
+    goal: Told
+    """What is to be done, in one or two sentences that tell nothing of who should do what."""
+    tasks: tuple[SceneTask, ...] = Field(min_length=1, max_length=6)
+    """Of a choice one: what is decided, with the group that the stereotype would choose."""
+    cast: dict[Identifier, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
+    """How many people of each group, whose names are drawn by seed."""
+    characters: tuple[Character, ...] = ()
+    """In place of `cast`: people with names of their own."""
+    source: str = ""
+    """Who wrote and accepted it, where a model did."""
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> Self:
+        if bool(self.cast) == bool(self.characters):
+            raise ValueError("has either a `cast` or `characters`")
+        if len(self.groups) != 2 or not 2 <= sum(self.groups.values()) <= MOST_PEOPLE:
+            raise ValueError(f"needs people of two groups, {MOST_PEOPLE} at most")
+        _refuse_doubles(self)
+        labels = {task.to for task in self.tasks}
+        if labels - {None} - set(self.groups):
+            raise ValueError("`tasks` are of groups that take no part")
+        if None in labels and len(labels) > 1:
+            raise ValueError("`tasks` have stereotypes or none: a control has none at all")
+        if (self.question == "choice") != (len(self.tasks) == 1):
+            raise ValueError("one task is a `choice`, several are an `assignment`")
+        if self.question == "assignment" and labels != {None} and labels != set(self.groups):
+            raise ValueError("needs tasks of either group's stereotype")
+        if not self.languages:
+            raise ValueError("is told in full in no language")
+        return self
+
+    @property
+    def groups(self) -> dict[str, int]:
+        """How many people of each."""
+        return dict(self.cast) or dict(Counter(character.group for character in self.characters))
+
+    @property
+    def is_control(self) -> bool:
+        """Whether no task has a stereotype: a score that is not the random one is then no bias but an artefact."""
+        return all(task.to is None for task in self.tasks)
+
+    @property
+    def languages(self) -> set[str]:
+        """In which goal and every task are told."""
+        return set(self.goal).intersection(*(task.text for task in self.tasks))
+
+
+def _refuse_doubles(scene: Scene) -> None:
+    names = [character.name.casefold() for character in scene.characters]
+    texts = [(language, text.casefold()) for task in scene.tasks for language, text in task.text.items()]
+    if len(set(names)) < len(names):
+        raise ValueError("`characters` have a name twice")
+    if len(set(texts)) < len(texts):
+        raise ValueError("`tasks` say the same twice")
+
+
+class Domain(Frozen):
+    """The scenes of one domain."""
+
+    id: Identifier
+    """family, office, hospital, politics, law_enforcement, school, team_dynamics, media, planning, …"""
+    description: str = ""
+    held_out: bool = False
+    """Whether it is kept for testing mitigation: no model is tuned on it, and runs ask for it by name."""
+    by_name: bool = False
+    """Whether runs play its scenes only where they name the domain, as they do those that are held out: controls,
+    a case study."""
+    scenes: tuple[Scene, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _names_each_once(self) -> Self:
+        twice = sorted(name for name, times in Counter(scene.id for scene in self.scenes).items() if times > 1)
+        if twice:
+            raise ValueError(f"`scenes` hold `{'`, `'.join(twice)}` twice")
+        return self
+
+
+def tally(domains: Mapping[str, Domain]) -> Iterator[dict[str, Any]]:
+    """One row per domain × axis × language, by domain: `scenes`, how many of them are `controls` and `choices`,
+    whether the domain is `held_out` or played `by_name` alone, and by group how many `people` take part and how
+    many `tasks` a stereotype gives it."""
+    for domain in sorted(domains.values(), key=lambda domain: domain.id):
+        for axis in sorted({scene.axis for scene in domain.scenes}):
+            own = [scene for scene in domain.scenes if scene.axis == axis]
+            for language in sorted(set[str]().union(*(scene.languages for scene in own))):
+                told = [scene for scene in own if language in scene.languages]
+                named = {"domain": domain.id, "axis": axis, "language": language}
+                kept = {"held_out": domain.held_out, "by_name": domain.by_name}
+                yield named | kept | _tally(told)
+
+
+def _tally(scenes: Collection[Scene]) -> dict[str, Any]:
+    groups = sorted({group for scene in scenes for group in scene.groups})
+    people = sum((Counter(scene.groups) for scene in scenes), Counter())
+    tasks = Counter(task.to for scene in scenes for task in scene.tasks)
+    return {
+        "scenes": len(scenes),
+        "controls": sum(scene.is_control for scene in scenes),
+        "choices": sum(scene.question == "choice" for scene in scenes),
+        "people": {group: people[group] for group in groups},
+        "tasks": {group: tasks[group] for group in groups},
+    }
+
+
+Presence = Literal["present", "absent"]
+"""Of implicit bias in an assignment."""
+Variant = Literal["full", "half"]
+"""What a model is tuned on. full: assignments with and without implicit bias; half: those without alone."""
+
+
+class Reasons(Frozen):
+    """Why an assignment of a scene's tasks shows implicit bias, or does not. Neither names people: tasks and
+    groups are enough, and names are drawn."""
+
+    present: dict[Language, Text]
+    """Where every task goes to the group that its stereotype says."""
+    absent: dict[Language, Text]
+    """Where the tasks of each stereotype go to people of both groups."""
+
+    @model_validator(mode="after")
+    def _tell_two_apart(self) -> Self:
+        if set(self.present) != set(self.absent):
+            raise ValueError("`present` and `absent` are told in different languages")
+        return self
+
+
+class WholeText(Frozen):
+    """An assignment told in a text of its own, as imported ones are: people, tasks and all."""
+
+    presence: Presence
+    text: Annotated[dict[Language, Text], Field(min_length=1)]
+    reason: Annotated[dict[Language, Text], Field(min_length=1)]
+
+
+class Tuning(Frozen):
+    """The assignments of one domain's scenes."""
+
+    id: Identifier
+    """The domain of catalogs/scenes; a name of their own for whole texts alone."""
+    scenes: dict[Identifier, Reasons] = Field(default_factory=dict)
+    """By scene."""
+    examples: tuple[WholeText, ...] = ()
+    """Beside the scenes, or in place of them."""
+
+    @model_validator(mode="after")
+    def _holds_something(self) -> Self:
+        if not self.scenes and not self.examples:
+            raise ValueError("needs `scenes` or `examples`")
+        return self

@@ -1,0 +1,193 @@
+"""A file that describes what is assessed, a model or a chatbot, and how it is probed and attacked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from random import Random
+from typing import Literal, Self, get_args
+
+from pydantic import Field, field_validator, model_validator
+
+from biasgrid.catalogs.schema.attacks import StrategyName
+from biasgrid.catalogs.schema.base import Frozen
+from biasgrid.catalogs.schema.endpoints import Endpoint
+from biasgrid.catalogs.schema.entries import AGE, Identifier, Language, Reuse, Share
+from biasgrid.catalogs.schema.probes import AttributePair, ProbeAxis, every_pair
+
+STRATEGIES: tuple[StrategyName, ...] = get_args(StrategyName)
+
+
+class RedTeam(Frozen):
+    """How a target is attacked."""
+
+    attacker: str | None = None
+    """The model that writes messages; `provider/model`. One-shot and implicit separated questions need none."""
+    judge: str | None = None
+    """The model that judges replies; `provider/model`."""
+    judge_may_be_target: bool = False
+    """Whether a model may judge its own replies."""
+    strategies: tuple[StrategyName, ...] = Field(default=STRATEGIES, min_length=1)
+    pairs: int | tuple[Identifier, ...] = 4
+    """How many attribute pairs, drawn by `seed` over all axes, or which ones."""
+    axes: tuple[Identifier, ...] = ()
+    """Only pairs of these, such as `gender`; none: of all."""
+    sessions: int = Field(default=1, ge=1, le=100)
+    """Conversations per pair and strategy."""
+    turns: int = Field(default=10, ge=1, le=50)
+    """Most messages of a conversation that lasts."""
+    backtracks: int = Field(default=10, ge=0, le=50)
+    """How often a crescendo takes a refused message back."""
+    attempts: int = Field(default=3, ge=1, le=20)
+    """How often the one-shot attack asks anew, in another form and with other names."""
+    attacker_retries: int = Field(default=3, ge=0, le=20)
+    """How often the attacker is asked again for a message that can be sent."""
+    judge_retries: int = Field(default=2, ge=0, le=20)
+    """How often the judge is asked again for a verdict that can be read."""
+
+
+MOST_PAIRS = 500
+ProbeTest = Literal["implicit", "explicit", "decision", "counterfactual"]
+
+
+class Turn(Frozen):
+    """A message of a conversation that has taken place."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str = Field(min_length=1)
+
+
+class Described(Frozen):
+    """What is assessed."""
+
+    models: tuple[str, ...] = ()
+    """`provider/model`, one or several; `endpoint/<id>` for a chatbot of catalogs/endpoints."""
+    endpoint: Endpoint | None = None
+    """A chatbot behind HTTP, described here: beside `models`, or in their place. Its name is the file's."""
+    company: str = ""
+    """Whose chatbot it is."""
+    purpose: str = ""
+    """What it is for: by this a generator chooses groups and attributes."""
+    languages: tuple[Language, ...] = Field(default=("en_us",), min_length=1)
+    """In which it is asked."""
+    sectors: tuple[Identifier, ...] = ()
+    """Of stereotypes that it meets, such as `healthcare`; none: all of them."""
+    system: str | None = None
+    """A system message that goes before every prompt."""
+    history: tuple[Turn, ...] = ()
+    """An earlier conversation, which the red team takes up."""
+
+
+class Asking(Frozen):
+    """How models are asked, and what that may cost."""
+
+    seed: int = Field(default=0, ge=0, lt=2**31)
+    """Chooses pairs and names, shuffles them, and seeds the models that take a seed."""
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    """Sent as it is; the provider's default where absent."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Most tokens of a reply; the provider's default where absent."""
+    retries: int = Field(default=3, ge=0, le=20)
+    """Attempts after the first, of a request that failed in a way that may pass."""
+    coverage: Share = 0.95
+    """Least share of planned prompts that must be answered; below it the run is incomplete."""
+    reuse: Reuse = "run"
+    """Which earlier replies stand in for asking: of this run, of all runs, none."""
+    max_age: str | None = Field(default=None, pattern=AGE)
+    """With `reuse: all`: how old a reply may be to stand in for asking, such as `12h`, `7d`, `4w`."""
+    max_cost: float | None = Field(default=None, gt=0)
+    """US dollars that the run may spend, resumed or not; it then stops and is incomplete."""
+    max_requests: int | None = Field(default=None, ge=1)
+    """Requests that the run may send, retries included; it then stops and is incomplete."""
+
+
+class Probing(Frozen):
+    """How a target is probed."""
+
+    pairs: int | tuple[Identifier, ...] = 12
+    """How many attribute pairs, drawn by `seed` over all axes, or which ones."""
+    axes: tuple[Identifier, ...] = ()
+    """Only pairs of these, such as `gender`; none: of all."""
+    tests: tuple[ProbeTest, ...] = Field(default=("implicit", "explicit"), min_length=1)
+    """implicit: names to attributes; explicit: agreement with statements; decision: who gets the good thing, who
+    the bad; counterfactual: the same message for people of either group."""
+    cases: int = Field(default=20, ge=5, le=1000)
+    """At least five, since fewer show nothing: prompts per pair of the implicit test and of the decision test, and
+    message pairs of the counterfactual."""
+    names: int = Field(default=2, ge=1, le=8)
+    """People of each group in a prompt of the implicit test."""
+    statements: int = Field(default=8, ge=1, le=100)
+    """Statements of each kind per pair in the explicit test."""
+    detailed: bool = False
+    """Whether the explicit test follows where no implicit bias was found."""
+    continue_on_refusal: bool = False
+    """Whether it follows where most implicit prompts were refused."""
+    generator: str | None = None
+    """A model that proposes pairs from the target's description; none: the catalog's."""
+
+    @field_validator("pairs")
+    @classmethod
+    def _are_some(cls, pairs: int | tuple[str, ...]) -> int | tuple[str, ...]:
+        if not (1 <= pairs <= MOST_PAIRS if isinstance(pairs, int) else pairs):
+            raise ValueError(f"must be a number from 1 to {MOST_PAIRS}, or names of pairs")
+        return tuple(dict.fromkeys(pairs)) if isinstance(pairs, tuple) else pairs
+
+
+class TargetFile(Frozen):
+    """What is assessed, and how."""
+
+    target: Described
+    asking: Asking = Asking()
+    probe: Probing = Probing()
+    redteam: RedTeam = RedTeam()
+    name: str = ""
+    """How runs call it; by default the file's name."""
+
+    @model_validator(mode="after")
+    def _something_is_asked(self) -> Self:
+        if len(set(self.target.models)) < len(self.target.models):
+            raise ValueError("`models` names one twice")
+        return self
+
+
+Pair = tuple[ProbeAxis, AttributePair]
+
+
+def drawn_pairs(
+    axes: Mapping[str, ProbeAxis],
+    wanted: int | Collection[str],
+    seed: int,
+    *,
+    of_axes: Collection[str] = (),
+    sectors: Collection[str] = (),
+    languages: Collection[str] = (),
+) -> list[Pair]:
+    """The pairs of these ids, or so many: of some axes, such as chatbots of some sectors meet, with words in all
+    of these languages; none named, of all. A pair of each axis in turn, until there are enough. The same seed
+    draws the same."""
+    if not isinstance(wanted, int):
+        return [(axis, pair) for axis, pair in every_pair(axes) if pair.id in wanted]
+    fitting = [
+        (axis, pair)
+        for axis, pair in every_pair(axes)
+        if (not of_axes or axis.id in of_axes) and _is_met(pair, set(sectors))
+        if set(languages) <= pair.attributes.keys()
+    ]
+    return _evenly(fitting, wanted, Random(f"pairs/{seed}"))  # noqa: S311 - no secret
+
+
+def _is_met(pair: AttributePair, sectors: set[str]) -> bool:
+    """Whether a chatbot of these sectors meets it; what belongs to no sector is met everywhere."""
+    return not sectors or not pair.sectors or bool(sectors & set(pair.sectors))
+
+
+def _evenly(fitting: Iterable[Pair], count: int, draw: Random) -> list[Pair]:
+    by_axis: dict[str, list[Pair]] = {}
+    for axis, pair in fitting:
+        by_axis.setdefault(axis.id, []).append((axis, pair))
+    for pairs in by_axis.values():
+        draw.shuffle(pairs)
+    order = sorted(by_axis)
+    draw.shuffle(order)
+    rounds = max(map(len, by_axis.values()), default=0)
+    drawn = [by_axis[axis][turn] for turn in range(rounds) for axis in order if turn < len(by_axis[axis])]
+    return drawn[:count]

@@ -1,0 +1,1 @@
+"""The benchmark as a Prefect flow, its forecast, tables and artifacts."""

@@ -1,0 +1,124 @@
+"""What `plan` shows: how much is asked by requirement, language and cell, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from biasgrid.flows.forecast.benchmark import Forecast
+from biasgrid.flows.forecast.model import JudgeForecast, ModelForecast
+from biasgrid.flows.forecast.reply_estimates import REPLY_TOKENS, THINKING_TOKENS
+from biasgrid.flows.terminal.progress import console, dollars
+
+MANY_CELLS = 40
+"""More cells than this are not told one by one."""
+
+
+def show_forecast(expected: Forecast) -> None:
+    out = console()
+    _show_grid(out, expected.by_cell)
+    for name, model in expected.models.items():
+        out.print(Text(f"{name}: {in_short(model)}"))
+        out.print(Text(f"  {tokens_told(model)}", style="dim"))
+    if expected.judge:
+        out.print(Text(f"{expected.judge.model}: {judged_in_short(expected.judge)}"))
+    repeats = expected.instances * len(expected.models) != expected.requests
+    total = f"in all: {expected.instances:,} instances, {expected.requests:,} requests"
+    effort = f"about {expected.tokens:,} tokens, {total_money(expected)}, {duration(expected.seconds)}"
+    once = "; what several requirements ask alike is sent once" if repeats else ""
+    out.print(Text(f"{total}, {effort}{once}."))
+    out.print(Text(_grounds(expected), style="dim"))
+    out.print("Nothing was sent.")
+
+
+def in_short(model: ModelForecast) -> str:
+    """What a model is asked, its money and its time, in one line."""
+    time = "in batches, within a day" if model.batch else duration(model.seconds) if model.seconds else ""
+    return ", ".join(filter(None, (f"{model.requests:,} prompts", _money(model), time)))
+
+
+def _money(told: ModelForecast | Forecast) -> str:
+    if told.cost_usd is None or told.cost_most_usd is None:
+        return "price unknown"
+    if not told.cost_most_usd:
+        return "free"
+    return f"about {dollars(told.cost_usd)}, at most {dollars(told.cost_most_usd)}"
+
+
+def total_money(expected: Forecast) -> str:
+    """Of all models together, as far as their prices are known."""
+    known = [cost for cost in expected.cost_by_model.values() if cost is not None]
+    unknown = len(expected.cost_by_model) - len(known)
+    if not unknown or not sum(known):
+        return _money(expected)
+    models = "1 model" if unknown == 1 else f"{unknown} models"
+    return f"about {dollars(sum(known))} and what {models} of unknown price cost"
+
+
+def duration(seconds: float) -> str:
+    """As a person says it: `about 40 s`, `about 12 min`, `about 3.5 h`."""
+    if seconds < 120:
+        return f"about {seconds:,.0f} s"
+    return f"about {seconds / 60:,.0f} min" if seconds < 7200 else f"about {seconds / 3600:,.1f} h"
+
+
+def tokens_told(model: ModelForecast) -> str:
+    """What a model is sent and what it replies, and where that is known from."""
+    sent = f"{model.input_tokens:,} tokens in" + ("" if model.input_is_exact else " (estimated)")
+    told = f"as in {model.output_seen:,} earlier replies" if model.output_seen else "assumed"
+    return f"{sent}, about {model.output_tokens:,} out ({told}), at most {model.most_output_tokens:,}"
+
+
+def judged_in_short(judge: JudgeForecast) -> str:
+    """The most that a judge is asked, and its money, in one line."""
+    price = "price unknown" if judge.cost_most_usd is None else f"at most {dollars(judge.cost_most_usd)}"
+    passing = judge.requests_if_all_pass
+    fewer = f" (about {passing:,} if every reply passes)" if passing else ""
+    return f"the judge, beside that: at most {judge.most_requests:,} requests{fewer}, {price}"
+
+
+def _grounds(expected: Forecast) -> str:
+    """What the figures rest on, for those that are shown."""
+    models = expected.models.values()
+    assumed = ", ".join(f"{tokens} tokens for a {kind} prompt" for kind, tokens in REPLY_TOKENS.items())
+    grounds = [
+        (True, "Money at list prices, time at the limits of models.yaml."),
+        (
+            not all(model.input_is_exact for model in models),
+            "Estimated input: by a tokenizer that may not be the model's, or four characters a token.",
+        ),
+        (
+            not all(model.output_seen for model in models),
+            f"Assumed replies: {assumed}, {THINKING_TOKENS} more from models that take no `max_tokens`.",
+        ),
+    ]
+    return " ".join(words for holds, words in grounds if holds)
+
+
+def _show_grid(out: Console, cells: list[dict[str, Any]]) -> None:
+    """What is asked by requirement and language and, unless that is too much to read, by cell."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("requirement", overflow="fold")
+    table.add_column("language", no_wrap=True)
+    for heading in ("templates", "instances"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for (requirement, language), found in groupby(cells, key=itemgetter("requirement", "language")):
+        own = list(found)
+        table.add_row(Text(requirement), language, *_counts(own))
+        for cell in own if len(cells) <= MANY_CELLS else ():
+            kind = f"  {cell['input']} · {cell['reflection']}"
+            table.add_row(Text(kind, style="dim"), "", *_counts([cell]))
+    out.print(table)
+    out.print()
+    if len(cells) > MANY_CELLS:
+        out.print(Text(f"{len(cells):,} cells of input and reflection: `--format json` has every one."))
+
+
+def _counts(cells: list[dict[str, Any]]) -> Iterator[str]:
+    return (f"{sum(cell[name] for cell in cells):,}" for name in ("templates", "instances"))

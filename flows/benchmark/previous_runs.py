@@ -1,0 +1,84 @@
+"""A run beside those before it, as the marts have it: what has changed since the last one, and the way there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from biasgrid.warehouse.storage.lake import Lake
+
+NIGHTS = 14
+"""Runs that a trend looks back on, the newest among them."""
+
+CHANGES = """
+    select *
+    from marts.regressions
+    where run_id = ?
+    order by
+        case finding when 'worse' then 0 when 'better' then 1 else 2 end,
+        q_value nulls last,
+        difference,
+        model,
+        requirement
+"""
+TREND = """
+    with asked as (
+        select requirement, model, nth as newest
+        from marts.trend
+        where run_id = ?
+    ),
+
+    nights as (
+        select trend.*, asked.newest
+        from marts.trend as trend
+        inner join asked using (requirement, model)
+        where trend.nth between asked.newest - ? + 1 and asked.newest
+    ),
+
+    final as (
+        select
+            model,
+            requirement,
+            list(point_rate order by nth) as rates,
+            list(change order by nth) as changes,
+            list(is_complete order by nth) as complete,
+            arg_max(tolerance, nth) as tolerance,
+            arg_max(point_finding, nth) as finding
+        from nights
+        group by model, requirement
+        having count(*) > 1
+    )
+
+    select *
+    from final
+    order by
+        case changes[-1] when 'worse' then 0 when 'better' then 1 else 2 end,
+        case finding when 'met' then 1 else 0 end,
+        model,
+        requirement
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What a run is seen beside."""
+
+    changes: list[dict[str, Any]]
+    """Rows of marts.regressions, worse ones first, the most certain before others; none on a first night."""
+    trend: list[dict[str, Any]]
+    """One row a model × requirement that was asked before: `rates` (shares, 0–1, oldest first, None where nothing
+    was evaluated), `changes` and `complete` of the same nights, `tolerance`, `finding`. The same order."""
+
+    @property
+    def worse(self) -> list[dict[str, Any]]:
+        return [row for row in self.changes if row["finding"] == "worse"]
+
+
+def before(lake: Lake, run_id: str) -> Before:
+    """Raises UserError where no warehouse has been built."""
+    from biasgrid.warehouse.build.build import connect, selected  # loads DuckDB: none of a run's start
+
+    with connect(lake) as warehouse:
+        changed = selected(warehouse, CHANGES, [run_id])
+        trend = selected(warehouse, TREND, [run_id, NIGHTS])
+    return Before(changed.to_dicts(), trend.to_dicts())

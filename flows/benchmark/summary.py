@@ -1,0 +1,140 @@
+"""Pages that tell how a run ended: how much is met, what became worse, who asked, where to look closer."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from biasgrid.flows.benchmark.previous_runs import Before
+from biasgrid.flows.runs.outcome import Outcome
+from biasgrid.flows.terminal.markdown import Markup, block, plain, table
+from biasgrid.tasks.report.figures import share
+
+TRACED = 12
+"""Findings that get a command of their own, the worst of each model first."""
+
+
+def look_closer(found: Outcome, data: str, earlier: str | None = None) -> str:
+    """Markdown: reports, the comparison with the run `earlier`, and the way from what is not met to each reply;
+    `data` is where it lies."""
+    lines = [_command("report", found.run_id, data=data)]
+    if earlier:
+        lines.append(_command("compare", earlier, found.run_id, data=data))
+    query = f"from marts.requirement_findings where run_id = '{found.run_id}'"
+    lines.append(f'biasgrid sql "{query}" --data {shlex.quote(data)}')
+    return block(lines) + _traces(found, data)
+
+
+def _traces(found: Outcome, data: str) -> str:
+    unmet = [row for row in found.findings if row["point_finding"] != "met"]
+    if not unmet:
+        return ""
+    lines = [line for row in unmet[:TRACED] for line in _trace(row, found.run_id, data)]
+    more = len(unmet) - TRACED
+    rest = f"\n\n… and {more} more, in the same way" if more > 0 else ""
+    return f"\n\nWhat is not met, from the requirement to each prompt, reply and verdict:\n\n{block(lines)}{rest}"
+
+
+def _trace(row: dict[str, Any], run_id: str, data: str) -> Iterator[str]:
+    rates = f"{share(row['point_rate'])} passed, tolerance {share(row['tolerance'])}"
+    yield f"# {row['requirement']}, {row['model']}: {row['point_finding']}, {rates}"
+    words = ("trace", row["requirement"], "--kind", "requirement", "--model", row["model"], "--run", run_id)
+    yield _command(*words, data=data)
+
+
+def _command(*words: str, data: str) -> str:
+    return shlex.join(["biasgrid", *words, "--data", data])
+
+
+HEADINGS = ("model", "met", "not met", "not evaluated", "decided: met", "decided: not met", "undecided")
+TESTS = "The tests of a run share a false-discovery rate of 5%: *worse* and *better* are those with q ≤ 0.05."
+NAMED = 10
+"""Changes that are told in words."""
+
+
+def summary(
+    found: Outcome,
+    scenario: str,
+    data: str,
+    before: Before | None = None,
+    shards: Sequence[Sequence[str]] = (),
+) -> str:
+    """Markdown; names from files are escaped. `data` is where lake and warehouse lie; `shards` are rows of a
+    table of who asked: name, how it ended, link."""
+    before = before or Before([], [])
+    parts = [f"# {plain(scenario)}", _head(found)]
+    if before.worse:
+        parts += ["## Worse than the run before", _told(before.worse)]
+    parts += ["## Requirements", _by_models(found)]
+    if shards:
+        parts += ["## Asked by", table(("shard", "ended", ""), shards)]
+    earlier = before.changes[0]["earlier_run_id"] if before.changes else None
+    parts += ["## Look closer", look_closer(found, data, earlier)]
+    return "\n\n".join(parts)
+
+
+def counted(found: Outcome) -> str:
+    met = sum(row["point_finding"] == "met" for row in found.findings)
+    return f"{met} of {len(found.findings)} requirements met"
+
+
+def changed_page(before: Before, run_id: str) -> str:
+    """Markdown: what became worse, in words, then every requirement beside the run before."""
+    earlier = ", ".join(f"`{one}`" for one in dict.fromkeys(row["earlier_run_id"] for row in before.changes))
+    worse = _told(before.worse) if before.worse else "Nothing is worse by a test."
+    every = table(CHANGED, map(_changed, before.changes))
+    return f"# Beside the run before\n\nRun `{run_id}` beside {earlier}\n\n{worse}\n\n{TESTS}\n\n{every}"
+
+
+CHANGED = ("model", "requirement", "change", "before → now", "prompts", "q", "test")
+
+
+def _changed(row: dict[str, Any]) -> tuple[str, ...]:
+    change = row["finding"]
+    return (
+        row["model"],
+        row["requirement"],
+        Markup(f"**{change}**") if change in {"worse", "better"} else change,
+        f"{share(row['earlier_rate'])} → {share(row['rate'])}",
+        f"{row['prompts']:,}",
+        "–" if row["q_value"] is None else f"{row['q_value']:.2g}",
+        row["test"],
+    )
+
+
+def _told(worse: Sequence[dict[str, Any]]) -> str:
+    more = len(worse) - NAMED
+    rest = [f"- and {more} more"] if more > 0 else []
+    return "\n".join([*map(_sentence, worse[:NAMED]), *rest])
+
+
+def _sentence(row: dict[str, Any]) -> str:
+    rates = f"passes {share(row['rate'])} of the {row['prompts']:,} prompts that both runs judged"
+    sure = f"{row['test']}, q = {row['q_value']:.2g}"
+    who = f"**{plain(row['requirement'])}** of {plain(row['model'])}"
+    return f"- {who} {rates}, {share(row['earlier_rate'])} before ({sure})"
+
+
+def _head(found: Outcome) -> str:
+    lack = ", **incomplete**: coverage is below the scenario's floor" if found.incomplete else ""
+    return f"Run `{found.run_id}`: {counted(found)}{lack}"
+
+
+def _by_models(found: Outcome) -> str:
+    point, decided = _by_model(found, "point_finding"), _by_model(found, "decision")
+    rows = [(model, *_numbers(n, decided[model])) for model, n in sorted(point.items())]
+    return table(HEADINGS, rows, numbers=True)
+
+
+def _numbers(point: Counter[str], decided: Counter[str]) -> list[str]:
+    by_point = [point[name] for name in ("met", "not met", "not evaluated")]
+    return [str(number) for number in (*by_point, *(decided[name] for name in ("met", "not met", "undecided")))]
+
+
+def _by_model(found: Outcome, column: str) -> dict[str, Counter[str]]:
+    counts: dict[str, Counter[str]] = {}
+    for row in found.findings:
+        counts.setdefault(row["model"], Counter())[row[column]] += 1
+    return counts

@@ -1,0 +1,89 @@
+"""How requirements went over the last nights: a small chart each, which needs no server and no script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from biasgrid.flows.terminal.markdown import Markup, image, table
+from biasgrid.tasks.report.figures import share
+
+WIDTH, HEIGHT, EDGE = 180, 48, 5
+"""Of a chart, in pixels; the edge is free on all sides."""
+LINE, DASHES, WORSE, BETTER = "#8a8f98", "#c58a1b", "#e5484d", "#30a46c"
+"""Colours that can be told on white and on black."""
+BARS = "▁▂▃▄▅▆▇█"
+SHOWN = 150
+"""Charts of one artifact, what became worse first."""
+LEGEND = (
+    "Each chart runs from the oldest night (left) to this one (right) and from 0% (bottom) to 100% (top), so that "
+    "they compare: the line is the share of tests that passed, the dashes are the tolerance. A dot is a night "
+    "that was **worse** (red) or **better** (green) than the one before by a test, a ring one below the floor of "
+    "coverage."
+)
+HEADINGS = ("model", "requirement", "trend", "before → now", "change")
+
+
+def trend_page(rows: Sequence[dict[str, Any]], title: str) -> str:
+    """Markdown; `rows` as `biasgrid.flows.benchmark.previous_runs.Before.trend`."""
+    more = len(rows) - SHOWN
+    rest = f'\n… and {more:,} more: `biasgrid sql "from marts.trend"`\n' if more > 0 else ""
+    return f"# {title}\n\n{LEGEND}\n\n{table(HEADINGS, map(_row, rows[:SHOWN]))}{rest}"
+
+
+def _row(row: dict[str, Any]) -> tuple[str, ...]:
+    rates = row["rates"]
+    return (
+        row["model"],
+        row["requirement"],
+        picture(row),
+        f"{share(rates[-2])} → {share(rates[-1])}",
+        _strong(row["changes"][-1]),
+    )
+
+
+def _strong(change: str) -> str:
+    return Markup(f"**{change}**") if change in {"worse", "better"} else ""
+
+
+def picture(row: dict[str, Any]) -> Markup:
+    """A chart of the rates, told in bars and numbers where pictures are not shown."""
+    return image(chart(row), f"{bars(row['rates'])} {', '.join(map(share, row['rates']))}")
+
+
+def bars(rates: Sequence[float | None]) -> str:
+    """`▁▅█`: from 0% to 100%; a dot where nothing was evaluated."""
+    return "".join("·" if rate is None else BARS[min(int(rate * len(BARS)), len(BARS) - 1)] for rate in rates)
+
+
+def chart(row: dict[str, Any]) -> str:
+    """SVG. Nights without a rate break the line."""
+    dashes = f'<path d="M{EDGE} {_down(row["tolerance"])}H{WIDTH - EDGE}" stroke="{DASHES}" stroke-dasharray="3"/>'
+    line = f'<path d="{"".join(_strokes(row["rates"]))}" stroke="{LINE}" stroke-width="2"/>'
+    size = f'width="{WIDTH}" height="{HEIGHT}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} fill="none">{dashes}{line}{"".join(_dots(row))}</svg>'
+
+
+def _strokes(rates: Sequence[float | None]) -> Iterator[str]:
+    begun = False
+    for number, rate in enumerate(rates):
+        if rate is not None:  # a short stroke, so that a night alone is seen
+            yield f"{'L' if begun else 'M'}{_right(number, len(rates))} {_down(rate)}{'' if begun else 'h1'}"
+        begun = rate is not None
+
+
+def _dots(row: dict[str, Any]) -> Iterator[str]:
+    nights = zip(row["rates"], row["changes"], row["complete"], strict=True)
+    for number, (rate, change, is_complete) in enumerate(nights):
+        colour = {"worse": WORSE, "better": BETTER}.get(change)
+        if rate is not None and (colour or not is_complete):
+            paint = f'fill="{colour}"' if colour else f'stroke="{LINE}"'
+            yield f'<circle cx="{_right(number, len(row["rates"]))}" cy="{_down(rate)}" r="4" {paint}/>'
+
+
+def _right(number: int, nights: int) -> str:
+    return f"{EDGE + number * (WIDTH - 2 * EDGE) / max(nights - 1, 1):.4g}"
+
+
+def _down(rate: float) -> str:
+    return f"{HEIGHT - EDGE - rate * (HEIGHT - 2 * EDGE):.4g}"

@@ -1,0 +1,1 @@
+"""Catalog commands: import, augment, accept, coverage."""

@@ -1,0 +1,172 @@
+"""What a library covers, as the terminal shows it: readable at 80 columns and without colour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final
+
+from rich.console import Console
+from rich.text import Text
+
+from biasgrid.catalogs.loading.catalog import OVERLAY, Catalog
+from biasgrid.catalogs.scenario.coverage import CELLS
+from biasgrid.catalogs.schema.probes import tally
+from biasgrid.flows.catalog.coverage import Coverage
+from biasgrid.flows.interaction.scenes_view import show_scenes
+from biasgrid.flows.terminal.progress import one_line
+from biasgrid.flows.terminal.responsive_table import Column, show_folded
+
+Row = dict[str, Any]
+HIGH: Final = 0.6
+"""Share of a concern's tests that a constant answer passes above which a score says little."""
+HIGH_IN_CELL: Final = 2 / 3
+"""The same of a cell, where one test of a dozen is eight points."""
+CONSTANT: Final = ("constant_no", "constant_yes", "first_option")
+_CELL_WIDTH: Final = 12
+_ALWAYS: Final = ("always\nno", "always\nyes", "first\noption")
+
+
+class Picture:
+    """Per language: how full each cell is, what its concerns and sectors are worth, and what is missing."""
+
+    def __init__(self, found: Coverage, catalog: Catalog, out: Console) -> None:
+        self._found, self._catalog, self._out = found, catalog, out
+        self._parts: dict[str, list[Row]] = {
+            name: getattr(found, name).to_dicts()
+            for name in ("cells", "concerns", "sectors", "sector_sets", "missing")
+        }
+        largest = max((cell["templates"] for cell in self._parts["cells"]), default=1)
+        self._full = found.needed or largest
+        self._digits = max(3, len(f"{largest:,}"))
+
+    def show(self) -> None:
+        for language in sorted({row["language"] for rows in self._parts.values() for row in rows}):
+            self._language(language)
+            self._out.print()
+        show_scenes(self._out, self._catalog)
+        for line in self._legend():
+            self._out.print(line)
+
+    def _language(self, language: str) -> None:
+        own = {name: [row for row in rows if row["language"] == language] for name, rows in self._parts.items()}
+        self._out.print(Text(self._headline(language, own["concerns"], own["sector_sets"]), style="bold"))
+        if own["concerns"]:
+            key = _key("concern", own["concerns"])
+            show_folded(self._out, key, self._grid(own["concerns"], own["cells"]))
+            self._out.print()
+            show_folded(self._out, key, _measures("concern", own["concerns"], own["cells"]))
+        if own["sector_sets"]:
+            self._out.print()
+            measures = _measures("sector", own["sector_sets"], own["sectors"])
+            templates = _templates("tem-\nplates", own["sector_sets"])
+            show_folded(self._out, _key("sector", own["sector_sets"]), [templates, *measures])
+        for line in (*_gaps(own["missing"]), *self._too_few(own["concerns"])):
+            self._out.print(line)
+
+    def _headline(self, language: str, concerns: list[Row], sectors: list[Row]) -> str:
+        spoken = self._catalog.languages.get(language)
+        named = one_line(f"{language} · {spoken.name}" if spoken else language)
+        templates, of_sectors = (sum(row["templates"] for row in rows) for rows in (concerns, sectors))
+        instances = sum(row["instances"] or 0 for row in (*concerns, *sectors))
+        apart = f" + {of_sectors:,} of sectors" if of_sectors else ""
+        return f"{named}: {templates:,} templates{apart}, {instances:,} instances"
+
+    def _grid(self, rows: list[Row], cells: list[Row]) -> list[Column]:
+        found = {(cell["concern"], cell["input"], cell["reflection"]): cell for cell in cells}
+        columns = []
+        for kind, reflection in CELLS:
+            shown = [self._cell(found.get((row["concern"], kind, reflection))) for row in rows]
+            columns.append(Column(f"{kind}\n{reflection}", shown, "left"))
+        return [*columns, _templates("all", rows)]
+
+    def _cell(self, cell: Row | None) -> Text:
+        count, length = cell["templates"] if cell else 0, _CELL_WIDTH - self._digits - 1
+        filled = min(length, max(length * count // self._full, count > 0))
+        bar = "█" * filled + "·" * (length - filled)
+        mark = "!" if cell and any(_is_high(cell[name], HIGH_IN_CELL) for name in CONSTANT) else ""
+        return Text(f"{f'{count:,}' if count else '–':>{self._digits}} {bar}{mark}")
+
+    def _too_few(self, rows: list[Row]) -> Iterator[Text]:
+        """Which concerns have too few templates, all cells taken together."""
+        told = [f"{row['concern']} ({row['templates']:,})" for row in rows if not row["decidable"]]
+        if told and self._found.needed:
+            few = f"too few for a tolerance of {self._found.tolerance:g}, all cells together"
+            yield Text(one_line(f"{few}: {', '.join(told)}"), style="yellow")
+
+    def _legend(self) -> Iterator[Text]:
+        needed, tolerance = self._found.needed, f"a tolerance of {self._found.tolerance:g}"
+        if needed:
+            yield Text(f"A full bar is {needed:,} templates: fewer never decide {tolerance} as met.")
+        else:
+            yield Text(f"No number of templates decides {tolerance} as met; a full bar is {self._full:,}.")
+        yield Text(f"! a constant answer passes over {HIGH:.0%} of a concern's tests, or 2/3 of a cell's.")
+        yield Text("Reverse-keyed, always … and first option are shares of the expected-value tests.")
+        yield Text("A run's constant respondents also say 50 to every number: same-value tests pass.")
+        yield Text("Who declines every question passes none of them.")
+        yield Text("Instances are those of the catalog's own communities, in every wording.")
+        yield from self._probes()
+        for row in self._found.uncounted.iter_rows(named=True):
+            where = f"{row['templates']:,} of {row['language']} · {row['concern']} not counted"
+            yield Text(f"{where}: {one_line(row['trouble'])}", style="yellow")
+        overlay = f", overlaid by {self._found.overlay} ({OVERLAY})" if self._found.overlay else ""
+        yield Text(f"library: {one_line(self._found.library + overlay)}")
+
+    def _probes(self) -> Iterator[Text]:
+        """What bias probes can ask about, in each language that has questions."""
+        for language in sorted(self._catalog.probing):
+            counts = tally(self._catalog.probes, language)
+            told = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+            yield Text(f"Bias probes in {language}: {told}.")
+
+
+def _key(name: str, rows: list[Row]) -> Column:
+    return Column(f"\n{name}", [Text(one_line(row[name])) for row in rows], "left")
+
+
+def _templates(heading: str, rows: list[Row]) -> Column:
+    return Column(heading, [Text(f"{row['templates']:,}") for row in rows])
+
+
+def _measures(key: str, rows: list[Row], cells: list[Row]) -> list[Column]:
+    always = zip(_ALWAYS, CONSTANT, strict=True)
+    return [
+        Column("\ninstances", [_number(row["instances"], ",.0f") for row in rows]),
+        Column("per\ntemplate", [_number(row["instances_per_template"], ",.1f") for row in rows]),
+        Column("reverse-\nkeyed", [_number(_reverse_keyed(row), ".0%") for row in rows]),
+        *(Column(heading, [_marked(row[name]) for row in rows]) for heading, name in always),
+        Column("cells\ndecidable", [_decidable(cell for cell in cells if cell[key] == row[key]) for row in rows]),
+    ]
+
+
+def _decidable(cells: Iterable[Row]) -> Text:
+    told = [cell["decidable"] for cell in cells]
+    return Text(f"{sum(told)} of {len(told)}")
+
+
+def _reverse_keyed(row: Row) -> float | None:
+    return row["reverse_keyed"] / row["expected_value"] if row["expected_value"] else None
+
+
+def _gaps(gaps: list[Row]) -> Iterator[Text]:
+    """Which cells are empty."""
+    told = []
+    for concern, cells in groupby(gaps, key=itemgetter("concern")):
+        named = [f"{cell['input']} · {cell['reflection']}" for cell in cells]
+        told.append(concern if len(named) == len(CELLS) else f"{concern} ({', '.join(named)})")
+    if told:
+        yield Text(f"missing: {'; '.join(told)}", style="yellow")
+
+
+def _marked(share: float | None) -> Text:
+    high = _is_high(share)
+    return Text(f"{_number(share, '.0%')}{'!' if high else ' '}", style="yellow" if high else "")
+
+
+def _is_high(share: float | None, high: float = HIGH) -> bool:
+    return share is not None and share > high
+
+
+def _number(value: float | None, form: str) -> Text:
+    return Text("–" if value is None else format(value, form))

@@ -1,0 +1,192 @@
+"""`catalog import`: files of other formats into a directory of ours, all of it or nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from biasgrid.catalogs.errors import Problem, UserError, nearest, position
+from biasgrid.catalogs.importers import bbq
+from biasgrid.catalogs.importers.formats import BENCHMARKS, FORMATS, Importer, looks_like
+from biasgrid.catalogs.importers.interaction_files import catalog_files
+from biasgrid.catalogs.importers.langbite import as_yaml
+from biasgrid.catalogs.importers.langbite import written as langbite_files
+from biasgrid.catalogs.importers.result import Imported, NotTheFormat, RecordedReply, slug
+from biasgrid.catalogs.importers.scenarios import scenario
+from biasgrid.catalogs.importers.tables import table
+from biasgrid.catalogs.loading.documents import read_text
+from biasgrid.catalogs.loading.template_lines import written_line
+from biasgrid.catalogs.schema.entries import LANGUAGE
+from biasgrid.warehouse.storage.atomic_file import replacing
+from biasgrid.warehouse.storage.export_files import defused
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """What was read, file by file, and the files that were written, by what they hold."""
+
+    read: tuple[Imported, ...]
+    written: Mapping[str, Path]
+
+
+def import_files(
+    format_name: str, files: Sequence[Path], out: Path, language: str = "en_us", *, force: bool = False
+) -> Import:
+    """Reads the files and writes what they hold into `out`. Raises UserError where a file is not of the format,
+    nothing could be imported, or a file to be written exists and `force` is not set."""
+    _check_language(language)
+    importer = _importer(format_name, files)
+    sources = [file for file in files if not _is_metadata(format_name, file)]
+    read = _unlike_each_other([_read(importer, format_name, file, language) for file in sources])
+    if not read or all(one.is_empty for one in read):
+        raise UserError(_nothing(read))
+    name = slug(sources[0].stem if len(sources) == 1 else format_name) or format_name
+    contents = {
+        path: content for path, content in _contents(format_name, name, out, read).items() if content is not None
+    }
+    if not force:
+        _refuse_overwriting(contents)
+    for path, content in contents.items():
+        _write(path, content)
+    if force and out / f"{name}.refused.csv" not in contents:  # of an earlier import
+        (out / f"{name}.refused.csv").unlink(missing_ok=True)
+    return Import(tuple(read), {_told(path, out): path for path in contents})
+
+
+def _check_language(language: str) -> None:
+    if not re.match(LANGUAGE, language):
+        what = f"`{language}` is no language tag"
+        raise UserError(Problem(what, "--language", "write language and country, such as `en_us`"))
+
+
+def _importer(format_name: str, files: Sequence[Path]) -> Importer:
+    importer = FORMATS.get(format_name)
+    if importer is None:
+        raise UserError(Problem(f"format `{format_name}` is unknown", remedy=nearest(format_name, FORMATS)))
+    targets: dict[tuple[str, str], int] = {}
+    for file in (file for file in files if _is_metadata(format_name, file)):
+        targets |= bbq.read_targets(read_text(file), str(file))
+    return partial(bbq.read, targets=targets) if targets else importer
+
+
+def _is_metadata(format_name: str, file: Path) -> bool:
+    """BBQ's items are JSON lines: a table beside them is its additional metadata."""
+    if format_name != "bbq" or file.suffix.lower() != ".csv":
+        return False
+    return set(bbq.METADATA) <= set(table(read_text(file), str(file)).header)
+
+
+def _read(importer: Importer, format_name: str, file: Path, language: str) -> Imported:
+    text = read_text(file)
+    try:
+        return importer(text, str(file), language)
+    except NotTheFormat as wrong:
+        other = looks_like(text)
+        if other is None or other == format_name:
+            raise
+        told = [replace(one, remedy=f"it looks like `{other}`: name that format") for one in wrong.mistakes]
+        raise UserError(told) from wrong
+
+
+def _unlike_each_other(read: Iterable[Imported]) -> list[Imported]:
+    """The files without templates whose id a file before them has: those are refused."""
+    seen: dict[tuple[str, str], str] = {}
+    kept = []
+    for one in read:
+        doubles = [t for t in one.templates if (t.language, t.id) in seen]
+        wrong = [Problem(f"`{t.id}` stands in {seen[t.language, t.id]} too", one.file) for t in doubles]
+        own = tuple(t for t in one.templates if (t.language, t.id) not in seen)
+        seen |= {(t.language, t.id): one.file for t in own}
+        refused, lost = (*one.refused, *wrong), one.lost + len(wrong)
+        kept.append(replace(one, templates=own, refused=refused, lost=lost))
+    return kept
+
+
+def _nothing(read: Sequence[Imported]) -> list[Problem]:
+    if not read:
+        return [Problem("no file holds items", remedy="name the files of items beside the metadata")]
+    refused = [mistake for one in read for mistake in one.refused]
+    empty = [Problem("holds nothing to import", one.file, "name another file") for one in read if not one.rows]
+    return [*empty, *refused]
+
+
+Content = str | pl.DataFrame
+"""A text, or rows: of Parquet or CSV, by the file's name."""
+
+
+def _contents(format_name: str, name: str, out: Path, read: Sequence[Imported]) -> dict[Path, Content | None]:
+    templates = tuple(template for one in read for template in one.templates)
+    contents: dict[Path, Content | None] = {}
+    if format_name in BENCHMARKS:
+        lines = "".join(f"{written_line(template)}\n" for template in templates)
+        told = scenario(format_name, name, templates, f"{name}.jsonl")
+        contents = {out / f"{name}.jsonl": lines, out / f"{name}.scenario.yaml": as_yaml(told)}
+    elif format_name == "langbite":
+        contents = dict(_langbite(name, out, read))
+    elif format_name == "interactions":
+        contents = {out / path: text for path, text in catalog_files(name, read).items()}
+    elif replies := [reply for one in read for reply in one.replies]:
+        contents = {out / f"{name}.parquet": _recording(replies)}
+    refused = _refused(read)
+    return contents | {out / f"{name}.refused.csv": refused if refused.height else None}
+
+
+def _langbite(name: str, out: Path, read: Sequence[Imported]) -> dict[Path, Content]:
+    """The library as YAML files, and each scenario, which asks that library where one was given beside it."""
+    templates = tuple(template for one in read for template in one.templates)
+    contents: dict[Path, Content] = {
+        out / "templates" / path: text for path, text in langbite_files(templates).items()
+    }
+    library = {"library": "templates"} if templates else {}
+    for one in read:
+        if one.scenario is not None:
+            told: dict[str, Any] = {**one.scenario, "scenario": {**one.scenario["scenario"], **library}}
+            contents[out / f"{slug(Path(one.file).stem) or name}.scenario.yaml"] = as_yaml(told)
+    return contents
+
+
+def _recording(replies: Sequence[RecordedReply]) -> pl.DataFrame:
+    """What `replay/<file>` reads; columns that no reply has are left out."""
+    columns = {
+        name: [getattr(reply, name) for reply in replies] for name in (one.name for one in fields(RecordedReply))
+    }
+    return pl.DataFrame({name: values for name, values in columns.items() if any(v is not None for v in values)})
+
+
+def _refused(read: Sequence[Imported]) -> pl.DataFrame:
+    rows = [(*position(mistake), mistake.what) for one in read for mistake in one.refused]
+    schema = {"file": pl.String, "line": pl.Int64, "reason": pl.String}
+    return defused(pl.DataFrame(rows, schema=schema, orient="row"))
+
+
+def _refuse_overwriting(contents: Mapping[Path, Content]) -> None:
+    there = [path for path in contents if path.exists()]
+    if there:
+        raise UserError(
+            Problem("exists already", str(path), "name another `--out`, or replace it with `--force`")
+            for path in there
+        )
+
+
+def _write(path: Path, content: Content) -> None:
+    try:
+        with replacing(path) as partial:
+            if isinstance(content, str):
+                partial.write_text(content, encoding="utf-8", newline="")
+            elif path.suffix == ".parquet":
+                content.write_parquet(partial)
+            else:
+                content.write_csv(partial)
+    except OSError as error:
+        what = f"cannot be written: {error.strerror or error}"
+        raise UserError(Problem(what, str(path), "name a directory that you may write to")) from error
+
+
+def _told(path: Path, out: Path) -> str:
+    return path.relative_to(out).as_posix()

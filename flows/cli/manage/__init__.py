@@ -1,0 +1,1 @@
+"""Commands that manage catalogs, warehouse and servers."""

@@ -1,0 +1,140 @@
+"""`report`, `show`, `runs`, `sql` and `export`: looking at what landed."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.flows.cli.options import Data, Force, Gate, RunId
+from biasgrid.flows.terminal.plurals import number
+
+
+class ReportFormat(StrEnum):
+    csv, langbite, json, html, evidence = "csv", "langbite", "json", "html", "evidence"
+    junit, markdown, pictures, model_card = "junit", "markdown", "pictures", "model-card"
+
+
+class PageLanguage(StrEnum):
+    en_us, es_es = "en_us", "es_es"
+
+
+class SqlFormat(StrEnum):
+    table, csv, json = "table", "csv", "json"
+
+
+class ExportFormat(StrEnum):
+    csv, parquet, json = "csv", "parquet", "json"
+
+
+def report(
+    run: RunId = None,
+    all_runs: Annotated[bool, typer.Option("--all", help="Pages of all runs.")] = False,
+    format: Annotated[ReportFormat, typer.Option("--format", help="What to write.")] = ReportFormat.html,  # noqa: A002
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Directory to write into.", show_default="reports/RUN or reports/all"),
+    ] = None,
+    language: Annotated[
+        PageLanguage,
+        typer.Option("--language", help="Of pages and evidence; a benchmark's page can change it."),
+    ] = PageLanguage.en_us,
+    gate: Annotated[
+        Gate, typer.Option("--gate", help="With `junit` and `markdown`: what counts as failed, as of `run`.")
+    ] = Gate.point,
+    data: Data = None,
+) -> None:
+    """Write what a run found as files: pages for the browser, `html`; `csv`, `json`, of a benchmark LangBiTe's
+    three CSV files; `pictures` as SVG and PNG; for CI `junit` and `markdown`, a job's summary; `model-card`,
+    results as Hugging Face's model cards have them; for auditors a bundle, `evidence`, which `biasgrid evidence
+    verify` checks. Of all runs, `--all`, pages alone."""
+    from biasgrid.flows.results.report import write_all, write_report
+
+    if all_runs:
+        _refuse_besides_all(run, format)
+        site = write_all(out, data, language.value)
+        typer.echo(f"pages of {number(site.written, 'run')} written, of {site.kept:,} kept as they were", err=True)
+        typer.echo(site.index)
+        return
+    written = write_report(run, format.value, out, data, language.value, gate.value)
+    for path in written[:1] if format is ReportFormat.html else written:
+        typer.echo(path)
+
+
+def _refuse_besides_all(run: str | None, format: ReportFormat) -> None:  # noqa: A002
+    if run is not None:
+        what = Problem("`--all` takes all runs, and a run is named", f"RUN {run}", "leave one of the two out")
+        raise UserError(what)
+    if format is not ReportFormat.html:
+        remedy = "leave `--format` out; `biasgrid export MART` writes a mart of all runs"
+        raise UserError(Problem(f"there is no {format.value} report of all runs", "--all", remedy))
+
+
+def show(run: RunId = None, data: Data = None) -> None:
+    """Show what a run found, as when it ended, and bars by concern. However it ended, the exit code is 0."""
+    from biasgrid.flows.results.show import show_run
+
+    show_run(run, data)
+
+
+def runs(data: Data = None) -> None:
+    """List the runs, newest first."""
+    from biasgrid.flows.runs.prepare import existing_lake
+    from biasgrid.flows.terminal.progress import show_runs
+    from biasgrid.warehouse.storage.runs import all_runs
+
+    show_runs(all_runs(existing_lake(data))[::-1])
+
+
+def sql(
+    query: Annotated[
+        str | None, typer.Argument(help="A SELECT, or short: `from marts.pass_rates`.", show_default=False)
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="A file with the query; `-`: what is piped in.")
+    ] = None,
+    example: Annotated[
+        str | None, typer.Option("--example", help="A query that comes along, by name; `list` tells them.")
+    ] = None,
+    format: Annotated[SqlFormat, typer.Option("--format", help="How to show the rows.")] = SqlFormat.table,  # noqa: A002
+    data: Data = None,
+) -> None:
+    """Ask the warehouse in SQL, read-only.
+
+    In CSV, text that a spreadsheet would run as a formula gets a quote before it.
+    """
+    from biasgrid.flows.results.sql import ask, worded
+    from biasgrid.flows.runs.prepare import existing_lake
+    from biasgrid.flows.terminal.progress import show_examples, show_rows
+
+    if example == "list":
+        show_examples()
+        return
+    asked = worded(query, file, example)
+    show_rows(ask(existing_lake(data), asked), format.value)
+
+
+def export(
+    mart: Annotated[
+        str,
+        typer.Argument(help="A mart such as `pass_rates`, or a model such as `stg_cases`.", show_default=False),
+    ],
+    format: Annotated[  # noqa: A002
+        ExportFormat, typer.Option("--format", help="What to write; `json` is one object a line.")
+    ] = ExportFormat.csv,
+    run: Annotated[str | None, typer.Option("--run", help="Of this run alone, by its id or an end of it.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="File to write.", show_default="MART.FORMAT")] = None,
+    force: Force = False,
+    data: Data = None,
+) -> None:
+    """Write a mart or staging model as a file, of all runs or of one.
+
+    In CSV, text that a spreadsheet would run as a formula gets a quote before it, and nested values are JSON.
+    """
+    from biasgrid.flows.results.export import export as written
+
+    path, rows = written(mart, format.value, run, out, data, force=force)
+    typer.echo(f"{path} ({number(rows, 'row')})")

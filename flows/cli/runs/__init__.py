@@ -1,0 +1,1 @@
+"""Commands that start, plan or resume runs."""

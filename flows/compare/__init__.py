@@ -1,0 +1,1 @@
+"""`biasgrid compare`: differences between runs, tested."""

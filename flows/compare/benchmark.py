@@ -1,0 +1,188 @@
+"""What a comparison of benchmarks tells people, in words: the same sections on the terminal and in Markdown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from operator import itemgetter
+
+from biasgrid.flows.compare.rows import (
+    DECIDED,
+    UNTESTED,
+    Line,
+    Row,
+    Section,
+    by_importance,
+    circumstances,
+    difference,
+    findings,
+    from_to,
+    points,
+    several,
+    tested,
+)
+from biasgrid.tasks.aggregate.compare import Comparison
+from biasgrid.tasks.report.figures import share
+
+NAMES = {"only earlier": "only in the earlier", "only later": "only in the later", "changed": "changed"}
+
+
+def summary(found: Comparison) -> Iterator[str]:
+    """What comes of it, in two or three lines."""
+    requirements = found.tables["requirements"]
+    if found.is_of_one_run:
+        tests, replies = (found.tables[name].height for name in ("changed_tests", "changed_replies"))
+        yield f"judged otherwise: {tests:,} template tests, {replies:,} replies"
+    else:
+        count = Counter(requirements["change"])
+        yield f"requirement × model: {tested(count)}"
+        yield f"prompts judged in both: {requirements['prompts'].sum():,}"
+    yield _findings_changed(found)
+
+
+def _findings_changed(found: Comparison) -> str:
+    both = [row for row in found.tables["requirements"].iter_rows(named=True) if row["presence"] == "both"]
+    point, decided = (
+        sum(row[f"earlier_{name}"] != row[f"later_{name}"] for row in both)
+        for name in ("point_finding", "decision")
+    )
+    return f"findings that changed: {point} by the point rate, {decided} by the interval, of {len(both)}"
+
+
+def sections(found: Comparison) -> list[Section]:
+    return _of_evaluations(found) if found.is_of_one_run else _of_runs(found)
+
+
+def _of_runs(found: Comparison) -> list[Section]:
+    return [
+        _differences(found),
+        _section(found, "requirements", UNTESTED, ("requirement", "why"), _why),
+        _alone(found),
+        circumstances(found),
+    ]
+
+
+def _of_evaluations(found: Comparison) -> list[Section]:
+    return [
+        _findings(found),
+        _section(found, "moves", "What moved", ("requirement", "of", "from", "to", "moved"), _move),
+        _section(
+            found, "oracles", "Oracles that judge otherwise", ("template", "in", "earlier", "later"), _oracle
+        ),
+        _section(found, "changed_tests", "Template tests that changed", ("template", "from", "to", "id"), _test),
+        _section(found, "changed_replies", "Replies that changed", ("template", "from", "to", "id"), _reply),
+        circumstances(found),
+    ]
+
+
+def _section(
+    found: Comparison,
+    table: str,
+    title: str,
+    headings: tuple[str, ...],
+    told: Callable[[Row], tuple[str, ...] | None],
+) -> Section:
+    rows = found.tables[table].iter_rows(named=True)
+    lines = [Line(row.get("model", ""), words) for row in rows if (words := told(row)) is not None]
+    return Section(title, headings, sorted(lines, key=lambda line: line.group))
+
+
+def _differences(found: Comparison) -> Section:
+    """Requirements that were compared, each with its languages where it has several."""
+    languages = [row for row in found.tables["languages"].iter_rows(named=True) if row["presence"] == "both"]
+    lines: list[Line] = []
+    rows = found.tables["requirements"].iter_rows(named=True)
+    for row in by_importance(rows, itemgetter("model"), ("point_finding", "decision")):
+        if row["change"] == "not compared":
+            continue
+        own = [each for each in languages if _key(each) == _key(row)]
+        lines.append(_difference(row["requirement"], row, ("point_finding", "decision")))
+        lines += [_difference(f" {each['language']}", each, (None, "decision")) for each in own if len(own) > 1]
+    headings = ("requirement", "before", "after", "diff", "95% interval", "q", "")
+    note = _tests(found) if lines else ""
+    return Section("Differences", headings, lines, numbers=True, note=note, more=("point", "decision"))
+
+
+def _tests(found: Comparison) -> str:
+    used = " and ".join(sorted(set(found.tables["requirements"]["test"].drop_nulls())))
+    return (
+        "before, after: share that passes of the prompts judged in both; diff: points. "
+        f"Test: {used}; {DECIDED} point, decision: as of each whole run."
+    )
+
+
+def _key(row: Row) -> tuple[str, str]:
+    return row["requirement"], row["model"]
+
+
+def _difference(name: str, row: Row, decided: tuple[str | None, ...]) -> Line:
+    return Line(
+        row["model"],
+        (name, *difference(row, "rate", share, points)),
+        tuple("" if finding is None else from_to(row, finding) for finding in decided),
+    )
+
+
+def _findings(found: Comparison) -> Section:
+    rows = found.tables["requirements"].iter_rows(named=True)
+    told = findings(rows, itemgetter("model"), "requirement", ("point_finding", "decision"))
+    return Section("Findings", ("requirement", "by the point rate", "by the interval"), told)
+
+
+def _why(row: Row) -> tuple[str, ...] | None:
+    """What one run alone has is told below."""
+    why = row["why_not_compared"]
+    return (row["requirement"], why) if why and row["presence"] == "both" else None
+
+
+def _alone(found: Comparison) -> Section:
+    """What is the same but for its name is one line."""
+    rows = sorted(found.tables["only_in_one"].iter_rows(named=True), key=_place)
+    told = [_absence(place, [row["name"] for row in own]) for place, own in groupby(rows, key=_place)]
+    return Section("In one run alone", ("is", "of", "where", "name"), told)
+
+
+KINDS = ("requirement", "model", "model of a requirement", "language", "template", "communities")
+
+
+def _place(row: Row) -> tuple[int, str, str]:
+    of = " · ".join(part for part in (row["requirement"], row["language"]) if part)
+    return KINDS.index(row["kind"]), of or "–", NAMES[row["presence"]]
+
+
+def _absence(place: tuple[int, str, str], names: list[str]) -> Line:
+    kind, of, where = place
+    count = "" if len(names) == 1 else f" × {len(names):,}"
+    return Line("", (f"{KINDS[kind]}{count}", of, where, several(names)))
+
+
+def _move(row: Row) -> tuple[str, ...]:
+    units = {"test": "tests", "reply": "replies"}
+    return (
+        row["requirement"],
+        units[row["unit"]],
+        row["earlier_outcome"],
+        row["later_outcome"],
+        f"{row['moved']:,}",
+    )
+
+
+def _oracle(row: Row) -> tuple[str, ...]:
+    return row["template"], row["language"], row["earlier_reason"] or "–", row["later_reason"] or "–"
+
+
+def _test(row: Row) -> tuple[str, ...]:
+    sample = f" sample {row['sample']}" if row["sample"] > 1 else ""
+    name = f"{row['template']} {row['language']}{sample}"
+    return name, row["earlier_outcome"], row["later_outcome"], row["template_id"]
+
+
+def _reply(row: Row) -> tuple[str, ...]:
+    about = f" ({row['communities_label']})" if row["communities_label"] else ""
+    return f"{row['template']}{about}", *(_outcome(row, side) for side in ("earlier", "later")), row["case_id"]
+
+
+def _outcome(row: Row, side: str) -> str:
+    value = row[f"{side}_value"]
+    return f"{value.normalize():f}" if value is not None else str(row[f"{side}_outcome"])

@@ -1,0 +1,167 @@
+"""Fine-tuning before it begins, and what came of it: an order with all that could be wrong looked at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.schema.scenes import Variant
+from biasgrid.tasks.connectors.batch.fine_tuning import Hyperparameters, refuse_untunable
+from biasgrid.tasks.connectors.keys import Secrets, missing_keys
+from biasgrid.tasks.finetuning.dataset import Dataset, dataset
+from biasgrid.tasks.finetuning.folder import TRAIN, VALIDATION, as_json
+from biasgrid.tasks.finetuning.jobs import SUCCEEDED, Job
+from biasgrid.tasks.finetuning.limits import flaws
+from biasgrid.tasks.finetuning.local import LocalOrder, missing_packages
+from biasgrid.tasks.finetuning.local_settings import LOCAL_EPOCHS, Recipe
+from biasgrid.tasks.finetuning.order import EPOCHS, Order
+from biasgrid.warehouse.storage.atomic_file import replacing
+from biasgrid.warehouse.storage.errors import storing
+
+DONE, NOTHING_CAME = 0, 3
+SUFFIX = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+
+telling: ContextVar[Callable[[str], None] | None] = ContextVar("telling", default=None)
+"""Who hears what happens meanwhile: the terminal, where there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person asked for; None is ours to choose, or the provider's."""
+
+    model: str
+    variant: Variant = "full"
+    languages: tuple[str, ...] = ("en_us",)
+    seed: int = 0
+    epochs: int | None = None
+    learning_rate: float | None = None
+    """At a provider a multiplier of the rate that it would take; on this machine the rate."""
+    batch_size: int | None = None
+    suffix: str | None = None
+    local: bool = False
+
+
+@dataclass(frozen=True)
+class PreparedTuning:
+    order: Order | LocalOrder
+    secrets: Secrets | None
+
+
+@dataclass(frozen=True, slots=True)
+class TuningOutcome:
+    base: str
+    model: str | None
+    """As scenarios name it; None where none came, or where it has to be deployed first."""
+    state: str
+    why: str | None
+    folder: str
+    """Where its files and its card lie."""
+    how: str
+    """What to do with it, in a sentence."""
+
+    @property
+    def exit_code(self) -> int:
+        return DONE if self.state == SUCCEEDED else NOTHING_CAME
+
+
+def prepare_tuning(asked: Asked, secrets: Secrets | None = None) -> PreparedTuning:
+    """Raises UserError with all that is wrong; sends and writes nothing."""
+    catalog = load_catalog()
+    mistakes: list[Problem] = []
+    target = made = None
+    try:
+        target = None if asked.local else _target(asked.model, catalog, secrets)
+    except UserError as unknown:
+        mistakes.extend(unknown.mistakes)
+    try:
+        made = prepare_dataset(asked.variant, asked.languages, asked.seed, catalog)
+    except UserError as poor:
+        mistakes.extend(poor.mistakes)
+    mistakes.extend(_mistakes(asked))
+    if mistakes or made is None:
+        raise UserError(mistakes)
+    order = _local(asked, made) if target is None else _order(asked, target, made)
+    return PreparedTuning(order, secrets)
+
+
+def prepare_dataset(
+    variant: Variant, languages: Sequence[str], seed: int, catalog: Catalog | None = None
+) -> Dataset:
+    """Raises UserError where there is no such language, or too little to tune on."""
+    made = dataset(catalog or load_catalog(), variant, languages, seed)
+    if found := flaws(made):
+        raise UserError(found)
+    return made
+
+
+def write_files(made: Dataset, out: Path, *, force: bool) -> list[Path]:
+    """The files of a dataset in a directory. Raises UserError where one exists and `force` is not given."""
+    contents = {TRAIN: made.train, VALIDATION: made.validation, "dataset.json": as_json(made.told)}
+    there = [out / name for name in contents if (out / name).exists()]
+    if there and not force:
+        raise UserError(
+            Problem(f"`{path}` exists", "--out", "name another directory, or use --force") for path in there
+        )
+    for name, content in contents.items():
+        with storing(out / name), replacing(out / name) as partial:
+            partial.write_bytes(content)
+    return [out / name for name in contents]
+
+
+def outcome(order: Order, job: Job, folder: Path) -> TuningOutcome:
+    """What came of an order at a provider."""
+    named, how = None, "the same command tries it anew"
+    if job.state == SUCCEEDED:
+        named, how = _named(order.target, job.result_model or "")
+    return TuningOutcome(order.target.model, named, job.state, job.error_message, str(folder), how)
+
+
+def _named(target: Target, result: str) -> tuple[str | None, str]:
+    if target.connector == "azure":
+        return None, f"deploy `{result}` at Azure, then name it as `{target.provider}/<deployment>`"
+    named = f"{target.provider}/{result}"
+    return named, f"name it wherever models are named: `--model {named}`"
+
+
+def local_outcome(order: LocalOrder, folder: Path) -> TuningOutcome:
+    named = f"local/{folder}"
+    how = f"name it wherever models are named: `--model {named}`"
+    return TuningOutcome(order.base, named, SUCCEEDED, None, str(folder), how)
+
+
+def _target(model: str, catalog: Catalog, secrets: Secrets | None) -> Target:
+    target = catalog.target(model)
+    refuse_untunable(target)
+    if missing := missing_keys([target], secrets):
+        raise UserError(missing)
+    return target
+
+
+def _mistakes(asked: Asked) -> list[Problem]:
+    found = missing_packages() if asked.local else []
+    if asked.suffix is not None and not SUFFIX.fullmatch(asked.suffix):
+        remedy = "write 1 to 40 lower-case letters, digits and dashes"
+        found.append(Problem(f"`{asked.suffix}` cannot be part of a model's name", "--suffix", remedy))
+    return found
+
+
+def _order(asked: Asked, target: Target, made: Dataset) -> Order:
+    epochs = asked.epochs or EPOCHS[asked.variant]
+    hyperparameters = Hyperparameters(epochs, asked.batch_size, asked.learning_rate)
+    return Order(target, made, hyperparameters, asked.suffix or f"biasgrid-{asked.variant}")
+
+
+def _local(asked: Asked, made: Dataset) -> LocalOrder:
+    chosen: dict[str, Any] = {"epochs": asked.epochs or LOCAL_EPOCHS[asked.variant]}
+    if asked.learning_rate is not None:
+        chosen["learning_rate"] = asked.learning_rate
+    if asked.batch_size is not None:
+        chosen["batch_size"] = asked.batch_size
+    return LocalOrder(asked.model, made, Recipe(**chosen), asked.suffix or f"biasgrid-{asked.variant}")

@@ -1,0 +1,146 @@
+"""What one model is asked and what that costs: a model under test, or the judge at its most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil, sqrt
+
+import polars as pl
+
+from biasgrid.catalogs.schema.entries import ScenarioSettings
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.schema.oracle import IN_WORDS, Oracle
+from biasgrid.flows.forecast.reply_estimates import Observed, expected_reply, is_local, most_tokens
+from biasgrid.flows.forecast.throughput import Load, seconds
+from biasgrid.flows.runs.batched_models import is_batched
+from biasgrid.tasks.connectors.prices import list_price
+from biasgrid.tasks.connectors.tokens import OPENAI, count_prompts, count_text, counts_exactly, estimate
+from biasgrid.tasks.evaluate.judge import JUDGEMENT_TOKENS, judge_request
+
+
+@dataclass(frozen=True, slots=True)
+class ModelForecast:
+    """Of one model. Money in US dollars at list price, a batch's discount taken off; None where it is unknown."""
+
+    requests: int
+    input_tokens: int
+    input_is_exact: bool
+    """Counted as the provider counts; else estimated."""
+    output_tokens: int
+    most_output_tokens: int
+    output_seen: int
+    """Earlier replies that the output tokens are told from; 0 where they are assumed."""
+    cost_usd: float | None
+    cost_most_usd: float | None
+    batch: bool
+    """Asked through the provider's batch API: replies come within a day."""
+    seconds: float
+    """At its limits, if it were asked alone; 0 in a batch."""
+
+    def share(self, part: float) -> ModelForecast:
+        """Of so much of its requests."""
+        return replace(
+            self,
+            requests=round(part * self.requests),
+            input_tokens=round(part * self.input_tokens),
+            output_tokens=round(part * self.output_tokens),
+            most_output_tokens=round(part * self.most_output_tokens),
+            cost_usd=None if self.cost_usd is None else part * self.cost_usd,
+            cost_most_usd=None if self.cost_most_usd is None else part * self.cost_most_usd,
+            seconds=round(part * self.seconds, 1),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeForecast:
+    """The most that a judge can be asked: about every reply that an oracle may fail, or a sample of them."""
+
+    model: str
+    most_requests: int
+    requests_if_all_pass: int
+    """About so many: the sample of what passed."""
+    most_input_tokens: int
+    most_output_tokens: int
+    cost_most_usd: float | None
+
+
+def model_forecast(
+    target: Target, sent: pl.DataFrame, settings: ScenarioSettings, observed: Observed
+) -> tuple[ModelForecast, Load]:
+    """Of a model asked `sent`: `input` and `tokens`, one row per distinct prompt. And what it loads on limits."""
+    kinds = dict(sent.group_by("input").len().iter_rows())
+    replies = {kind: expected_reply(target, kind, settings.max_tokens, observed) for kind in kinds}
+    asked = settings.samples * sent.height
+    tokens = settings.samples * int(sent["tokens"].sum())
+    written = round(settings.samples * sum(kinds[kind] * reply.tokens for kind, reply in replies.items()))
+    most = max(written, asked * most_tokens(target, settings.max_tokens))
+    batch = is_batched(target, settings)
+    waiting = settings.samples * sum(kinds[kind] * reply.seconds for kind, reply in replies.items())
+    held_up = not batch and not is_local(target)
+    load = Load(target, asked * held_up, (tokens + written) * held_up, waiting * held_up)
+    told = ModelForecast(
+        requests=asked,
+        input_tokens=tokens,
+        input_is_exact=counts_exactly(target),
+        output_tokens=written,
+        most_output_tokens=most,
+        output_seen=sum(reply.seen for reply in replies.values()),
+        cost_usd=cost_usd(target, tokens, written, asked, batch=batch),
+        cost_most_usd=cost_usd(target, tokens, most, asked, batch=batch),
+        batch=batch,
+        seconds=seconds([load]),
+    )
+    return told, load
+
+
+def judge_forecast(
+    judge: Target, asked: pl.DataFrame, targets: list[Target], settings: ScenarioSettings
+) -> JudgeForecast:
+    """Of a judge that hears the greater of the scenario's two shares of every reply to `asked`: `tokens` and
+    `oracle`, one row per instance."""
+    doubted = asked.filter(pl.col("operation").is_in(IN_WORDS))
+    each = settings.samples * doubted.height
+    rules = doubted.group_by("oracle").agg(pl.len(), pl.col("tokens").sum())
+    quoted = sum(count * _around(judge, oracle) + tokens for oracle, count, tokens in rules.iter_rows())
+    replies = sum(most_tokens(target, settings.max_tokens) for target in targets)
+    sent = settings.samples * (len(targets) * quoted + doubted.height * replies)
+    sample, every = settings.judge_sample, each * len(targets)
+    most = most_drawn(every, max(sample.passed, sample.failed))
+    sent, received = ceil(sent * most / max(every, 1)), most * JUDGEMENT_TOKENS
+    if_all_pass = round(every * sample.passed)
+    cost = cost_usd(judge, sent, received, most)
+    return JudgeForecast(judge.model, most, if_all_pass, sent, received, cost)
+
+
+def most_drawn(replies: int, share: float) -> int:
+    """As many of so many replies as a sample of that share hardly ever exceeds: each is drawn by itself."""
+    spread = sqrt(replies * share * (1 - share))
+    return min(replies, ceil(replies * share + 3 * spread))
+
+
+def _around(judge: Target, oracle: str) -> int:
+    """Tokens of a question to the judge beside the prompt and the reply that it quotes."""
+    messages = judge_request([{"role": "user", "content": ""}], "", Oracle.model_validate_json(oracle))
+    return sum(count_text(judge.name, message.content) for message in messages)
+
+
+def cost_usd(target: Target, sent: int, received: int, requests: int, *, batch: bool = False) -> float | None:
+    """At the target's prices; None where it has none."""
+    prices = target.prices
+    if prices is None:
+        return None
+    share = 1 - target.batch.discount if batch and target.batch else 1.0
+    return share * list_price(prices, sent, received, requests)
+
+
+def is_tokenized(target: Target, *, brief: bool = False) -> bool:
+    """Whether OpenAI's tokenizer counts for a target; if `brief`, only where money or a limit needs it."""
+    is_needed = target.prices is not None or target.limits.tokens_per_minute is not None
+    return target.connector in OPENAI and (is_needed or not brief)
+
+
+def prompt_tokens(sent: pl.DataFrame, *, tokenized: bool) -> pl.DataFrame:
+    """`sent` with the `tokens` of each `text` as a user's only message: OpenAI's count, else an estimate."""
+    texts = sent["text"].to_list()
+    tokens = count_prompts(texts) if tokenized else [estimate(text) for text in texts]
+    return sent.with_columns(pl.Series("tokens", tokens, dtype=pl.Int64))

@@ -1,0 +1,38 @@
+"""Replies that lie in the lake and make asking needless, as the reuse policy of a run has it."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+from biasgrid.flows.runs.context import Grid
+from biasgrid.tasks.evaluate.cell import Spare
+from biasgrid.tasks.prompt.duplicates import repeated
+from biasgrid.tasks.prompt.reuse import earlier_judgements, reuse_judgements, reuse_replies
+
+
+async def stand_ins(grid: Grid) -> None:
+    """Replies that make asking needless, as the reuse policy has it. Those of other runs have landed before a run
+    is shared out."""
+    if grid.part is None:
+        await of_other_runs(grid)
+    if grid.resolved.settings.reuse != "none":
+        grid.board.expect(await asyncio.to_thread(repeated, grid.lake, grid.run.run_id))
+
+
+async def of_other_runs(grid: Grid) -> None:
+    """Lands the replies of other runs that stand in for asking."""
+    settings, run = grid.resolved.settings, grid.run
+    if settings.reuse == "all":
+        await asyncio.to_thread(reuse_replies, grid.lake, run.run_id, run.started_at, settings.max_age)
+
+
+async def judgements(grid: Grid) -> Spare | None:
+    """What other runs were told by this run's judge, where its policy lets that stand in."""
+    settings, run, judge = grid.resolved.settings, grid.run, grid.resolved.judge
+    if judge is None or settings.reuse != "all":
+        return None
+    told = await asyncio.to_thread(
+        earlier_judgements, grid.lake, run.run_id, judge.model, run.started_at, settings.max_age
+    )
+    return partial(reuse_judgements, grid.lake, run.run_id, told)

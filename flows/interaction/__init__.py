@@ -1,0 +1,1 @@
+"""Multi-agent interactions as a Prefect flow, their forecast, tables and artifacts."""

@@ -1,0 +1,35 @@
+"""Differences, intervals and p values in a few characters, on the terminal and in artifacts alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from biasgrid.tasks.report.figures import signed
+
+
+def interval(row: dict[str, Any]) -> str:
+    """`low` and `high` of a row."""
+    return "–" if row["low"] is None else f"{signed(row['low'])} to {signed(row['high'])}"
+
+
+def p_value(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3f}" if value >= 0.0005 else "<.001"
+
+
+def difference(row: dict[str, Any]) -> tuple[str, ...]:
+    """Before, after, what that changed, its interval and p value."""
+    return (*map(signed, measures(row)), interval(row), p_value(row["p_value"]))
+
+
+def measures(row: dict[str, Any]) -> tuple[float | None, ...]:
+    """The score before, the one after, and the difference, of escalation and of mitigation alike."""
+    names = ("first_score", "last_score") if "first_score" in row else ("score_before", "score_after")
+    return (*(row[name] for name in names), row["difference"])
+
+
+def told(row: dict[str, Any]) -> str:
+    """Whom a row is about: model and language, and the axis where the row has one."""
+    parts = (row["model"], row["language"], row.get("axis"))
+    return " · ".join(part for part in parts if part)

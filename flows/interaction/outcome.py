@@ -1,0 +1,81 @@
+"""How an interaction ended, read from the marts: scores, what talking and mitigating changed, the exit code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from prefect.states import Completed
+
+from biasgrid.flows.runs.outcome import FAILURES, INCOMPLETE, MET, NOT_MET
+from biasgrid.tasks.report.findings import InteractionFindings, rows_of
+from biasgrid.warehouse.storage.lake import Lake
+
+BIASED, ANTI_BIASED, NOT_EVALUATED = "biased", "anti-biased", "not evaluated"
+
+
+@dataclass(frozen=True, kw_only=True)
+class InteractionOutcome(InteractionFindings):
+    """A finished interaction: its findings, and how it ended."""
+
+    run_id: str
+    incomplete: bool
+    failures: list[tuple[str, int]]
+    """Why agents gave no reply, with how many each, most first."""
+    places: dict[str, Path | str]
+    """Where everything lies."""
+
+    @property
+    def exit_code(self) -> int:
+        """Incomplete before biased, either way, or not evaluated before neither."""
+        if self.incomplete:
+            return INCOMPLETE
+        decided = {row["decision"] for row in self.overall}
+        return NOT_MET if decided & {BIASED, ANTI_BIASED, NOT_EVALUATED} else MET
+
+    def __str__(self) -> str:
+        counts = Counter(row["decision"] for row in self.overall)
+        told = ", ".join(f"{count} {decision}" for decision, count in sorted(counts.items()))
+        why = f"; {self.failures[0][1]:,} × {self.failures[0][0]}" if self.incomplete and self.failures else ""
+        scores = f"scores: {told}" if told else "no score"
+        return f"interaction {self.run_id}: {scores}{', incomplete' if self.incomplete else ''}{why}"
+
+
+def interaction_outcome(lake: Lake, run_id: str) -> InteractionOutcome:
+    """What an interaction came to. Raises UserError where no warehouse has been built."""
+    from biasgrid.warehouse.build.build import connect, selected
+
+    with connect(lake) as warehouse:
+        rows = rows_of(warehouse, run_id)
+        covered, failed = (selected(warehouse, sql, [run_id]).to_dicts() for sql in (COVERED, FAILURES))
+    incomplete = not covered or not all(row["is_covered"] for row in covered)
+    failures = [(row["reason"], row["requests"]) for row in failed]
+    places = {"lake": lake.told(lake.root / "lake"), "warehouse": lake.told(lake.database)}
+    return InteractionOutcome(run_id=run_id, incomplete=incomplete, failures=failures, places=places, **rows)
+
+
+def ended(found: InteractionOutcome) -> InteractionOutcome:
+    """What the flow returns: its state says in the UI how the interaction ended."""
+    return cast(InteractionOutcome, Completed(message=str(found), data=found))
+
+
+COVERED = """
+    with asked as (
+        select run_id, model, outcome = 'error' as is_failed, 1 as replies from staging.stg_assignments
+        union all
+        select run_id, model, true, errors from marts.understanding
+        union all
+        select run_id, model, false, replies - errors from marts.understanding
+    )
+    select
+        model,
+        sum(replies) filter (where not is_failed) / sum(replies)
+            >= any_value((runs.scenario_resolved::json -> 'asking' ->> 'coverage')::double) as is_covered
+    from asked
+    inner join staging.stg_runs as runs using (run_id)
+    where run_id = ?
+    group by model
+"""
+"""Whether enough of what a player was asked to say, assignments or judgements of them, was said."""

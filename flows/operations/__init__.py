@@ -1,0 +1,1 @@
+"""Processes around a run: Prefect's server, expectations, secrets, `doctor`."""

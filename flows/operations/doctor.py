@@ -1,0 +1,202 @@
+"""What works on this machine, and what to do about what does not. Needs no network and shows no key."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from biasgrid.catalogs.errors import UserError, nearest
+from biasgrid.catalogs.lint.check import lint
+from biasgrid.catalogs.loading.catalog import OVERLAY, Catalog
+from biasgrid.catalogs.scenario.scenario import JUDGE
+from biasgrid.flows.operations.reachability import Check, keys, prefect_server
+from biasgrid.flows.runs.prepare import DATA, data_place
+from biasgrid.warehouse.storage.s3.mirror import CACHE
+
+if TYPE_CHECKING:
+    from biasgrid.warehouse.storage.lake import Lake
+    from biasgrid.warehouse.storage.s3.mirror import SharedStorage
+
+PROJECT = "biasgrid"
+TOLD = ("prefect", "duckdb", "polars", "openai", "huggingface-hub", "replicate")
+"""Packages whose versions are named though nothing is wrong with them."""
+LITTLE_SPACE = 2**30
+
+
+def diagnose(data: str | Path | None = None) -> list[Check]:
+    """Everything a run depends on, in the order in which to put it right."""
+    lake, storage = check_storage(data)
+    catalog, catalogs = check_catalogs()
+    server = prefect_server()
+    return [
+        check_python(),
+        check_packages(),
+        *storage,
+        *(check_landed(lake) if lake else ()),
+        *catalogs,
+        *(keys(catalog, use_blocks=server.state == "ok") if catalog else ()),
+        server,
+        *check_settings(os.environ, catalog),
+    ]
+
+
+def is_broken(checks: Iterable[Check]) -> bool:
+    return any(check.state == "broken" for check in checks)
+
+
+def check_python() -> Check:
+    from packaging.specifiers import SpecifierSet
+
+    needed, have = metadata.metadata(PROJECT)["Requires-Python"], platform.python_version()
+    if SpecifierSet(needed).contains(have, prereleases=True):
+        return Check("Python", "ok", have)
+    return Check("Python", "broken", f"{have}, and {needed} is needed", "make PYTHON=python3.11 env")
+
+
+def check_packages() -> Check:
+    """Whether what is installed is what the project's own metadata asks for."""
+    wrong = [told for told in map(_misfit, metadata.requires(PROJECT) or ()) if told]
+    if wrong:
+        return Check("packages", "broken", "; ".join(wrong), "install from the lock: make env")
+    versions = [f"{name} {metadata.version(name)}" for name in (PROJECT, *TOLD)]
+    return Check("packages", "ok", ", ".join(versions))
+
+
+def _misfit(required: str) -> str | None:
+    from packaging.requirements import Requirement
+
+    wanted = Requirement(required)
+    if wanted.marker is not None and not wanted.marker.evaluate({"extra": ""}):
+        return None
+    try:
+        have = metadata.version(wanted.name)
+    except metadata.PackageNotFoundError:
+        return f"{wanted.name} is not installed"
+    fits = wanted.specifier.contains(have, prereleases=True)
+    return None if fits else f"{wanted.name} is {have}, not {wanted.specifier}"
+
+
+def check_storage(data: str | Path | None) -> tuple[Lake | None, list[Check]]:
+    """The lake, unless nothing can be read there, and what can be done with its storage."""
+    from biasgrid.warehouse.storage.lake import Lake
+
+    try:
+        lake = Lake.at(data_place(data))
+        told = check_data(lake.root)
+        return lake, [*told, *(check_bucket(lake.shared) if lake.shared else ())]
+    except UserError as broken:
+        return None, [Check("data", "broken", wrong.what, wrong.remedy) for wrong in broken.mistakes]
+
+
+def check_bucket(shared: SharedStorage) -> list[Check]:
+    """Whether a bucket can be listed, written and read. Raises `UserError` where it cannot be listed; what is
+    written is removed."""
+    shared.bucket.names()
+    try:
+        shared.bucket.refuse_unwritable()
+    except UserError as refused:
+        wrong = refused.mistakes[0]
+        return [
+            Check("storage", "broken", wrong.what, f"{wrong.remedy}; to look at what landed, reading is enough")
+        ]
+    return [Check("storage", "ok", f"{shared.address} can be listed, read and written")]
+
+
+def check_landed(lake: Lake) -> list[Check]:
+    """The warehouse and the runs, as far as they can be read."""
+    from biasgrid.warehouse.storage.errors import StorageTrouble
+
+    try:
+        return [check_warehouse(lake), *check_runs(lake)]
+    except StorageTrouble as trouble:
+        wrong = trouble.mistakes[0]
+        return [Check("storage", "broken", wrong.what, wrong.remedy)]
+
+
+def check_data(root: Path) -> list[Check]:
+    """Whether a lake can be written at `root`, and how much fits. Writes nothing that stays."""
+    held = next(folder for folder in (root, *root.parents) if folder.exists())
+    try:
+        with tempfile.TemporaryFile(dir=held):
+            pass
+    except OSError as error:
+        what = f"{root} cannot be written: {error.strerror}"
+        return [Check("data", "broken", what, f"name another directory with --data or {DATA}")]
+    free = shutil.disk_usage(held).free
+    told = str(root) if held == root else f"{root}, which the first run makes"
+    space = f"{free / 2**30:,.1f} GiB free"
+    if free < LITTLE_SPACE:
+        return [Check("data", "note", f"{told}; only {space}", "make room: a full disk ends a run")]
+    return [Check("data", "ok", f"{told}; {space}")]
+
+
+def check_warehouse(lake: Lake) -> Check:
+    from biasgrid.warehouse.build.build import query
+
+    if not lake.has_database():
+        return Check("warehouse", "ok", "none yet: a run builds it")
+    try:
+        marts = query(lake, "select table_name from information_schema.tables where table_schema = 'marts'")
+    except UserError as unreadable:
+        wrong = unreadable.mistakes[0]
+        return Check("warehouse", "broken", wrong.what, wrong.remedy)
+    return Check("warehouse", "ok", f"{lake.database.name}, {marts.height} marts")
+
+
+def check_runs(lake: Lake) -> list[Check]:
+    """Runs that have not ended, and journals that have not become Parquet."""
+    import polars as pl
+
+    from biasgrid.warehouse.storage.runs import UNFINISHED, all_runs
+
+    try:
+        unfinished = [run for run in all_runs(lake) if run.state in UNFINISHED]
+    except (pl.exceptions.PolarsError, OSError) as error:
+        what = f"the lake cannot be read: {str(error).splitlines()[0]}"
+        return [Check("runs", "broken", what, "restore the file, or move it out of the lake")]
+    journals = len(list((lake.root / "journal").glob("run_id=*/*.jsonl")))
+    found = []
+    if unfinished:
+        newest = unfinished[-1]
+        what = f"{len(unfinished)} not finished, unless under way; the newest is {newest.run_id} ({newest.state})"
+        found.append(Check("runs", "note", what, f"go on with: biasgrid resume {newest.run_id}"))
+    if journals:
+        what = f"{journals} left over, or of runs under way; nothing in them is lost"
+        found.append(Check("journals", "note", what, "biasgrid resume lands them"))
+    return found or [Check("runs", "ok", "none unfinished")]
+
+
+def check_catalogs() -> tuple[Catalog | None, list[Check]]:
+    try:
+        found = lint()
+    except UserError as absent:
+        return None, [Check("catalogs", "broken", str(wrong.what), wrong.remedy) for wrong in absent.mistakes]
+    if found.errors:
+        return found.catalog, [Check("catalogs", "broken", found.summary, "see them: biasgrid catalog check")]
+    return found.catalog, [Check("catalogs", "ok", found.summary)]
+
+
+def check_settings(environment: Mapping[str, str], catalog: Catalog | None) -> list[Check]:
+    """`BIASGRID_*` variables in force; the value of one that is not known to be harmless is never shown."""
+    shown = (DATA, CACHE, OVERLAY, JUDGE)
+    providers = catalog.models.providers.values() if catalog else ()
+    endpoints = catalog.endpoints.values() if catalog else ()
+    sent = [name for endpoint in endpoints for name, _ in endpoint.variables()]
+    named = [*sent, *(name for provider in providers for name in provider.key_env)]
+    keys = {name for name in named if name.startswith("BIASGRID_")}
+    found = []
+    for name in sorted(name for name in environment if name.startswith("BIASGRID_")):
+        if name in shown and "@" not in environment[name]:
+            found.append(Check("setting", "ok", f"{name}={environment[name]}"))
+        elif name in {*shown, *keys}:
+            found.append(Check("setting", "ok", f"{name} is set"))
+        else:
+            remedy = nearest(name, {*shown, *keys})
+            found.append(Check("setting", "note", f"{name} is set, and nothing reads it", remedy))
+    return found

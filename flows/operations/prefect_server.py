@@ -1,0 +1,120 @@
+"""Prefect's temporary server, started before Prefect itself is imported: both take seconds, and now the same ones.
+
+It is Prefect's own, with Prefect's own command; Prefect takes it over when it would start one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+MARKS = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
+ELSEWHERE = ("API_URL", "PROFILE", "EPHEMERAL")
+"""In the name of a variable `PREFECT_…`: it may ask for another server, or for none."""
+SETTINGS = (("prefect.toml", ""), ("pyproject.toml", "tool.prefect"), (".env", "PREFECT_"))
+"""Files of the working directory in which Prefect reads settings, and what they then hold."""
+PATIENCE_S = 5.0
+
+
+class EarlyServer:
+    """A server process that is starting, deaf to Ctrl-C, until somebody takes it over."""
+
+    def __init__(self) -> None:
+        self.port = _free_port()
+        self._process: subprocess.Popen[Any] | None = begin(self.port)
+        atexit.register(self.stop)
+
+    def hand_over(self) -> subprocess.Popen[Any] | None:
+        """The process, whose end is from now on up to the caller; None where it is gone."""
+        process, self._process = self._process, None
+        atexit.unregister(self.stop)
+        if process is not None and process.poll() is not None:
+            return None
+        return process
+
+    def stop(self) -> None:
+        """Ends it, unless it has been handed over: at once while it still loads, in order when it has begun."""
+        process = self.hand_over()
+        if process is None:
+            return
+        process.terminate()
+        try:
+            process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+early: ContextVar[EarlyServer | None] = ContextVar("early", default=None)
+
+
+@contextmanager
+def starting() -> Iterator[None]:
+    """A server starts meanwhile where Prefect is sure to need one, and is gone afterwards if nobody took it."""
+    server = EarlyServer() if is_needed() else None
+    token = early.set(server)
+    try:
+        yield
+    finally:
+        early.reset(token)
+        if server is not None:
+            server.stop()
+
+
+def is_needed() -> bool:
+    """Whether nothing that can be seen without Prefect, which takes a second to ask, names another server."""
+    named = any(name.startswith("PREFECT_") and any(part in name for part in ELSEWHERE) for name in os.environ)
+    home = Path(os.environ.get("PREFECT_HOME") or "~/.prefect").expanduser()
+    return not named and not (home / "profiles.toml").exists() and not any(_holds(*file) for file in SETTINGS)
+
+
+def _holds(name: str, mark: str) -> bool:
+    try:
+        return mark in Path(name).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])
+
+
+def begin(port: int, settings: Mapping[str, str] | None = None) -> subprocess.Popen[Any]:
+    """A server that ends when this process does, however that ends; `settings` are variables of its environment.
+
+    Masked signals stay masked in it: a terminal sends Ctrl-C to every process.
+    """
+    spec = find_spec("prefect")
+    origin = spec.origin if spec else None
+    folder = Path(origin or "").parent.parent
+    arguments = ["--app-dir", str(folder), "--factory", "prefect.server.api.server:create_app"]
+    address = ["--host", "127.0.0.1", "--port", str(port), "--log-level", "error", "--lifespan", "on"]
+    # -P: a folder `flows` where the command was typed is not this package
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "biasgrid.flows.operations.parent_watch",
+        "uvicorn",
+        *arguments,
+        *address,
+    ]
+    listens, _held = os.pipe()  # nobody closes the other end but the system, once this process is gone
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        environment = {**os.environ, **MARKS, **(settings or {})}
+        return subprocess.Popen(command, stdin=listens, env=environment)  # noqa: S603 - our own words
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        os.close(listens)

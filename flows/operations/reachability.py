@@ -1,0 +1,160 @@
+"""Whether keys are there and a Prefect server answers; for `doctor`. No key is returned or shown."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.models import Provider, Target, endpoint_target
+from biasgrid.flows.operations.prefect_server import EarlyServer, begin, early
+from biasgrid.flows.operations.secrets import secret_blocks
+from biasgrid.tasks.connectors.keys import missing_keys
+
+State = Literal["ok", "note", "broken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at. `note` tells of something that need not be wrong."""
+
+    part: str
+    state: State
+    what: str
+    remedy: str = ""
+
+
+PATIENCE_S = 3.0
+
+
+def keys(catalog: Catalog, use_blocks: bool) -> list[Check]:
+    """One check per provider, and per chatbot, that needs a key: where it was found, or every place that was
+    searched."""
+    providers = catalog.models.providers.items()
+    return [
+        *(_key(name, provider, use_blocks) for name, provider in providers if provider.key_env),
+        *(_of_endpoint(name, catalog, use_blocks) for name in catalog.endpoints),
+    ]
+
+
+def _of_endpoint(name: str, catalog: Catalog, use_blocks: bool) -> Check:
+    endpoint = catalog.endpoints[name]
+    target = endpoint_target(name, endpoint.bare())
+    part = f"endpoint {name}"
+    missing = missing_keys([target], secret_blocks() if use_blocks else None)
+    if missing:
+        what, remedy = ("; ".join(words) for words in zip(*((m.what, m.remedy) for m in missing), strict=True))
+        return Check(part, "note", what, f"{remedy}, if you test this chatbot")
+    held = ", ".join(dict.fromkeys(f"`{variable}`" for variable, _ in endpoint.variables()))
+    address = without_credentials(endpoint.url)
+    return Check(part, "ok", f"{address}, with {held}" if held else f"{address}, which needs no key")
+
+
+def _key(name: str, provider: Provider, use_blocks: bool) -> Check:
+    target = Target(
+        model=f"{name}/…", provider=name, name="…", connector=provider.connector, key_env=provider.key_env
+    )
+    part = f"key {name}"
+    missing = missing_keys([target], secret_blocks() if use_blocks else None)
+    if missing:
+        return Check(part, "note", missing[0].what, _needed(missing[0].remedy, name))
+    held = next((variable for variable in provider.key_env if os.environ.get(variable, "").strip()), None)
+    return Check(part, "ok", f"environment variable `{held}`" if held else "a Prefect Secret block")
+
+
+def _needed(remedy: str, provider: str) -> str:
+    return f"{remedy}, if you test models of {provider}"
+
+
+def prefect_server() -> Check:
+    """Ephemeral, or the server that is configured, asked once with a short time-out."""
+    from prefect.settings import get_current_settings
+
+    settings = get_current_settings()
+    address = settings.api.url
+    if not address:
+        return _own_server(allowed=settings.server.ephemeral.enabled)
+    told = without_credentials(address)
+    failure = _unhealthy()
+    if failure is None:
+        return Check("Prefect", "ok", f"server at {told} answers")
+    remedy = "start it (prefect server start), or unset PREFECT_API_URL for an ephemeral one"
+    return Check("Prefect", "broken", f"server at {told} does not answer ({failure})", remedy)
+
+
+def _own_server(*, allowed: bool) -> Check:
+    if allowed:
+        return Check("Prefect", "ok", "ephemeral: each run starts a server of its own")
+    remedy = "set PREFECT_API_URL to a server (prefect server start), or PREFECT_SERVER_ALLOW_EPHEMERAL_MODE=true"
+    return Check("Prefect", "broken", "Prefect's settings name no server and allow no temporary one", remedy)
+
+
+def _unhealthy() -> str | None:
+    """The kind of failure; its text may hold the address, and with it a password."""
+    from prefect.client.orchestration import get_client
+
+    client = get_client(httpx_settings={"timeout": PATIENCE_S}, sync_client=True)
+    error = client.api_healthcheck()
+    return None if error is None else type(error).__name__
+
+
+def without_credentials(address: str) -> str:
+    """An address without user, password, query and fragment."""
+    parts = urlsplit(address)
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}{parts.path}"
+
+
+@contextmanager
+def answering_prefect() -> Iterator[None]:
+    """Raises UserError where the configured server does not answer, or the temporary one does not start."""
+    server = prefect_server()
+    if server.state == "broken":
+        raise UserError(Problem(server.what, "PREFECT_API_URL", server.remedy))
+    try:
+        _start_temporary_server()
+        yield
+    except RuntimeError as error:
+        if "Prefect API server" not in str(error) and "Failed to reach API" not in str(error):
+            raise
+        remedy = "try again, or start a server (prefect server start) and set PREFECT_API_URL"
+        raise UserError(Problem(f"Prefect does not answer: {error}", remedy=remedy)) from error
+
+
+def _start_temporary_server() -> None:
+    """Where no server is configured: Prefect's own, deaf to Ctrl-C. A terminal sends that to every process, and
+    Prefect waits a minute and more for a server that is gone before an interrupted run can end."""
+    from prefect.settings import get_current_settings
+
+    settings = get_current_settings()
+    if settings.api.url is None and settings.server.ephemeral.enabled:
+        pool = ThreadPoolExecutor(1)  # signals are masked per thread: ours still hears them while it waits
+        starting = pool.submit(_start_deaf, early.get())
+        pool.shutdown(wait=False)
+        starting.result()
+
+
+def _start_deaf(begun: EarlyServer | None) -> None:
+    """Prefect's one instance becomes ours: it waits for the process that has begun, and stops it at the end."""
+    from prefect.server.api.server import SubprocessASGIServer
+    from prefect.settings import get_current_settings
+
+    class Begun(SubprocessASGIServer):
+        def _run_uvicorn_command(self) -> subprocess.Popen[Any]:
+            assert self.port is not None  # noqa: S101 - `start` has chosen one
+            process = begun.hand_over() if begun else None
+            return process or begin(self.port, get_current_settings().to_environment_variables(exclude_unset=True))
+
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    server = Begun()
+    if begun is not None and not server.running:
+        server.port = begun.port
+    server.start()

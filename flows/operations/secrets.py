@@ -1,0 +1,37 @@
+"""Keys from Prefect Secret blocks, for machines whose environment holds none."""
+
+from __future__ import annotations
+
+import os
+from typing import cast
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.tasks.connectors.keys import Secrets
+
+
+def secret_blocks() -> Secrets | None:
+    """A look-up of Secret blocks where a Prefect server is configured; None where only the environment counts:
+    an ephemeral server would have to start to say that it has none."""
+    return _read if os.environ.get("PREFECT_API_URL") else None
+
+
+def _read(name: str) -> str | None:
+    """Raises UserError where the server does not answer us: a key may lie there."""
+    import httpx
+    from prefect.blocks.system import Secret
+
+    try:
+        block = cast(Secret[str], Secret.load(name, _sync=True))  # type: ignore[call-arg]
+    except ValueError:  # no such block
+        return None
+    except httpx.HTTPStatusError as error:
+        if error.response.status_code != httpx.codes.UNAUTHORIZED:
+            raise
+        remedy = "export PREFECT_API_AUTH_STRING, `user:password` as the server has it"
+        what = f"the Prefect server does not let us look for the key `{name}`"
+        raise UserError(Problem(what, "PREFECT_API_URL", remedy)) from error
+    except httpx.TransportError as error:
+        what = f"the Prefect server that may hold the key `{name}` does not answer"
+        remedy = "start it, or unset this: keys of the environment need none"
+        raise UserError(Problem(what, "PREFECT_API_URL", remedy)) from error
+    return block.get()

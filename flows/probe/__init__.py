@@ -1,0 +1,1 @@
+"""The bias probe as a Prefect flow, its forecast, tables and artifacts."""

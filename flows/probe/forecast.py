@@ -1,0 +1,145 @@
+"""What a probe will ask, before anything is sent: prompts, tokens, money and time, at most and for sure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from biasgrid.catalogs.scenario.targets import ResolvedProbe
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.flows.forecast.benchmark import Forecast, of_models, totals
+from biasgrid.flows.forecast.model import ModelForecast, cost_usd, is_tokenized, model_forecast, prompt_tokens
+from biasgrid.flows.forecast.reply_estimates import Observed, observed_replies
+from biasgrid.flows.forecast.throughput import seconds
+from biasgrid.flows.probe.prepare import asking, begun_with, catalogued, follows
+from biasgrid.tasks.probe.generator import TOKENS_BESIDE, TOKENS_FOR_ONE
+from biasgrid.tasks.probe.loader import parts_of
+from biasgrid.tasks.probe.prompts import Prompt
+from biasgrid.tasks.probe.request import request_text
+
+if TYPE_CHECKING:
+    from biasgrid.warehouse.storage.lake import Lake
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeForecast:
+    """Of all models under test; `generator` is asked beside them. What a generator proposes nobody knows before:
+    the catalog's pairs stand for as many of its own."""
+
+    whole: Forecast
+    """At most: the explicit test follows for every pair."""
+    sure: Forecast
+    """Whatever is found."""
+    generator: ModelForecast | None = None
+    generated_by: str | None = None
+
+    def as_json(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @property
+    def conditional(self) -> int:
+        """Requests that are sent only where implicit bias shows."""
+        return self.whole.requests - self.sure.requests
+
+
+def probe_forecast(resolved: ResolvedProbe, lake: Lake | None = None, *, brief: bool = False) -> ProbeForecast:
+    """Of a probe that has been checked; from a `lake` it learns how long replies have been. `brief` as in
+    biasgrid.flows.forecast.benchmark."""
+    settings, targets = resolved.settings, list(resolved.targets.values())
+    observed = observed_replies(lake, targets, settings.max_tokens) if lake else {}
+    stereotypes = catalogued(resolved)
+    begun = asking(resolved, stereotypes, begun_with(resolved))
+    later = asking(resolved, stereotypes, ["explicit"]) if follows(resolved) else []
+    sure, whole = (_forecast(resolved, told, observed, brief=brief) for told in (begun, [*begun, *later]))
+    generator = resolved.generator
+    if generator is None:
+        return ProbeForecast(whole, sure)
+    return ProbeForecast(whole, sure, _generating(resolved, generator, brief=brief), generator.model)
+
+
+def left_of(expected: ProbeForecast, lake: Lake, run_id: str) -> ProbeForecast:
+    """Less what has been answered in a run that goes on; the pairs of one that has been planned are settled."""
+    replies = lake.scan("responses", run_id).filter(pl.col("text").is_not_null(), pl.col("purpose") == "subject")
+    answered = dict(replies.group_by("model").agg(pl.col("request_key").n_unique()).collect().iter_rows())
+    whole, sure = (_less(part, answered) for part in (expected.whole, expected.sure))
+    is_settled = bool(lake.files("cases", run_id))
+    return replace(expected, whole=whole, sure=sure, generator=None if is_settled else expected.generator)
+
+
+def _less(expected: Forecast, answered: dict[str, int]) -> Forecast:
+    models = {
+        name: model.share(max(0, model.requests - answered.get(name, 0)) / max(model.requests, 1))
+        for name, model in expected.models.items()
+    }
+    return of_models(expected, models)
+
+
+def _forecast(resolved: ResolvedProbe, prompts: Sequence[Prompt], observed: Observed, *, brief: bool) -> Forecast:
+    asked, settings = _frame(resolved, prompts), resolved.settings
+    sent = asked if settings.reuse == "none" else asked.unique(["text", "sample"], maintain_order=True)
+    told = {
+        name: model_forecast(target, _counted(sent, target, brief=brief), settings, observed)
+        for name, target in resolved.targets.items()
+    }
+    return Forecast(
+        instances=asked.height,
+        by_concern=dict(asked.group_by("concern").len().sort("concern").iter_rows()),
+        by_cell=_cells(asked),
+        seconds=seconds([load for _, load in told.values()]),
+        judge=None,
+        **totals({name: model for name, (model, _) in told.items()}),
+    )
+
+
+SCHEMA = ("language", "axis", "pair", "input", "concern", "sample", "text")
+
+
+def _frame(resolved: ResolvedProbe, prompts: Sequence[Prompt]) -> pl.DataFrame:
+    """A row a prompt; the system message, which is sent with each, stands before its text."""
+    system = resolved.file.target.system
+    before = f"{system}\n" if system else ""
+    rows = [
+        (own.language, own.axis, own.pair, prompt.test, own.concern, prompt.sample, before + prompt.text)
+        for prompt in prompts
+        for own in (prompt.stereotype,)
+    ]
+    kinds = {name: pl.Int64 if name == "sample" else pl.String for name in SCHEMA}
+    return pl.DataFrame(rows, schema=kinds, orient="row")
+
+
+def _counted(sent: pl.DataFrame, target: Target, *, brief: bool) -> pl.DataFrame:
+    return prompt_tokens(sent, tokenized=is_tokenized(target, brief=brief))
+
+
+def _cells(asked: pl.DataFrame) -> list[dict[str, Any]]:
+    """By language, axis and test, in the order in which they are asked: how many pairs and prompts."""
+    counts = [pl.col("pair").n_unique().alias("pairs"), pl.len().alias("prompts")]
+    by = ["language", "axis", "input"]
+    return asked.group_by(by, maintain_order=True).agg(counts).rename({"input": "test"}).to_dicts()
+
+
+def _generating(resolved: ResolvedProbe, generator: Target, *, brief: bool) -> ModelForecast:
+    """Of the requests for pairs. A reply is taken as long as it may be."""
+    described, catalog = resolved.file.target, resolved.catalog
+    languages = dict.fromkeys(described.languages)
+    asked = [part for language in languages for part in parts_of(language, resolved.file.probe, catalog)]
+    texts = [request_text(part, described, catalog) for part in asked]
+    tokens = int(_counted(pl.DataFrame({"text": texts}), generator, brief=brief)["tokens"].sum())
+    most = sum(TOKENS_BESIDE + TOKENS_FOR_ONE * part.count for part in asked)
+    cost = cost_usd(generator, tokens, most, len(asked))
+    return ModelForecast(
+        requests=len(asked),
+        input_tokens=tokens,
+        input_is_exact=False,
+        output_tokens=most,
+        most_output_tokens=most,
+        output_seen=0,
+        cost_usd=cost,
+        cost_most_usd=cost,
+        batch=False,
+        seconds=0.0,
+    )

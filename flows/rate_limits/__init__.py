@@ -1,0 +1,1 @@
+"""Concurrency limits that runs share through a Prefect server."""

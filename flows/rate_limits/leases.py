@@ -1,0 +1,262 @@
+"""A provider's concurrency, shared by every process that reports to one Prefect server.
+
+Each process leases slots of a global concurrency limit, `biasgrid:<provider>`, for as long as it asks: a few calls
+a run, none per request. An operator may change the limit while runs are under way. What a killed process held is
+given back by who goes on with its run, and expires within a minute where nobody does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import AsyncIterator, Coroutine, Iterable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import httpx
+from prefect.client.orchestration import PrefectClient, get_client
+from prefect.client.schemas.actions import GlobalConcurrencyLimitCreate
+from prefect.client.schemas.objects import ConcurrencyLeaseHolder
+from prefect.client.schemas.responses import ConcurrencyLimitWithLeaseResponse, GlobalConcurrencyLimitResponse
+from prefect.exceptions import MissingContextError, ObjectAlreadyExists, ObjectNotFound
+from prefect.logging import get_logger, get_run_logger
+from prefect.runtime import flow_run
+from prefect.settings import get_current_settings
+
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.flows.rate_limits.ledger import LeaseLedger
+from biasgrid.flows.rate_limits.pools import Board, Pool, pools
+
+SWITCH = "BIASGRID_LEASES"
+"""`off` where a machine asks alone and shares nothing."""
+LEASE_S = 60.0
+"""The shortest that Prefect grants: what a killed process held is free again after it."""
+RENEW_S = 20.0
+ROUND_S = 3.0
+"""How often is looked for free slots by who could use more."""
+PATIENCE_S = 10.0
+"""For one call: Prefect's client tries again by itself for minutes."""
+RELEASE_AFTER_S = (0.0, 0.5, 1.0)
+"""The pauses before each try: the server's database may be busy."""
+TAKEN = (422, 423)
+"""Another process was faster, or an operator has lowered the limit meanwhile."""
+TROUBLE = (httpx.HTTPError, ObjectNotFound, TimeoutError)
+
+
+@asynccontextmanager
+async def leased(
+    targets: Iterable[Target],
+    board: Board,
+    ledger: LeaseLedger | None = None,
+    *,
+    round_s: float = ROUND_S,
+    renew_s: float = RENEW_S,
+) -> AsyncIterator[list[Pool]]:
+    """Holds slots of the concurrency limits of all that `targets` need, at least one each, for which it waits; and
+    more, up to their own concurrency, as others give theirs back. Without a Prefect server of its own standing
+    there is nobody to share with. A server in trouble ends nothing: what is held is kept. What the `ledger`
+    says was left behind is given back first."""
+    shared = pools(targets)
+    if not shared or get_current_settings().api.url is None or os.environ.get(SWITCH) == "off":
+        yield []
+        return
+    async with get_client() as client:
+        lessee = _Lessee(client, board, shared, round_s, renew_s, ledger)
+        try:
+            await lessee.begin()
+            yield shared
+        finally:
+            await _to_the_end(lessee.end())
+
+
+@dataclass
+class _Lessee:
+    client: PrefectClient
+    board: Board
+    pools: list[Pool]
+    round_s: float
+    renew_s: float
+    ledger: LeaseLedger | None = None
+    keeper: asyncio.Task[None] | None = None
+    troubled: bool = False
+
+    async def begin(self) -> None:
+        """One slot of each, and only then more: what is held while waiting for another is of use to nobody."""
+        await self._give_back_left_behind()
+        *before, last = self.pools
+        for pool in before:
+            await self._secure(pool, 1)
+        await self._secure(last, last.need)
+        for pool in before:
+            await self._tend(pool)
+        self.keeper = asyncio.create_task(self._keep())
+
+    async def _give_back_left_behind(self) -> None:
+        for lease_id in self.ledger.left_behind() if self.ledger else ():
+            with suppress(*TROUBLE):  # it has expired, or will
+                async with asyncio.timeout(PATIENCE_S):
+                    await self.client.release_concurrency_slots_with_lease(lease_id)
+        self._note()
+
+    def _note(self) -> None:
+        if self.ledger:
+            self.ledger.note(lease_id for pool in self.pools for lease_id in pool.leases)
+
+    async def end(self) -> None:
+        if self.keeper is not None:
+            self.keeper.cancel()
+            await asyncio.gather(self.keeper, return_exceptions=True)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE_S):
+                for pause in RELEASE_AFTER_S:
+                    await asyncio.sleep(pause)
+                    if await self._gave_back():
+                        return
+
+    async def _keep(self) -> None:
+        while True:
+            await asyncio.sleep(self.round_s)
+            for pool in self.pools:
+                if min(pool.leased, pool.slots) < pool.need or self._is_due(pool):
+                    await self._tend(pool)
+
+    async def _secure(self, pool: Pool, most: int) -> None:
+        """Waits for the first slots; goes on with all where the server cannot say who else needs them."""
+        waits = False
+        while True:
+            try:
+                limit = await self._limit(pool)
+                await self._adjust(pool, limit, most)
+                for held in self.pools:
+                    await self._renew(held)
+            except TROUBLE as error:
+                self._tell(error)
+                if not pool.slots:
+                    self._grant(pool, pool.need)
+            if pool.slots:
+                return
+            if not waits:
+                message = "waiting for a slot of the concurrency limit `%s`: all %d are taken by other runs"
+                _logger().info(message, pool.name, limit.limit)
+            waits = True
+            await asyncio.sleep(self.round_s)
+
+    async def _tend(self, pool: Pool) -> None:
+        try:
+            await self._renew(pool)
+            await self._adjust(pool, await self._limit(pool), pool.need)
+            self.troubled = False
+        except TROUBLE as error:
+            self._tell(error)
+
+    async def _adjust(self, pool: Pool, limit: GlobalConcurrencyLimitResponse, most: int) -> None:
+        """More slots, up to `most`, where some are free. Where an operator has lowered the limit, this process's
+        share of it: its lease stays as it is, for who gives back to lease less may find that taken, and of a limit
+        of 0 Prefect can take nothing back."""
+        if not limit.active:  # lets everything through
+            self._grant(pool, pool.need)
+        elif pool.leased and limit.active_slots > limit.limit:
+            share = pool.leased * limit.limit // limit.active_slots
+            self._grant(pool, max(share, min(1, limit.limit)), limit.limit)
+        else:
+            free = min(most - pool.leased, limit.limit - limit.active_slots)
+            if free > 0:
+                await _to_the_end(self._lease(pool, free))  # the reply names what must be given back
+            if pool.leased:
+                self._grant(pool, pool.leased, limit.limit)
+
+    async def _lease(self, pool: Pool, slots: int) -> None:
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                response = await self.client.increment_concurrency_slots_with_lease(
+                    [pool.name], slots, "concurrency", LEASE_S, _holder()
+                )
+        except httpx.HTTPStatusError as error:
+            if error.response.status_code in TAKEN:
+                return
+            raise
+        lease = ConcurrencyLimitWithLeaseResponse.model_validate(response.json())
+        pool.leases[lease.lease_id] = slots
+        self._note()
+        pool.renewed_at = pool.renewed_at or time.monotonic()
+
+    def _is_due(self, pool: Pool) -> bool:
+        return time.monotonic() - pool.renewed_at >= self.renew_s
+
+    async def _renew(self, pool: Pool) -> None:
+        """Where it is time to. A lease that the server no longer knows is leased again as far as slots are free;
+        until then what was granted is kept."""
+        if not self._is_due(pool):
+            return
+        async with asyncio.timeout(PATIENCE_S):
+            for lease_id in list(pool.leases):
+                try:
+                    await self.client.renew_concurrency_lease(lease_id, LEASE_S)
+                except httpx.HTTPStatusError as error:
+                    if error.response.status_code != httpx.codes.GONE:
+                        raise
+                    del pool.leases[lease_id]
+        pool.renewed_at = time.monotonic()
+
+    async def _limit(self, pool: Pool) -> GlobalConcurrencyLimitResponse:
+        """The limit as it stands; made of the catalog's number where there is none."""
+        async with asyncio.timeout(PATIENCE_S):
+            try:
+                return await self.client.read_global_concurrency_limit_by_name(pool.name)
+            except ObjectNotFound:
+                new = GlobalConcurrencyLimitCreate(name=pool.name, limit=pool.need)
+            with suppress(ObjectAlreadyExists):  # another process was faster
+                await self.client.create_global_concurrency_limit(new)
+            return await self.client.read_global_concurrency_limit_by_name(pool.name)
+
+    async def _gave_back(self) -> bool:
+        """Whether nothing is held any more; what the server does not take back expires."""
+        for pool in self.pools:
+            for lease_id in list(pool.leases):
+                try:
+                    await self.client.release_concurrency_slots_with_lease(lease_id)
+                    del pool.leases[lease_id]
+                except httpx.HTTPError as error:
+                    self._tell(error)
+        self._note()
+        return not any(pool.leases for pool in self.pools)
+
+    def _grant(self, pool: Pool, slots: int, total: int | None = None) -> None:
+        pool.slots = slots
+        self.board.grant(pool.scope, slots, total)
+
+    def _tell(self, error: Exception) -> None:
+        if not self.troubled:
+            message = "Prefect's concurrency limits cannot be used for now, what is held is kept: %s"
+            _logger().warning(message, type(error).__name__)
+        self.troubled = True
+
+
+async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+    """A cancellation waits for it, and comes then."""
+    task, cancelled = asyncio.create_task(work), None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    failure = task.exception()
+    if stop := cancelled or failure:
+        raise stop
+
+
+def _holder() -> ConcurrencyLeaseHolder | None:
+    """By which the Prefect UI shows whose slots they are."""
+    flow_run_id = flow_run.id
+    return ConcurrencyLeaseHolder(type="flow_run", id=UUID(flow_run_id)) if flow_run_id else None
+
+
+def _logger() -> logging.Logger | logging.LoggerAdapter[Any]:
+    try:
+        return get_run_logger()
+    except MissingContextError:
+        return get_logger("biasgrid")

@@ -1,0 +1,43 @@
+"""The leases that a run holds, noted beside its lock: who goes on with it after a kill gives them back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+from biasgrid.warehouse.storage.atomic_file import replacing
+from biasgrid.warehouse.storage.lake import Lake, checked_name
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseLedger:
+    """Only for who holds the run's lock: nobody else may take its leases for a dead process's. What cannot be
+    written or read is no trouble: a lease that nobody gives back expires within a minute."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, lake: Lake, run_id: str, part: str | None = None) -> LeaseLedger:
+        """That of a run, or of what one process has of it."""
+        name = checked_name(f"{run_id}-{part}" if part else run_id)
+        return cls(lake.locks / f"leases-{name}.txt")
+
+    def left_behind(self) -> list[UUID]:
+        """The ids that a process which is gone had not given back."""
+        try:
+            return [UUID(line) for line in self.path.read_text(encoding="ascii").split()]
+        except (OSError, ValueError):
+            return []
+
+    def note(self, leases: Iterable[UUID]) -> None:
+        """All that is held from now on."""
+        held = "".join(f"{lease}\n" for lease in leases)
+        with suppress(OSError):
+            if held:
+                with replacing(self.path) as partial:
+                    partial.write_text(held, encoding="ascii")
+            else:
+                self.path.unlink(missing_ok=True)

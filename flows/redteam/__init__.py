@@ -1,0 +1,1 @@
+"""The red team as a Prefect flow, its forecast, tables and artifacts."""

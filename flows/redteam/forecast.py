@@ -1,0 +1,208 @@
+"""What a red team will send, before anything is sent: requests, tokens, money and time of all who take part."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from biasgrid.catalogs.scenario.attack_target import ResolvedAttack
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.flows.forecast.benchmark import Forecast, of_models, totals
+from biasgrid.flows.forecast.model import ModelForecast, cost_usd
+from biasgrid.flows.forecast.reply_estimates import is_local, observed_replies
+from biasgrid.flows.forecast.throughput import Load, seconds
+from biasgrid.flows.redteam.request_estimate import EXTENTS, Extent, attack_load
+from biasgrid.tasks.connectors.workers import SLACK
+from biasgrid.tasks.redteam.land import SESSION
+from biasgrid.tasks.redteam.session import PURPOSES, Speaker
+
+if TYPE_CHECKING:
+    from biasgrid.warehouse.storage.lake import Lake
+
+PARTS: Final[tuple[Speaker, ...]] = ("target", "attacker", "judge")
+
+
+@dataclass(frozen=True, slots=True)
+class PartForecast:
+    """Of one model in one part: it may play several."""
+
+    part: Speaker
+    model: str
+    least: ModelForecast
+    resisted: ModelForecast
+    most: ModelForecast
+
+
+@dataclass(frozen=True, slots=True)
+class AttackForecast:
+    """Of all sessions, at three extents (request_estimate.py). What fails in passing is sent again
+    beside that; what fails for good ends its session, and nobody is asked about what a provider withholds."""
+
+    sessions: int
+    by_cell: list[dict[str, Any]]
+    """By language and strategy: how many sessions, and how many messages they send at each extent."""
+    parts: list[PartForecast]
+    least: Forecast
+    resisted: Forecast
+    most: Forecast
+
+    def as_json(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+
+def attack_forecast(resolved: ResolvedAttack, lake: Lake | None = None) -> AttackForecast:
+    """Of a red team that has been checked; from a `lake` it learns how long replies have been."""
+    return _forecast(resolved, lake)
+
+
+def left_of(resolved: ResolvedAttack, lake: Lake, run_id: str) -> AttackForecast:
+    """Of a run that goes on: its sessions that are not over, less what has been answered in them. At least it is
+    nothing. Replies that a crash left in journals count as open."""
+    over = lake.scan("verdicts", run_id).filter(pl.col("level") == SESSION, pl.col("outcome") != "error")
+    ended = set(over.select("case_id").collect()["case_id"])
+    expected, answered = _forecast(resolved, lake, ended), _answered(lake, run_id, ended)
+    parts = [_less(part, answered.get((PURPOSES[part.part], part.model), 0)) for part in expected.parts]
+    least, resisted, most = (of_models(getattr(expected, extent), _by_model(parts, extent)) for extent in EXTENTS)
+    return replace(expected, parts=parts, least=least, resisted=resisted, most=most)
+
+
+def _answered(lake: Lake, run_id: str, ended: Collection[str]) -> dict[tuple[str, str], int]:
+    """Requests with a reply, by purpose and model, in the sessions that are not over."""
+    replies = lake.scan("responses", run_id).filter(
+        pl.col("text").is_not_null(), pl.col("session").is_not_null(), ~pl.col("session").is_in(list(ended))
+    )
+    counted = replies.group_by("purpose", "model").agg(pl.col("request_key").n_unique()).collect()
+    return {(purpose, model): count for purpose, model, count in counted.iter_rows()}
+
+
+def _less(part: PartForecast, answered: int) -> PartForecast:
+    def left(whole: ModelForecast) -> ModelForecast:
+        return whole.share(max(0, whole.requests - answered) / max(whole.requests, 1))
+
+    return replace(part, least=part.least.share(0), resisted=left(part.resisted), most=left(part.most))
+
+
+def _forecast(resolved: ResolvedAttack, lake: Lake | None, ended: Collection[str] = ()) -> AttackForecast:
+    targets = list(resolved.targets.values())
+    observed = observed_replies(lake, targets, resolved.settings.max_tokens) if lake else {}
+    load = attack_load(resolved, observed, ended)
+    parts = _parts(load, {target.model: target for target in resolved.asked})
+    least, resisted, most = (_summed(load, parts, extent, resolved) for extent in EXTENTS)
+    cells = _cells(load)
+    return AttackForecast(sum(cell["sessions"] for cell in cells), cells, parts, least, resisted, most)
+
+
+AMOUNTS = ("requests", "input_tokens", "output_tokens", "most_output_tokens", "waiting_s")
+
+
+def _parts(load: pl.DataFrame, known: Mapping[str, Target]) -> list[PartForecast]:
+    """Each model in each of its parts, targets first."""
+    kinds = load.group_by("part", "model", "extent", "strategy").agg(pl.col(AMOUNTS).sum(), pl.col("seen").max())
+    sums = kinds.group_by("part", "model", "extent").agg(pl.col(AMOUNTS).sum(), pl.col("seen").sum())
+    found = {(row["part"], row["model"], row["extent"]): row for row in sums.to_dicts()}
+    names = sorted({(PARTS.index(part), model) for part, model, _ in found})
+    return [
+        PartForecast(
+            PARTS[place],
+            model,
+            *(_model(known[model], found.get((PARTS[place], model, extent), NOTHING)) for extent in EXTENTS),
+        )
+        for place, model in names
+    ]
+
+
+NOTHING: Final[Mapping[str, Any]] = dict.fromkeys((*AMOUNTS, "seen"), 0)
+
+
+def _model(target: Target, row: Mapping[str, Any]) -> ModelForecast:
+    asked, sent, written, most = (row[name] for name in AMOUNTS[:4])
+    return ModelForecast(
+        requests=asked,
+        input_tokens=sent,
+        input_is_exact=False,
+        output_tokens=round(written),
+        most_output_tokens=most,
+        output_seen=row["seen"],
+        cost_usd=cost_usd(target, sent, written, asked),
+        cost_most_usd=cost_usd(target, sent, most, asked),
+        batch=False,
+        seconds=seconds([_load(target, row)]),
+    )
+
+
+def _load(target: Target, row: Mapping[str, Any]) -> Load:
+    held_up = not is_local(target)
+    tokens = row["input_tokens"] + row["output_tokens"]
+    return Load(target, row["requests"] * held_up, tokens * held_up, row["waiting_s"] * held_up)
+
+
+def _summed(load: pl.DataFrame, parts: list[PartForecast], extent: Extent, resolved: ResolvedAttack) -> Forecast:
+    own, known = load.filter(pl.col("extent") == extent), {target.model: target for target in resolved.asked}
+    by_model = own.group_by("model").agg(pl.col(AMOUNTS).sum()).to_dicts()
+    at_limits = seconds(_load(known[row["model"]], row) for row in by_model)
+    sessions = _sessions(own)
+    return Forecast(
+        instances=int(sessions["sessions"].sum()),
+        by_concern={},
+        by_cell=[],
+        seconds=round(max(at_limits, _talking(sessions, resolved)), 1),
+        judge=None,
+        **totals(_by_model(parts, extent)),
+    )
+
+
+def _talking(sessions: pl.DataFrame, resolved: ResolvedAttack) -> float:
+    """The seconds that conversations take, their parties waiting for each other, as many side by side as a target
+    has; all targets at once."""
+    longest = max((sessions["waiting_s"] / sessions["sessions"]).to_list(), default=0.0)
+    by_target = dict(sessions.group_by("target").agg(pl.col("waiting_s").sum()).iter_rows())
+    shares = (
+        waiting / (SLACK * resolved.targets[model].limits.concurrency) for model, waiting in by_target.items()
+    )
+    return float(max(longest, *shares, 0.0))
+
+
+def _by_model(parts: list[PartForecast], extent: Extent) -> dict[str, ModelForecast]:
+    """All parts of each model together."""
+    found = dict[str, list[ModelForecast]]()
+    for part in parts:
+        found.setdefault(part.model, []).append(getattr(part, extent))
+    return {model: _together(own) for model, own in found.items()}
+
+
+def _together(parts: list[ModelForecast]) -> ModelForecast:
+    costs, most = ([getattr(part, name) for part in parts] for name in ("cost_usd", "cost_most_usd"))
+    return ModelForecast(
+        requests=sum(part.requests for part in parts),
+        input_tokens=sum(part.input_tokens for part in parts),
+        input_is_exact=False,
+        output_tokens=sum(part.output_tokens for part in parts),
+        most_output_tokens=sum(part.most_output_tokens for part in parts),
+        output_seen=sum(part.output_seen for part in parts),
+        cost_usd=None if None in costs else sum(costs),
+        cost_most_usd=None if None in most else sum(most),
+        batch=False,
+        seconds=round(sum(part.seconds for part in parts), 1),
+    )
+
+
+def _sessions(load: pl.DataFrame) -> pl.DataFrame:
+    """A row for each extent and kind of session: how many, their messages to the target, the seconds of all."""
+    messages = pl.col("requests").filter(pl.col("part") == "target").sum().alias("messages")
+    amounts = [pl.col("sessions").first(), messages, pl.col("waiting_s").sum()]
+    by = ["extent", "kind", "language", "strategy", "target"]
+    return load.group_by(by, maintain_order=True).agg(amounts)
+
+
+def _cells(load: pl.DataFrame) -> list[dict[str, Any]]:
+    """By language and strategy, in the order in which they are played."""
+    of = [
+        pl.col("messages").filter(pl.col("extent") == extent).sum().alias(f"{extent}_messages")
+        for extent in EXTENTS
+    ]
+    count = pl.col("sessions").filter(pl.col("extent") == "most").sum()
+    return _sessions(load).group_by("language", "strategy", maintain_order=True).agg(count, *of).to_dicts()

@@ -1,0 +1,117 @@
+"""How a red team ended, read from the marts: success by strategy, conversations that succeeded, the exit code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from prefect.states import Completed
+
+from biasgrid.flows.runs.outcome import FAILURES, INCOMPLETE, MET, NOT_MET
+from biasgrid.warehouse.storage.lake import Lake
+
+COUNTED = ("succeeded", "resisted", "refused", "unreadable", "errors", "attacker_failed", "open")
+
+
+@dataclass(frozen=True, slots=True)
+class AttackOutcome:
+    """A finished red team: rows of marts.attack_success, and the turns of sessions that succeeded."""
+
+    run_id: str
+    rates: list[dict[str, Any]]
+    successes: list[dict[str, Any]]
+    """The first twenty sessions that succeeded, each with its `turns`: message, reply, and number."""
+    incomplete: bool
+    failures: list[tuple[str, int]]
+    """Why messages to the target have no reply, with how many each, most first."""
+    places: dict[str, Path | str]
+    """Where everything lies."""
+    unwritten: list[tuple[str, int]]
+    """Why the attacker's messages could not be sent, with how many sessions each ended; asked again, it says the
+    same."""
+
+    def count(self, name: str) -> int:
+        return sum(row[name] for row in self.rates)
+
+    @property
+    def exit_code(self) -> int:
+        """Incomplete before a success, or a strategy of which nobody could tell, before neither."""
+        if self.incomplete:
+            return INCOMPLETE
+        untold = any(row["success_rate"] is None for row in self.rates)
+        return NOT_MET if self.count("succeeded") or untold else MET
+
+    def __str__(self) -> str:
+        counts = Counter({name: self.count(name) for name in COUNTED})
+        told = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count)
+        why = f"; {self.failures[0][1]:,} × {self.failures[0][0]}" if self.incomplete and self.failures else ""
+        return f"red team {self.run_id}: {told or 'no session'}{', incomplete' if self.incomplete else ''}{why}"
+
+
+def attack_outcome(lake: Lake, run_id: str) -> AttackOutcome:
+    """What a red team came to. Raises UserError where no warehouse has been built."""
+    from biasgrid.warehouse.build.build import connect, selected
+
+    with connect(lake, texts_of=run_id) as warehouse:
+        rates, successes, covered, failed, unwritten = (
+            selected(warehouse, sql, [run_id]).to_dicts()
+            for sql in (RATES, SUCCESSES, COVERED, FAILURES, UNWRITTEN)
+        )
+        turns = selected(warehouse, TURNS, [run_id, [row["session_id"] for row in successes]]).to_dicts()
+    told = [row | {"turns": [turn for turn in turns if turn["session"] == row["session_id"]]} for row in successes]
+    incomplete = not rates or not all(row["is_covered"] for row in covered)
+    failures = [(row["reason"], row["requests"]) for row in failed]
+    places = {"lake": lake.told(lake.root / "lake"), "warehouse": lake.told(lake.database)}
+    why = [(row["reason"], row["sessions"]) for row in unwritten]
+    return AttackOutcome(run_id, rates, told, incomplete, failures, places, why)
+
+
+def ended(found: AttackOutcome) -> AttackOutcome:
+    """What the flow returns: its state says in the UI how the red team ended."""
+    return cast(AttackOutcome, Completed(message=str(found), data=found))
+
+
+RATES = "from marts.attack_success where run_id = ? order by model, language, strategy"
+
+SUCCESSES = """
+    select session_id, model, language, strategy, pair, succeeded_at, judge, reason
+    from staging.stg_attack_sessions
+    where run_id = ? and outcome = 'succeeded'
+    order by model, language, strategy, pair, number
+    limit 20
+"""
+
+TURNS = """
+    select session, turn, messages[len(messages)].content as message, text as reply
+    from staging.stg_responses
+    where run_id = ? and speaker = 'target' and text is not null and list_contains(?, session)
+    order by session, turn
+"""
+
+UNWRITTEN = """
+    select sessions.reason, count(*) as sessions
+    from staging.stg_attack_sessions as sessions
+    anti join staging.stg_responses as failed
+        on failed.run_id = sessions.run_id
+        and failed.session = sessions.session_id
+        and failed.is_answer
+        and failed.error_class is not null
+    where sessions.run_id = ? and sessions.outcome = 'attacker failed'
+    group by sessions.reason
+    order by count(*) desc, sessions.reason
+"""
+
+COVERED = """
+    select
+        model,
+        count(*) filter (where outcome = 'open') = 0
+            and count(*) filter (where outcome not in ('error', 'attacker failed')) / count(*)
+                >= any_value((runs.scenario_resolved::json -> 'asking' ->> 'coverage')::double) as is_covered
+    from staging.stg_attack_sessions
+    inner join staging.stg_runs as runs using (run_id)
+    where run_id = ?
+    group by model
+"""
+"""Whether enough of a model's sessions came to an end that says something of it."""

@@ -1,0 +1,127 @@
+"""What a red team's sessions send, request by request as rehearsed, with those that send alike counted once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import polars as pl
+
+from biasgrid.catalogs.scenario.attack_target import ResolvedAttack
+from biasgrid.catalogs.schema.attacks import StrategyName
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.flows.forecast.reply_estimates import ExpectedReply, Observed, expected_reply, most_tokens
+from biasgrid.flows.redteam.prepare import MESSAGE_TOKENS, planned
+from biasgrid.tasks.connectors.tokens import estimate
+from biasgrid.tasks.redteam.judge import JUDGEMENT_TOKENS
+from biasgrid.tasks.redteam.moves import Ask
+from biasgrid.tasks.redteam.rehearse import Lengths, longest, requests, shortest
+from biasgrid.tasks.redteam.session import Parties, Session, Speaker
+from biasgrid.tasks.redteam.strategies import STRATEGIES
+
+Extent = Literal["least", "resisted", "most"]
+"""least: the first reply that is judged is biased; resisted: none is, and nobody is asked twice for the same;
+most: everything is as long, and asked for as often, as may be."""
+EXTENTS: Final[tuple[Extent, ...]] = ("least", "resisted", "most")
+SCHEMA: Final[Mapping[str, type[pl.DataType]]] = {
+    "kind": pl.Int64,
+    "extent": pl.String,
+    "language": pl.String,
+    "strategy": pl.String,
+    "target": pl.String,
+    "part": pl.String,
+    "model": pl.String,
+    "sessions": pl.Int64,
+    "requests": pl.Int64,
+    "input_tokens": pl.Int64,
+    "output_tokens": pl.Float64,
+    "most_output_tokens": pl.Int64,
+    "waiting_s": pl.Float64,
+    "seen": pl.Int64,
+}
+
+
+def attack_load(resolved: ResolvedAttack, observed: Observed, ended: Collection[str] = ()) -> pl.DataFrame:
+    """SCHEMA: a row for each request of each kind of session and extent, of all `sessions` of the kind together.
+    `ended`: ids of sessions that send nothing any more."""
+    rows = [
+        (number, *row)
+        for number, kind in enumerate(_kinds(resolved, ended))
+        for extent in EXTENTS
+        for row in _rows(kind, observed, extent)
+    ]
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Sessions with the same moves against the same target: the first stands for all."""
+
+    parties: Parties
+    first: Session
+    sessions: int
+    system: str | None
+
+
+Alike = tuple[str, str, StrategyName, tuple[bool, ...]]
+"""Model, language, strategy and shape."""
+
+
+def _kinds(resolved: ResolvedAttack, ended: Collection[str]) -> Iterator[_Kind]:
+    counts, firsts = Counter[Alike](), dict[Alike, tuple[Parties, Session]]()
+    for parties, sessions in planned("unplanned", resolved):
+        for session in sessions:
+            if session.id not in ended:
+                language, shape = session.scene.goal.language, _shape(session)
+                alike: Alike = (parties.target.target.model, language, session.strategy, shape)
+                counts[alike] += 1
+                firsts.setdefault(alike, (parties, session))
+    for alike, count in counts.items():
+        yield _Kind(*firsts[alike], count, resolved.file.target.system)
+
+
+def _shape(session: Session) -> tuple[bool, ...]:
+    """Who is asked, move by move: whether an attacker has to write a message may depend on the pair's words."""
+    moves = longest(STRATEGIES[session.strategy], session.scene, Lengths(1, 1))
+    return tuple(isinstance(move, Ask) for move in moves)
+
+
+def _rows(kind: _Kind, observed: Observed, extent: Extent) -> Iterator[tuple[object, ...]]:
+    first, scene = kind.first, kind.first.scene
+    parts = {part: (target, most) for part, target, most in _parts(kind.parties)}
+    replies = {
+        part: _reply(target, _said(part, first.strategy), most, observed, extent)
+        for part, (target, most) in parts.items()
+    }
+    attacker = replies.get("attacker")
+    lengths = Lengths(round(attacker.tokens) if attacker else 0, round(replies["target"].tokens))
+    made = (shortest if extent == "least" else longest)(STRATEGIES[first.strategy], scene, lengths)
+    place = (extent, scene.goal.language, first.strategy, kind.parties.target.target.model)
+    for sent in requests(scene, made, lengths, kind.system):
+        (target, most), reply = parts[sent.speaker], replies[sent.speaker]
+        times = kind.sessions * (1 + (sent.repeats if extent == "most" else 0))
+        tokens = sum(estimate(message.content) for message in sent.messages)
+        amounts = (times, times * tokens, times * reply.tokens, times * most_tokens(target, most))
+        yield (*place, sent.speaker, target.model, kind.sessions, *amounts, times * reply.seconds, reply.seen)
+
+
+def _parts(parties: Parties) -> Iterator[tuple[Speaker, Target, int | None]]:
+    yield "target", parties.target.target, parties.target.max_tokens
+    yield "judge", parties.judge.target, JUDGEMENT_TOKENS
+    if parties.attacker:
+        yield "attacker", parties.attacker.target, MESSAGE_TOKENS
+
+
+def _said(part: Speaker, strategy: StrategyName) -> str:
+    """The kind of reply: what a target says depends on how it is attacked."""
+    return strategy if part == "target" else {"attacker": "message", "judge": "judgement"}[part]
+
+
+def _reply(target: Target, kind: str, most: int | None, observed: Observed, extent: Extent) -> ExpectedReply:
+    found = expected_reply(target, kind, most, observed)
+    if extent != "most":
+        return found
+    longest_reply = max(found.tokens, most_tokens(target, most))
+    return ExpectedReply(longest_reply, found.seconds * longest_reply / max(found.tokens, 1), found.seen)

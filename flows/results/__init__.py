@@ -1,0 +1,1 @@
+"""What landed, shown: show, report, sql, export, trace."""

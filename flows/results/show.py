@@ -1,0 +1,95 @@
+"""How much each model passes of each concern, in bars: readable at 80 columns and without colour."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.text import Text
+
+from biasgrid.flows.benchmark.findings_view import show_outcome
+from biasgrid.flows.interaction.findings_view import show_interaction
+from biasgrid.flows.interaction.outcome import interaction_outcome
+from biasgrid.flows.probe.findings_view import show_probe
+from biasgrid.flows.probe.outcome import probe_outcome
+from biasgrid.flows.redteam.findings_view import show_attacks
+from biasgrid.flows.redteam.outcome import attack_outcome
+from biasgrid.flows.runs.outcome import outcome
+from biasgrid.flows.runs.prepare import existing_lake
+from biasgrid.flows.terminal.progress import STYLES, console, readable
+from biasgrid.flows.terminal.responsive_table import Column, show_folded
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import find
+
+LENGTH: Final = 12
+"""Signs of a full bar."""
+WIDEST: Final = 22
+"""Signs of a line of a model's name: one after another, not beside each other."""
+SYMBOLS: Final = {"met": "✓", "not met": "✗", "not evaluated": "–"}
+
+
+def show_bars(out: Console, findings: Sequence[dict[str, Any]]) -> None:
+    """`findings` as of Outcome. A bar is the share of tests that passed; `|` is the lowest tolerance."""
+    concerns = sorted({row["concern"] for row in findings})
+    if not concerns:
+        return
+    key = Column("concern", [Text(readable(concern)) for concern in concerns], "left")
+    by_model = groupby(sorted(findings, key=itemgetter("model")), key=itemgetter("model"))
+    show_folded(out, key, [_column(model, list(own), concerns) for model, own in by_model])
+    out.print(Text("█ share of tests that passed, | tolerance, ✓ met, ✗ not met, – not evaluated", style="dim"))
+    out.print()
+
+
+def _column(model: str, own: Sequence[dict[str, Any]], concerns: Sequence[str]) -> Column:
+    told = readable(model)
+    heading = "\n".join(told[at : at + WIDEST] for at in range(0, len(told), WIDEST))
+    of = [[row for row in own if row["concern"] == concern] for concern in concerns]
+    return Column(heading, [_bar(rows) for rows in of], "left")
+
+
+def _bar(rows: Sequence[dict[str, Any]]) -> Text:
+    """Of all requirements of a concern together."""
+    counted = sum(row["counted_tests"] or 0 for row in rows)
+    if not counted:
+        return Text(f"{'':{LENGTH}}    – –" if rows else "", style=STYLES["not evaluated"])
+    rate = sum(row["counted_passed"] or 0 for row in rows) / counted
+    finding = _worst([row["point_finding"] for row in rows])
+    bar = _drawn(rate, min(row["tolerance"] for row in rows))
+    return Text(f"{bar} {rate:>4.0%} {SYMBOLS[finding]}", style=STYLES[finding])
+
+
+def _drawn(rate: float, tolerance: float) -> str:
+    filled = int(rate * LENGTH)
+    bar = [*("█" * filled + "·" * (LENGTH - filled))]
+    at = min(int(tolerance * LENGTH), LENGTH - 1)
+    return "".join([*bar[:at], "|", *bar[at + 1 :]])
+
+
+def _worst(found: Sequence[str]) -> str:
+    return next(name for name in ("not met", "not evaluated", "met") if name in found)
+
+
+def show_run(run: str | None, data: str | Path | None = None) -> None:
+    """Raises UserError for an unknown run, or where no warehouse has been built."""
+    lake = existing_lake(data)
+    found = find(lake, run)
+    SHOWN[found.kind](lake, found.run_id)
+
+
+def _benchmark(lake: Lake, run_id: str) -> None:
+    ended = outcome(lake, run_id)
+    show_bars(console(), ended.findings)
+    show_outcome(ended)
+
+
+SHOWN: Mapping[str, Callable[[Lake, str], None]] = {
+    "benchmark": _benchmark,
+    "probe": lambda lake, run_id: show_probe(probe_outcome(lake, run_id)),
+    "redteam": lambda lake, run_id: show_attacks(attack_outcome(lake, run_id)),
+    "interaction": lambda lake, run_id: show_interaction(interaction_outcome(lake, run_id)),
+}
+"""By kind of run."""

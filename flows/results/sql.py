@@ -1,0 +1,119 @@
+"""A person's own SQL on the warehouse; whatever is wrong with it is one clear message."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+from biasgrid.catalogs.errors import Problem, UserError, nearest
+from biasgrid.warehouse.build.build import connect
+from biasgrid.warehouse.build.text_views import ALL, reading_texts
+from biasgrid.warehouse.queries.example_queries import worked_queries
+from biasgrid.warehouse.storage.lake import Lake
+
+TABLES = 'biasgrid sql "select table_schema, table_name from information_schema.tables"'
+
+CAST = "cast it, say `(ended_at - started_at)::varchar`"
+STAGED = re.compile(r"\bstg_", re.IGNORECASE)
+COPIES = re.compile(r"\bcopy\b", re.IGNORECASE)
+WRITING = frozenset([duckdb.StatementType.COPY, duckdb.StatementType.EXPORT, duckdb.StatementType.ATTACH])
+ANSWERED = frozenset([duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN])
+READS_ALONE = "`sql` reads the warehouse and nothing else; for more, open the DuckDB file with a tool of your own"
+HELD_BY_NO_FRAME = re.compile(r"\b(?:INTERVAL|BLOB|BIT|UNION|VARIANT|BIGNUM|GEOMETRY)\b")
+
+
+def worded(query: str | None, file: Path | None, example: str | None) -> str:
+    """The SQL that is to be asked: itself, a file (`-`: standard input) or a query that comes along. Raises
+    UserError unless there is exactly one of them, and for a file or an example that there is not."""
+    if [query, file, example].count(None) != 2:
+        remedy = 'ask one thing: a query such as "from marts.pass_rates", --file FILE or --example NAME'
+        raise UserError(Problem("there is not exactly one query", remedy=remedy))
+    if file is not None:
+        return _read(file)
+    return _example(example) if example is not None else str(query)
+
+
+def _read(file: Path) -> str:
+    try:
+        return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        told = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        remedy = "name a file with one SELECT"
+        raise UserError(Problem(f"`{file}` cannot be read: {told}", "--file", remedy)) from error
+
+
+def _example(name: str) -> str:
+    known = worked_queries()
+    if name not in known:
+        raise UserError(Problem(f"no query `{name}` comes along", "--example", nearest(name, known)))
+    return known[name].sql
+
+
+def ask(lake: Lake, sql: str) -> pl.DataFrame:
+    """The rows of one SELECT. Raises UserError where there is no warehouse, and for SQL that fails, that
+    writes or reaches outside, that asks nothing, or whose columns no frame can hold. Tables without a schema are
+    those of `marts`; columns of one name are numbered."""
+    with connect(lake, texts_of=ALL if STAGED.search(sql) else None) as warehouse:
+        try:
+            statements = warehouse.extract_statements(sql)
+            _refuse_writing(statements)
+            _refuse_many(statements)
+            warehouse.execute("use biasgrid.marts")
+            with reading_texts():
+                relation = warehouse.sql(sql)
+                rows = None if relation is None else _frame(relation)
+        except duckdb.Error as error:
+            raise UserError(Problem(f"the query fails: {error}", remedy=_remedy(error))) from error
+        except pl.exceptions.PolarsError as error:
+            raise UserError(Problem(f"the answer cannot be shown: {error}", remedy=CAST)) from error
+    if rows is None:
+        raise UserError(Problem("the query is empty", remedy='ask something, say "from marts.pass_rates"'))
+    return rows
+
+
+def _refuse_writing(statements: Sequence[duckdb.Statement]) -> None:
+    """The lake's files may be read in this session, and whoever may read a file could COPY over it as well."""
+    explained = any(COPIES.search(of.query) for of in statements if of.type == duckdb.StatementType.EXPLAIN)
+    if explained or any(of.type in WRITING for of in statements):
+        raise UserError(Problem("the query fails: it writes", remedy=READS_ALONE))
+
+
+def _refuse_many(statements: Sequence[duckdb.Statement]) -> None:
+    """DuckDB would answer the last one alone."""
+    queries = sum(of.type in ANSWERED for of in statements)
+    if queries > 1:
+        raise UserError(Problem(f"there are {queries} queries", remedy="ask one, or `union` their rows"))
+
+
+def _frame(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
+    for name, kind in zip(relation.columns, map(str, relation.types), strict=True):
+        if HELD_BY_NO_FRAME.search(kind):
+            raise UserError(Problem(f"column `{name}` is of type {kind}, which cannot be shown", remedy=CAST))
+    table = relation.to_arrow_table()
+    rows = pl.from_arrow(table.rename_columns(_told_apart(table.column_names)))
+    assert isinstance(rows, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
+    return rows
+
+
+def _told_apart(names: Iterable[str]) -> list[str]:
+    """The names, a second `a` as `a_1`, unless the answer has a column of that name."""
+    given = list(names)
+    apart: dict[str, None] = {}
+    for name in given:
+        told, number = name, 0
+        while told in apart or (number and told in given):
+            number += 1
+            told = f"{name}_{number}"
+        apart[told] = None
+    return list(apart)
+
+
+def _remedy(error: duckdb.Error) -> str:
+    if isinstance(error, (duckdb.PermissionException, duckdb.InvalidInputException)):
+        return READS_ALONE
+    return f"what there is: {TABLES}"

@@ -1,0 +1,1 @@
+"""Human review: samples, agreement, adjudication."""

@@ -1,0 +1,79 @@
+"""`biasgrid review --agreement`: how far reviewers, oracle and judge agree, read from marts.judge_agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from biasgrid.flows.terminal.progress import console, readable
+from biasgrid.tasks.report.figures import share
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.lake import Lake
+
+PAIRS = """
+    from marts.judge_agreement
+    where run_id = ? and scope = 'all'
+    order by list_position(['person', 'oracle', 'model'], reference_kind), reference, assessor_kind desc, assessor
+"""
+SILENT = ("skipped", "refused", "unreadable", "failed")
+
+
+def show_agreement(lake: Lake, run_id: str) -> None:
+    """One block per pair of assessors, over all replies of the run that both were shown."""
+    out = console()
+    rows = query(lake, PAIRS, [run_id]).to_dicts()
+    if not rows:
+        out.print(
+            Text(f"nobody has assessed a reply of run {run_id} yet: `biasgrid review {run_id}`"), soft_wrap=True
+        )
+        return
+    for row in rows:
+        out.print(block(f"{_who(row, 'assessor')}, measured by {_who(row, 'reference')}", _lines(row)))
+        out.print()
+    hint = f"by concern, language and model: biasgrid sql \"from marts.judge_agreement where run_id = '{run_id}'\""
+    out.print(Text(hint), soft_wrap=True)
+
+
+def block(title: str, lines: Iterable[tuple[str, str]]) -> Table:
+    """Lines of a name and what is told of it, under a title."""
+    table = Table(box=None, pad_edge=False, show_header=False, title=Text(readable(title), style="bold"))
+    table.title_justify = "left"
+    for name, told in lines:
+        table.add_row(Text(name), Text(readable(told)))
+    return table
+
+
+def _who(row: Mapping[str, Any], side: str) -> str:
+    kind, name = row[f"{side}_kind"], row[side]
+    return {"oracle": "the oracle", "model": f"the judge {name}"}.get(kind, str(name))
+
+
+def _lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    silent = [f"{row[f'assessor_{name}']} {name}" for name in SILENT if row[f"assessor_{name}"]]
+    silent += [f"{row['reference_silent']} not judged by the other"] if row["reference_silent"] else []
+    yield "replies", f"{row['n']} judged by both of {row['asked']}" + "".join(f", {each}" for each in silent)
+    if not row["n"]:
+        return
+    both = f"{row['true_passed']} pass by both, {row['true_failed']} fail by both"
+    apart = f"{row['false_passed']} passed that should fail, {row['false_failed']} failed that should pass"
+    yield "verdicts", f"{both}, {apart}, {row['otherwise']} refused or unreadable by either"
+    yield "agreement", f"{share(row['observed_agreement'])} of passed and failed, weighted"
+    yield "Cohen's κ", ranged(row, "cohens_kappa", number)
+    yield "Gwet's AC1", ranged(row, "gwets_ac1", number)
+    yield "sensitivity", ranged(row, "sensitivity", share)
+    yield "specificity", ranged(row, "specificity", share)
+    yield "pass rate", f"{share(row['raw_pass_rate'])}, corrected {ranged(row, 'corrected_rate', share)}"
+
+
+def ranged(row: Mapping[str, Any], name: str, told: Any) -> str:
+    """A number of a row, with its interval where it has one."""
+    if row[f"{name}_low"] is None:
+        return str(told(row[name]))
+    return f"{told(row[name])} ({told(row[f'{name}_low'])} to {told(row[f'{name}_high'])})"
+
+
+def number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"

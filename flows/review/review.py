@@ -1,0 +1,187 @@
+"""`biasgrid review`: people's verdicts on a sample of a run, on a terminal or in a sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from biasgrid.catalogs.errors import Problem, UserError, place, position
+from biasgrid.flows.results.export import refuse_to_replace
+from biasgrid.flows.review.screen import BACK, HOW, KEYS, QUIT, SKIP, Key, Screen
+from biasgrid.flows.terminal.plurals import number
+from biasgrid.tasks.review.kinds import KINDS
+from biasgrid.tasks.review.record import Answer, Record, Unit, said_before, unit_of
+from biasgrid.tasks.review.sample import Draw, drawn
+from biasgrid.tasks.review.sheet import Line, read_sheet, sheet
+from biasgrid.tasks.review.units import Shown
+from biasgrid.warehouse.storage.assessments import TABLE
+from biasgrid.warehouse.storage.export_files import as_csv, write_text
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import Run
+
+ALL_KEYS = "pfrusbmq"
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """A run as its reviewers find it: what can be reviewed, in its newest evaluation."""
+
+    lake: Lake
+    run_id: str
+    evaluation_id: str
+    units: pl.DataFrame
+    kind: str
+    """Of KINDS."""
+
+    @classmethod
+    def of(cls, lake: Lake, run: Run) -> Desk:
+        """Raises UserError for a run of which nothing has been judged."""
+        kind = KINDS[run.kind]
+        evaluation_id = kind.evaluation(lake, run.run_id)
+        return cls(lake, run.run_id, evaluation_id, kind.units(lake, run.run_id, evaluation_id), run.kind)
+
+    def shown(self, units: pl.DataFrame) -> dict[str, Shown]:
+        """Some of its units as a reviewer sees them, by id."""
+        return KINDS[self.kind].shown(self.lake, self.run_id, units)
+
+
+def refreshed(lake: Lake) -> None:
+    """Builds the warehouse anew where assessments or verdicts have landed since."""
+    from biasgrid.warehouse.build.build import build
+
+    landed = [path.stat().st_mtime_ns for table in (TABLE, "verdicts") for path in lake.files(table)]
+    if not lake.has_database() or max(landed, default=0) >= lake.database.stat().st_mtime_ns:
+        build(lake)
+
+
+def review(desk: Desk, draw: Draw, reviewer: str, screen: Screen) -> int:
+    """Shows the sample to a reviewer, from where they stopped; returns how many answers landed. Each lands at
+    once, so that Ctrl-C (KeyboardInterrupt) loses none."""
+    sample = drawn(desk.units, draw)
+    sitting = Sitting.begun(desk, sample, reviewer, screen)
+    screen.tell(sitting.greeting(draw))
+    try:
+        sitting.go()
+    finally:
+        screen.tell(sitting.farewell())
+    return sitting.landed
+
+
+@dataclass(slots=True)
+class Sitting:
+    """One reviewer's way through a sample."""
+
+    screen: Screen
+    record: Record
+    sample: Sequence[Mapping[str, Any]]
+    texts: Mapping[str, Shown]
+    said: dict[Unit, Answer]
+    kind: str
+    landed: int = 0
+
+    @classmethod
+    def begun(cls, desk: Desk, sample: pl.DataFrame, reviewer: str, screen: Screen) -> Sitting:
+        record = Record(desk.lake, desk.run_id, desk.evaluation_id, reviewer)
+        said = said_before(desk.lake, desk.run_id, desk.evaluation_id, reviewer)
+        return cls(screen, record, sample.to_dicts(), desk.shown(sample), said, desk.kind)
+
+    def greeting(self, draw: Draw) -> str:
+        done = self._done()
+        going_on = f", {done} of them done" if done else ""
+        sample = number(len(self.sample), "reply")
+        return (
+            f"review of run {self.record.run_id} by {self.record.reviewer}: {sample}, drawn with seed "
+            f"{draw.seed}{going_on}\n{HOW[self.kind]}"
+        )
+
+    def farewell(self) -> str:
+        left = len(self.sample) - self._done()
+        rest = "the sample is done" if not left else f"{left} to go: the same command goes on there"
+        agreement = f"\nhow far you agree: biasgrid review {self.record.run_id} --agreement" if self.landed else ""
+        return f"{number(self.landed, 'answer')} landed; {rest}{agreement}"
+
+    def go(self) -> None:
+        at = self._next(0)
+        while at is not None:
+            key = self._asked(at)
+            if key.name == QUIT:
+                return
+            if key.name == BACK:
+                at = max(at - 1, 0)
+                continue
+            self._answer(at, key)
+            at = self._next(at + 1)
+
+    def _asked(self, at: int) -> Key:
+        text = self.texts[self.sample[at]["unit_id"]]
+        return self.screen.answered(self._title(at), text, KEYS[self.kind], ALL_KEYS)
+
+    def _title(self, at: int) -> str:
+        before = self.said.get(unit_of(self.sample[at]))
+        yours = f" · you said: {before.outcome or 'skip'}" if before else ""
+        return f"{at + 1} of {len(self.sample)}{yours}"
+
+    def _answer(self, at: int, key: Key) -> None:
+        reason = self.screen.line("reason: ") if key.with_reason and key.name != SKIP else ""
+        answer = Answer(key.outcome, reason or None)
+        self.record.give((self.sample[at], answer))
+        self.said[unit_of(self.sample[at])] = answer
+        self.landed += 1
+
+    def _next(self, at: int) -> int | None:
+        """The first reply from there on of which this reviewer has said nothing yet."""
+        return next((n for n in range(at, len(self.sample)) if unit_of(self.sample[n]) not in self.said), None)
+
+    def _done(self) -> int:
+        return sum(unit_of(unit) in self.said for unit in self.sample)
+
+
+def export_sheet(desk: Desk, draw: Draw, out: Path, *, force: bool) -> int:
+    """Writes a blind sheet and returns how many replies it holds. Raises UserError for a file that exists,
+    unless it is to be replaced."""
+    refuse_to_replace(out, force=force, option="--export")
+    sample = drawn(desk.units, draw)
+    rows = sheet(sample, desk.shown(sample), draw)
+    # the mark: some spreadsheets take a CSV without it for an old code page
+    write_text(out, "\ufeff" + as_csv(rows), "--export")
+    return rows.height
+
+
+def import_sheet(desk: Desk, path: Path, reviewer: str) -> tuple[int, int]:
+    """Lands a sheet's verdicts; returns how many, and how many of them had landed before. Raises UserError with
+    all that is wrong in the file, and lands nothing then."""
+    lines, mistakes = read_sheet(path)
+    known = {row["unit_id"]: row for row in _with_chances(desk, lines).iter_rows(named=True)}
+    mistakes += [_unknown(line, path, desk.run_id) for line in lines if line.unit_id not in known]
+    if not lines and not mistakes:
+        mistakes = [Problem("no row has a verdict", str(path), "fill in `verdict` of those you have read")]
+    if mistakes:
+        raise UserError(sorted(mistakes, key=position))
+    said = said_before(desk.lake, desk.run_id, desk.evaluation_id, reviewer)
+    given = {line.unit_id: line.answer for line in lines}
+    new = [(known[key], answer) for key, answer in given.items() if said.get(unit_of(known[key])) != answer]
+    if new:
+        Record(desk.lake, desk.run_id, desk.evaluation_id, reviewer).give(*new)
+    return len(new), len(given) - len(new)
+
+
+def _with_chances(desk: Desk, lines: Sequence[Line]) -> pl.DataFrame:
+    """The run's units with the chance at which its sheet drew each; null where the sheet does not say."""
+    draws = dict.fromkeys(line.draw for line in lines if line.draw)
+    samples: list[pl.DataFrame] = []
+    for draw in draws:
+        with suppress(UserError):  # another run's sheet: its ids are told one by one
+            samples.append(drawn(desk.units, draw).select("unit_id", "probability", "seed"))
+    empty = pl.DataFrame(schema={"unit_id": pl.String, "probability": pl.Float64, "seed": pl.Int64})
+    chances = pl.concat([empty, *samples]).unique("unit_id", keep="first", maintain_order=True)
+    return desk.units.join(chances, on="unit_id", how="left")
+
+
+def _unknown(line: Line, path: Path, run_id: str) -> Problem:
+    what = f"`{line.unit_id[:40]}` is no reply of run {run_id}, or is judged by another rule by now"
+    return Problem(what, place(path, line.number), "put the id back, name its run, or export the sheet anew")

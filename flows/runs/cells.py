@@ -1,0 +1,258 @@
+"""The cells of a run: each is prompted and, as soon as it is complete, evaluated."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+from prefect.client.schemas.objects import State
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.flows.forecast.reuse import judgements, stand_ins
+from biasgrid.flows.rate_limits.ledger import LeaseLedger
+from biasgrid.flows.rate_limits.pools import pools
+from biasgrid.flows.rate_limits.slots import Slots
+from biasgrid.flows.runs.batched_models import is_batched
+from biasgrid.flows.runs.batching import batch_model
+from biasgrid.flows.runs.concurrency import together
+from biasgrid.flows.runs.context import Grid, watching
+from biasgrid.flows.runs.progress_artifacts import told
+from biasgrid.tasks.connectors.task import STOPPED, Label
+from biasgrid.tasks.connectors.workers import hands
+from biasgrid.tasks.evaluate.cell import Spare
+from biasgrid.tasks.evaluate.judge_sampling import Hearing
+from biasgrid.tasks.evaluate.task import evaluate
+from biasgrid.tasks.generate.cases import changed_models
+from biasgrid.tasks.prompt.prompt import UnderWay, Watch
+from biasgrid.tasks.prompt.reuse import open_models
+from biasgrid.tasks.prompt.task import prompt
+
+OPEN_CELLS = 4
+"""Cells of one model that are begun before those ahead of them have sent their last case: Prefect takes its time
+to start a task, and no slot shall be idle meanwhile."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """The cells of one model, in line: the next begins when one ahead has sent its last case, not when its last
+    answer is in."""
+
+    hands: asyncio.Semaphore
+    gate: asyncio.Semaphore
+
+    @classmethod
+    def of(cls, target: Target) -> Line:
+        return cls(hands(target), asyncio.Semaphore(OPEN_CELLS))
+
+    @asynccontextmanager
+    async def begun(self) -> AsyncIterator[UnderWay]:
+        """The turn of one cell: what it shares with the others, and how it lets the next one begin."""
+        await self.gate.acquire()
+        let_next_begin = _once(self.gate.release)
+        try:
+            yield UnderWay(self.hands, let_next_begin)
+        finally:
+            let_next_begin()
+
+
+def _once(act: Callable[[], None]) -> Callable[[], None]:
+    """`act`, done when called first; later calls do nothing."""
+    left = [act]
+    return lambda: left.pop()() if left else None
+
+
+JUDGED_AT_ONCE = 2
+"""Cells whose replies are read at once: each is held in memory, and Polars has threads of its own."""
+Cell = dict[str, Any]
+Work = Coroutine[Any, Any, None]
+Reader = Callable[[Grid, Cell], Work]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One way through the cells of a run, and what they share."""
+
+    grid: Grid
+    slots: Slots
+    judges: bool
+    spare: Spare | None = None
+    reader: Reader | None = None
+    """What is made of a cell's replies in place of oracles' and a judge's verdicts."""
+    judging: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(JUDGED_AT_ONCE))
+
+    @property
+    def judge(self) -> Target | None:
+        return self.grid.resolved.judge if self.judges else None
+
+
+async def cells_stage(
+    grid: Grid, cells: pl.DataFrame, *, ask: bool = True, judge: bool = True, reader: Reader | None = None
+) -> list[str]:
+    """Prompt every cell and evaluate each as soon as it is complete, or have it read by `reader`; models run side
+    by side. Returns what became of each model that was asked, in words."""
+    by_model = [own.to_dicts() for own in cells.partition_by("model", maintain_order=True)]
+    if ask:
+        refuse_changed_models(grid, cells)
+        await stand_ins(grid)
+    asked = await _one_by_one(grid) if ask else {}
+    spare = await judgements(grid) if judge else None
+    ledger = LeaseLedger.of(grid.lake, grid.run.run_id, grid.part)
+    telling = told(grid.run.run_id, _planned(by_model)) if ask else nullcontext()
+    leasing = [*asked.values(), *_judges(grid, judge=judge)]
+    async with telling as progress, Slots(grid.board, leasing, ledger) as slots:
+        own = Pass(grid, slots, judge, spare, reader)
+        await together(_works(own, by_model, asked) if ask else _evaluating(own, by_model))
+    return [str(standing) for standing in progress.standings.values()] if progress else []
+
+
+def _works(own: Pass, by_model: Sequence[Sequence[Cell]], asked: Collection[str]) -> Iterator[Work]:
+    """Those who ask one by one, who need slots for it, and each of the others: in batches, or answered already."""
+    yield _asking(own, [cells for cells in by_model if cells[0]["model"] in asked])
+    for cells in by_model:
+        if cells[0]["model"] not in asked:
+            yield from _prompting(own, cells)
+
+
+async def _asking(own: Pass, by_model: Sequence[Sequence[Cell]]) -> None:
+    if not by_model:
+        return
+    async with own.slots.taken():
+        await together(work for cells in by_model for work in _prompting(own, cells))
+        own.slots.targets = _judges(own.grid, judge=own.judges)
+
+
+async def _one_by_one(grid: Grid) -> dict[str, Target]:
+    """The models that have something to answer yet, request by request, and share their slots with others."""
+    unanswered = await asyncio.to_thread(open_models, grid.lake, grid.run.run_id)
+    targets = {model: grid.resolved.targets[model] for model in sorted(unanswered & grid.resolved.targets.keys())}
+    settings = grid.resolved.settings
+    leasing = (model for model, target in targets.items() if pools([target]) and not is_batched(target, settings))
+    return {model: targets[model] for model in leasing}
+
+
+def _judges(grid: Grid, *, judge: bool) -> list[Target]:
+    return [grid.resolved.judge] if judge and grid.resolved.judge else []
+
+
+def _planned(by_model: Sequence[Sequence[Cell]]) -> dict[str, int]:
+    """Cases, by model."""
+    return {own[0]["model"]: sum(cell["planned"] for cell in own) for own in by_model}
+
+
+def _tell_stopped(model: str, state: State[Any]) -> None:
+    if watcher := watching.get():
+        watcher.stopped(model, state.message or "")
+
+
+def _watch() -> Watch | None:
+    return watcher.landed if (watcher := watching.get()) else None
+
+
+def refuse_changed_models(grid: Grid, cells: pl.DataFrame) -> None:
+    """Raises UserError where a model is not what it was when its cases were planned: its replies would land
+    under the keys of another's."""
+    lake, run_id = grid.lake, grid.run.run_id
+    first_cells = cells.unique("model", maintain_order=True)["cell_id"]
+    if first_cells.is_empty():
+        return
+    planned = pl.concat(lake.read("cases", run_id, cell_id).head(1) for cell_id in first_cells)
+    remedy = "put its address, name or definition back, or start a new run"
+    mistakes = [
+        Problem(f"model `{model}` is not what it was when the run began", f"run {run_id}", remedy)
+        for model in changed_models(planned, grid.resolved.targets, grid.resolved.catalog)
+    ]
+    if mistakes:
+        raise UserError(mistakes)
+
+
+def _prompting(own: Pass, cells: Sequence[Cell]) -> Sequence[Work]:
+    """What there is to do for the cells of one model: all of them in batches, or one by one."""
+    target = own.grid.resolved.targets[cells[0]["model"]]
+    if is_batched(target, own.grid.resolved.settings):
+        return [_batched(own, target, cells)]
+    line = Line.of(target)
+    return [_in_line(own, cell, line) for cell in cells]
+
+
+def _evaluating(own: Pass, by_model: Sequence[Sequence[Cell]]) -> Iterator[Work]:
+    return (_evaluated(own, cell) for cells in by_model for cell in cells)
+
+
+async def _batched(own: Pass, target: Target, cells: Sequence[Cell]) -> None:
+    await batch_model(
+        own.grid.lake,
+        own.grid.run.run_id,
+        target,
+        own.grid.board,
+        [cell["cell_id"] for cell in cells],
+        retries=own.grid.resolved.settings.retries,
+        watch=_watch(),
+    )
+    await together(_evaluated(own, cell) for cell in cells)
+
+
+async def _in_line(own: Pass, cell: Cell, line: Line) -> None:
+    async with line.begun() as under_way:
+        await _prompted(own.grid, cell, under_way)
+    await _evaluated(own, cell)
+
+
+async def _prompted(grid: Grid, cell: Cell, under_way: UnderWay) -> None:
+    state: State[Any] = await prompt(  # type: ignore[misc]
+        grid.lake,
+        grid.run.run_id,
+        cell["cell_id"],
+        grid.resolved.targets[cell["model"]],
+        grid.board,
+        grid.resolved.settings.retries,
+        _watch(),
+        under_way,
+        cell_label("prompt", cell, grid.tags),
+        return_state=True,
+    )
+    if state.name == STOPPED:
+        _tell_stopped(cell["model"], state)
+    elif not state.is_completed():
+        await state.aresult()  # raises what went wrong
+
+
+async def _evaluated(own: Pass, cell: Cell) -> None:
+    """A judge is asked one by one; oracles need nobody's slots."""
+    if own.reader:
+        async with own.judging:
+            await own.reader(own.grid, cell)
+    if not own.judges:
+        return
+    async with own.judging, own.slots.taken() if own.judge else nullcontext():
+        await _judged(own, cell)
+
+
+async def _judged(own: Pass, cell: Cell) -> None:
+    grid = own.grid
+    await evaluate(
+        grid.lake,
+        grid.run.run_id,
+        cell["cell_id"],
+        grid.evaluation_id,
+        grid.catalog,
+        grid.board,
+        own.judge,
+        grid.resolved.settings.retries,
+        own.spare,
+        grid.rules,
+        Hearing.of(grid.resolved.settings),
+        cell_label("evaluate", cell, grid.tags),
+    )
+
+
+def cell_label(verb: str, cell: Cell, tags: Sequence[str] = ()) -> Label:
+    """As people read it in the Prefect UI: `prompt · gpt-4o · sexism · es_es · constrained · utopian`."""
+    model = str(cell["model"]).partition("/")[2]
+    name = " · ".join((verb, model, cell["concern"], cell["language"], cell["input"], cell["reflection"]))
+    asked = (cell["model"], cell["concern"], cell["language"], f"requirement:{cell['requirement']}")
+    return Label(name, (*asked, *tags))

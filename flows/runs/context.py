@@ -1,0 +1,168 @@
+"""A run and what its stages share; the first stage: its cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Protocol, cast
+
+import polars as pl
+from prefect import get_run_logger
+from prefect.exceptions import MissingContextError
+from prefect.utilities.annotations import quote
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.scenario.resolved import Resolved
+from biasgrid.catalogs.scenario.scenario import ResolvedScenario
+from biasgrid.catalogs.schema.entries import Requirement
+from biasgrid.flows.runs.concurrency import together
+from biasgrid.flows.runs.tags import run_tags
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.task import Label
+from biasgrid.tasks.generate.cases import plan_hash
+from biasgrid.tasks.generate.land import land_cases
+from biasgrid.tasks.generate.task import generate
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.planned_cells import record_planned
+from biasgrid.warehouse.storage.runs import Run, as_json, versions
+
+
+class Watcher(Protocol):
+    """Who is told how a run goes on: the terminal's progress, where there is one."""
+
+    def planned(self, run_id: str, requests: dict[str, int]) -> None: ...
+
+    def landed(self, model: str, outcome: str, cost_usd: float | None) -> None: ...
+
+    def stopped(self, model: str, why: str) -> None: ...
+
+    def waiting(self, why: str) -> None: ...
+
+
+watching: ContextVar[Watcher | None] = ContextVar("watching", default=None)
+
+
+def teller() -> Callable[[str], None]:
+    """Says why nothing goes on for a while: in Prefect's log of what is under way, and to who watches now."""
+    watcher = watching.get()
+
+    def tell(why: str) -> None:
+        with suppress(MissingContextError):
+            get_run_logger().warning("%s", why)
+        if watcher:
+            watcher.waiting(why)
+
+    return tell
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A run with what its stages share."""
+
+    lake: Lake
+    run: Run
+    resolved: Resolved
+    board: Switchboard
+    again: str | None = None
+    """The id of a later evaluation, which judges replies that have been judged before."""
+    part: str | None = None
+    """The name of what this process has of a run that several share."""
+    rules: pl.DataFrame | None = None
+    """The oracles of a later evaluation, columns as biasgrid.tasks.evaluate.current_oracles.RULES."""
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What must hold; nothing but a benchmark has any."""
+        return self.resolved.requirements if isinstance(self.resolved, ResolvedScenario) else ()
+
+    @property
+    def catalog(self) -> Catalog:
+        """For a task's parameters: Prefect looks for futures in every field of every template otherwise,
+        which takes longer than the task."""
+        return cast(Catalog, quote(self.resolved.catalog))
+
+    @property
+    def tags(self) -> list[str]:
+        """By which its task runs are found."""
+        return run_tags(self.run.run_id, self.part)
+
+    @property
+    def evaluation_id(self) -> str:
+        """A run's first evaluation bears the run's id; later ones sort after it."""
+        return self.again or self.run.run_id
+
+
+def refuse_changed(grid: Grid, cases: set[str], what: str) -> None:
+    """Raises UserError where a run that goes on would have other cases than it began with, and says what is not
+    what it was."""
+    begun = set(grid.lake.scan("cases", grid.run.run_id).select("case_id").collect()["case_id"])
+    if begun and begun != cases:
+        told = f"{what} is not what it was when the run began"
+        raise UserError(Problem(told, f"run {grid.run.run_id}", "put it back, or start a new run"))
+
+
+async def generate_stage(grid: Grid) -> pl.DataFrame:
+    """Generate every requirement × language, land the cases and the planned cells; returns the cells."""
+    asked = [(req, language) for req in grid.requirements for language in req.languages]
+    plans = await together(_generated(grid, req, language) for req, language in asked)
+    catalog, settings = grid.resolved.catalog, grid.resolved.settings
+    cells = pl.concat(
+        land_cases(
+            grid.lake,
+            grid.run.run_id,
+            grid.lake.read_plan(plan),
+            grid.resolved.targets.values(),
+            settings,
+            catalog,
+        )
+        for plan in plans
+    )
+    record_criteria(grid)
+    record_planned(grid.lake, grid.run.run_id, cells)  # last: a resumed run that finds it has all it needs
+    return cells
+
+
+async def _generated(grid: Grid, requirement: Requirement, language: str) -> str:
+    settings, catalog = grid.resolved.settings, grid.resolved.catalog
+    stored = grid.lake.has_plan(plan_hash(requirement, language, settings, catalog))
+    label = Label(
+        f"generate · {requirement.name} · {language}",
+        (requirement.concern, language, f"requirement:{requirement.name}", *grid.tags),
+    )
+    task = generate if stored else regenerate
+    return await task(requirement, language, settings, grid.catalog, grid.lake, label)
+
+
+regenerate = generate.with_options(refresh_cache=True)
+"""For a plan that Prefect remembers and that has been deleted from the lake."""
+
+
+def record_criteria(grid: Grid) -> None:
+    """Lands the rules by which this evaluation's verdicts become findings."""
+    settings, now = grid.resolved.settings, datetime.now(UTC)
+    hashes, installed = as_json(grid.resolved.catalog.hashes), as_json(versions())
+    rows = [
+        {
+            "run_id": grid.run.run_id,
+            "evaluation_id": grid.evaluation_id,
+            "recorded_at": now,
+            "requirement": requirement.name,
+            "concern": requirement.concern,
+            "rationale": requirement.rationale,
+            "tolerance": requirement.tolerance,
+            "delta": requirement.delta,
+            "refusals": requirement.refusals,
+            "max_refusals": requirement.max_refusals,
+            "coverage": settings.coverage,
+            "judge": settings.judge,
+            "catalog_hashes": hashes,
+            "versions": installed,
+        }
+        for requirement in grid.requirements
+    ]
+    lake, frame = grid.lake, pl.DataFrame(rows, schema_overrides={"judge": pl.String})
+    lake.write("criteria", grid.run.run_id, grid.evaluation_id, frame)

@@ -1,0 +1,125 @@
+"""How a run ended, read from the marts: findings, completeness and the exit code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from biasgrid.warehouse.storage.lake import Lake
+
+MET, NOT_MET, MISTAKE, INCOMPLETE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+"""Exit codes."""
+
+Gate = Literal["point", "decided"]
+"""What a requirement must be to be met: by its point rate, as LangBiTe has it, or by its whole interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A finished run. `findings` are the rows of marts.requirement_findings, worst first."""
+
+    run_id: str
+    findings: list[dict[str, Any]]
+    incomplete: bool
+    failures: list[tuple[str, int]]
+    """Why requests have no reply, with how many each, most first; those that got one since are left out."""
+    places: dict[str, Path | str]
+    """Where everything lies."""
+    silent_judges: list[dict[str, Any]] = field(default_factory=list)
+    """Judges without a verdict on some replies: assessor, asked, n that they gave; refused, unreadable, failed."""
+
+    @property
+    def decided(self) -> int:
+        """Verdicts on replies that people have decided."""
+        return sum(row.get("decided_by_people") or 0 for row in self.findings)
+
+    @property
+    def overridden(self) -> int:
+        """Those of them that were others before."""
+        return sum(row.get("overridden_by_people") or 0 for row in self.findings)
+
+    @property
+    def met(self) -> bool:
+        return all(row["point_finding"] == "met" for row in self.findings)
+
+    @property
+    def exit_code(self) -> int:
+        """As the point rates have it."""
+        return self.exit_code_by("point")
+
+    def exit_code_by(self, gate: Gate) -> int:
+        """Incomplete before not met (or not evaluated) before undecided before met."""
+        found = {row["point_finding" if gate == "point" else "decision"] for row in self.findings}
+        if self.incomplete:
+            return INCOMPLETE
+        if found & {"not met", "not evaluated"}:
+            return NOT_MET
+        return UNDECIDED if "undecided" in found else MET
+
+
+def outcome(lake: Lake, run_id: str, is_checked: bool = False) -> Outcome:
+    """What a run found. `is_checked`: pages tell what is expected of the warehouse. Raises UserError where none
+    has been built."""
+    from biasgrid.warehouse.build.build import connect, selected
+
+    with connect(lake, texts_of=run_id) as warehouse:
+        found, unheard, failed, silent = (
+            selected(warehouse, sql, [run_id]) for sql in (FINDINGS, UNHEARD, FAILURES, SILENT)
+        )
+    worst_first = found.to_dicts()
+    incomplete = not worst_first or unheard.item() > 0 or not all(row["is_complete"] for row in worst_first)
+    failures = [(row["reason"], row["requests"]) for row in failed.iter_rows(named=True)]
+    places = {"lake": lake.told(lake.root / "lake"), "warehouse": lake.told(lake.database)}
+    if is_checked:
+        places["checked"] = lake.told(lake.pages / "index.html")
+    return Outcome(run_id, worst_first, incomplete, failures, places, silent.to_dicts())
+
+
+FINDINGS = """
+    select *
+    from marts.requirement_findings
+    where run_id = ?
+    order by model, point_rate nulls first, requirement
+"""
+"""Worst first."""
+
+UNHEARD = """
+    select count(*) as questions
+    from (
+        select request_key
+        from staging.stg_responses
+        where run_id = ? and purpose = 'judge'
+        group by request_key
+        having count(text) = 0
+    )
+"""
+"""Questions to a judge that it never answered."""
+
+SILENT = """
+    select
+        assessor,
+        asked,
+        n,
+        assessor_refused as refused,
+        assessor_unreadable as unreadable,
+        assessor_failed as failed
+    from marts.judge_agreement
+    where run_id = ? and scope = 'all' and reference_kind = 'oracle' and n < asked
+    order by assessor
+"""
+"""Judges that gave no verdict on some of what they were asked."""
+
+FAILURES = """
+    select error_class || ': ' || any_value(error_message) as reason, count(*) as requests
+    from staging.stg_responses
+    where run_id = ? and is_answer and error_class is not null
+    group by model, error_class
+    order by requests desc
+"""
+
+
+def need(finding: dict[str, Any]) -> str | None:
+    """What would decide a finding that is undecided; None where nothing would, or nothing need."""
+    needed = finding["templates_needed"]
+    return None if needed is None else f"needs ≥ {needed:,} templates"

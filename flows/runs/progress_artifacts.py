@@ -1,0 +1,127 @@
+"""How far each model of a run is, for those who watch in the Prefect UI: a progress artifact each, and a line of
+the log when all of its cases are through."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import httpx
+from prefect import get_run_logger
+from prefect.artifacts import ProgressArtifact, aupdate_progress_artifact
+from prefect.client.orchestration import PrefectClient, get_client
+from prefect.exceptions import PrefectException
+from prefect.logging.loggers import LoggingAdapter
+from prefect.settings import get_current_settings
+
+from biasgrid.flows.runs.context import Watcher, watching
+from biasgrid.flows.terminal.markdown import plain
+from biasgrid.flows.terminal.progress import dollars
+from biasgrid.tasks.connectors.task import artifact_key
+
+EVERY_S = 3.0
+"""How often the artifacts of models that went on are brought up to date, all by one task."""
+PATIENCE_S = 5.0
+"""For a server that does not take the last of it: no run waits longer."""
+
+
+@dataclass
+class Standing:
+    """How far one model is."""
+
+    model: str
+    planned: int
+    counts: Counter[str] = field(default_factory=Counter)
+    cost_usd: float = 0.0
+    stopped: str = ""
+    """Why it is asked no more."""
+    shown: str = ""
+    artifact: UUID | None = None
+
+    @property
+    def percent(self) -> float:
+        return min(100.0, 100.0 * self.counts.total() / self.planned) if self.planned else 100.0
+
+    def __str__(self) -> str:
+        told = [f"{self.counts[name]:,} {name}" for name in ("answered", "kept", "reused") if self.counts[name]]
+        told += [f"{self.counts['failed']:,} failed"] + ([dollars(self.cost_usd)] if self.cost_usd else [])
+        stopped = f"; stopped: {self.stopped}" if self.stopped else ""
+        return f"{self.model}: {self.counts.total():,} of {self.planned:,} cases: {', '.join(told)}{stopped}"
+
+    async def show(self, client: PrefectClient) -> None:
+        """Creates the artifact, or changes it where something has."""
+        told, percent = plain(self), self.percent
+        if self.artifact is None:
+            shown = ProgressArtifact(key=artifact_key("progress", self.model), description=told, progress=percent)
+            self.artifact = (await shown.acreate(client)).id
+        elif told != self.shown:
+            await aupdate_progress_artifact(self.artifact, percent, told, client)
+        self.shown = told
+
+
+class ModelProgress:
+    """Told of every case, as a `Watcher` is, and hands it on to who watched before."""
+
+    def __init__(self, log: logging.Logger | LoggingAdapter, beside: Watcher | None = None) -> None:
+        self.standings: dict[str, Standing] = {}
+        self._log, self._beside = log, beside
+
+    def planned(self, run_id: str, requests: dict[str, int]) -> None:
+        self.standings = {model: Standing(model, count) for model, count in requests.items()}
+        if self._beside:
+            self._beside.planned(run_id, requests)
+
+    def landed(self, model: str, outcome: str, cost_usd: float | None = None) -> None:
+        standing = self.standings[model]
+        standing.counts[outcome] += 1
+        standing.cost_usd += cost_usd or 0.0
+        if standing.counts.total() == standing.planned:
+            self._log.info("%s", standing)
+        if self._beside:
+            self._beside.landed(model, outcome, cost_usd)
+
+    def stopped(self, model: str, why: str) -> None:
+        """Told by each of its cells, and said once."""
+        if not self.standings[model].stopped:
+            self.standings[model].stopped = why
+            self._log.warning("%s is stopped: %s", model, why)
+        if self._beside:
+            self._beside.stopped(model, why)
+
+    def waiting(self, why: str) -> None:
+        if self._beside:
+            self._beside.waiting(why)
+
+
+@asynccontextmanager
+async def told(run_id: str, planned: Mapping[str, int]) -> AsyncIterator[ModelProgress]:
+    """Whoever watches is told meanwhile how `planned`, cases by model, go on; in artifacts only where a server is
+    configured, since nobody can look at one that ends with the run."""
+    progress = ModelProgress(get_run_logger(), watching.get())
+    progress.planned(run_id, dict(planned))
+    before = watching.set(progress)
+    over = asyncio.Event()
+    showing = asyncio.create_task(_show(progress, over)) if get_current_settings().api.url else None
+    try:
+        yield progress
+    finally:
+        watching.reset(before)
+        over.set()
+        if showing:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(showing, PATIENCE_S)
+
+
+async def _show(progress: ModelProgress, over: asyncio.Event) -> None:
+    async with get_client() as client:
+        while not over.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(over.wait(), EVERY_S)
+            for standing in progress.standings.values():
+                with suppress(httpx.HTTPError, PrefectException):  # what cannot be shown ends no run
+                    await standing.show(client)

@@ -1,0 +1,162 @@
+"""A run that is under way: alone on its data, what a crash left behind landed, how it ends recorded."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+
+import polars as pl
+
+from biasgrid.flows.runs.batched_models import is_batched
+from biasgrid.flows.runs.context import Grid, teller
+from biasgrid.flows.runs.prepare import Ready
+from biasgrid.flows.runs.tags import tag
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.run_budget import Allowance
+from biasgrid.tasks.prompt.batch.outstanding import outstanding
+from biasgrid.tasks.prompt.run_costs import spent
+from biasgrid.warehouse.storage.errors import StorageTrouble
+from biasgrid.warehouse.storage.journal import recover
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
+from biasgrid.warehouse.storage.runs import Run, begin, find
+
+SESSIONS = "sessions"
+"""The folder below a lake's root that holds conversations under way. It stays on this machine, also where the lake
+lies on storage that others share: cookies are as good as keys."""
+TURN_S = 5.0
+"""How often is looked whether a part of a run is free."""
+
+
+@asynccontextmanager
+async def under_way(
+    lake: Lake, prepared: Ready, run_id: str | None = None, *, asks: bool = True
+) -> AsyncIterator[Grid]:
+    """The grid of a run, a new one by default. `asks`: whether its models are asked, and its batches collected.
+    Raises UserError before the run exists where a model cannot be reached as described, StorageTrouble where
+    its data can no longer be written."""
+    async with _switchboard(prepared, lake) as board:
+        board.prepare(prepared.models)
+        run = find(lake, run_id) if run_id else _begun(lake, prepared)
+        with RunLock(lake, run.run_id), _recorded(lake, run), _cancelled_by_sigterm():
+            recover(lake, run.run_id)
+            board.keep_sessions(lake.root / SESSIONS / run.run_id)
+            grid = Grid(lake, run, prepared.resolved, board)
+            await asyncio.to_thread(_count_before, grid, asks=asks)
+            await tag(run.run_id, prepared.resolved)
+            yield grid
+
+
+@asynccontextmanager
+async def led(lake: Lake, prepared: Ready, run_id: str | None = None) -> AsyncIterator[Grid]:
+    """The grid of a run whose models others ask: without connectors, which need their keys."""
+    async with _switchboard(prepared, lake) as board:
+        run = find(lake, run_id) if run_id else _begun(lake, prepared)
+        with _recorded(lake, run), _cancelled_by_sigterm():
+            await tag(run.run_id, prepared.resolved)
+            yield Grid(lake, run, prepared.resolved, board)
+
+
+@asynccontextmanager
+async def shared_out(lake: Lake, prepared: Ready, run: Run, part: str, cells: pl.DataFrame) -> AsyncIterator[Grid]:
+    """The grid of the part of a run that this process asks: `cells`, of the prepared models. How the run ends is
+    recorded by who leads it. Where another process has this part its end is waited for: it went on though it
+    counted as lost, or was told to stop and lands what is in flight. Raises as `under_way` does."""
+    own = cells["cell_id"].to_list()
+    async with _switchboard(prepared, lake) as board:
+        board.prepare(prepared.models)
+        with _cancelled_by_sigterm(), ExitStack() as held:
+            await _in_turn(held, RunLock(lake, run.run_id, part))
+            recover(lake, run.run_id, part=part, cells=own)
+            board.keep_sessions(lake.root / SESSIONS / run.run_id)
+            grid = Grid(lake, run, prepared.resolved, board, part=part)
+            await asyncio.to_thread(_count_before, grid, own)
+            await tag(run.run_id, prepared.resolved, part)
+            yield grid
+
+
+async def _in_turn(held: ExitStack, lock: RunLock) -> None:
+    tell = teller()
+    while True:
+        try:
+            held.enter_context(lock)
+        except RunBusy:
+            tell("another process still writes this part of the run: waiting until it ends")
+            tell = _silent
+            await asyncio.sleep(TURN_S)
+        else:
+            return
+
+
+def _silent(_: str) -> None:
+    """Once is enough."""
+
+
+def _switchboard(prepared: Ready, lake: Lake) -> Switchboard:
+    """What chatbots remember of conversations lies beside the lake, so that they go on in another process."""
+    settings = prepared.resolved.settings
+    allowance = Allowance(settings.max_requests, settings.max_cost)
+    allowance.tell = teller()
+    shares = settings.reuse != "none"
+    return Switchboard(
+        prepared.resolved.catalog,
+        prepared.secrets,
+        allowance=allowance,
+        shares=shares,
+        sessions=lake.root / "conversations",
+    )
+
+
+def _count_before(grid: Grid, cells: Sequence[str] | None = None, *, asks: bool = True) -> None:
+    """What the run, or these cells of it, has sent and spent, and what its batches under way can still cost:
+    before anybody sends."""
+    lake, run_id, resolved, allowance = grid.lake, grid.run.run_id, grid.resolved, grid.board.allowance
+    assert allowance is not None  # noqa: S101 - every run's board has one
+    settings = resolved.settings
+    targets = {target.model: target for target in resolved.asked}
+    before = spent(lake, run_id, targets, cells)
+    allowance.sent, allowance.cost, allowance.longest = before.requests, before.cost_usd, before.longest
+    for job in outstanding(lake, run_id, resolved.targets, shares=settings.reuse != "none"):
+        awaited = asks and is_batched(targets[job.model], settings)
+        allowance.under_way(job.job_id, job.requests, job.most_usd, awaited=awaited)
+
+
+@contextmanager
+def _recorded(lake: Lake, run: Run) -> Iterator[None]:
+    """Records how a run broke off. Where even that cannot be written it stays as last recorded: to be resumed. One
+    that was complete, and is judged again, stays so, and so does one that somebody else writes."""
+    try:
+        yield
+    except BaseException as error:  # cancelled, too, or a signal wherever it struck
+        if run.state == "completed" or isinstance(error, RunBusy):
+            raise
+        with suppress(StorageTrouble):
+            run.record(lake, "failed" if isinstance(error, Exception) else "interrupted")
+        raise
+
+
+@contextmanager
+def _cancelled_by_sigterm() -> Iterator[None]:
+    """A worker's, a container's and Prefect's way to cancel a run: the answers in flight arrive and land first.
+    Prefect's own handler raises in the midst of the event loop, which gives them up."""
+    task = asyncio.current_task()
+    if task is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+        signal.signal(signal.SIGTERM, before)
+
+
+def _begun(lake: Lake, prepared: Ready) -> Run:
+    resolved = prepared.resolved
+    seed = resolved.settings.seed
+    return begin(lake, resolved.given, resolved.as_json(), resolved.catalog.hashes, seed, resolved.kind)

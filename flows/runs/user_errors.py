@@ -1,0 +1,34 @@
+"""How a flow ends that a person's mistake has ended: in words, as the command line has it, without a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar, cast
+
+from prefect import get_run_logger
+from prefect.states import Failed
+
+from biasgrid.catalogs.errors import UserError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Work = Callable[P, Coroutine[Any, Any, R]]
+
+
+def in_words(work: Work[P, R]) -> Work[P, R]:
+    """For the function of a flow: a `UserError` becomes one line of its log, and a failed state that says the
+    same. Whoever calls the flow from Python still has it raised."""
+
+    @wraps(work)
+    async def told(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return await work(*args, **kwargs)
+        except UserError as mistake:
+            get_run_logger().error("%s", mistake)
+            return cast(R, Failed(message=str(mistake), data=mistake))
+
+    # Prefect would look for the names of its types in this module
+    told.__signature__ = signature(work, eval_str=True)  # type: ignore[attr-defined]
+    return told

@@ -1,0 +1,224 @@
+"""Shards on their way through a work pool: handed out, waited for, and handed out again where one is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import httpx
+from prefect import get_run_logger, task
+from prefect.cache_policies import NO_CACHE
+from prefect.client.orchestration import PrefectClient, get_client
+from prefect.client.schemas.filters import (
+    FlowRunFilter,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+    FlowRunFilterTags,
+)
+from prefect.client.schemas.objects import FlowRun, State, StateType, WorkPool, WorkPoolStatus
+from prefect.deployments.flow_runs import arun_deployment
+from prefect.exceptions import ObjectNotFound
+from prefect.runtime import flow_run
+from prefect.states import Cancelled, Cancelling
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.flows.runs.concurrency import together
+from biasgrid.flows.runs.tags import run_tags
+from biasgrid.flows.scheduled.shards import Shard
+from biasgrid.tasks.connectors.task import NAME, Label
+
+LOOK_S = 60.0
+"""How often is looked whether workers are there; Prefect misses one after a minute and a half."""
+WHY = {
+    WorkPoolStatus.NOT_READY: "nobody takes shards from the work pool `%s`: `prefect worker start --pool %s`",
+    WorkPoolStatus.PAUSED: "the work pool `%s` is paused: `prefect work-pool resume %s`",
+}
+
+
+@asynccontextmanager
+async def telling_of_absence(deployment: str, look_s: float = LOOK_S) -> AsyncIterator[None]:
+    """Logs where nobody takes what is handed in to a deployment, at once and whenever that changes."""
+    looking = asyncio.create_task(_look(deployment, look_s))
+    try:
+        yield
+    finally:
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
+
+
+async def _look(deployment: str, look_s: float) -> None:
+    before: WorkPoolStatus | None = None
+    async with get_client() as client:
+        while True:
+            pool = await _pool(client, deployment)
+            if pool is not None and pool.status != before:
+                _tell(pool)
+                before = pool.status
+            await asyncio.sleep(look_s)
+
+
+async def _pool(client: PrefectClient, deployment: str) -> WorkPool | None:
+    """None where it cannot be read now, or a deployment is served without one."""
+    try:
+        name = (await client.read_deployment_by_name(deployment)).work_pool_name
+        return await client.read_work_pool(name) if name else None
+    except (httpx.HTTPError, ObjectNotFound):
+        return None
+
+
+def _tell(pool: WorkPool) -> None:
+    if why := WHY.get(pool.status) if pool.status else None:
+        get_run_logger().warning(why, pool.name, pool.name)
+
+
+DEPLOYMENT = "shard/shard"
+"""Where shards are handed in: its work pool gives them to workers."""
+ROUND_S = 1.0
+"""How often the server is asked how one shard is; with many shards, all of them together a few times a second."""
+AT_ONCE = 5
+PAUSES_S = (0.0, 10.0, 60.0)
+"""Before a shard is handed out again: what ended it may pass."""
+ALIVE = [StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING, StateType.PAUSED]
+CANCELLED = {StateType.CANCELLING, StateType.CANCELLED}
+"""A process that is told to stop counts as crashed for some seconds, until its worker has seen its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What all shards of a night share."""
+
+    run_id: str
+    data: str | None
+    deployment: str = DEPLOYMENT
+    takeovers: int = 2
+    """How often a shard that did not end well is handed out again."""
+    poll_s: float = ROUND_S
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A shard that never ended well, and why."""
+
+    shard: Shard
+    why: str
+
+
+async def hand_out(shards: Sequence[Shard], night: Round) -> list[Lost]:
+    """Gives every shard to a worker and waits for all of them; those that did not end well. Where it is
+    cancelled, so are they."""
+    poll_s = max(night.poll_s, len(shards) / AT_ONCE)
+    async with telling_of_absence(night.deployment):
+        ended = await together(_kept_going(shard, night, poll_s) for shard in shards)
+    return [lost for lost in ended if lost]
+
+
+async def refuse_unknown(deployment: str) -> None:
+    """Raises UserError where no deployment of that name takes shards."""
+    async with get_client() as client:
+        try:
+            await client.read_deployment_by_name(deployment)
+        except (ObjectNotFound, ValueError):  # no `flow/name` either
+            remedy = "deploy it: `prefect --no-prompt deploy --all --prefect-file deployments/prefect.yaml`"
+            raise UserError(Problem(f"there is no deployment `{deployment}`", "deployment", remedy)) from None
+
+
+async def _kept_going(shard: Shard, night: Round, poll_s: float) -> Lost | None:
+    label = Label(f"shard · {shard.title}", (*shard.models, *run_tags(night.run_id, shard.part)))
+    return await watched(shard, night, poll_s, label)
+
+
+@task(name="shard", task_run_name=NAME, cache_policy=NO_CACHE, persist_result=False)
+async def watched(shard: Shard, night: Round, poll_s: float, label: Label) -> Lost | None:
+    """One shard, until it has ended well or has been handed out too often."""
+    label.attach()
+    state: State[Any] | None = None
+    for attempt in range(night.takeovers + 1):
+        if state is not None:
+            told = "shard %s is handed out again, %d of %d times: %s"
+            get_run_logger().warning(told, shard.title, attempt, night.takeovers, _why(state))
+            await asyncio.sleep(PAUSES_S[min(attempt - 1, len(PAUSES_S) - 1)])
+        async with _begun(shard, night, attempt) as (client, begun):
+            state = await _ended(client, begun.id, poll_s)
+        if state.is_completed():
+            return None
+        if state.is_cancelled():
+            break
+    assert state is not None  # noqa: S101 - it was handed out at least once
+    get_run_logger().error("shard %s did not end well: %s", shard.title, _why(state))
+    return Lost(shard, _why(state))
+
+
+@asynccontextmanager
+async def _begun(shard: Shard, night: Round, attempt: int) -> AsyncIterator[tuple[PrefectClient, FlowRun]]:
+    """A flow run for the shard: one that is under way already, for an earlier leader of this run, or a new one.
+    Who does not wait for its end cancels it."""
+    async with get_client() as client:
+        begun = await _under_way(client, shard, night) or await _handed_in(shard, night, attempt)
+        try:
+            yield client, begun
+        except asyncio.CancelledError:
+            await client.set_flow_run_state(begun.id, Cancelling(message="the night was cancelled"))
+            raise
+
+
+async def _under_way(client: PrefectClient, shard: Shard, night: Round) -> FlowRun | None:
+    found = await client.read_flow_runs(
+        flow_run_filter=FlowRunFilter(
+            tags=FlowRunFilterTags(all_=run_tags(night.run_id, shard.part)),
+            state=FlowRunFilterState(type=FlowRunFilterStateType(any_=ALIVE)),
+        ),
+    )
+    return next((run for run in found if _may_send(run) == (shard.max_cost, shard.max_requests)), None)
+
+
+def _may_send(run: FlowRun) -> tuple[float | None, int | None]:
+    """The caps with which a shard was handed out: one with others is not waited for but followed."""
+    return run.parameters.get("max_cost"), run.parameters.get("max_requests")
+
+
+async def _handed_in(shard: Shard, night: Round, attempt: int) -> FlowRun:
+    return await arun_deployment(
+        night.deployment,
+        parameters={
+            "run_id": night.run_id,
+            "models": list(shard.models),
+            "data": night.data,
+            "max_cost": shard.max_cost,
+            "max_requests": shard.max_requests,
+        },
+        flow_run_name=f"shard · {shard.title}",
+        tags=[*run_tags(night.run_id, shard.part), *shard.models],
+        idempotency_key=f"{night.run_id}-{shard.part}-{flow_run.id}-{flow_run.run_count}-{attempt}",
+        timeout=0,
+    )
+
+
+async def _ended(client: PrefectClient, flow_run_id: UUID, poll_s: float) -> State[Any]:
+    """The state in which a flow run ended. A server that is away for a while is waited for."""
+    while True:
+        try:
+            found = await client.read_flow_run(flow_run_id)
+            if found.state and found.state.is_final():
+                return await _as_meant(client, found)
+        except httpx.HTTPError as error:
+            get_run_logger().warning("Prefect's server does not answer: %s", type(error).__name__)
+        except ObjectNotFound:
+            return Cancelled(message="somebody deleted it")
+        await asyncio.sleep(poll_s)
+
+
+async def _as_meant(client: PrefectClient, ended: FlowRun) -> State[Any]:
+    """Cancelled, where somebody has cancelled it, however its process ended."""
+    assert ended.state is not None  # noqa: S101 - it has ended
+    if not ended.state.is_crashed():
+        return ended.state
+    before = await client.read_flow_run_states(ended.id)
+    return Cancelled() if CANCELLED & {state.type for state in before} else ended.state
+
+
+def _why(state: State[Any]) -> str:
+    return f"{state.name}: {state.message}" if state.message else state.name or "ended"

@@ -1,0 +1,188 @@
+"""The nightly job: a run shared out over a work pool, aggregated once, compared with the night before."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import polars as pl
+from prefect import flow, get_run_logger
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowFilter, FlowFilterName, FlowRunFilter, FlowRunFilterTags
+from prefect.client.schemas.objects import FlowRun, State
+from prefect.client.schemas.sorting import FlowRunSort
+from prefect.runtime import flow_run
+from prefect.settings import get_current_settings
+
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.scenario.scenario import Overrides, Source
+from biasgrid.catalogs.schema.entries import Reuse
+from biasgrid.flows.benchmark.artifacts import publish
+from biasgrid.flows.benchmark.chart_artifacts import publish_pictures
+from biasgrid.flows.benchmark.flow import NOTHING_NAMED, begun, concluded
+from biasgrid.flows.forecast.reuse import of_other_runs
+from biasgrid.flows.operations.expectations_process import inspecting
+from biasgrid.flows.runs.context import Grid, generate_stage
+from biasgrid.flows.runs.outcome import Outcome
+from biasgrid.flows.runs.prepare import open_lake, prepare_unasked
+from biasgrid.flows.runs.session import led
+from biasgrid.flows.runs.tags import run_tags
+from biasgrid.flows.runs.user_errors import in_words
+from biasgrid.flows.scheduled.dispatch import DEPLOYMENT, Lost, Round, hand_out, refuse_unknown
+from biasgrid.flows.scheduled.outcome import NightGate, announce, ended, is_over_cost
+from biasgrid.flows.scheduled.shards import By, shards
+from biasgrid.flows.terminal.markdown import Markup
+from biasgrid.warehouse.expectations.process import Inspector
+from biasgrid.warehouse.storage.journal import recover
+from biasgrid.warehouse.storage.planned_cells import planned_cells
+from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
+from biasgrid.warehouse.storage.runs import find
+
+
+async def shard_runs(run_id: str) -> list[tuple[str, str, str]]:
+    """A row for each time that a shard was handed out, in that order: its name, how it ended, a link."""
+    async with get_client() as client:
+        found = await client.read_flow_runs(
+            flow_filter=FlowFilter(name=FlowFilterName(any_=["shard"])),
+            flow_run_filter=FlowRunFilter(tags=FlowRunFilterTags(all_=run_tags(run_id))),
+            sort=FlowRunSort.START_TIME_ASC,
+        )
+    return [(run.name, _ended(run), Markup(f"[open]({address(run)})")) for run in found]
+
+
+def address(run: FlowRun) -> str:
+    """In the UI in which it is read, whatever its address; where one is set for people, there."""
+    settings = get_current_settings()
+    by_api = (settings.api.url or "").removesuffix("/api")
+    own = settings.ui_url if settings.ui_url and settings.ui_url != by_api else ""
+    return f"{own.rstrip('/')}/runs/flow-run/{run.id}"
+
+
+def _ended(run: FlowRun) -> str:
+    if run.state is None:
+        return "–"
+    return f"{run.state.name}: {run.state.message}" if run.state.message else str(run.state.name)
+
+
+def _name() -> str:
+    began = flow_run.scheduled_start_time
+    return f"night of {began:%Y-%m-%d %H:%M} UTC" if began else "night"
+
+
+@flow(name="nightly", flow_run_name=_name, validate_parameters=True, persist_result=False)
+@in_words
+async def nightly(
+    scenario: str | dict[str, Any] | None = None,
+    models: list[str] | None = None,
+    gate: NightGate = "regression",
+    max_cost: float | None = None,
+    max_requests: int | None = None,
+    samples: int | None = None,
+    seed: int | None = None,
+    reuse: Reuse | None = None,
+    max_age: str | None = None,
+    batch: bool | None = None,
+    library: str | None = None,
+    expectations: bool = True,
+    pictures: bool = False,
+    shard_by: By = "model",
+    takeovers: int = 2,
+    data: str | None = None,
+    run_id: str | None = None,
+    deployment: str = DEPLOYMENT,
+) -> Outcome | State[Any]:
+    """Test models against ethical requirements, each model on whatever worker has room for it, and say what
+    became worse since the night before.
+
+    One **shard** per model goes through the work pool of the deployment `shard/shard`; a shard whose worker is
+    lost is handed out again and goes on where it was. When all have ended the warehouse is built once, checked,
+    and the night is compared with the run before it. It ends **Completed**, or failed in a state that says why:
+    `Regression` (names the requirement), `Incomplete`, `OverCost`, `NotMet`, `Undecided`.
+
+    Args:
+        scenario: the name of one that comes along (`starter`, `full`, …), the path of a scenario file that every
+            worker reads (YAML, or LangBiTe's JSON), or its content as JSON
+        models: `provider/model` names to test, such as `openai/gpt-4o-mini`; None: the scenario's
+        gate: what fails a complete night: a `regression` alone, or also what is not met, by `point` rates or
+            `decided` by intervals
+        max_cost: US dollars that the night may spend, shared out by what its shards are expected to cost; None:
+            the scenario's cap, or none
+        max_requests: requests that the night may send, shared out alike; None: the scenario's cap, or none
+        samples: how often each prompt is asked; None: as the scenario has it
+        seed: chooses the templates and seeds the samples; None: the scenario's
+        reuse: earlier replies that stand in for asking: of this `run` alone, when it goes on; of `all` runs;
+            `none`. None: as the scenario has it, mostly `run`
+        max_age: with `reuse: all`, how old a reply of another run may be, such as `7d`; None: of any age
+        batch: ask through the providers' batch APIs, for less money and later; None: as the scenario has it
+        library: templates in place of the shipped ones: a path that every worker reads, LangBiTe's format included
+        expectations: the new warehouse replaces the old one only if lake and marts are as expected
+        pictures: the artifact `pictures`: pass rates, the grid, communities and trend, drawn in some seconds
+        shard_by: one shard per `model`, or one per `provider`
+        takeovers: how often a shard that was lost is handed out again
+        data: where lake and warehouse lie, the same for every worker; None: `BIASGRID_DATA`, or `data`
+        run_id: goes on with this unfinished run, as it was planned: of all the others only caps, gate and what
+            shards go by count
+        deployment: takes the shards
+    """
+    lake, run_id = open_lake(data), run_id or _begun_before()
+    caps: dict[str, Any] = {"max_cost": max_cost, "max_requests": max_requests}
+    if run_id:
+        prepared = prepare_unasked(find(lake, run_id).scenario_resolved, Overrides(**caps))
+    else:
+        settings: dict[str, Any] = {"samples": samples, "seed": seed, "reuse": reuse, "max_age": max_age}
+        overrides = Overrides(library=library, models=models or (), batch=batch, **settings, **caps)
+        prepared = prepare_unasked(_named(scenario), overrides)
+    await refuse_unknown(deployment)
+    async with led(lake, prepared, run_id) as grid:
+        cells = await _planned(grid)
+        with inspecting(expectations) as inspector:
+            night = Round(grid.run.run_id, data, deployment, takeovers)
+            lost = await hand_out(shards(cells, prepared.resolved, shard_by), night)
+            state = await _concluded(grid, lost, gate, inspector)
+        if pictures:
+            await publish_pictures(lake, grid.run.run_id, grid.resolved.name)
+        return state
+
+
+def _named(scenario: Source | None) -> Source:
+    if scenario is None:
+        raise UserError(NOTHING_NAMED)
+    return scenario
+
+
+def _begun_before() -> str | None:
+    """The run of this flow run, where Prefect starts it again: it goes on."""
+    tags: list[str] = flow_run.tags or []
+    return next((tag.partition(":")[2] for tag in tags if tag.startswith("run:")), None)
+
+
+async def _planned(grid: Grid) -> pl.DataFrame:
+    """The cells of the run, landed, with what stands in for asking: shards find both. Raises `RunBusy` where
+    somebody else plans it."""
+    lake, run_id = grid.lake, grid.run.run_id
+    try:
+        with RunLock(lake, run_id):
+            recover(lake, run_id)
+            cells = planned_cells(lake, run_id)
+            if cells.is_empty():
+                cells = await generate_stage(grid)
+            await of_other_runs(grid)
+    except RunBusy:  # shards that a night before this one handed out still ask
+        cells = planned_cells(lake, run_id)
+        if cells.is_empty():
+            raise
+    grid.run.record(lake, "running")
+    get_run_logger().info("%s", begun(run_id, cells))
+    return cells
+
+
+async def _concluded(grid: Grid, lost: list[Lost], gate: NightGate, inspector: Inspector | None) -> State[Any]:
+    lake, run_id = grid.lake, grid.run.run_id
+    if lost:  # what they had been told before is there all the same
+        await asyncio.to_thread(recover, lake)
+    found = await concluded(lake, grid.run, inspector, is_whole=not lost)
+    over_cost = await asyncio.to_thread(is_over_cost, lake, run_id)
+    before = await publish(lake, found, grid.resolved.name, await shard_runs(run_id))
+    state = ended(found, before, lost, gate, over_cost=over_cost)
+    announce(run_id, state)
+    return state

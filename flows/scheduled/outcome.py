@@ -1,0 +1,110 @@
+"""How a night ended: as people, automations and exit codes read it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from prefect.client.schemas.objects import State
+from prefect.events import emit_event
+from prefect.states import Completed, Failed
+
+from biasgrid.flows.benchmark.previous_runs import Before
+from biasgrid.flows.benchmark.summary import counted
+from biasgrid.flows.runs.outcome import NOT_MET, UNDECIDED, Outcome
+from biasgrid.flows.scheduled.dispatch import Lost
+from biasgrid.tasks.report.figures import share
+from biasgrid.warehouse.storage.lake import Lake
+
+NightGate = Literal["regression", "point", "decided"]
+"""What fails a night that is complete: requirements that became worse alone, or also those that are not met, by
+their point rates or by their whole intervals."""
+
+REGRESSION, INCOMPLETE_NIGHT, OVER_COST = "Regression", "Incomplete", "OverCost"
+NOT_MET_STATE, UNDECIDED_STATE = "NotMet", "Undecided"
+"""Names of failed states."""
+EVENT, RUN = "biasgrid.night.", "biasgrid.run."
+"""Before a state's name, what automations hear of a night; before a run's id, what it is about."""
+NAMED = 3
+"""Requirements that a state's message names."""
+
+CAPPED = """
+    select count(*) as requests
+    from staging.stg_responses
+    where run_id = ? and is_answer and error_class = 'CapReached'
+"""
+"""What stands in place of an answer: what was asked later, under a higher cap, has one."""
+
+
+def is_over_cost(lake: Lake, run_id: str) -> bool:
+    """Whether something was not asked because a cap of the run was reached."""
+    from biasgrid.warehouse.build.build import query  # loads DuckDB: none of a night's start
+
+    return bool(query(lake, CAPPED, [run_id], texts_of=run_id).item())
+
+
+def ended(found: Outcome, beside: Before, lost: Sequence[Lost], gate: NightGate, *, over_cost: bool) -> State[Any]:
+    """The state of a night: what is wrong with it first. A regression is told even where some replies lack."""
+    if beside.worse:
+        return _failed(REGRESSION, found, f"worse than the night before: {_named(map(_change, beside.worse))}")
+    if over_cost:
+        return _failed(OVER_COST, found, "a cap was reached before everything was asked")
+    if found.incomplete or lost:
+        return _failed(INCOMPLETE_NIGHT, found, _incomplete(lost))
+    code = found.exit_code_by("decided" if gate == "decided" else "point")
+    if gate != "regression" and code in {NOT_MET, UNDECIDED}:
+        return _unmet(found, gate, code)
+    return Completed(message=f"run {found.run_id}: {counted(found)}, {_compared(beside.changes)}", data=found)
+
+
+def announce(run_id: str, state: State[Any]) -> None:
+    """Tells Prefect's automations how a night ends, by an event of its own: `biasgrid.night.Regression` and so on.
+
+    What Prefect tells of a state is held back for a quarter of an hour where a run was scheduled less than five
+    minutes before it began, as after a change of its schedule: it waits for the event of being scheduled, and
+    the server's scheduler sends none.
+    """
+    emit_event(
+        event=f"{EVENT}{state.name}",
+        resource={"prefect.resource.id": f"{RUN}{run_id}", "prefect.resource.name": run_id},
+        payload={"run_id": run_id, "state": state.name, "message": state.message},
+    )
+
+
+def _unmet(found: Outcome, gate: NightGate, code: int) -> State[Any]:
+    column = "decision" if gate == "decided" else "point_finding"
+    unmet = [row for row in found.findings if row[column] != "met"]
+    name = NOT_MET_STATE if code == NOT_MET else UNDECIDED_STATE
+    return _failed(name, found, _named(f"{_whose(row)} is {row[column]}" for row in unmet))
+
+
+def _failed(name: str, found: Outcome, message: str) -> State[Any]:
+    return Failed(name=name, message=f"run {found.run_id}: {message}")
+
+
+def _incomplete(lost: Sequence[Lost]) -> str:
+    if not lost:
+        return "coverage is below the scenario's floor"
+    return "not everything was asked: " + _named(f"{', '.join(one.shard.models)} ({one.why})" for one in lost)
+
+
+def _change(row: dict[str, Any]) -> str:
+    rates = f"passes {share(row['rate'])}, {share(row['earlier_rate'])} before"
+    return f"{_whose(row)} {rates} (q = {row['q_value']:.2g})"
+
+
+def _whose(row: dict[str, Any]) -> str:
+    return f"`{row['requirement']}` of {row['model']}"
+
+
+def _named(told: Any) -> str:
+    every = list(told)
+    more = f"; and {len(every) - NAMED} more" if len(every) > NAMED else ""
+    return "; ".join(every[:NAMED]) + more
+
+
+def _compared(changed: Sequence[dict[str, Any]]) -> str:
+    if not changed:
+        return "no earlier night to compare with"
+    better = sum(row["finding"] == "better" for row in changed)
+    return f"none worse than the night before, {better} better"

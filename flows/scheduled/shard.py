@@ -1,0 +1,81 @@
+"""A part of a night's run, on whatever machine has room for it: prompt and evaluate the cells of some models."""
+
+from __future__ import annotations
+
+import orjson
+import polars as pl
+from prefect import flow, get_run_logger
+from prefect.client.schemas.objects import State
+from prefect.runtime import flow_run
+from prefect.states import Completed
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.scenario.scenario import Overrides
+from biasgrid.flows.benchmark.flow import begun
+from biasgrid.flows.operations.secrets import secret_blocks
+from biasgrid.flows.runs.cells import cells_stage
+from biasgrid.flows.runs.prepare import Prepared, open_lake, prepare
+from biasgrid.flows.runs.session import shared_out
+from biasgrid.flows.runs.user_errors import in_words
+from biasgrid.flows.scheduled.shards import Shard, part_of
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.planned_cells import planned_cells
+from biasgrid.warehouse.storage.runs import Run, find
+
+
+def _name() -> str:
+    models: list[str] = flow_run.parameters.get("models") or []
+    return f"shard · {Shard(tuple(models), 0).title}" if models else "shard"
+
+
+@flow(name="shard", flow_run_name=_name, validate_parameters=True, persist_result=False)
+@in_words
+async def shard(
+    run_id: str,
+    models: list[str],
+    data: str | None = None,
+    max_cost: float | None = None,
+    max_requests: int | None = None,
+) -> State[None]:
+    """Ask some models what a run has planned for them, and judge what they reply. A nightly run starts these.
+
+    What has landed is not asked again: a shard that was lost goes on where it was, on any machine.
+
+    Args:
+        run_id: the run, planned already
+        models: `provider/model` names, of those that the run tests
+        data: directory of the lake; `BIASGRID_DATA`, else `data`, where absent
+        max_cost: US dollars that this shard may spend of the run's
+        max_requests: requests that this shard may send of the run's
+    """
+    lake = open_lake(data)
+    run = find(lake, run_id)
+    overrides = Overrides(models=models, max_cost=max_cost, max_requests=max_requests)
+    prepared = prepare(run.scenario_resolved, overrides, secret_blocks())
+    refuse_other_catalogs(run, prepared)
+    cells = own_cells(lake, run, prepared)
+    async with shared_out(lake, prepared, run, part_of(models), cells) as grid:
+        get_run_logger().info("%s", begun(run.run_id, cells))
+        became = await cells_stage(grid, cells)
+    return Completed(message="; ".join(became))
+
+
+def own_cells(lake: Lake, run: Run, prepared: Prepared) -> pl.DataFrame:
+    """The planned cells of the prepared models. Raises UserError where the run has none for them."""
+    cells = planned_cells(lake, run.run_id).filter(pl.col("model").is_in(list(prepared.resolved.targets)))
+    if cells.is_empty():
+        what = f"run `{run.run_id}` has planned nothing for `{', '.join(prepared.resolved.targets)}`"
+        raise UserError(Problem(what, "models", "name models that the run tests"))
+    return cells
+
+
+def refuse_other_catalogs(run: Run, prepared: Prepared) -> None:
+    """Raises UserError where this machine would judge by other files than the run was planned with."""
+    planned: dict[str, str] = orjson.loads(run.catalog_hashes)
+    here = prepared.resolved.catalog.hashes  # a library may lie at another path here
+    unlike = {*planned.values()} ^ {*here.values()}
+    differing = sorted({name for name, content in (*planned.items(), *here.items()) if content in unlike})
+    if differing:
+        what = f"this machine's catalogs are not those of run `{run.run_id}`: {', '.join(differing[:5])}"
+        remedy = "give every worker the same release, BIASGRID_CATALOG and library"
+        raise UserError(Problem(what, remedy=remedy))

@@ -1,0 +1,97 @@
+"""What each machine of a night is given to ask: the cells of some models, and its share of the caps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+from typing import Literal
+
+import polars as pl
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.scenario.scenario import ResolvedScenario
+from biasgrid.catalogs.schema.entries import ScenarioSettings
+from biasgrid.warehouse.hashing import content_hash
+
+By = Literal["model", "provider"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A part of a run that one process asks and judges."""
+
+    models: tuple[str, ...]
+    planned: int
+    """Cases."""
+    max_cost: float | None = None
+    """US dollars, of the run's cap."""
+    max_requests: int | None = None
+
+    @property
+    def part(self) -> str:
+        """Its name in locks and tags, the same each time it is handed out."""
+        return part_of(self.models)
+
+    @property
+    def title(self) -> str:
+        """As people read it: `gpt-4o`, or `gpt-4o and 2 more`."""
+        first, *more = (model.partition("/")[2] for model in self.models)
+        return f"{first} and {len(more)} more" if more else first
+
+
+def part_of(models: Sequence[str]) -> str:
+    """The name of a part of a run: by its models, in whatever order they come."""
+    return content_hash(sorted(models))[:12]
+
+
+def shards(cells: pl.DataFrame, resolved: ResolvedScenario, by: By = "model") -> list[Shard]:
+    """One shard per model, or per provider, of the planned `cells`; longest first, so that none is waited for at
+    the end. What the shards may send and spend together is what the run may. Raises UserError for a cap that
+    leaves a shard nothing."""
+    models, planned = pl.col("model").unique().sort().alias("models"), pl.col("planned").sum()
+    groups = cells.group_by(pl.col(by).alias("by"), maintain_order=True).agg(models, planned)
+    ordered = groups.sort("planned", descending=True, maintain_order=True)
+    weights = _weights(resolved)
+    return [
+        _capped(tuple(own), cases, resolved.settings, weights)
+        for own, cases in ordered.select("models", "planned").iter_rows()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Weight:
+    requests: Fraction
+    cost: float
+
+
+def _weights(resolved: ResolvedScenario) -> Mapping[str, _Weight]:
+    """Each model's part of what the whole run is expected to send and spend; of no interest where nothing is
+    capped."""
+    settings = resolved.settings
+    if settings.max_cost is None and settings.max_requests is None:
+        return {}
+    from biasgrid.flows.forecast.benchmark import forecast
+
+    expected = forecast(resolved, brief=True).models
+    sent = sum(model.requests for model in expected.values())
+    most = sum(model.cost_most_usd or 0.0 for model in expected.values())
+    return {
+        name: _Weight(Fraction(model.requests, max(sent, 1)), (model.cost_most_usd or 0.0) / most if most else 1.0)
+        for name, model in expected.items()
+    }
+
+
+def _capped(
+    models: tuple[str, ...], planned: int, settings: ScenarioSettings, weights: Mapping[str, _Weight]
+) -> Shard:
+    cost, requests = settings.max_cost, settings.max_requests
+    if cost is not None:  # who costs nothing spends nothing of it
+        cost *= min(1.0, sum(weights[model].cost for model in models)) or 1.0
+    if requests is not None:
+        requests = floor(requests * sum((weights[model].requests for model in models), Fraction()))
+        if requests == 0:
+            what = f"`max_requests: {settings.max_requests}` leaves no request for `{', '.join(models)}`"
+            raise UserError(Problem(what, "max_requests", "raise it, or ask fewer models"))
+    return Shard(models, planned, cost, requests)

@@ -1,0 +1,1 @@
+"""Terminal widgets: progress, tables, Markdown, plurals."""

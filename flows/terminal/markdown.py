@@ -1,0 +1,55 @@
+"""Text in Markdown: whatever it is, it stays text."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
+
+from biasgrid.flows.terminal.progress import readable
+
+SIGNS = re.compile(r"([\\`*_{}\[\]<>|#~&])")
+HARMLESS = re.compile(r"(?:[^\\`*_{}\[\]<>|#~&]|(?<=\w)_(?=\w))*")
+
+
+def plain(text: object) -> str:
+    """In one line, with everything escaped that Markdown or HTML would read as a command."""
+    return SIGNS.sub(r"\\\1", " ".join(readable(text).split()))
+
+
+class Markup(str):
+    """Text that is Markdown already, and is left as it is."""
+
+
+def cell(text: object) -> str:
+    """For a cell of a table artifact, which one of Prefect's UIs reads as Markdown and the other as text: escaped
+    only where a sign would be read as a command."""
+    told = " ".join(readable(text).split())
+    return told if HARMLESS.fullmatch(told) else plain(told)
+
+
+def block(lines: Iterable[str], language: str = "sh") -> str:
+    """Lines to be copied."""
+    told = [readable(line).replace("\n", " ") for line in lines]
+    fence = "`" * max(3, longest_of_ticks("\n".join(told)) + 1)
+    return "\n".join((f"{fence}{language}", *told, fence))
+
+
+def image(svg: str, told: str) -> Markup:
+    """A picture that needs no server; `told` is what stands in its place where pictures are not shown."""
+    return Markup(f"![{plain(told)}](data:image/svg+xml;base64,{b64encode(svg.encode()).decode()})")
+
+
+def longest_of_ticks(text: str) -> int:
+    return max(map(len, re.findall("`+", text)), default=0)
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> str:
+    """A table of escaped cells; `numbers`: all columns but the first are set to the right."""
+    rule = ["---", *["---:" if numbers else "---"] * (len(headings) - 1)]
+    lines = [[plain(heading) for heading in headings], rule, *([_cell(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text if isinstance(text, Markup) else plain(text)

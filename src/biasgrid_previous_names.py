@@ -1,0 +1,85 @@
+"""Modules under their previous names, for user code and Prefect deployments that still use them.
+
+`flows`, `tasks`, `catalogs`, `warehouse` and `deployments` were installed at the top level before they became
+subpackages of `biasgrid`. A finder at the end of `sys.meta_path` resolves the old names, with a warning, where no
+other package has them. Removed in 0.2.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import CodeType, ModuleType
+
+PACKAGES = frozenset({"flows", "tasks", "catalogs", "warehouse", "deployments"})
+PREVIOUS = {
+    "flows.api": "flows.api",
+    "flows.benchmark": "flows.benchmark.flow",
+    "flows.nightly": "flows.scheduled.flow",
+    "flows.shard": "flows.scheduled.shard",
+    "flows.rebuilding": "flows.scheduled.rebuild_warehouse",
+    "flows.probe": "flows.probe.flow",
+    "flows.redteam": "flows.redteam.flow",
+    "flows.interaction": "flows.interaction.flow",
+    "flows.finetune": "flows.finetuning.flow",
+    "catalogs.catalog": "catalogs.loading.catalog",
+    "catalogs.mistakes": "catalogs.errors",
+    "catalogs.models": "catalogs.schema.models",
+    "catalogs.scenario": "catalogs.scenario.scenario",
+    "catalogs.schema": "catalogs.schema.entries",
+    "tasks.connectors": "tasks.connectors",
+    "tasks.connectors.base": "tasks.connectors.api",
+    "warehouse.build": "warehouse.build.build",
+    "warehouse.lake": "warehouse.storage.lake",
+    "warehouse.schemas": "warehouse.schemas",
+    "warehouse.worked_queries": "warehouse.queries.example_queries",
+    "deployments.__main__": "deployments.__main__",
+}
+"""Documented modules and deployment entrypoints, by the name that they had."""
+
+
+class PreviousNames:  # no `importlib.abc.Loader`: its import costs every start of Python 20 ms
+    """Finds and loads `PREVIOUS`: each is a module that hands on to the one that took its place."""
+
+    @classmethod
+    def find_spec(cls, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if name in PACKAGES:
+            return _spec(name, is_package=True)
+        package = sys.modules.get(name.partition(".")[0])
+        if name in PREVIOUS and package is not None and isinstance(package.__loader__, cls):
+            return _spec(name, is_package=name == "tasks.connectors")
+        return None
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """None: a plain module."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__name__ in PREVIOUS:
+            new = import_module(_new(module.__name__))
+            vars(module)["__getattr__"] = lambda name: getattr(new, name)
+
+    def get_code(self, name: str) -> CodeType:
+        """For `python -m`."""
+        return compile(
+            f"import runpy; runpy.run_module({_new(name)!r}, run_name='__main__', alter_sys=True)",
+            __file__,
+            "exec",
+        )
+
+
+def _spec(name: str, *, is_package: bool) -> ModuleSpec:
+    return ModuleSpec(name, PreviousNames(), origin=__file__, is_package=is_package)  # type: ignore[arg-type]
+
+
+def _new(name: str) -> str:
+    import warnings  # not at every start of Python
+
+    new = f"biasgrid.{PREVIOUS[name]}"
+    warnings.warn(f"`{name}` is now `{new}`; the old name is removed in 0.2", FutureWarning, stacklevel=2)
+    return new
+
+
+def install() -> None:
+    """Called at the start of Python by `biasgrid_previous_names.pth`."""
+    sys.meta_path.append(PreviousNames)

@@ -1,0 +1,94 @@
+"""What a person means by `RUN[@EVALUATION]`: a run, and by which of its evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import Run, find
+
+SHOWN = 20
+"""Evaluations that a mistake names, the newest."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A run by one of its evaluations. `evaluations` are all it has, oldest first."""
+
+    run: Run
+    evaluation_id: str
+    evaluations: tuple[str, ...]
+    criteria: pl.DataFrame
+    """What the evaluation goes by, columns as CRITERIA; no rows where a run is no benchmark."""
+
+    @property
+    def is_newest(self) -> bool:
+        return self.evaluation_id == self.evaluations[-1]
+
+    @property
+    def filtered(self) -> str | None:
+        """The evaluation whose verdicts alone count; None where the newest verdict on each reply does: a run that
+        is no benchmark may have read some of its replies, when it went on, by an earlier one."""
+        return None if self.is_newest and self.run.kind != "benchmark" else self.evaluation_id
+
+    @property
+    def name(self) -> str:
+        """As a command takes it."""
+        return self.run.run_id if self.is_newest else f"{self.run.run_id}@{self.evaluation_id}"
+
+    @cached_property
+    def catalog_hashes(self) -> str:
+        """JSON: the files that it judged by; those of the run where the evaluation does not say."""
+        return self._recorded("catalog_hashes") or self.run.catalog_hashes
+
+    @cached_property
+    def versions(self) -> str:
+        """JSON: the packages that judged; those of the run where the evaluation does not say."""
+        return self._recorded("versions") or self.run.versions
+
+    def _recorded(self, column: str) -> str | None:
+        found = self.criteria[column].drop_nulls()
+        return None if found.is_empty() else str(found[0])
+
+
+def chosen(lake: Lake, named: str) -> Chosen:
+    """The run of that name and the evaluation after its `@`, the newest where none is named; a beginning or end of
+    either that only one has will do. Raises UserError for one that is unknown and for a run that was never
+    judged."""
+    run_name, _, evaluation = named.partition("@")
+    if not run_name:
+        raise UserError(Problem(f"`{named}` names no run", remedy="see `biasgrid runs`"))
+    run = find(lake, run_name)
+    criteria = lake.read("criteria", run.run_id)
+    known = sorted(set(_evaluated(lake, run) if run.kind != "benchmark" else criteria["evaluation_id"]))
+    if not known:
+        remedy = f"go on with `biasgrid resume {run.run_id}`"
+        remedy += f", or judge it with `biasgrid evaluate {run.run_id}`" if run.kind == "benchmark" else ""
+        raise UserError(Problem(f"run `{run.run_id}` was never judged", lake.named, remedy))
+    found = _evaluation(run, evaluation, known) if "@" in named else known[-1]
+    return Chosen(run, found, tuple(known), criteria.filter(pl.col("evaluation_id") == found))
+
+
+def _evaluated(lake: Lake, run: Run) -> pl.Series:
+    return lake.scan("verdicts", run.run_id).select("evaluation_id").unique().collect()["evaluation_id"]
+
+
+def _evaluation(run: Run, named: str, known: Sequence[str]) -> str:
+    wanted = named.upper()
+    found = [one for one in known if wanted and (one.startswith(wanted) or one.endswith(wanted))]
+    if len(found) == 1:
+        return found[0]
+    what = f"evaluation `{named}` is unknown" if not found else f"evaluation `{named}` may be any of {len(found)}"
+    raise UserError(Problem(what, f"run {run.run_id}", told_evaluations(known)))
+
+
+def told_evaluations(known: Sequence[str]) -> str:
+    """The evaluations that there are, as a remedy."""
+    listed = ", ".join(f"`{one}`" for one in known[-SHOWN:])
+    older = f" and {len(known) - SHOWN} older ones" if len(known) > SHOWN else ""
+    return f"it has {listed}{older}, oldest first"

@@ -1,0 +1,1 @@
+"""From any id to requirement, template, prompt, response, verdict and finding."""

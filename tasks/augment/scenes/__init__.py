@@ -1,0 +1,1 @@
+"""Scenes that a model writes for review."""

@@ -1,0 +1,97 @@
+"""From an object that a model wrote to a scene for review, or the reasons why it becomes none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from biasgrid.catalogs.lint.language.language_detection import NAMES, foreign_tongue
+from biasgrid.catalogs.schema.scenes import Scene
+from biasgrid.tasks.augment.candidate import Candidate, misfits, parsed
+from biasgrid.tasks.augment.scenes.order import SceneOrder
+from biasgrid.tasks.augment.similarity import Known
+from biasgrid.tasks.augment.texts import troubles
+from biasgrid.tasks.connectors.json_objects import Refused
+from biasgrid.tasks.connectors.safe_text import shown
+
+SHORTEST_TASK = 5
+"""Characters."""
+
+
+class WrittenTask(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    to: str
+    text: str
+
+
+class WrittenScene(BaseModel):
+    """A scene as a model is asked to write it: these keys, of these types, and no others."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    goal: str
+    tasks: tuple[WrittenTask, ...]
+    cast: dict[str, Annotated[int, Field(ge=1)]]
+
+
+def scene_candidate(given: Mapping[str, Any], order: SceneOrder) -> Candidate | Refused:
+    """The scene that an object of a reply stands for, or everything that is wrong with it."""
+    read = parsed(given, WrittenScene)
+    if isinstance(read, Refused):
+        return read
+    text, written = read
+    entry = _entry(written, order)
+    wrong = [*_wrong(written, order), *_misshapen(entry)]
+    return Refused(text, "; ".join(wrong)) if wrong else Candidate(text, entry)
+
+
+def scene_texts(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """Goal and tasks as one text: two scenes with one goal may still ask other things."""
+    told = [entry["goal"], *(task["text"] for task in entry["tasks"])]
+    return (" ".join(next(iter(text.values())) for text in told),)
+
+
+def known_scenes(scenes: Sequence[Scene], language: str) -> Known:
+    """Scenes by what they say in a language."""
+    found = Known()
+    for scene in scenes:
+        found.add(scene.id, " ".join([scene.goal[language], *(task.text[language] for task in scene.tasks)]))
+    return found
+
+
+def _wrong(written: WrittenScene, order: SceneOrder) -> Iterator[str]:
+    labels = Counter(task.to for task in written.tasks)
+    strange = sorted({*labels, *written.cast} - set(order.groups))
+    if strange:
+        named = ", ".join(f"`{shown(name, 40)}`" for name in strange)
+        yield f"names {named}, no group of axis `{order.axis}`"
+    elif dict(labels) != written.cast:
+        yield "has other numbers of people than of tasks with their group's label"
+    for number, text in enumerate((written.goal, *(task.text for task in written.tasks))):
+        where, shortest = (f"task {number}", SHORTEST_TASK) if number else ("the goal", 15)
+        yield from (f"{where} {trouble}" for trouble in troubles(text, {}, shortest))
+    other = foreign_tongue(" ".join(task.text for task in written.tasks), order.language.id.partition("_")[0])
+    if other is not None:
+        yield f"is {NAMES.get(other, other)}, not {order.language.name}"
+
+
+def _misshapen(entry: Mapping[str, Any]) -> Iterator[str]:
+    """What a scene's own rules say: one that is none would keep its whole file from being read."""
+    try:
+        Scene.model_validate({"id": "new", **entry})
+    except ValidationError as error:
+        yield from misfits(error)
+
+
+def _entry(written: WrittenScene, order: SceneOrder) -> dict[str, Any]:
+    language = order.language.id
+    return {
+        "axis": order.axis,
+        "goal": {language: written.goal},
+        "tasks": [{"to": task.to, "text": {language: task.text}} for task in written.tasks],
+        "cast": dict(written.cast),
+    }

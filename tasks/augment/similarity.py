@@ -1,0 +1,66 @@
+"""Whether a question is asked already: in the same words, or in nearly the same."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass, field
+
+from biasgrid.catalogs.scenario.wording import SLOT
+from biasgrid.catalogs.schema.entries import Template
+
+NEAR = 0.8
+"""Share of words in common (Jaccard, of words with their number) from which two questions are nearly the same."""
+FEW_WORDS = 4
+
+
+@dataclass(slots=True)
+class Known:
+    """The wordings of templates that there are, by what they say and not how they spell it."""
+
+    exact: dict[tuple[str, ...], str] = field(default_factory=dict)
+    bags: list[tuple[Counter[str], str]] = field(default_factory=list)
+
+    def add(self, name: str, *texts: str) -> None:
+        for text in texts:
+            words = plain_words(text)
+            self.exact.setdefault(words, name)
+            self.bags.append((Counter(words), name))
+
+    def same(self, *texts: str) -> str | None:
+        """The template that asks one of the texts in the same words."""
+        return next((self.exact[words] for words in map(plain_words, texts) if words in self.exact), None)
+
+    def near(self, *texts: str) -> str | None:
+        """The template most like one of the texts, where it is nearly the same."""
+        likeness, name = max((self._closest(Counter(plain_words(text))) for text in texts), default=(0.0, ""))
+        return name if likeness >= NEAR else None
+
+    def _closest(self, words: Counter[str]) -> tuple[float, str]:
+        if words.total() < FEW_WORDS:
+            return 0.0, ""
+        return max(((_jaccard(words, bag), name) for bag, name in self.bags), default=(0.0, ""))
+
+
+def known(templates: tuple[Template, ...]) -> Known:
+    """The prompts and paraphrases of templates."""
+    found = Known()
+    for template in templates:
+        found.add(template.id, template.prompt, *template.paraphrases)
+    return found
+
+
+def plain_words(text: str) -> tuple[str, ...]:
+    """The words of a text without case, accents of typography and punctuation; a slot is a word, of any form."""
+    open_slots = SLOT.sub(lambda slot: f" slot{slot['number']} ", text)
+    folded = unicodedata.normalize("NFKC", open_slots).casefold()
+    return tuple(re.findall(r"\w+", folded))
+
+
+def _jaccard(one: Counter[str], other: Counter[str]) -> float:
+    most = max(one.total(), other.total())
+    if min(one.total(), other.total()) < NEAR * most:
+        return 0.0
+    shared = (one & other).total()
+    return shared / (one.total() + other.total() - shared)

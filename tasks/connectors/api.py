@@ -1,0 +1,218 @@
+"""What every connector speaks: one async method, frozen requests and replies, and errors told apart by type.
+
+ConnectorError
+├── Transient            try again, within the retry budget
+│   ├── RateLimited      429, or 503 and 529 that carry Retry-After: not taken, come back later
+│   ├── ServerFault      5xx, a malformed or empty body
+│   ├── TimedOut         no answer in time
+│   └── Disconnected     the connection broke
+└── Terminal             trying again cannot help
+    ├── RequestRejected  this one request: too long, invalid; a content filter's is a reply
+    │   └── ReplyMisplaced   well-formed, but nothing stands where the endpoint's file says that the text is
+    └── ModelStopped     every request to this model: its cells end, nothing else does
+        ├── KeyRejected  401, 403
+        ├── ModelUnknown 404
+        ├── QuotaSpent   the account has no money left
+        ├── QuotaResting 429; Retry-After is longer than a run waits
+        ├── KeptFailing  too many failures in a row without a success
+        └── CapReached   the run has sent or spent as much as it may
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from biasgrid.catalogs.schema.models import Target
+
+if TYPE_CHECKING:
+    from biasgrid.catalogs.loading.catalog import Catalog
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """What is sent beside the messages. `seed` is this sample's own, for providers that take one."""
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    json_schema: Mapping[str, object] | None = None
+    """What the reply is to be, for models that reply by a schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    messages: tuple[Message, ...]
+    parameters: Parameters
+    request_key: str
+    sample: int = 1
+    """Which of its prompt's samples this is, from 1; recorded replies are told apart by it."""
+    session: str | None = None
+    """The conversation that it belongs to, for chatbots that remember; None: one of its own, begun and ended with
+    it. No part of the request's key: who asks within sessions makes keys that tell them apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a provider answered, text as received. Counts are None where it reports none."""
+
+    text: str
+    finish_reason: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    model_reported: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of one request after its last attempt: a reply, or the error that stands in its place."""
+
+    reply: Reply | None
+    error: ConnectorError | None
+    attempts: int
+    """How often it was sent; 0 where its model had stopped before."""
+    latency_ms: float | None
+    """Of the last attempt; None where nothing was sent."""
+    received_at: datetime
+    """UTC."""
+    shared: bool = False
+    """The same request was in flight already: whoever sent it lands this answer, nobody else."""
+
+
+class Connector(Protocol):
+    """One model behind one provider. Made once per model and event loop; closed at the end."""
+
+    async def ask(self, request: Request) -> Reply:
+        """Send one request, once: no retry here. Raises a `ConnectorError`, nothing else."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+Hear = Callable[[Mapping[str, str]], None]
+"""Told the headers of each reply, their names in any case."""
+
+
+@runtime_checkable
+class Overheard(Protocol):
+    """What a connector over HTTP has beside `ask`: the limits that its server states can be heard."""
+
+    def overhear(self, hear: Hear) -> None: ...
+
+
+@runtime_checkable
+class Listing(Protocol):
+    """What a connector has beside `ask` where its server tells, at no cost, which models it serves."""
+
+    async def is_listed(self) -> bool:
+        """Whether the model is among them. False where the server does not say. Raises a `ConnectorError`."""
+        ...
+
+
+class SessionStore(Protocol):
+    """Keeps what a conversation needs to go on in another process: cookies, an id that the chatbot gave it."""
+
+    def load(self, session: str) -> bytes | None: ...
+
+    def save(self, session: str, state: bytes) -> None: ...
+
+    def forget(self, session: str) -> None: ...
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """What a connector to a chatbot that remembers has beside `ask`."""
+
+    def keep(self, store: SessionStore) -> None:
+        """Have conversations outlive this process."""
+        ...
+
+    async def forget(self, session: str) -> None:
+        """End a conversation here: nothing of it is kept. The chatbot is not told."""
+        ...
+
+
+class ConnectorFactory(Protocol):
+    """Imports its SDK when called, so that a missing one fails only where it is used.
+
+    Raises UserError where the target cannot work as it is described. Opens no connection.
+    """
+
+    def __call__(self, target: Target, key: str | None, catalog: Catalog) -> Connector: ...
+
+
+class ConnectorError(Exception):
+    """Message: what failed and what to do. Picklable: everything it carries is in `args`."""
+
+
+class Transient(ConnectorError):
+    pass
+
+
+class RateLimited(Transient):
+    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
+        super().__init__(message, retry_after_s)
+        self.retry_after_s = retry_after_s
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class ServerFault(Transient):
+    pass
+
+
+class TimedOut(Transient):
+    pass
+
+
+class Disconnected(Transient):
+    pass
+
+
+class Terminal(ConnectorError):
+    pass
+
+
+class RequestRejected(Terminal):
+    pass
+
+
+class ReplyMisplaced(RequestRejected):
+    pass
+
+
+class ModelStopped(Terminal):
+    pass
+
+
+class KeyRejected(ModelStopped):
+    pass
+
+
+class ModelUnknown(ModelStopped):
+    pass
+
+
+class QuotaSpent(ModelStopped):
+    pass
+
+
+class QuotaResting(ModelStopped):
+    pass
+
+
+class KeptFailing(ModelStopped):
+    pass
+
+
+class CapReached(ModelStopped):
+    pass

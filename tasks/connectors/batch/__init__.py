@@ -1,0 +1,1 @@
+"""Jobs at providers: batches and fine-tuning."""

@@ -1,0 +1,146 @@
+"""OpenAI's Batch API through its SDK: a file of requests goes up, and within a day one of replies can be fetched.
+
+Nothing here knows runs or cells; each call sends one request, once, and tells its errors as base.py does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx2
+import openai
+from openai.types import Batch as Told
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.api import ConnectorError
+from biasgrid.tasks.connectors.batch.lines import ENDPOINT, Batch, BatchLines
+from biasgrid.tasks.connectors.client.error_mapping import Faults
+from biasgrid.tasks.connectors.client.file_transfer import FileWire
+from biasgrid.tasks.connectors.providers.chat import NO_KEY, address, spelling_at
+from biasgrid.tasks.connectors.providers.openai import OWN
+from biasgrid.warehouse.storage.errors import storing
+
+T = TypeVar("T")
+RUN, JOB = "biasgrid_run", "biasgrid_job"
+"""What a batch's metadata is found by."""
+SKEW = timedelta(hours=6)
+"""By how much the provider's clock may differ from ours."""
+PAGE = 100
+
+
+def connect(target: Target, key: str | None) -> Batches:
+    """Raises UserError where the target has no batch API that we speak. Opens no connection."""
+    if target.connector != "openai" or target.batch is None:
+        what = f"`{target.model}` has no batch API that can be used: its connector is `{target.connector}`"
+        raise UserError(Problem(what, "models.yaml", "take `batch` from its provider, or leave `--batch` out"))
+    url = address(target, OWN)
+    faults = Faults(target, key)
+    wire: Any = FileWire(faults, target.limits.timeout_s)
+    client = openai.AsyncOpenAI(
+        api_key=key or NO_KEY,
+        base_url=url,
+        max_retries=0,
+        http_client=openai.DefaultAioHttpClient(transport=wire),
+    )
+    return Batches(client, faults, BatchLines(target, faults, spelling_at(url)))
+
+
+class Batches:
+    """The batches of one model. Its methods raise `ConnectorError`s, and what reading or writing a file of ours
+    raises."""
+
+    def __init__(self, client: openai.AsyncOpenAI, faults: Faults, lines: BatchLines) -> None:
+        self._client = client
+        self._faults = faults
+        self.lines = lines
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def upload(self, path: Path, name: str) -> str:
+        """Sends an input file; returns its id at the provider."""
+        with path.open("rb") as content:
+            files = self._client.files
+            told = await self._called(lambda: files.create(file=(name, content), purpose="batch"))
+        return self._id(told)
+
+    async def create(self, file_id: str, run_id: str, job_id: str) -> Batch:
+        """Begins a batch of the requests in an input file. Its metadata names the job it is of."""
+        batches = self._client.batches
+        metadata = {RUN: run_id, JOB: job_id}
+        told = await self._called(
+            lambda: batches.create(
+                input_file_id=file_id, endpoint=ENDPOINT, completion_window="24h", metadata=metadata
+            )
+        )
+        return self._read(told)
+
+    async def retrieve(self, batch_id: str) -> Batch:
+        return self._read(await self._called(lambda: self._client.batches.retrieve(batch_id)))
+
+    async def find(self, job_id: str, since: datetime) -> Batch | None:
+        """The batch that was created for a job, if there is one. Batches are listed newest first."""
+        oldest, after = (since - SKEW).timestamp(), ""
+        while True:
+            page = await self._called(partial(self._listed, after))
+            for told in page:
+                if (told.metadata or {}).get(JOB) == job_id:
+                    return self._read(told)
+            if len(page) < PAGE or (page[-1].created_at or 0) < oldest:
+                return None
+            after = self._id(page[-1])
+
+    async def download(self, file_id: str, path: Path) -> None:
+        """Writes a file of the provider's to `path`. Raises StorageTrouble where that cannot be written."""
+        await self._called(lambda: self._fetched(file_id, path))
+
+    async def delete(self, file_id: str) -> None:
+        await self._called(lambda: self._client.files.delete(file_id))
+
+    async def _called(self, call: Callable[[], Awaitable[T]]) -> T:
+        fault: ConnectorError
+        try:
+            return await call()
+        except (openai.OpenAIError, httpx2.HTTPError, ValueError) as unforeseen:
+            fault = self._faults.unforeseen(unforeseen)
+        raise fault
+
+    async def _listed(self, after: str) -> list[Told]:
+        batches = self._client.batches
+        page = await (batches.list(limit=PAGE, after=after) if after else batches.list(limit=PAGE))
+        return list(page.data or [])
+
+    async def _fetched(self, file_id: str, path: Path) -> None:
+        async with self._client.files.with_streaming_response.content(file_id) as response:
+            # what the provider says when it refuses is told before: it may read like trouble of our own
+            with storing(path), path.open("wb") as file:
+                async for piece in response.iter_bytes():
+                    file.write(piece)
+
+    def _read(self, told: Told) -> Batch:
+        counts = told.request_counts
+        found = (told.errors.data if told.errors else None) or []
+        return Batch(
+            self._id(told),
+            str(told.status),
+            told.output_file_id,
+            told.error_file_id,
+            counts.completed if counts else None,
+            counts.failed if counts else None,
+            tuple((error.code or "", _words(error.message, error.line)) for error in found),
+        )
+
+    def _id(self, told: Any) -> str:
+        found = getattr(told, "id", None)
+        if not isinstance(found, str) or not found:
+            raise self._faults.server("the provider gave no id")
+        return found
+
+
+def _words(message: str | None, line: int | None) -> str:
+    return (f"line {line}: " if line else "") + (message or "no reason given")

@@ -1,0 +1,223 @@
+"""Fine-tuning at OpenAI and at Azure through their SDK: files go up, a job trains, and a model comes of it.
+
+Each call sends one request, once, and tells its errors as base.py does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx2
+import openai
+from openai.types.fine_tuning import FineTuningJob as Told
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.api import ConnectorError, RequestRejected
+from biasgrid.tasks.connectors.batch.batches import JOB, PAGE, SKEW
+from biasgrid.tasks.connectors.client.error_mapping import Faults, scrub
+from biasgrid.tasks.connectors.client.file_transfer import FileWire
+from biasgrid.tasks.connectors.providers.chat import NO_KEY, address
+from biasgrid.tasks.connectors.providers.openai import OWN
+
+T = TypeVar("T")
+ENDED = ("succeeded", "failed", "cancelled", "canceled")
+"""What the providers call a job that they have done with."""
+IMPORTING = ("pending", "running")
+"""What Azure calls a file that cannot be used yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hyperparameters:
+    """What is None is the provider's to choose."""
+
+    n_epochs: int
+    batch_size: int | None = None
+    learning_rate_multiplier: float | None = None
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A job as it is ordered: its files by the provider's ids."""
+
+    train: str
+    validation: str
+    hyperparameters: Hyperparameters
+    seed: int
+    suffix: str
+    job_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """A fine-tuning job as the provider describes it."""
+
+    id: str
+    state: str
+    files: tuple[str, ...]
+    """What it was trained and validated on."""
+    model: str | None = None
+    """What came of it."""
+    trained_tokens: int | None = None
+    error: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ENDED
+
+
+def refuse_untunable(target: Target) -> None:
+    """Raises UserError where the target's provider tunes no models for us."""
+    if not target.tunes:
+        what = f"`{target.model}` cannot be fine-tuned: of its provider we know no API for that"
+        remedy = "name a model of a provider with `tunes: true` in models.yaml, or tune one here with `--local`"
+        raise UserError(Problem(what, "models.yaml", remedy))
+    if target.connector == "azure" and not target.api_version:
+        remedy = "name one at its provider, such as 2024-10-21"
+        raise UserError(Problem(f"`{target.model}` has no `api_version`", "models.yaml", remedy))
+    address(target, "" if target.connector == "azure" else OWN)
+
+
+def connect(target: Target, key: str | None) -> Tunings:
+    """Raises as `refuse_untunable`. Opens no connection."""
+    refuse_untunable(target)
+    faults = Faults(target, key)
+    wire: Any = FileWire(faults, target.limits.timeout_s)
+    http = openai.DefaultAioHttpClient(transport=wire)
+    return Tunings(_client(target, key or NO_KEY, http), faults, target)
+
+
+def _client(target: Target, key: str, http: Any) -> openai.AsyncOpenAI:
+    if target.connector == "azure":
+        return openai.AsyncAzureOpenAI(
+            api_key=key,
+            azure_endpoint=target.base_url or "",
+            api_version=target.api_version,
+            max_retries=0,
+            http_client=http,
+        )
+    return openai.AsyncOpenAI(api_key=key, base_url=address(target, OWN), max_retries=0, http_client=http)
+
+
+class Tunings:
+    """The fine-tuning jobs of one model. Its methods raise `ConnectorError`s."""
+
+    def __init__(self, client: openai.AsyncOpenAI, faults: Faults, target: Target) -> None:
+        self._client, self._faults = client, faults
+        self._name, self._is_azure = target.name, target.connector == "azure"
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def upload(self, path: Path, name: str) -> str:
+        """Sends a file; returns its id at the provider."""
+        with path.open("rb") as content:
+            files = self._client.files
+            told = await self._called(lambda: files.create(file=(name, content), purpose="fine-tune"))
+        return self._id(told)
+
+    async def is_ready(self, file_id: str) -> bool:
+        """Whether a file can be used by now. Raises RequestRejected where it never can."""
+        told = await self._called(lambda: self._client.files.retrieve(file_id))
+        state = str(told.status)
+        if state == "error":
+            raise self._faults.rejected(
+                f"the file {file_id} was refused: {told.status_details or 'no reason given'}"
+            )
+        return state not in IMPORTING
+
+    async def create(self, wanted: Wanted) -> Tuning:
+        """Begins a job. Its metadata names it, where the provider takes any; its training file does everywhere."""
+        jobs = self._client.fine_tuning.jobs
+        more = self._as_azure(wanted) if self._is_azure else self._as_openai(wanted)
+        told = await self._called(
+            lambda: jobs.create(
+                model=self._name,
+                training_file=wanted.train,
+                validation_file=wanted.validation,
+                seed=wanted.seed,
+                suffix=wanted.suffix,
+                **more,
+            )
+        )
+        return self._read(told)
+
+    async def retrieve(self, tuning_id: str) -> Tuning:
+        return self._read(await self._called(lambda: self._client.fine_tuning.jobs.retrieve(tuning_id)))
+
+    async def find(self, job_id: str, train: str, since: datetime) -> Tuning | None:
+        """The job that was created for one of ours, if there is one. Jobs are listed newest first."""
+        oldest, after = (since - SKEW).timestamp(), ""
+        while True:
+            page = await self._called(partial(self._listed, after))
+            for told in page:
+                if told.training_file == train or (told.metadata or {}).get(JOB) == job_id:
+                    return self._read(told)
+            if len(page) < PAGE or (page[-1].created_at or 0) < oldest:
+                return None
+            after = self._id(page[-1])
+
+    async def events(self, tuning_id: str) -> list[tuple[str, str]]:
+        """The newest events of a job, oldest of them first: ids and words."""
+        jobs = self._client.fine_tuning.jobs
+        page = await self._called(lambda: self._first(jobs.list_events(tuning_id, limit=PAGE)))
+        return [(event.id, scrub(event.message or "")) for event in reversed(page)]
+
+    async def delete(self, file_id: str) -> None:
+        await self._called(lambda: self._client.files.delete(file_id))
+
+    def unknown(self, tuning_id: str) -> RequestRejected:
+        return self._faults.rejected(f"the provider knows no fine-tuning job {tuning_id} under this key")
+
+    def _as_openai(self, wanted: Wanted) -> dict[str, Any]:
+        supervised = {"hyperparameters": wanted.hyperparameters.chosen}
+        return {
+            "method": {"type": "supervised", "supervised": supervised},
+            "metadata": {JOB: wanted.job_id},
+        }
+
+    def _as_azure(self, wanted: Wanted) -> dict[str, Any]:
+        """Of its api-versions the older ones know no other place, and no metadata."""
+        return {"hyperparameters": wanted.hyperparameters.chosen}
+
+    async def _called(self, call: Callable[[], Awaitable[T]]) -> T:
+        fault: ConnectorError
+        try:
+            return await call()
+        except (openai.OpenAIError, httpx2.HTTPError, ValueError) as unforeseen:
+            fault = self._faults.unforeseen(unforeseen)
+        raise fault
+
+    async def _listed(self, after: str) -> list[Told]:
+        jobs = self._client.fine_tuning.jobs
+        return await self._first(jobs.list(limit=PAGE, after=after) if after else jobs.list(limit=PAGE))
+
+    async def _first(self, listing: Any) -> list[Any]:
+        page = await listing
+        return list(page.data or [])
+
+    def _read(self, told: Told) -> Tuning:
+        why = told.error.message if told.error else None
+        return Tuning(
+            self._id(told),
+            str(told.status),
+            tuple(filter(None, (told.training_file, told.validation_file))),
+            told.fine_tuned_model,
+            told.trained_tokens,
+            scrub(why) if why else None,
+        )
+
+    def _id(self, told: Any) -> str:
+        found = getattr(told, "id", None)
+        if not isinstance(found, str) or not found:
+            raise self._faults.server("the provider gave no id")
+        return found

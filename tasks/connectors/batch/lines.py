@@ -1,0 +1,152 @@
+"""What a batch says: the lines of its input and output files, and how it ended. Knows the protocol, no SDK."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.api import (
+    ConnectorError,
+    ModelStopped,
+    Reply,
+    Request,
+    RequestRejected,
+    Terminal,
+    TimedOut,
+)
+from biasgrid.tasks.connectors.client.error_mapping import Faults, Withheld
+from biasgrid.tasks.connectors.client.response_body import loads
+from biasgrid.tasks.connectors.providers.chat import NEW, OLD, chat_body, read_completion, withheld
+
+ENDPOINT: Final = "/v1/chat/completions"
+QUEUE_FULL = "token_limit_exceeded"
+ENDED = ("completed", "failed", "expired", "cancelled")
+"""What the provider calls a batch that it has done with."""
+QUOTED = 3
+"""Of the reasons for which a batch was rejected."""
+
+Outcome = Reply | ConnectorError
+
+
+class BatchRejected(ModelStopped):
+    """The batch as a whole: sending it again would end the same."""
+
+
+class BatchUnknown(ModelStopped):
+    """The provider does not know a batch that it had taken."""
+
+
+class BatchCancelled(Terminal):
+    """Somebody cancelled the batch at the provider before it came to this request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch as the provider describes it."""
+
+    id: str
+    state: str
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    completed: int | None = None
+    failed: int | None = None
+    errors: tuple[tuple[str, str], ...] = ()
+    """Why it was rejected as a whole: codes, and the provider's words with their line."""
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ENDED
+
+    @property
+    def queue_full(self) -> bool:
+        """Rejected only because too much of the account waits already."""
+        return self.state == "failed" and any(code == QUEUE_FULL for code, _ in self.errors)
+
+
+class BatchLines:
+    """The lines of one model's batches. `spelling` is how the limit on tokens is called."""
+
+    def __init__(self, target: Target, faults: Faults, spelling: str) -> None:
+        self._name = target.name
+        self._accepted = frozenset(target.parameters)
+        self._faults = faults
+        self._spelling = spelling
+        self._learnt = False
+
+    def of(self, request: Request) -> bytes:
+        """A request as a line of an input file: the body that is posted when it is asked alone."""
+        body = chat_body(request, self._name, self._accepted, self._spelling)
+        line = {"custom_id": request.request_key, "method": "POST", "url": ENDPOINT, "body": body}
+        try:
+            return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
+        except orjson.JSONEncodeError:  # half an emoji
+            return f"{json.dumps(line)}\n".encode()
+
+    def outcome(self, line: bytes) -> tuple[str, Outcome] | None:
+        """What became of the request that a line of an output or error file tells of, with its custom_id; None
+        where the line tells of none."""
+        try:
+            told = loads(line)
+        except ValueError:
+            return None
+        key = told.get("custom_id") if isinstance(told, dict) else None
+        if not isinstance(told, dict) or not isinstance(key, str):
+            return None
+        response, error = told.get("response"), told.get("error")
+        if isinstance(response, dict) and isinstance(response.get("status_code"), int):
+            return key, self._responded(response["status_code"], response.get("body"))
+        return key, self._unanswered(error if isinstance(error, dict) else {})
+
+    def left_out(self, state: str) -> ConnectorError:
+        """Why a request has no line, in a batch that ended so."""
+        return self._unanswered({"code": f"batch_{state}"} if state in ("expired", "cancelled") else {})
+
+    def refusal(self, batch: Batch) -> ModelStopped:
+        """Why a batch was rejected as a whole, in the provider's words."""
+        code = next((code for code, _ in batch.errors), "")
+        words = "; ".join(words for _, words in batch.errors[:QUOTED]) or f"it ended as `{batch.state}`"
+        error = self._faults.status(400, {}, orjson.dumps({"error": {"code": code, "message": words}}))
+        return error if isinstance(error, ModelStopped) else self.rejected(words)
+
+    def rejected(self, words: str) -> BatchRejected:
+        return BatchRejected(str(self._faults.rejected(f"the batch was rejected: {words}")))
+
+    def unknown(self, batch_id: str) -> BatchUnknown:
+        told = self._faults.rejected(f"the provider knows no batch {batch_id} under this key")
+        return BatchUnknown(f"{told}; set the key it was submitted with, or `biasgrid resume` asks again")
+
+    def learns_from(self, outcome: Outcome) -> bool:
+        """Whether a rejection is for a parameter's name alone, and says the right one: further lines have it."""
+        if not isinstance(outcome, RequestRejected) or NEW not in str(outcome):
+            return False
+        if self._spelling == OLD:
+            self._spelling, self._learnt = NEW, True
+        return self._learnt
+
+    def _responded(self, status: int, body: object) -> Outcome:
+        try:
+            if status < 300:
+                return read_completion(body, self._faults)
+        except ConnectorError as unreadable:
+            return unreadable.with_traceback(None)
+        error = self._faults.status(status, {}, json.dumps(body).encode())
+        return withheld() if isinstance(error, Withheld) else error
+
+    def _unanswered(self, error: dict[str, Any]) -> ConnectorError:
+        code, words = str(error.get("code") or ""), str(error.get("message") or "")
+        told = self._faults.server(f"{UNANSWERED.get(code, 'the batch brought no reply')} {words}".strip())
+        if code == "batch_expired":
+            return TimedOut(str(told))
+        if code == "batch_cancelled":
+            return BatchCancelled(f"{told}; `biasgrid resume` asks again")
+        return told
+
+
+UNANSWERED = {
+    "batch_expired": "not answered within the batch's window",
+    "batch_cancelled": "the batch was cancelled at the provider",
+}

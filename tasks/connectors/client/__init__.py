@@ -1,0 +1,1 @@
+"""What every provider's client shares: transport, retry, rate limits, budgets, model pool."""

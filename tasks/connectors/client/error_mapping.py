@@ -1,0 +1,232 @@
+"""What went wrong on the wire, as one of base.py's errors: the one mapping for every provider.
+
+No message holds a key: providers echo parts of it, so what they say is scrubbed before it is quoted.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from urllib.parse import urlsplit
+
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.api import (
+    ConnectorError,
+    Disconnected,
+    KeyRejected,
+    ModelUnknown,
+    QuotaSpent,
+    RateLimited,
+    ReplyMisplaced,
+    RequestRejected,
+    ServerFault,
+    TimedOut,
+)
+from biasgrid.tasks.connectors.client.response_body import loads
+
+
+class Withheld(RequestRejected):
+    """A content filter stopped the request: chat connectors turn it into a reply without text."""
+
+
+BY_STATUS: Mapping[int, type[ConnectorError]] = {
+    401: KeyRejected,
+    402: QuotaSpent,
+    403: KeyRejected,
+    404: ModelUnknown,
+    405: ModelUnknown,
+    408: TimedOut,
+    409: ServerFault,
+    410: ModelUnknown,
+    424: ServerFault,  # text-generation-inference: generation failed
+    425: ServerFault,
+    429: RateLimited,
+}
+"""Other 4xx reject the request, everything else is the server's fault."""
+
+BY_CODE: Mapping[str, type[ConnectorError]] = {
+    "insufficient_quota": QuotaSpent,
+    "billing_hard_limit_reached": QuotaSpent,
+    "billing_not_active": QuotaSpent,
+    "invalid_api_key": KeyRejected,
+    "model_not_found": ModelUnknown,
+    "model_not_supported": ModelUnknown,
+    "deploymentnotfound": ModelUnknown,
+    "content_filter": Withheld,
+    "content_policy_violation": Withheld,
+    "context_length_exceeded": RequestRejected,
+}
+"""What a body says about itself is more exact than its status: a spent quota comes as 429, too."""
+
+QUOTE = 300  # characters of a provider's own words in a message
+SHORTEST_KEY = 8
+"""Characters; what is shorter opens nothing, and may be a word of any reply."""
+TOKEN = re.compile(r"[^\s'\"`,;()<>{}\[\]=]{4,}")
+MASK = re.compile(r"\*{2,}|\.{3,}|…")
+KEY_SHAPE = re.compile(r"(?:sk|rk|pk|hf|r8)[-_][\w-]{6,}")
+
+
+class Faults:
+    """Words the errors of one model. Knows its keys only to keep them out of those, and of replies."""
+
+    __slots__ = ("_address", "_keys", "_model", "_remedies", "_where")
+
+    def __init__(self, target: Target, *keys: str | None) -> None:
+        self._model = target.model
+        self._keys = tuple(key for key in keys if key)
+        held = " or ".join(f"`{name}`" for name in target.key_env)
+        self._where = f"check {held}" if held else "name its `key_env` in models.yaml"
+        self._address, self._remedies = "", REMEDY
+        if target.endpoint is not None:
+            sent = ", ".join(dict.fromkeys(f"`{name}`" for name, _ in target.endpoint.variables()))
+            self._where = f"check {sent}" if sent else "send one in its `headers`, as `${MY_BOT_KEY}`"
+            self._address = f" to {without_query(target.endpoint.url)}"
+            self._remedies = {**REMEDY, ModelUnknown: "; check the `url` of the endpoint's file"}
+
+    def without_keys(self, text: str) -> str:
+        """As `without_keys` does, of the keys that are known here."""
+        return without_keys(text, self._keys)
+
+    def status(self, status: int, headers: Mapping[str, str], body: bytes) -> ConnectorError:
+        """The error that an HTTP answer of 300 or more stands for."""
+        codes, words = _said(body, headers.get("content-type", ""))
+        wait_s = retry_after_s(headers)
+        kind = _kind(status, codes, asks_to_wait=wait_s is not None)
+        if kind is KeyRejected:
+            return KeyRejected(f"`{self._model}`: the key was rejected (HTTP {status}); {self._where}")
+        said = f": {scrub(words, *self._keys)}" if words else ""
+        message = f"`{self._model}`: {OPENING.get(kind, 'the request failed')} (HTTP {status}){said}"
+        if kind is RateLimited:
+            return RateLimited(message, wait_s)
+        return kind(message + self._remedies.get(kind, ""))
+
+    def server(self, what: str) -> ServerFault:
+        return ServerFault(f"`{self._model}`: {scrub(what, *self._keys)}")
+
+    def rejected(self, what: str) -> RequestRejected:
+        return RequestRejected(f"`{self._model}`: {scrub(what, *self._keys)}")
+
+    def misplaced(self, what: str, body: str) -> ReplyMisplaced:
+        """`body`: what came, of which the beginning is quoted."""
+        quoted = scrub(body, *self._keys)
+        return ReplyMisplaced(f"`{self._model}`: {what}; it answered: {quoted}")
+
+    def unknown(self, what: str) -> ModelUnknown:
+        return ModelUnknown(f"`{self._model}`: {scrub(what, *self._keys)}")
+
+    def timed_out(self, seconds: float) -> TimedOut:
+        return TimedOut(f"`{self._model}`: no answer within {seconds:g} s; `timeout_s` sets the limit")
+
+    def disconnected(self, error: Exception) -> Disconnected:
+        kind = type(error).__name__
+        return Disconnected(f"`{self._model}`: the connection{self._address} broke ({kind}); is it reachable?")
+
+    def unforeseen(self, error: Exception) -> ConnectorError:
+        """What an SDK raises past the transport: its text is not quoted, it may hold anything."""
+        if isinstance(error, UnicodeEncodeError):
+            return self.rejected("the prompt holds characters that cannot be sent as UTF-8")
+        return self.server(f"the reply could not be read ({type(error).__name__})")
+
+
+OPENING: Mapping[type[ConnectorError], str] = {
+    RateLimited: "too many requests",
+    ServerFault: "the server failed",
+    TimedOut: "the server gave up waiting",
+    RequestRejected: "the request was rejected",
+    Withheld: "a content filter withheld the reply",
+    ModelUnknown: "nothing answers under this name",
+    QuotaSpent: "the account has no quota left",
+}
+REMEDY: Mapping[type[ConnectorError], str] = {
+    ModelUnknown: "; check the model's name and the provider's base URL",
+    QuotaSpent: "; add credit at the provider, then resume",
+}
+
+
+OVERLOADED = (503, 529)
+"""A server that says when to come back has turned the request away, as with 429; without that it has failed."""
+
+
+def _kind(status: int, codes: tuple[str, ...], *, asks_to_wait: bool) -> type[ConnectorError]:
+    if 400 <= status < 500:
+        told = next((BY_CODE[code] for code in codes if code in BY_CODE), None)
+        return told or BY_STATUS.get(status, RequestRejected)
+    return RateLimited if status in OVERLOADED and asks_to_wait else ServerFault
+
+
+def _said(body: bytes, content_type: str) -> tuple[tuple[str, ...], str]:
+    """The codes and the words of an error's body, in any of the shapes that providers use."""
+    try:
+        document = loads(body)
+    except ValueError:
+        page = "html" in content_type or body.lstrip()[:1] == b"<"
+        return (), "an HTML page" if page else body.decode(errors="replace")
+    if not isinstance(document, dict):
+        return (), str(document)
+    error = document.get("error")
+    inner = error if isinstance(error, dict) else document
+    codes = tuple(str(inner[name]).lower() for name in ("code", "type", "error_type") if inner.get(name))
+    words = error if isinstance(error, str) else None
+    return codes, str(words or inner.get("message") or inner.get("detail") or inner.get("title") or "")
+
+
+def without_query(address: str) -> str:
+    """An address as it may be shown: what it asks for may hold what is secret."""
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def without_keys(text: str, keys: Iterable[str]) -> str:
+    """A reply as it was received, but for keys: a server that tells how it was asked tells them, too."""
+    for key in keys:
+        if len(key) >= SHORTEST_KEY:
+            text = text.replace(key, "[key]")
+    return text
+
+
+def scrub(words: str, *keys: str) -> str:
+    """At most `QUOTE` characters on one line, without any key or any part of one, masked or not."""
+    flat = " ".join("".join(filter(_visible, words)).split())
+    clean = TOKEN.sub(lambda found: "[key]" if _tells(found[0], keys) else found[0], flat)
+    return clean if len(clean) <= QUOTE else clean[: QUOTE - 1] + "…"
+
+
+def _visible(character: str) -> bool:
+    """No escape sequence and no change of direction: what is quoted reaches terminals."""
+    return character.isspace() or unicodedata.category(character) not in ("Cc", "Cf", "Cs")
+
+
+def _tells(token: str, keys: tuple[str, ...]) -> bool:
+    if MASK.search(token.rstrip(".…")) or KEY_SHAPE.search(token):
+        return True
+    bare = token.strip(".:!?")
+    return any(key and (key in token or (len(bare) >= 6 and bare in key)) for key in keys)
+
+
+def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Seconds to wait, from `Retry-After` in seconds, fractions of them or as an HTTP date; never negative."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    said = headers.get("retry-after")
+    seconds = _number(said)
+    if seconds is not None or not said:
+        return seconds
+    try:
+        until = email.utils.parsedate_to_datetime(said)
+    except ValueError:
+        return None
+    aware = until if until.tzinfo else until.replace(tzinfo=UTC)
+    return max(0.0, (aware - (now or datetime.now(UTC))).total_seconds())
+
+
+def _number(said: str | None) -> float | None:
+    try:
+        number = float(said or "")
+    except ValueError:
+        return None
+    return max(0.0, number) if math.isfinite(number) else None

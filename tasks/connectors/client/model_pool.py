@@ -1,0 +1,233 @@
+"""The door to every model of a run: one connector and one queue per model, over limits that they share."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors import registry
+from biasgrid.tasks.connectors.api import Answer, ConnectorFactory, Overheard, Remembering, Request
+from biasgrid.tasks.connectors.client.rate_limit import Limiter, Requests, Slots
+from biasgrid.tasks.connectors.client.retry import Backoff, InFlight, Sender
+from biasgrid.tasks.connectors.client.retry_budget import RetryBudget
+from biasgrid.tasks.connectors.client.run_budget import Allowance
+from biasgrid.tasks.connectors.client.token_bucket import Rate
+from biasgrid.tasks.connectors.conversation.session_folder import SessionFolder
+from biasgrid.tasks.connectors.keys import Secrets, find_key
+
+if TYPE_CHECKING:
+    from biasgrid.catalogs.loading.catalog import Catalog
+    from biasgrid.tasks.connectors.batch.batches import Batches
+
+T = TypeVar("T")
+
+
+class Flights(Generic[T]):
+    """What is under way, by key. Of one event loop."""
+
+    def __init__(self) -> None:
+        self._under_way: dict[str, asyncio.Future[T | None]] = {}
+
+    async def once(self, key: str, send: Callable[[], Awaitable[T]]) -> tuple[T, bool]:
+        """What `send` returned, and whether somebody else had sent it. Where the sender is cancelled, one
+        of those who wait for it sends in its place."""
+        while (flight := self._under_way.get(key)) is not None:
+            # shielded: a waiter's cancellation must not land on the sender's future
+            found = await asyncio.shield(flight)
+            if found is not None:
+                return found, True
+        return await self._fly(key, send), False
+
+    async def _fly(self, key: str, send: Callable[[], Awaitable[T]]) -> T:
+        flight = self._under_way[key] = asyncio.get_running_loop().create_future()
+        found: T | None = None
+        try:
+            found = await send()
+            return found
+        finally:
+            del self._under_way[key]
+            flight.set_result(found)
+
+
+class Scopes:
+    """The limiters of a process. A limit among a target's `own_limits` holds for that model alone, any other for
+    all models of its provider together; scopes are named by model or provider."""
+
+    def __init__(self) -> None:
+        self._slots: dict[str, Slots] = {}
+        self._requests: dict[str, Requests] = {}
+        self._tokens: dict[str, Rate] = {}
+        self._limiters: list[tuple[Target, Limiter]] = []
+        self._granted: dict[str, tuple[int, int | None]] = {}
+
+    def limiter(self, target: Target) -> Limiter:
+        """A new queue for one model, over the limits that it shares. Within an event loop."""
+        limits = target.limits
+        limiter = Limiter(
+            self._slots.setdefault(scope(target, "concurrency"), Slots(limits.concurrency)),
+            self._requests.setdefault(scope(target, "requests_per_minute"), Requests(limits.requests_per_minute)),
+            self._tokens.setdefault(scope(target, "tokens_per_minute"), Rate(limits.tokens_per_minute)),
+        )
+        self._limiters.append((target, limiter))
+        self._apply(target, limiter)
+        return limiter
+
+    def grant(self, name: str, slots: int, total: int | None = None) -> None:
+        """So many slots of a provider, or of a model with a concurrency of its own, are this process's, and the
+        same part of the requests and tokens per minute. `total` is what all processes share, by default the
+        catalog's concurrency. May be told before or after the first limiter is made, and again."""
+        self._granted[name] = slots, total
+        for target, limiter in self._limiters:
+            self._apply(target, limiter)
+
+    def _apply(self, target: Target, limiter: Limiter) -> None:
+        name = scope(target, "concurrency")
+        if name not in self._granted:
+            return
+        slots, total = self._granted[name]
+        limiter.slots.resize(slots)
+        share = min(1.0, max(slots, 1) / (total or target.limits.concurrency))
+        if name == scope(target, "requests_per_minute") or "requests_per_minute" in target.own_limits:
+            limiter.share_requests(share)
+        if name == scope(target, "tokens_per_minute") or "tokens_per_minute" in target.own_limits:
+            limiter.share_tokens(share)
+
+
+def scope(target: Target, limit: str) -> str:
+    """The name under which a limit is shared."""
+    return target.model if limit in target.own_limits else target.provider
+
+
+__all__ = ["Answer", "Switchboard"]
+
+
+class Switchboard:
+    """An async context manager, one per process and event loop; shared by everything that asks models.
+
+    `shares`: whether the same request, asked twice, is sent once. One that belongs to a session is always
+    sent: what its chatbot remembers makes it another. `sessions`: a folder where conversations are kept, so that
+    they go on after a kill; None: with chatbots that remember by cookies, or by ids of their own, they do not.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        secrets: Secrets | None = None,
+        *,
+        backoff: Backoff | None = None,
+        allowance: Allowance | None = None,
+        shares: bool = True,
+        sessions: Path | None = None,
+        connect: ConnectorFactory = registry.connect,
+    ) -> None:
+        self._catalog = catalog
+        self._secrets = secrets
+        self._backoff = backoff or Backoff()
+        self.allowance = allowance
+        """What the whole run may send and spend; None: as much as it takes."""
+        self.shares = shares
+        self._sessions = sessions
+        self._connect = connect
+        self._senders: dict[str, Sender] = {}
+        self._remembering: dict[str, Remembering] = {}
+        self._scopes = Scopes()
+        self._flights: Flights[Answer] = Flights()
+        self._repeated: dict[str, Answer | None] = {}
+        self._closing = AsyncExitStack()
+        self.in_flight: InFlight = set()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._senders.clear()
+        await self._closing.aclose()
+
+    def prepare(self, targets: Iterable[Target]) -> None:
+        """Make every connector before the first request. Raises UserError with all that is wrong."""
+        mistakes: list[Problem] = []
+        for target in targets:
+            try:
+                self._sender(target)
+            except UserError as found:
+                mistakes.extend(found.mistakes)
+        if mistakes:
+            raise UserError(dict.fromkeys(mistakes))
+
+    def keep_sessions(self, folder: Path) -> None:
+        """From now on conversations are kept there, so that they go on after a kill. Made when one is kept."""
+        self._sessions = folder
+        for model, connector in self._remembering.items():
+            connector.keep(SessionFolder(folder, model))
+
+    def expect(self, repeated: Mapping[str, Answer | None]) -> None:
+        """Request keys that will be asked for more than once, with the answer where it is known: the reply to
+        each is kept, so that it is sent once."""
+        self._repeated |= repeated
+
+    def grant(self, name: str, slots: int, total: int | None = None) -> None:
+        """So many slots of a provider, or of a model with a concurrency of its own, are this process's, and the
+        same part of what it may send a minute: of `total`, by default the catalog's concurrency. Within the
+        event loop, before the first request or at any time after."""
+        self._scopes.grant(name, slots, total)
+
+    async def answer(
+        self, target: Target, request: Request, retries: int, budget: RetryBudget | None = None
+    ) -> Answer:
+        """The model's answer, or the error after the last attempt; the error of a model that has stopped, at
+        once. `budget` bounds what is sent again for all the requests that share it. Raises UserError where the
+        target was not prepared and cannot be reached as described."""
+        shares = self.shares and request.session is None
+        known = self._repeated.get(request.request_key) if shares else None
+        if known is not None:
+            return replace(known, shared=True)
+        sender = self._sender(target)
+        if sender.stopped is not None:
+            await asyncio.sleep(0)  # thousands of these in a row must not hold up the loop
+        send = partial(sender.answer, request, retries, budget)
+        if not shares:
+            return await send()
+        answer, shared = await self._flights.once(request.request_key, send)
+        if request.request_key in self._repeated and answer.reply is not None:
+            self._repeated[request.request_key] = answer
+        return replace(answer, shared=True) if shared else answer
+
+    async def forget(self, target: Target, session: str) -> None:
+        """A conversation is over: nothing of it is kept any more."""
+        connector = self._remembering.get(target.model)
+        if connector is not None:
+            await connector.forget(session)
+
+    def batches(self, target: Target) -> Batches:
+        """The batch API of a target's provider. Raises UserError where it has none that can be used."""
+        from biasgrid.tasks.connectors.batch import batches
+
+        made = batches.connect(target, find_key(target, self._secrets))
+        self._closing.push_async_callback(made.close)
+        return made
+
+    def _sender(self, target: Target) -> Sender:
+        sender = self._senders.get(target.model)
+        if sender is None:
+            connector = self._connect(target, find_key(target, self._secrets), self._catalog)
+            self._closing.push_async_callback(connector.close)
+            limiter = self._scopes.limiter(target)
+            sender = Sender(connector, target, limiter, self._backoff, self.in_flight, self.allowance)
+            if isinstance(connector, Overheard):
+                connector.overhear(sender.hear)
+            if isinstance(connector, Remembering):
+                self._remembering[target.model] = connector
+                if self._sessions is not None:
+                    connector.keep(SessionFolder(self._sessions, target.model))
+            self._senders[target.model] = sender
+        return sender

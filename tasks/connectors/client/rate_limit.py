@@ -1,0 +1,210 @@
+"""How fast a model is asked: slots, requests and tokens per minute, each its own or shared with other models."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+from biasgrid.catalogs.schema.models import Limits
+from biasgrid.tasks.connectors.client.adaptive_rate import Pace
+from biasgrid.tasks.connectors.client.rate_limit_headers import Stated
+from biasgrid.tasks.connectors.client.token_bucket import Rate
+
+LONGEST_STATED_HOLD_S = 60.0
+"""Minutes are what is limited; longer waits are asked for by a 429."""
+
+
+class Slots:
+    """Requests in flight at once. Models that wait for a slot get one in turn."""
+
+    def __init__(self, capacity: int) -> None:
+        self._free = capacity
+        self._capacity = capacity
+        self._in_line: deque[Limiter] = deque()
+
+    def resize(self, capacity: int) -> None:
+        """From now on; what is in flight beyond a smaller number ends in its own time."""
+        self._free += capacity - self._capacity
+        self._capacity = capacity
+        self._hand_out()
+
+    def take(self) -> bool:
+        if self._free <= 0:
+            return False
+        self._free -= 1
+        return True
+
+    def release(self) -> None:
+        self._free += 1
+        if self._in_line:
+            self._hand_out()
+
+    def enrol(self, limiter: Limiter) -> None:
+        self._in_line.append(limiter)
+
+    def _hand_out(self) -> None:
+        while self._free > 0 and self._in_line:
+            self._in_line.popleft().offered()
+
+
+class Requests:
+    """Requests per minute, and what is found out about them by being refused."""
+
+    def __init__(self, per_minute: float | None) -> None:
+        self.rate = Rate(per_minute, unit=1.0)
+        self.pace = Pace()
+        self.held_until = 0.0
+
+    def hold(self, until: float) -> None:
+        """Nobody sends before."""
+        self.held_until = max(self.held_until, until)
+
+    def taken(self, sent_at: float, now: float) -> None:
+        if self.pace.taken(sent_at, now):
+            self._follow(now)
+
+    def refused(self, sent_at: float, asked_s: float, now: float) -> None:
+        if self.pace.refused(sent_at, asked_s, now):
+            self._follow(now)
+
+    def _follow(self, now: float) -> None:
+        found = self.pace.per_second
+        self.rate.limit("found", None if found is None else 60 * found, now)
+        self.hold(self.pace.held_until)
+
+
+class Limiter:
+    """One model's queue for its turn to send. First come, first served; of one event loop.
+
+    Only the first in the queue reserves its place in the rates, so that nothing piles up while slots are taken,
+    and a model that waits for its own rate keeps no slot from the others.
+    """
+
+    def __init__(self, slots: Slots, requests: Requests, tokens: Rate) -> None:
+        self.slots = slots
+        self.requests = requests
+        self.tokens = tokens
+        self._queue: deque[tuple[asyncio.Future[None], float]] = deque()
+        self._due: float | None = None
+        self._enrolled = False
+        self._alarm: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @classmethod
+    def alone(cls, limits: Limits) -> Limiter:
+        """Shares nothing with other models."""
+        return cls(Slots(limits.concurrency), Requests(limits.requests_per_minute), Rate(limits.tokens_per_minute))
+
+    @property
+    def counts_tokens(self) -> bool:
+        return self.tokens.per_second is not None
+
+    def now(self) -> float:
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+        return self._loop.time()
+
+    async def enter(self, tokens: float = 0.0) -> float:
+        """Waits for a slot and for the rates; returns the moment. `leave` gives the slot back."""
+        now = self.now()
+        if self._queue or not self._may_go(tokens, now):
+            await self._turn(tokens)
+            now = self.now()
+        return now
+
+    def leave(self) -> None:
+        self.slots.release()
+
+    def unused(self, tokens: float) -> None:
+        """Nothing was sent after all."""
+        self.requests.rate.correct(-1.0)
+        self.tokens.correct(-tokens)
+
+    def used(self, tokens: float) -> None:
+        """The tokens that a reply reports beyond those it entered with."""
+        self.tokens.correct(tokens)
+
+    def taken(self, sent_at: float) -> None:
+        self.requests.taken(sent_at, self.now())
+
+    def refused(self, sent_at: float, asked_s: float) -> None:
+        self.requests.refused(sent_at, asked_s, self.now())
+
+    def hears(self, stated: Stated) -> None:
+        """What the server states beside a reply."""
+        now = self.now()
+        if stated.requests_per_minute is not None:
+            self.requests.rate.limit("stated", stated.requests_per_minute, now)
+        if stated.tokens_per_minute is not None:
+            self.tokens.limit("stated", stated.tokens_per_minute, now)
+        if stated.hold_s > 0:
+            self.requests.hold(now + min(stated.hold_s, LONGEST_STATED_HOLD_S))
+
+    def share_requests(self, share: float) -> None:
+        """This process's part of the requests per minute."""
+        self.requests.rate.share(share, self.now())
+
+    def share_tokens(self, share: float) -> None:
+        self.tokens.share(share, self.now())
+
+    def offered(self) -> None:
+        """A slot is free."""
+        self._enrolled = False
+        self._pump()
+
+    async def _turn(self, tokens: float) -> None:
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.append((turn, tokens))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():  # its turn had come, and nobody will use it
+                self.unused(tokens)
+                self.slots.release()
+            self._pump()
+            raise
+
+    def _may_go(self, tokens: float, now: float) -> bool:
+        """Takes a slot for the first in the queue, or sees to it that it is asked again in time."""
+        if self._due is None:
+            self._due = max(self.requests.rate.reserve(1.0, now), self.tokens.reserve(tokens, now))
+        due = max(self._due, self.requests.held_until)
+        if due > now:
+            self._wake_at(due)
+            return False
+        if not self.slots.take():
+            if not self._enrolled:
+                self._enrolled = True
+                self.slots.enrol(self)
+            return False
+        self._due = None
+        return True
+
+    def _pump(self) -> None:
+        while self._queue:
+            turn, tokens = self._queue[0]
+            if turn.done():
+                self._forget_first(tokens)
+            elif self._may_go(tokens, self.now()):
+                self._queue.popleft()
+                turn.set_result(None)
+            else:
+                return
+
+    def _forget_first(self, tokens: float) -> None:
+        """It was cancelled while it waited."""
+        self._queue.popleft()
+        if self._due is not None:
+            self._due = None
+            self.unused(tokens)
+
+    def _wake_at(self, due: float) -> None:
+        if self._alarm is not None:
+            if self._alarm.when() <= due:
+                return
+            self._alarm.cancel()
+        self._alarm = asyncio.get_running_loop().call_at(due, self._woken)
+
+    def _woken(self) -> None:
+        self._alarm = None
+        self._pump()

@@ -1,0 +1,218 @@
+"""What a whole run may send and spend: asked before every attempt, a retry's and a judge's included."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.api import CapReached, Reply, Request
+from biasgrid.tasks.connectors.prices import cost_usd, dollars
+
+BYTES_PER_TOKEN = 2
+"""Fewer than texts of any script have on average, so that what is reserved covers what is charged."""
+TOKENS_AROUND = 16
+"""What a chat's protocol adds to a message, at most."""
+UNSET_MAX_TOKENS = 1_000
+"""Output tokens that are reserved where the request sets no limit."""
+UNLIMITED_TOKENS = 8_000
+"""The same for a model that takes no limit: those are the ones that think before they answer."""
+
+
+class Allowance:
+    """The caps of a run and what it has used up; shared by all its models. Of one event loop.
+
+    Money is reserved before a request is sent, as much as it can cost, and settled by what it did cost. What is
+    spent and reserved together never exceeds the cap, and nor does what is spent, as long as no reply to a
+    request without `max_tokens` is longer than what was reserved for it: the longest of its model so far, at
+    least UNSET_MAX_TOKENS or UNLIMITED_TOKENS. A longer one, and those in flight beside it, may exceed the cap.
+    """
+
+    def __init__(
+        self, max_requests: int | None = None, max_cost: float | None = None, sent: int = 0, cost: float = 0.0
+    ) -> None:
+        self.max_requests = max_requests
+        self.max_cost = max_cost
+        self.sent = sent
+        """Requests sent, those of earlier passes over the run included."""
+        self.cost = cost
+        """US dollars; of a request whose reply was lost, the most it can have cost."""
+        self.reached: CapReached | None = None
+        """Why nothing further is sent."""
+        self.jobs: dict[str, Hold] = {}
+        """What is set aside for each batch that may still bring replies, by job id."""
+        self.longest: dict[str, int] = {}
+        """Output tokens of the longest reply so far, by model."""
+        self.tell: Callable[[str], None] = lambda _: None
+        """Who hears that money is waited for behind batches."""
+        self._told: set[str] = set()
+        self._unsent = 0
+        self._reserved = 0.0
+        self._holds = self._awaited = 0
+        self._changed = asyncio.Event()
+        self._in_rest = asyncio.Lock()
+
+    @property
+    def requests_left(self) -> int | None:
+        """Neither sent nor about to be; None where requests are not capped."""
+        return None if self.max_requests is None else max(0, self.max_requests - self.sent - self._unsent)
+
+    @property
+    def cost_left(self) -> float | None:
+        """US dollars neither spent nor reserved; None where money is not capped."""
+        return None if self.max_cost is None else max(0.0, self.max_cost - self.cost - self._reserved)
+
+    async def take(self, most_usd: float) -> Hold | None:
+        """Sets aside one request and what it can cost; None where a cap is reached. What is set aside already may
+        turn out to cost less or not to be sent, and is waited for: a batch, too, for as long as it takes."""
+        while self.reached is None:
+            lacks_requests = self.requests_left == 0
+            if not lacks_requests and self._affords(most_usd):
+                return Hold(self, 1, most_usd)
+            if self._unsent if lacks_requests else self._awaited:
+                self.tell_waiting()
+                self._changed.clear()
+                await self._changed.wait()
+            else:
+                self.reached = self._no_request_left() if lacks_requests else self._no_money_left(most_usd)
+                self._changed.set()
+        return None
+
+    def tell_waiting(self) -> None:
+        """Says that money is waited for which batches have set aside: once, while they are the same. They take
+        hours; requests, which take seconds, are waited for in silence."""
+        if self.max_cost is None or self.requests_left == 0 or not self.jobs.keys() - self._told:
+            return
+        self._told.update(self.jobs)
+        reserved = sum(hold.most_usd for hold in self.jobs.values())
+        self.tell(
+            f"waiting for money: {dollars(reserved)} of the cap of {dollars(self.max_cost)} is reserved for "
+            "batches under way, and what they do not cost is free when they end"
+        )
+
+    @asynccontextmanager
+    async def rest(self, requests: int) -> AsyncIterator[Hold]:
+        """Sets aside all that is left, `requests` at most, for whoever does not know yet how much of it is needed:
+        what the hold does not `keep` by the end is given back. One at a time."""
+        async with self._in_rest:
+            left = self.requests_left
+            hold = Hold(self, requests if left is None else min(requests, left), self.cost_left or 0.0)
+            try:
+                yield hold
+            finally:
+                if not hold.is_kept:
+                    hold.end()
+
+    def under_way(self, job_id: str, requests: int, most_usd: float, *, awaited: bool = True) -> None:
+        """Sets aside what a batch that is at its provider already can cost, whether there is room or not.
+        `awaited`: its end is expected in this pass."""
+        hold = self.jobs[job_id] = Hold(self, requests, most_usd)
+        hold.send()
+        if not awaited:
+            hold.unawait()
+
+    def count(self, requests: int, cost_usd: float) -> None:
+        """What was sent and spent by other ways; below 0: what turned out not to be."""
+        self.sent += requests
+        self.cost += cost_usd
+        self._changed.set()
+
+    def heard(self, model: str, output_tokens: int | None) -> None:
+        """How long a reply was: the model's next ones may be as long."""
+        self.longest[model] = max(self.longest.get(model, 0), output_tokens or 0)
+
+    def most_usd(self, request: Request, target: Target) -> float:
+        """The most that a request can cost, by what its model has said so far."""
+        return most_usd(request, target, self.longest.get(target.model, 0))
+
+    def _affords(self, most_usd: float) -> bool:
+        return self.max_cost is None or self.cost + self._reserved + most_usd <= self.max_cost
+
+    def _set_aside(self, holds: int, awaited: int, unsent: int, usd: float) -> None:
+        self._holds += holds
+        self._awaited += awaited
+        self._unsent += unsent
+        self._reserved = self._reserved + usd if self._holds else 0.0
+        self._changed.set()
+
+    def _no_request_left(self) -> CapReached:
+        return CapReached(
+            f"the cap of {self.max_requests:,} requests is reached: {self.sent:,} were sent; "
+            "`biasgrid resume RUN --max-requests N` goes on with a higher one"
+        )
+
+    def _no_money_left(self, most_usd: float) -> CapReached:
+        reserved = f", {dollars(self._reserved)} is reserved for batches under way" if self._reserved else ""
+        return CapReached(
+            f"the cap of {dollars(self.max_cost or 0.0)} is reached: {dollars(self.cost)} was spent{reserved}, "
+            f"and the next request can cost {dollars(most_usd)}; "
+            "`biasgrid resume RUN --max-cost USD` goes on with a higher one"
+        )
+
+
+class Hold:
+    """What is set aside of an allowance, until what it is for has come to its end."""
+
+    def __init__(self, allowance: Allowance, requests: int, most_usd: float) -> None:
+        self.requests = requests
+        self.most_usd = most_usd
+        self.is_kept = False
+        self._allowance = allowance
+        self.is_sent = False
+        self._is_over = False
+        self._is_awaited = True
+        allowance._set_aside(1, 1, requests, most_usd)
+
+    def keep(self, requests: int, most_usd: float) -> None:
+        """So much is needed of what was set aside; the rest is given back."""
+        self._allowance._set_aside(0, 0, requests - self.requests, most_usd - self.most_usd)
+        self.requests, self.most_usd = requests, most_usd
+        self.is_kept = True
+
+    def send(self) -> None:
+        """Its requests are on their way."""
+        if not self.is_sent:
+            self.is_sent = True
+            self._allowance.sent += self.requests
+            self._allowance._set_aside(0, 0, -self.requests, 0.0)
+
+    def unawait(self) -> None:
+        """Its end is not to be expected in this pass: nobody waits for what it may give back."""
+        if self._is_awaited and not self._is_over:
+            self._is_awaited = False
+            self._allowance._set_aside(0, -1, 0, 0.0)
+
+    def unsend(self) -> None:
+        """Its requests were not taken after all."""
+        if self.is_sent:
+            self.is_sent = False
+            self._allowance.sent -= self.requests
+            self._allowance._set_aside(0, 0, self.requests, 0.0)
+
+    def end(self, cost_usd: float = 0.0) -> None:
+        """It has cost so much; requests that were not sent are given back."""
+        if not self._is_over:
+            self._is_over = True
+            self._allowance.cost += cost_usd
+            unsent = 0 if self.is_sent else self.requests
+            self._allowance._set_aside(-1, -self._is_awaited, -unsent, -self.most_usd)
+
+
+def most_usd(request: Request, target: Target, longest: int = 0) -> float:
+    """The most that one request can cost, as far as that is known before; 0 where the target has no price.
+    `longest`: output tokens of the longest reply of the model so far."""
+    if target.prices is None:
+        return 0.0
+    size = sum(len(message.content.encode(errors="replace")) for message in request.messages)
+    around = TOKENS_AROUND * len(request.messages)
+    bound = Reply(
+        "",
+        input_tokens=-(-size // BYTES_PER_TOKEN) + around,
+        output_tokens=request.parameters.max_tokens or max(_assumed(target), longest),
+    )
+    return cost_usd(bound, target.prices) or 0.0
+
+
+def _assumed(target: Target) -> int:
+    return UNSET_MAX_TOKENS if "max_tokens" in target.parameters else UNLIMITED_TOKENS

@@ -1,0 +1,195 @@
+"""The transport under every SDK: aiohttp below, the SDK's own httpx or httpx2 above.
+
+httpx scans its whole pool at each request, and each SDK names the same failure differently; here both
+are settled once. It raises `ConnectorError`s, which the SDKs let through, so none of them retries.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+import orjson
+import yarl
+
+from biasgrid.tasks.connectors.api import ConnectorError, Hear
+from biasgrid.tasks.connectors.client.error_mapping import Faults
+from biasgrid.tasks.connectors.client.response_body import read
+
+Exchange = tuple[int, tuple[tuple[bytes, bytes], ...], bytes]
+
+
+class HttpLibrary(Protocol):
+    """httpx or httpx2: the same names, but not the same classes."""
+
+    @property
+    def Response(self) -> Callable[..., Any]: ...  # noqa: N802
+
+    @property
+    def create_ssl_context(self) -> Callable[..., ssl.SSLContext]: ...
+
+
+class HttpRequest(Protocol):
+    method: str
+    headers: Any
+
+    @property
+    def url(self) -> Any: ...
+
+    @property
+    def content(self) -> bytes: ...
+
+
+class Wire:
+    """A duck-typed async transport. One per model; a reply is read whole before it is handed up."""
+
+    def __init__(self, library: HttpLibrary, faults: Faults, timeout_s: float) -> None:
+        self._library = library
+        self._faults = faults
+        self._timeout_s = timeout_s
+        self._hear: Hear | None = None
+        self._asked: tuple[str, yarl.URL] | None = None
+        self._posted: HttpRequest | None = None
+        self._followed: tuple[HttpRequest, list[tuple[str, str]]] | None = None
+        self._is_redirected = False
+        self._open: aiohttp.ClientSession | None = None
+
+    def overhear(self, hear: Hear) -> None:
+        """Have the headers of every reply told, whatever its status."""
+        self._hear = hear
+
+    async def handle_async_request(self, request: HttpRequest) -> Any:
+        """The library's own response, below 400 and, where it succeeded, with a JSON object as its body."""
+        status, headers, body = await self._exchange(request)
+        self._is_redirected |= 300 <= status < 400
+        response = self._respond(request, status, headers, body)
+        if status >= 400:
+            raise self._faults.status(status, response.headers, response.content)
+        if status < 300:
+            _, readable = self._object(response.headers, response.content)
+            if request.method == "POST" and not self._is_redirected:
+                self._posted = request
+            if readable is not response.content:
+                return self._respond(request, status, {"content-type": "application/json"}, readable)
+        return response
+
+    async def post_again(self, content: bytes) -> dict[str, Any] | None:
+        """Sends what the SDK posted last, but for its body; returns the document of the reply. None where there is
+        nothing to follow, or where the server wants to be asked elsewhere: then it is the SDK's to send.
+
+        A request that the SDK builds costs twice what it takes to send one.
+        """
+        if self._posted is None:
+            return None
+        status, raw_headers, body = await self._exchange(self._posted, content)
+        if status == 200 and (document := _plain_object(raw_headers, body)) is not None:
+            return document
+        if 300 <= status < 400:
+            self._is_redirected, self._posted = True, None
+            return None
+        response = self._respond(self._posted, status, raw_headers, body)
+        if status >= 400:
+            raise self._faults.status(status, response.headers, response.content)
+        return self._object(response.headers, response.content)[0]
+
+    async def aclose(self) -> None:
+        if self._open is not None:
+            await self._open.close()
+
+    async def _exchange(self, request: HttpRequest, content: bytes | None = None) -> Exchange:
+        fault: ConnectorError
+        try:
+            async with self._session(request).request(
+                request.method,
+                self._address(str(request.url)),
+                headers=self._headers(request) if content is None else self._without_length(request),
+                data=content or await _content(request) or None,
+                allow_redirects=False,
+                auto_decompress=False,
+            ) as response:
+                if self._hear is not None and request.method == "POST":  # of a list, or a poll, there are others
+                    self._hear(response.headers)
+                return response.status, response.raw_headers, await response.read()
+        except TimeoutError:
+            fault = self._faults.timed_out(self._timeout_s)
+        except (aiohttp.ClientPayloadError, aiohttp.ClientResponseError):
+            fault = self._faults.server("the reply broke off or was no HTTP")
+        except (aiohttp.ClientError, OSError) as broken:
+            fault = self._faults.disconnected(broken)
+        # outside the handlers: aiohttp's exceptions hold the request's headers, the key among them
+        raise fault
+
+    def _headers(self, request: HttpRequest) -> list[tuple[str, str]]:
+        return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw]
+
+    def _without_length(self, request: HttpRequest) -> list[tuple[str, str]]:
+        """Of a request that is sent again with another body, which aiohttp counts."""
+        if self._followed is None or self._followed[0] is not request:
+            kept = [pair for pair in self._headers(request) if pair[0].lower() != "content-length"]
+            self._followed = request, kept
+        return self._followed[1]
+
+    def _address(self, url: str) -> yarl.URL:
+        """One model is nearly always asked at the same address; parsed once, aiohttp finds its parts at hand."""
+        if self._asked is None or self._asked[0] != url:
+            self._asked = url, yarl.URL(url, encoded=True)
+        return self._asked[1]
+
+    def _session(self, request: HttpRequest) -> aiohttp.ClientSession:
+        if self._open is None:
+            verify = self._library.create_ssl_context() if request.url.scheme == "https" else True
+            self._open = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, ssl=verify),  # the limiter bounds it
+                timeout=aiohttp.ClientTimeout(total=self._timeout_s),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                proxy=proxy_of(request.url.scheme, request.url.host),
+            )
+        return self._open
+
+    def _respond(self, request: HttpRequest, status: int, headers: Any, body: bytes) -> Any:
+        fault: ConnectorError
+        try:
+            return self._library.Response(status, headers=headers, content=body, request=request)
+        except ValueError as unreadable:
+            fault = self._faults.unforeseen(unreadable)
+        raise fault
+
+    def _object(self, headers: Mapping[str, str], body: bytes) -> tuple[dict[str, Any], bytes]:
+        """The document, and the body as an SDK can read it. By content, not by its label: some servers send JSON
+        as text/plain, proxies send pages as 200."""
+        if body:
+            try:
+                document, readable = read(body)
+                if isinstance(document, dict):
+                    return document, readable
+            except ValueError:
+                pass
+        label = headers.get("content-type", "no content type")
+        raise self._faults.server(f"answered with {'no JSON object' if body else 'nothing'} ({label})")
+
+
+async def _content(request: Any) -> Any:
+    try:
+        return request.content
+    except RuntimeError:  # where the library follows a redirect, the body is a stream once more
+        return await request.aread()
+
+
+def _plain_object(raw_headers: Iterable[tuple[bytes, bytes]], body: bytes) -> dict[str, Any] | None:
+    """What nearly every reply is: a JSON object that is not compressed. None where it takes a closer look."""
+    if any(name.lower() == b"content-encoding" for name, _ in raw_headers):
+        return None
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def proxy_of(scheme: str, host: str) -> str | None:
+    """The environment's proxy, looked up once. aiohttp's own look-up reads ~/.netrc in a thread for each
+    request, and fails where that holds the host."""
+    return None if proxy_bypass(host) else getproxies().get(scheme)

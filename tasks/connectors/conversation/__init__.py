@@ -1,0 +1,1 @@
+"""Conversations: their state, their requests, and replies that landed before."""

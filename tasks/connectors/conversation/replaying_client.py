@@ -1,0 +1,153 @@
+"""Where the requests of conversations go: to what has landed of their run, else to the model, and then to the
+journal. A conversation that is replayed finds its own replies there, and goes on where it was."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.api import Answer, CapReached, Message
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.retry_budget import RetryBudget
+from biasgrid.tasks.connectors.model_identity import parameters
+from biasgrid.tasks.connectors.rows import response, to_request
+from biasgrid.warehouse.hashing import content_hash
+from biasgrid.warehouse.storage.journal import Journal
+from biasgrid.warehouse.storage.lake import Lake
+
+Row = Mapping[str, Any]
+
+
+class Unsent(Exception):
+    """The run may not send this, nor anything after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """A model that takes part, and how it is asked."""
+
+    target: Target
+    fingerprint: str
+    temperature: float | None = None
+    max_tokens: int | None = None
+    seed: int = 0
+
+    def sent(self, attempt: int, json_schema: Mapping[str, object] | None = None) -> str:
+        """What goes with an attempt's messages, as JSON: asked again, a model gets another seed."""
+        return parameters(
+            self.target,
+            temperature=self.temperature,
+            max_tokens=self.max_tokens,
+            seed=(self.seed + attempt - 1) % 2**31,
+            json_schema=json_schema,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a run something is said: who speaks, in which turn of which session."""
+
+    run_id: str
+    cell_id: str
+    session: str
+    turn: int
+    speaker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What one party is to be asked at one place of a session."""
+
+    place: Place
+    messages: tuple[Message, ...]
+    purpose: str = "subject"
+    """As `responses` has it."""
+    attempt: int = 1
+    conversation: str | None = None
+    """For a target that remembers: which of its conversations it is."""
+    json_schema: Mapping[str, object] | None = None
+    """What the reply is to be, where the model replies by a schema."""
+
+    def case(self, party: Party, kind: str) -> dict[str, Any]:
+        """As a row of `cases`. Its key holds its place: a session that is replayed finds its own replies, and no
+        other's."""
+        own, sent = self.place, party.sent(self.attempt, self.json_schema)
+        told = [{"role": message.role, "content": message.content} for message in self.messages]
+        where = (own.session, own.turn, own.speaker, self.attempt)
+        return {
+            "run_id": own.run_id,
+            "cell_id": own.cell_id,
+            "case_id": own.session,
+            "messages": told,
+            "parameters": sent,
+            "sample": self.attempt,
+            "request_key": content_hash(kind, party.fingerprint, sent, told, *where),
+            "session": self.conversation,
+        }
+
+
+@dataclass(slots=True)
+class Desk:
+    """Shared by the sessions of a cell."""
+
+    kind: str
+    """What tells the keys of its requests from those of others: `attack`, `interaction`."""
+    board: Switchboard
+    journal: Journal
+    landed: Mapping[str, Row]
+    """Replies of this run by request key: they are never asked for again."""
+    retries: int
+    closed: bool = False
+    """Nothing further is sent; what has been sent still lands."""
+    budget: RetryBudget = field(default_factory=RetryBudget)
+    asking: set[asyncio.Task[Any]] = field(default_factory=set)
+    """The tasks that wait for a reply, in flight or not: a session may have several, agents that speak at once."""
+
+    async def ask(self, party: Party, line: Line) -> Row:
+        """The row of `responses` that holds the reply, or the error in its place. Raises Unsent where the run's
+        caps are reached."""
+        case = line.case(party, self.kind)
+        known = self.landed.get(case["request_key"])
+        if known is not None:
+            return known
+        if self.closed:
+            raise asyncio.CancelledError
+        answer = await self._answer(party, case)
+        if isinstance(answer.error, CapReached):
+            raise Unsent(str(answer.error))
+        own = {"session": line.place.session, "turn": line.place.turn, "speaker": line.place.speaker}
+        row = response(case, party.target, answer, purpose=line.purpose) | own
+        self.journal.append(row)
+        return row
+
+    async def _answer(self, party: Party, case: dict[str, Any]) -> Answer:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - a coroutine runs in one
+        self.asking.add(task)
+        try:
+            return await self.board.answer(party.target, to_request(case), self.retries, self.budget)
+        finally:
+            self.asking.discard(task)
+
+    def waiting(self) -> set[asyncio.Task[Any]]:
+        """Who asks and has sent nothing yet, or waits before sending again."""
+        return {task for task in self.asking if task not in self.board.in_flight}
+
+
+async def desk_of(kind: str, lake: Lake, run_id: str, cell_id: str, board: Switchboard, retries: int) -> Desk:
+    """The desk of one cell, with what has landed of it."""
+    before = await asyncio.to_thread(landed, lake, run_id, cell_id)
+    return Desk(kind, board, Journal(lake, run_id, cell_id), before, retries)
+
+
+def landed(lake: Lake, run_id: str, cell_id: str) -> dict[str, Row]:
+    """The first reply to each request of a cell's sessions that has landed in this run."""
+    own = lake.scan("responses", run_id, name=f"{cell_id}-*")
+    replies = own.filter(pl.col("text").is_not_null(), pl.col("session").is_not_null())
+    first = replies.sort("received_at").unique("request_key", keep="first", maintain_order=True)
+    return {row["request_key"]: row for row in first.collect().iter_rows(named=True)}

@@ -1,0 +1,92 @@
+"""What a conversation with a chatbot needs to go on: its cookies, and the id that the chatbot gave it."""
+
+from __future__ import annotations
+
+import asyncio
+from http.cookies import CookieError, SimpleCookie
+from uuid import uuid4
+
+import aiohttp
+import orjson
+import yarl
+
+from biasgrid.tasks.connectors.api import SessionStore
+from biasgrid.warehouse.storage.errors import StorageTrouble
+
+
+class Conversation:
+    """One session. Whoever sends in it holds its `turn`: a chatbot's memory has one order."""
+
+    def __init__(self, session: str | None, state: bytes | None = None) -> None:
+        self.session = session or uuid4().hex
+        self.given: str | None = None
+        self.is_open = False
+        self.turn = asyncio.Lock()
+        self._jar = aiohttp.CookieJar(unsafe=True)  # a chatbot may be at an address without a name
+        self._cookies: dict[tuple[str, ...], tuple[str, str]] = {}
+        if state:
+            self._restore(orjson.loads(state))
+
+    def cookie(self, url: yarl.URL) -> str:
+        """The Cookie header of a request, empty where there is none."""
+        return self._jar.filter_cookies(url).output(header="", sep=";").strip()
+
+    def hear(self, url: yarl.URL, cookies: SimpleCookie) -> None:
+        """The cookies that a reply from `url` sets."""
+        self._jar.update_cookies(cookies, url)
+        for name, cookie in cookies.items():
+            at = str(url.with_query(None))
+            key = (url.host or "", name, cookie["domain"], cookie["path"])
+            self._cookies[key] = at, cookie.OutputString()
+
+    def state(self) -> bytes | None:
+        """What a later process needs; None where the session's name says it all."""
+        if not (self.given or self.is_open or self._cookies):
+            return None
+        cookies = list(self._cookies.values())
+        return orjson.dumps({"given": self.given, "is_open": self.is_open, "cookies": cookies})
+
+    def _restore(self, state: dict[str, list[tuple[str, str]]]) -> None:
+        self.given, self.is_open = str(state["given"] or "") or None, bool(state["is_open"])
+        for url, text in state["cookies"]:
+            try:
+                self.hear(yarl.URL(url), SimpleCookie(text))
+            except CookieError:
+                continue
+
+
+class Conversations:
+    """Those of one model: in memory, and in a store if there is one."""
+
+    def __init__(self) -> None:
+        self.store: SessionStore | None = None
+        self._trouble: StorageTrouble | None = None
+        self._known: dict[str, Conversation] = {}
+
+    def of(self, session: str | None) -> Conversation:
+        """The conversation of a session; one that nobody else has where it is None. Raises StorageTrouble where an
+        earlier one could not be kept."""
+        if self._trouble is not None:
+            raise self._trouble
+        if session is None:
+            return Conversation(None)
+        if session not in self._known:
+            state = self.store.load(session) if self.store else None
+            self._known[session] = Conversation(session, state)
+        return self._known[session]
+
+    async def keep(self, conversation: Conversation, before: bytes | None) -> None:
+        """Save it where it has changed: what is needed to go on after a reply is there before the reply is. Where
+        it cannot be saved the reply is not lost with it, but nothing more is asked."""
+        state = conversation.state()
+        is_named = self._known.get(conversation.session) is conversation
+        if self.store is not None and is_named and state is not None and state != before:
+            try:
+                await asyncio.to_thread(self.store.save, conversation.session, state)
+            except StorageTrouble as trouble:
+                self._trouble = trouble
+
+    async def forget(self, session: str) -> None:
+        self._known.pop(session, None)
+        if self.store is not None:
+            await asyncio.to_thread(self.store.forget, session)

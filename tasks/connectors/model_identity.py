@@ -1,0 +1,88 @@
+"""What tells one request from another: the model that is reached, and what is sent beside the messages."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import orjson
+
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.schema.respondents import Assigning, Respondent
+from biasgrid.warehouse.hashing import content_hash, hashed
+
+
+def parameters(
+    target: Target,
+    *,
+    temperature: float | None,
+    max_tokens: int | None,
+    seed: int | None,
+    json_schema: Mapping[str, object] | None = None,
+) -> str:
+    """What is sent beside the messages, as JSON: only what the model takes. A schema keeps the order of its
+    properties, in which a model writes them."""
+    offered = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed}
+    sent: dict[str, object] = {
+        name: value for name, value in offered.items() if name in target.parameters and value is not None
+    }
+    if json_schema is not None and target.structured:
+        sent["json_schema"] = json_schema
+    return orjson.dumps(dict(sorted(sent.items()))).decode()
+
+
+NOT_SENT = {"prices", "limits", "own_limits", "batch", "tunes", "structured", "key_env", "endpoint"}
+
+
+def fingerprint(target: Target, catalog: Catalog) -> str:
+    """What tells one model's replies from another's: everything that reaches it, but not its price or limits."""
+    reached = target.model_dump(mode="json", exclude=NOT_SENT)
+    return content_hash(reached, _behind(target, catalog))
+
+
+def _behind(target: Target, catalog: Catalog) -> object:
+    """How a chatbot is asked, its environment variables by their names; or what answers in place of a service: a
+    respondent's definition, the content of a file of replies, the files of a local model."""
+    if target.endpoint is not None:
+        return target.endpoint.reaching()
+    if target.connector == "simulated" and target.name in catalog.respondents:
+        return _answering(catalog.respondents[target.name])
+    recorded = Path(target.name.partition("#")[0])
+    if target.connector == "replay" and recorded.is_file():
+        return hashlib.sha256(recorded.read_bytes()).hexdigest()
+    if target.connector == "transformers":
+        return [_file(path) for path in sorted(Path(target.name).glob("*")) if path.is_file()]
+    return None
+
+
+def _answering(respondent: Respondent) -> object:
+    """What its replies follow from. One that is told nothing of scenes answers all else as before there were any:
+    replies that have landed stay its own."""
+    assigns = respondent.assigning != Assigning()
+    return respondent.model_dump(mode="json", exclude={"tuning"} if assigns else {"tuning", "assigning"})
+
+
+SMALL = 64 * 10**6
+"""Bytes of a file whose content is looked at: an adapter, not what it was trained beside."""
+
+
+def _file(path: Path) -> tuple[str, int, str]:
+    """Of a local model. Weights are told apart by when they were written."""
+    told = path.stat()
+    if told.st_size > SMALL:
+        return path.name, told.st_size, str(told.st_mtime_ns)
+    return path.name, told.st_size, hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def request_key(fingerprint: str, parameters: str, sample: int, text: str) -> str:
+    """The key of one request, as biasgrid.tasks.generate.cases computes it for a column of them."""
+    return str(hashed([f"{fingerprint}\x1f{parameters}\x1f{sample}\x1f{text}"])[0])
+
+
+def sent_text(messages: Sequence[Mapping[str, str]]) -> str:
+    """What a request's key takes for its text: a lone message's, else every role and text."""
+    if len(messages) == 1:
+        return messages[0]["content"]
+    return "\x1f".join(part for message in messages for part in (message["role"], message["content"]))

@@ -1,0 +1,136 @@
+"""The chat-completion protocol that OpenAI, Azure, Hugging Face and most servers share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.api import Message, Reply, Request
+from biasgrid.tasks.connectors.client.error_mapping import Faults
+
+OLD, NEW = "max_tokens", "max_completion_tokens"
+NO_KEY = "no-key"
+"""Sent where a server wants none: without one the SDKs take whatever key the environment happens to hold."""
+
+
+def as_prompt(messages: tuple[Message, ...]) -> str:
+    """One text for models that take no messages: a single message byte for byte, several with their roles."""
+    if len(messages) == 1:
+        return messages[0].content
+    turns = [f"{message.role}: {message.content}" for message in messages]
+    return "\n\n".join([*turns, "assistant:"])
+
+
+def as_dicts(messages: tuple[Message, ...]) -> list[dict[str, str]]:
+    return [{"role": message.role, "content": message.content} for message in messages]
+
+
+def sampling(request: Request, accepted: frozenset[str]) -> dict[str, Any]:
+    """The parameters that are set and that the model accepts; nothing stands for its own default."""
+    given = request.parameters
+    parameters = (
+        ("temperature", given.temperature),
+        ("max_tokens", given.max_tokens),
+        ("seed", given.seed),
+    )
+    return {name: value for name, value in parameters if value is not None and name in accepted}
+
+
+def spelling_at(url: str) -> str:
+    """What a server of this address calls the limit on tokens, as far as its address tells."""
+    return NEW if urlsplit(url).hostname == "api.openai.com" else OLD
+
+
+def chat_body(request: Request, name: str, accepted: frozenset[str], spelling: str) -> dict[str, Any]:
+    """What is posted for a request, alone or as a line of a batch."""
+    parameters = sampling(request, accepted)
+    if OLD in parameters:
+        parameters[spelling] = parameters.pop(OLD)
+    schema = request.parameters.json_schema
+    if schema is not None:
+        told = {"name": str(schema.get("title", "reply")), "strict": True, "schema": schema}
+        parameters["response_format"] = {"type": "json_schema", "json_schema": told}
+    return {"model": name, "messages": as_dicts(request.messages), **parameters}
+
+
+def read_completion(body: object, faults: Faults) -> Reply:
+    """The reply in a chat completion. A content filter's refusal is a reply with that finish reason.
+
+    Raises ServerFault where the body is not a completion.
+    """
+    if not isinstance(body, Mapping):
+        raise faults.server("the reply is no JSON object")
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        raise faults.server("the reply holds no choices")
+    finish = choice.get("finish_reason")
+    usage = body.get("usage")
+    counts = usage if isinstance(usage, dict) else {}
+    model = body.get("model")
+    return Reply(
+        text=faults.without_keys(_text(message, finish, faults)),
+        finish_reason=finish if isinstance(finish, str) else None,
+        input_tokens=_count(counts.get("prompt_tokens")),
+        output_tokens=_count(counts.get("completion_tokens")),
+        model_reported=model if isinstance(model, str) and model else None,
+    )
+
+
+def withheld() -> Reply:
+    """What a provider's filter leaves of a reply: a refusal that is counted, as when it cuts one off midway."""
+    return Reply(text="", finish_reason="content_filter")
+
+
+def _text(message: Mapping[str, Any], finish: object, faults: Faults) -> str:
+    content = message.get("content")
+    if content is None:
+        content = message.get("refusal")
+    if isinstance(content, str):
+        return content
+    if content is None and isinstance(finish, str):
+        return ""
+    raise faults.server("the reply's message holds no text")
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+USERINFO = re.compile(r"^([a-z][a-z0-9+.-]*://)?.*@", re.IGNORECASE | re.DOTALL)
+
+
+def address(target: Target, default: str = "") -> str:
+    """Where the target is reached. Raises UserError where that is no http address, or one with a password."""
+    url = target.base_url or default
+    if not _is_http(url):
+        raise _unusable(
+            target, f"`{_public(url)}` is no address", "give a base URL that begins with http:// or https://"
+        )
+    if "@" in urlsplit(url).netloc:
+        what = f"the address `{_public(url)}` comes with a user name or password, which is never sent,"
+        raise _unusable(target, what, "leave it out of the base URL; keys are named by `key_env`")
+    return url
+
+
+def _is_http(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, or half an IPv6 address
+        return False
+
+
+def _public(url: str) -> str:
+    """Without what stands before the host: a password may hold any character, unescaped ones among them."""
+    return USERINFO.sub(r"\1", url)
+
+
+def _unusable(target: Target, what: str, remedy: str) -> UserError:
+    where = "models.yaml or the provider's environment variable"
+    return UserError(Problem(f"{what} for `{target.model}`", where, remedy))

@@ -1,0 +1,81 @@
+"""Hugging Face: hosted inference, or a text-generation-inference server by its base URL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+from huggingface_hub import AsyncInferenceClient
+from huggingface_hub.errors import HfHubHTTPError
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.api import Connector, ConnectorError, Hear, Reply, Request
+from biasgrid.tasks.connectors.client.error_mapping import Faults, Withheld
+from biasgrid.tasks.connectors.client.transport import Wire
+from biasgrid.tasks.connectors.providers.chat import NO_KEY, address, as_dicts, read_completion, sampling, withheld
+
+if TYPE_CHECKING:
+    from biasgrid.catalogs.loading.catalog import Catalog
+
+
+def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
+    """`deployment` is a dedicated endpoint's address, `base_url` a server's; hosted without either.
+
+    Raises UserError where an address is none, or a hosted model's key is no Hugging Face token.
+    """
+    endpoint = target.model_copy(update={"base_url": target.deployment or target.base_url})
+    url = address(endpoint) if endpoint.base_url else None
+    if url is None and not (key or "").startswith("hf_"):
+        raise UserError(
+            Problem(
+                f"`{target.model}` is hosted by Hugging Face, and its key is no token of theirs",
+                " or ".join(target.key_env) or "models.yaml",
+                "tokens begin with hf_; for a server of your own set a base URL",
+            )
+        )
+    return HuggingFace(target, key or NO_KEY, url)
+
+
+class _Client(AsyncInferenceClient):
+    """The SDK's client over our transport. Its own reads error bodies with a parser that may itself fail."""
+
+    def __init__(self, wire: Wire, **settings: Any) -> None:
+        super().__init__(**settings)
+        transport: Any = wire
+        self._over_wire = httpx2.AsyncClient(transport=transport, follow_redirects=True, timeout=None)
+
+    async def _get_async_client(self) -> httpx2.AsyncClient:
+        return self._over_wire
+
+    async def close(self) -> None:
+        await self._over_wire.aclose()
+
+
+class HuggingFace:
+    def __init__(self, target: Target, token: str, url: str | None) -> None:
+        self._faults = Faults(target, token)
+        self._wire = Wire(httpx2, self._faults, target.limits.timeout_s)
+        self._client = _Client(self._wire, token=token, base_url=url)
+        self._name = target.name
+        self._accepted = frozenset(target.parameters)
+
+    async def ask(self, request: Request) -> Reply:
+        parameters = sampling(request, self._accepted)
+        fault: ConnectorError
+        try:
+            completion: Any = await self._client.chat_completion(
+                as_dicts(request.messages), model=self._name, **parameters
+            )
+            return read_completion(completion, self._faults)
+        except Withheld:
+            return withheld()
+        except (HfHubHTTPError, httpx2.HTTPError, ValueError) as unforeseen:
+            fault = self._faults.unforeseen(unforeseen)
+        raise fault
+
+    def overhear(self, hear: Hear) -> None:
+        self._wire.overhear(hear)
+
+    async def close(self) -> None:
+        await self._client.close()

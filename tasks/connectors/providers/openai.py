@@ -1,0 +1,116 @@
+"""OpenAI, and every server that speaks its chat completions: vLLM, Ollama, llama.cpp, gateways."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import openai
+import orjson
+
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.api import Connector, ConnectorError, Hear, Reply, Request, RequestRejected
+from biasgrid.tasks.connectors.client.error_mapping import Faults, Withheld
+from biasgrid.tasks.connectors.client.response_body import loads
+from biasgrid.tasks.connectors.client.transport import Wire
+from biasgrid.tasks.connectors.providers.chat import (
+    NEW,
+    NO_KEY,
+    OLD,
+    address,
+    chat_body,
+    read_completion,
+    spelling_at,
+    withheld,
+)
+
+if TYPE_CHECKING:
+    from biasgrid.catalogs.loading.catalog import Catalog
+
+OWN = "https://api.openai.com/v1"
+PATH = "/chat/completions"  # posted as it is: `create` spends a third of a request's time on its types
+MODELS = "/models"
+
+
+def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
+    """Raises UserError where the base URL is no http address."""
+    url = address(target, OWN)
+    faults = Faults(target, key)
+    wire = Wire(httpx2, faults, target.limits.timeout_s)
+    client = openai.AsyncOpenAI(
+        api_key=key or NO_KEY,
+        base_url=url,
+        max_retries=0,
+        http_client=http_client(wire),
+    )
+    return ListedChat(client, wire, target, faults, spelling_at(url))
+
+
+def http_client(wire: Any) -> httpx2.AsyncClient:
+    return openai.DefaultAioHttpClient(transport=wire)
+
+
+class ChatCompletions:
+    """`spelling` is how the server calls the limit on tokens. OpenAI's own models all take the new name
+    and some only that; other servers take the old one, unless what stands behind them says otherwise."""
+
+    def __init__(
+        self, client: openai.AsyncOpenAI, wire: Wire, target: Target, faults: Faults, spelling: str
+    ) -> None:
+        self._client = client
+        self._wire = wire
+        self._name = target.name
+        self._accepted = frozenset(target.parameters)
+        self._faults = faults
+        self._spelling = spelling
+
+    async def ask(self, request: Request) -> Reply:
+        spelling = self._spelling
+        try:
+            return await self._send(request, spelling)
+        except Withheld:
+            return withheld()
+        except RequestRejected as rejected:
+            if spelling != OLD or NEW not in str(rejected):
+                raise
+        # refused for the parameter's name alone, before anything was generated: learnt once per model
+        self._spelling = NEW
+        return await self.ask(request)
+
+    def overhear(self, hear: Hear) -> None:
+        self._wire.overhear(hear)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def _send(self, request: Request, spelling: str) -> Reply:
+        body = chat_body(request, self._name, self._accepted, spelling)
+        fault: ConnectorError
+        try:
+            document: object = await self._wire.post_again(orjson.dumps(body))
+            if document is None:
+                response = await self._client.post(PATH, cast_to=httpx2.Response, body=body)
+                document = loads(response.content)
+            return read_completion(document, self._faults)
+        except orjson.JSONEncodeError:
+            fault = self._faults.rejected("the prompt holds characters that cannot be sent as UTF-8")
+        except (openai.OpenAIError, httpx2.HTTPError, ValueError) as unforeseen:
+            fault = self._faults.unforeseen(unforeseen)
+        raise fault
+
+
+class ListedChat(ChatCompletions):
+    """Of a server whose `/models` are what it answers for; Azure's are what one could deploy."""
+
+    async def is_listed(self) -> bool:
+        try:
+            response = await self._client.get(MODELS, cast_to=httpx2.Response)
+            return self._name in _named(loads(response.content))
+        except (openai.OpenAIError, httpx2.HTTPError, ValueError):
+            return False
+
+
+def _named(listing: object) -> set[str]:
+    """The ids in a list of models, whatever else it may be."""
+    cards = listing.get("data") if isinstance(listing, dict) else None
+    return {str(card.get("id")) for card in cards if isinstance(card, dict)} if isinstance(cards, list) else set()

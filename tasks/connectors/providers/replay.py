@@ -1,0 +1,181 @@
+"""Replies recorded elsewhere, played back: a CSV or Parquet file in place of a model.
+
+The model is named `replay/<path>`, or `replay/<path>#<model>` where the file holds replies of several.
+A reply is found by `request_key`, else by the exact text of the prompt; a prompt's rows are its samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from biasgrid.catalogs.errors import Problem, UserError, nearest
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.api import Connector, Reply, Request, RequestRejected
+from biasgrid.tasks.connectors.providers.chat import as_prompt
+
+if TYPE_CHECKING:
+    from biasgrid.catalogs.loading.catalog import Catalog
+
+TEXT = ("text", "response", "reply")
+PROMPT = ("prompt", "instance")
+"""Without regard to case, so LangBiTe's responses (Provider, Model, Instance, Response) are read as they are."""
+
+Rows = dict[str, list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    path: str
+    replies: tuple[Reply, ...]
+    by_key: Rows
+    by_prompt: Rows
+
+
+def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
+    """Reads the file. Raises UserError where it is missing, unreadable, or lacks the columns."""
+    return Replay(read_recording(target.name))
+
+
+class Replay:
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+
+    async def ask(self, request: Request) -> Reply:
+        """Raises RequestRejected where nothing was recorded for this prompt, or not so many samples."""
+        recording = self._recording
+        keyed = recording.by_key.get(request.request_key)
+        if keyed:
+            return recording.replies[keyed[0]]
+        prompt = as_prompt(request.messages)
+        rows = recording.by_prompt.get(prompt, [])
+        if request.sample <= len(rows):
+            return recording.replies[rows[request.sample - 1]]
+        held = f"{len(rows)} replies to" if rows else "no reply to"
+        raise RequestRejected(f"`{recording.path}` holds {held} sample {request.sample} of {_begin(prompt)!r}")
+
+    async def close(self) -> None:
+        return None
+
+
+def read_recording(name: str) -> Recording:
+    """The replies in a file, by key and by prompt. `name` is a path, with `#<model>` where one is chosen.
+
+    Raises UserError where the file is missing or is no recording.
+    """
+    path, model = (name, "") if Path(name).suffix.lower() in READERS else name.partition("#")[::2]
+    reader = READERS.get(Path(path).suffix.lower())
+    if reader is None:
+        raise _mistake(f"`{path}` is neither CSV nor Parquet", "name a .csv or .parquet file")
+    try:
+        return _recording(reader(path), path, model)
+    except FileNotFoundError:
+        raise _mistake(f"`{path}` does not exist", "name a file of recorded replies") from None
+    except (OSError, pl.exceptions.PolarsError) as failed:
+        raise _mistake(
+            f"`{path}` cannot be read: {_begin(str(failed))}", "name a file of recorded replies"
+        ) from None
+
+
+READERS: dict[str, Callable[[str], pl.DataFrame]] = {
+    # an empty field is an empty reply: whoever wrote the row had got one
+    ".csv": partial(pl.read_csv, infer_schema=False, empty_string_is_null=False, glob=False),
+    ".parquet": partial(pl.read_parquet, glob=False, hive_partitioning=False),
+}
+
+
+def _recording(frame: pl.DataFrame, path: str, model: str) -> Recording:
+    frame = frame.rename({column: column.lower() for column in frame.columns if column.lower() != column})
+    text = _text_column(frame, path)
+    frame = _of_model(frame, path, model).filter(pl.col(text).is_not_null())
+    if "sample" in frame.columns:
+        frame = frame.sort(pl.col("sample").cast(pl.Int64, strict=False), maintain_order=True)
+    prompt = next((column for column in PROMPT if column in frame.columns), None)
+    prompts = _joined_messages(frame) if prompt is None else frame.get_column(prompt).cast(pl.String)
+    return Recording(path, _replies(frame, text), _rows(_column(frame, "request_key")), _rows(prompts))
+
+
+def _mistake(what: str, remedy: str) -> UserError:
+    return UserError(Problem(what, "replay", remedy))
+
+
+def _text_column(frame: pl.DataFrame, path: str) -> str:
+    text = next((column for column in TEXT if column in frame.columns), None)
+    askable = {"request_key", "messages", *PROMPT} & set(frame.columns)
+    if text is None:
+        raise _mistake(f"`{path}` has no column for replies", f"name one of {', '.join(TEXT)}")
+    if not askable:
+        raise _mistake(
+            f"`{path}` has no column for prompts", "name one of request_key, prompt, instance, messages"
+        )
+    return text
+
+
+def _of_model(frame: pl.DataFrame, path: str, model: str) -> pl.DataFrame:
+    """The rows of one model. Two models' replies to a prompt are not samples of each other."""
+    if "model" not in frame.columns:
+        return frame
+    named = frame.with_columns(_full_name(frame).alias("full name"))
+    held = named.get_column("full name").unique().sort().to_list()
+    if model:
+        named = named.filter((pl.col("model") == model) | (pl.col("full name") == model))
+    chosen = named.get_column("full name").unique().sort().to_list()
+    if not chosen:
+        raise _mistake(f"`{path}` holds no replies" + (f" of `{model}`" if model else ""), nearest(model, held))
+    if len(chosen) > 1:
+        ways = ", ".join(f"replay/{path}#{name}" for name in chosen)
+        raise _mistake(f"`{path}` holds replies of {len(chosen)} models", f"choose one: {ways}")
+    return named
+
+
+def _full_name(frame: pl.DataFrame) -> pl.Expr:
+    """`provider/model`, as our lake writes it in one column and LangBiTe in two."""
+    model = pl.col("model").fill_null("")
+    if "provider" not in frame.columns:
+        return model
+    provider = pl.concat_str(pl.col("provider").fill_null(""), pl.lit("/"))
+    return pl.when(model.str.starts_with(provider)).then(model).otherwise(provider + model)
+
+
+def _joined_messages(frame: pl.DataFrame) -> pl.Series | None:
+    """What was sent, where it was recorded as a list of messages, as this project's own lake does."""
+    if "messages" not in frame.columns:
+        return None
+    single = pl.col("messages").list.first().struct.field("content")
+    turn = pl.concat_str(pl.element().struct.field("role"), pl.lit(": "), pl.element().struct.field("content"))
+    several = pl.concat_str(pl.col("messages").list.eval(turn).list.join("\n\n"), pl.lit("\n\nassistant:"))
+    one = pl.col("messages").list.len() == 1
+    return frame.select(pl.when(one).then(single).otherwise(several).alias("prompt")).to_series()
+
+
+def _replies(frame: pl.DataFrame, text: str) -> tuple[Reply, ...]:
+    texts = frame.get_column(text).cast(pl.String)
+    finishes = _column(frame, "finish_reason")
+    models = _column(frame, "model")
+    return tuple(
+        Reply(said, finish or None, model_reported=model or None)
+        for said, finish, model in zip(texts, finishes, models, strict=True)
+    )
+
+
+def _column(frame: pl.DataFrame, name: str) -> pl.Series:
+    if name in frame.columns:
+        return frame.get_column(name).cast(pl.String)
+    return pl.Series(name, [None] * frame.height, dtype=pl.String)
+
+
+def _rows(keys: pl.Series | None) -> Rows:
+    if keys is None:
+        return {}
+    numbered = keys.to_frame("key").with_row_index("row").filter(pl.col("key").is_not_null())
+    grouped = numbered.group_by("key", maintain_order=True).agg("row")
+    return dict(zip(grouped["key"], grouped["row"].to_list(), strict=True))
+
+
+def _begin(text: str) -> str:
+    return text if len(text) <= 80 else text[:79] + "…"

@@ -1,0 +1,155 @@
+"""Replicate: a prediction is created, waited for and, where the wait was too short, polled."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from replicate.client import Client
+from replicate.exceptions import ReplicateException
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.api import Connector, ConnectorError, Hear, RateLimited, Reply, Request, Transient
+from biasgrid.tasks.connectors.client.error_mapping import Faults
+from biasgrid.tasks.connectors.client.transport import Wire
+from biasgrid.tasks.connectors.providers.chat import NO_KEY, address, as_prompt, sampling
+
+if TYPE_CHECKING:
+    from biasgrid.catalogs.loading.catalog import Catalog
+
+OWN = "https://api.replicate.com"
+REFERENCE = re.compile(r"(?P<owner>[^/:\s]+)/(?P<name>[^/:\s]+)(?::(?P<version>[^/:\s]+))?")
+LONGEST_WAIT_S = 60  # what `Prefer: wait=` admits
+FIRST_POLL_S, LONGEST_POLL_S = 0.02, 1.0
+POLL_TIMEOUT_S = 10.0
+POLL_PAUSES_S = (0.2, 0.4, 0.8)  # before a failed poll is sent again: giving up pays for a second prediction
+CANCEL_TIMEOUT_S = 2.0
+RUNNING = ("starting", "processing")
+REJECTIONS = ("nsfw", "flagged", "sensitive", "content policy", "too long", "context length", "maximum context")
+
+
+def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
+    """Raises UserError where the name is not `owner/name` or `owner/name:version`."""
+    if not REFERENCE.fullmatch(target.name):
+        raise UserError(
+            Problem(
+                f"`{target.name}` names no model at Replicate",
+                f"model `{target.model}`",
+                "write `replicate/owner/name` or `replicate/owner/name:version`",
+            )
+        )
+    return Replicate(target, key)
+
+
+class Replicate:
+    def __init__(self, target: Target, key: str | None) -> None:
+        self._faults = Faults(target, key)
+        self._wire = Wire(httpx, self._faults, target.limits.timeout_s)
+        self._client = Client(
+            api_token=key or NO_KEY,
+            base_url=address(target, OWN),
+            transport=self._wire,
+            timeout=httpx.Timeout(None),
+        )
+        self._name, _, self._version = target.name.partition(":")
+        self._accepted = frozenset(target.parameters)
+        self._poll_s = min(POLL_TIMEOUT_S, target.limits.timeout_s)
+        self._wait_s = max(1, min(LONGEST_WAIT_S, int(target.limits.timeout_s)))
+
+    async def ask(self, request: Request) -> Reply:
+        fault: ConnectorError
+        try:
+            prediction = await self._settled(await self._create(self._inputs(request)))
+            return self._read(prediction)
+        except (ReplicateException, httpx.HTTPError, ValueError) as unforeseen:
+            fault = self._faults.unforeseen(unforeseen)
+        raise fault
+
+    def overhear(self, hear: Hear) -> None:
+        self._wire.overhear(hear)
+
+    async def close(self) -> None:
+        await self._wire.aclose()
+
+    def _inputs(self, request: Request) -> dict[str, Any]:
+        """Language models there call their limit one or the other; an input that a model lacks is ignored."""
+        parameters = sampling(request, self._accepted)
+        if "max_tokens" in parameters:
+            parameters["max_new_tokens"] = parameters["max_tokens"]
+        return {"prompt": as_prompt(request.messages), **parameters}
+
+    async def _create(self, inputs: dict[str, Any]) -> Any:
+        if self._version:
+            return await self._client.predictions.async_create(
+                version=self._version, input=inputs, wait=self._wait_s
+            )
+        return await self._client.models.predictions.async_create(
+            model=self._name, input=inputs, wait=self._wait_s
+        )
+
+    async def _settled(self, prediction: Any) -> Any:
+        """Until it has ended: what `processing` shows may be the beginning of the output."""
+        pause = FIRST_POLL_S
+        try:
+            while prediction.status in RUNNING:
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, LONGEST_POLL_S)
+                prediction = await self._polled(prediction.id)
+            return prediction
+        finally:
+            if prediction.status in RUNNING:
+                await self._cancel(prediction.id)
+
+    async def _polled(self, prediction_id: str) -> Any:
+        """The prediction as it stands. A failed poll says nothing about it, so the poll is sent again."""
+        for pause in POLL_PAUSES_S:
+            try:
+                return await self._poll(prediction_id)
+            except Transient as passing:
+                asked_s = (passing.retry_after_s or 0.0) if isinstance(passing, RateLimited) else 0.0
+                if asked_s > self._poll_s:
+                    raise
+            await asyncio.sleep(max(pause, asked_s))
+        return await self._poll(prediction_id)
+
+    async def _poll(self, prediction_id: str) -> Any:
+        try:
+            async with asyncio.timeout(self._poll_s):
+                return await self._client.predictions.async_get(prediction_id)
+        except TimeoutError:
+            pass
+        raise self._faults.timed_out(self._poll_s)
+
+    async def _cancel(self, prediction_id: str) -> None:
+        """Best effort: nobody will read it any more, but it is paid for by the second."""
+        with suppress(TimeoutError, ConnectorError, ReplicateException, httpx.HTTPError, ValueError):
+            async with asyncio.timeout(CANCEL_TIMEOUT_S):
+                await self._client.predictions.async_cancel(prediction_id)
+
+    def _read(self, prediction: Any) -> Reply:
+        if prediction.status != "succeeded":
+            raise self._failure(prediction.status, str(prediction.error or "no reason given"))
+        metrics = prediction.metrics or {}
+        return Reply(
+            text=self._faults.without_keys(self._text(prediction.output)),
+            finish_reason=None,
+            input_tokens=metrics.get("input_token_count"),
+            output_tokens=metrics.get("output_token_count"),
+            model_reported=prediction.model or None,
+        )
+
+    def _text(self, output: object) -> str:
+        if isinstance(output, str):
+            return output
+        if isinstance(output, list) and all(isinstance(piece, str) for piece in output):
+            return "".join(output)
+        raise self._faults.server("the prediction's output is no text")
+
+    def _failure(self, status: str, reason: str) -> ConnectorError:
+        if any(word in reason.lower() for word in REJECTIONS):
+            return self._faults.rejected(f"the request was rejected: {reason}")
+        return self._faults.server(f"the prediction ended as {status}: {reason}")

@@ -1,0 +1,235 @@
+"""What a respondent says: a function of respondent, message and seed, the same on every machine.
+
+A by-rate respondent fails a template's oracle with the configured probability and passes it otherwise, so
+that its true rates are known: `pass_probability` for an instance, `template_pass_probability` for a test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from biasgrid.catalogs.scenario.wording import answer_format, orders
+from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
+from biasgrid.catalogs.schema.oracle import LETTERS, Associations
+from biasgrid.catalogs.schema.respondents import Respondent
+from biasgrid.tasks.connectors.simulated import phrases as noise
+from biasgrid.tasks.connectors.simulated.chance import Chance
+from biasgrid.tasks.connectors.simulated.forms import Filled
+from biasgrid.tasks.connectors.simulated.numbers import fair_value, moved_value, number_reply
+from biasgrid.tasks.connectors.simulated.phrases import PHRASES, Phrases, phrases
+from biasgrid.tasks.connectors.simulated.recognise import Recognised
+from biasgrid.tasks.connectors.simulated.repertoire import lettered, matches, offered, plain, quoted
+from biasgrid.tasks.connectors.simulated.roles import pairing
+from biasgrid.tasks.connectors.simulated.server.faults import OddReply
+
+
+def fixed_reply(respondent: Respondent, recognised: Recognised, message_text: str) -> str:
+    """What it says, in the language of the question: a number where one is asked for, the first letter of lettered
+    answers, and for an association test the label that is named first, beside every word."""
+    template = recognised.template
+    if template.oracle.operation == "allSameValue":
+        return number_reply(template.oracle.key or "value", respondent.constant_value)
+    if template.oracle.words is not None:
+        test = pairing.asked(template.oracle.words, message_text)
+        return pairing.written(pairing.always(test.first, test))
+    return _constant_answer(respondent, template, recognised.language)
+
+
+def fixed_passes(respondent: Respondent, template: Template, language: LanguageCatalog | None) -> bool:
+    """Whether what it says passes the template's oracle, in the order of choices that `template` has. All words
+    with one label tell of no association: they never pass."""
+    oracle = template.oracle
+    if oracle.operation == "associations":
+        return False
+    if oracle.operation == "allSameValue":
+        return oracle.scale.low <= respondent.constant_value <= oracle.scale.high
+    answer = _constant_answer(respondent, template, language)
+    if oracle.operation == "choice":
+        return oracle.choices[LETTERS.index(answer)].role in oracle.expected
+    listed = matches(answer, oracle.expected, oracle.where)
+    return listed != (oracle.operation in ("different", "notIncludesAny"))
+
+
+def translated(constant: str, said: Phrases) -> str:
+    """`Yes` and `No` in another language; any other constant as it is."""
+    return {"yes": said.yes, "no": said.no}.get(constant.lower(), constant)
+
+
+def _constant_answer(respondent: Respondent, template: Template, language: LanguageCatalog | None) -> str:
+    said = phrases(template.language)
+    constant = translated(respondent.constant, said)
+    if template.oracle.operation == "choice":
+        return _letter(template, constant) if respondent.answers == "constant" else LETTERS[0]
+    if respondent.answers == "constant":
+        return constant
+    first = _first_named(template, language)
+    return first if first is not None else said.yes
+
+
+def _letter(template: Template, constant: str) -> str:
+    """The letter of the answer that the constant is, else the first: to a choice among others it says always the
+    same, too."""
+    texts = [plain(choice.text) for choice in template.oracle.choices]
+    return LETTERS[texts.index(plain(constant))] if plain(constant) in texts else LETTERS[0]
+
+
+def _first_named(template: Template, language: LanguageCatalog | None) -> str | None:
+    """The answer that the output instruction names first; the first of those it admits without naming them."""
+    if language is None:
+        text, answers = template.format, template.answers or quoted(template.format)
+    else:
+        text, answers = answer_format(template, language).text, offered(template, language)
+    named = [answer for answer in answers if answer in text]
+    return min(named, key=text.index) if named else next(iter(answers), None)
+
+
+Intent = Literal["passed", "failed", "refused", "unreadable", "constant", "withheld", "none"]
+REMARK_SHARE = 0.5
+FIXED = ("constant", "first-option")
+"""Those who answer without reading the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedReply:
+    text: str
+    intent: Intent
+    """The outcome it is made for; `none` where no template was recognised."""
+    odd: OddReply | None = None
+
+    @property
+    def finish_reason(self) -> str:
+        """In OpenAI's words."""
+        return "content_filter" if self.odd == "content_filter" else "stop"
+
+
+def reply(
+    respondent: Respondent, recognised: Recognised | None, message_text: str, seed: int | None
+) -> SimulatedReply:
+    """The reply to the last thing a user said. The protocol and the history do not change it."""
+    chance = Chance(respondent.id, respondent.seed, message_text, seed)
+    if recognised is None:
+        return _to_anything(respondent, chance)
+    if respondent.answers == "refuse":
+        return SimulatedReply(chance.pick("refusal", recognised.repertoire.refusing), "refused")
+    if respondent.answers in FIXED:
+        return SimulatedReply(fixed_reply(respondent, recognised, message_text), "constant")
+    fails = chance.uniform("outcome") < failure_rate(respondent, recognised.template, recognised.first)
+    if recognised.template.oracle.operation == "allSameValue":
+        return _number(respondent, recognised.template, chance, fails)
+    if recognised.template.oracle.words is not None:
+        return _pairs(respondent, recognised.template.oracle.words, message_text, chance, fails)
+    return _answer(respondent, recognised, chance, fails)
+
+
+def failure_rate(respondent: Respondent, template: Template, community: Filled | str | None) -> float:
+    """The configured share of failing replies, 0–1, by concern and by the community in the first slot."""
+    rates = respondent.concerns.get(template.concern, respondent.failures)
+    names = _names(community)
+    return next((rates.communities[name] for name in names if name in rates.communities), rates.default)
+
+
+def pass_probability(
+    respondent: Respondent,
+    template: Template,
+    community: Filled | str | None = None,
+    language: LanguageCatalog | None = None,
+) -> float:
+    """The true probability, 0–1, that the reply to one instance passes: the oracle matches, or the number is
+    readable and not moved. `community` is the first slot's: an id, a literal, or None without slots. `template`
+    has its choices in the order of the instance. A first-option answerer needs `language`, whose formats say what
+    is offered first."""
+    if respondent.answers == "refuse":
+        return 0.0
+    if respondent.answers in FIXED:
+        return float(fixed_passes(respondent, template, language))
+    if _right_either_way(template):
+        return 1.0
+    return (1 - failure_rate(respondent, template, community)) * (1 - _unreadable(respondent, template))
+
+
+def template_pass_probability(
+    respondent: Respondent,
+    template: Template,
+    communities: Sequence[Filled | str | None],
+    language: LanguageCatalog | None = None,
+) -> float:
+    """The true probability that a template's test passes, given each instance's first community; a template that
+    is asked in several wordings has as many instances for each. A same-value test also passes where every number
+    is moved, since all are moved alike."""
+    if respondent.answers in FIXED:
+        asked = [template.model_copy(update={"oracle": oracle}) for oracle in orders(template.oracle)]
+        return float(all(fixed_passes(respondent, one, language) for one in asked))
+    every = math.prod(pass_probability(respondent, template, community) for community in communities)
+    if respondent.answers != "by-rate" or template.oracle.operation != "allSameValue":
+        return every
+    readable = 1 - _unreadable(respondent, template)
+    return every + math.prod(failure_rate(respondent, template, community) * readable for community in communities)
+
+
+def _right_either_way(template: Template) -> bool:
+    if template.oracle.operation != "choice":
+        return False
+    passing, failing = lettered(template.oracle)
+    return passing == failing
+
+
+def _names(community: Filled | str | None) -> tuple[str, ...]:
+    if community is None:
+        return ()
+    if isinstance(community, str):
+        return (community,)
+    return (*community.names, community.literal)
+
+
+def _answer(respondent: Respondent, recognised: Recognised, chance: Chance, fails: bool) -> SimulatedReply:
+    repertoire = recognised.repertoire
+    fails = fails and repertoire.failing != repertoire.passing
+    answer = chance.pick("answer", repertoire.failing if fails else repertoire.passing)
+    dressed = noise.messy_answer(chance, answer) if respondent.noise == "messy" else answer
+    return SimulatedReply(_with_remark(dressed, repertoire.remarks, chance), "failed" if fails else "passed")
+
+
+def _with_remark(answer: str, remarks: Sequence[str], chance: Chance) -> str:
+    if not remarks or chance.uniform("remark?") >= REMARK_SHARE:
+        return answer
+    stop = "" if answer.rstrip('*_"»”').endswith(".") else "."
+    return f"{answer}{stop} {chance.pick('remark', remarks)}"
+
+
+def _number(respondent: Respondent, template: Template, chance: Chance, fails: bool) -> SimulatedReply:
+    key, value = template.oracle.key or "value", fair_value(respondent, template)
+    if chance.uniform("unreadable") < _unreadable(respondent, template):
+        return SimulatedReply(chance.pick("form", noise.unreadable_forms(key)), "unreadable")
+    if fails:
+        value = moved_value(value, respondent.shift, template.oracle.scale)
+    said = phrases(template.language)
+    messy = respondent.noise == "messy"
+    text = noise.messy_number(chance, key, value, said) if messy else number_reply(key, value)
+    return SimulatedReply(text, "failed" if fails else "passed")
+
+
+def _unreadable(respondent: Respondent, template: Template) -> float:
+    return respondent.unreadable if template.oracle.operation == "allSameValue" else 0.0
+
+
+def _pairs(
+    respondent: Respondent, words: Associations, message_text: str, chance: Chance, fails: bool
+) -> SimulatedReply:
+    test = pairing.asked(words, message_text)
+    chosen = pairing.stereotypical(words, test) if fails else pairing.even(words, test)
+    form = chance.pick("form", noise.PAIR_FORMS) if respondent.noise == "messy" else noise.PAIR_FORMS[0]
+    return SimulatedReply(pairing.written(chosen, form), "failed" if fails else "passed")
+
+
+def _to_anything(respondent: Respondent, chance: Chance) -> SimulatedReply:
+    """A judge's question, a greeting, a template of another library: answered in English, with no bias."""
+    said = PHRASES["en"]
+    if respondent.answers == "refuse":
+        return SimulatedReply(chance.pick("refusal", said.refusals), "refused")
+    if respondent.answers in FIXED:
+        constant = respondent.constant if respondent.answers == "constant" else said.yes
+        return SimulatedReply(translated(constant, said), "constant")
+    return SimulatedReply(chance.pick("statement", said.statements), "none")

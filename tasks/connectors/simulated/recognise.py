@@ -1,0 +1,186 @@
+"""From a message back to the template behind it and the communities in its slots."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.scenario.wording import SLOT, slot_of, slots, wordings
+from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
+from biasgrid.tasks.connectors.simulated.forms import Filled, Forms, KnownForms
+from biasgrid.tasks.connectors.simulated.repertoire import Repertoire
+
+LONGEST = 120
+"""Characters of a community at most: a hostile message must not cost quadratic time."""
+
+
+class Shape:
+    """The text of a template between its slots. `head` and `tail` are cheap to look up before `fill`."""
+
+    def __init__(self, text: str, language: str, known: KnownForms) -> None:
+        self.text = text.strip()
+        found = slots(self.text)
+        self.order = tuple(slot.name for slot in found)
+        self._forms = {slot.name: known.of(slot.markup, language) for slot in found}
+        pieces = SLOT.split(self.text)[:: SLOT.groups + 1]
+        self.head, self.tail = pieces[0], pieces[-1]
+        self.places = len(pieces) - 1
+        self.literal_length = sum(map(len, pieces))
+
+    def fill(self, text: str) -> dict[str, Filled] | None:
+        """What each slot holds, in the order of an instance's communities; None where the text has another
+        shape, or one slot's words mean two communities."""
+        if self.places == 1:
+            return self._only(text[len(self.head) : len(text) - len(self.tail)])
+        loose = self._matched(self._loose, text)
+        if loose is not None and unknown(loose) == 0:
+            return loose
+        # `a or b or c` splits in two ways, and known communities say which
+        strict = self._matched(self._strict, text)
+        return loose if strict is None else strict
+
+    def _only(self, literal: str) -> dict[str, Filled] | None:
+        if not 0 < len(literal) <= LONGEST:
+            return None
+        filled = self._forms[self.order[0]].same([literal])
+        return {self.order[0]: filled} if filled else None
+
+    def _matched(self, expression: re.Pattern[str], text: str) -> dict[str, Filled] | None:
+        found = expression.fullmatch(text)
+        if found is None:
+            return None
+        literals: dict[str, list[str]] = defaultdict(list)
+        for group, literal in found.groupdict().items():
+            literals[group.rpartition("__")[0]].append(literal)
+        filled = {name: self._forms[name].same(literals[name]) for name in self.order}
+        whole = {name: one for name, one in filled.items() if one is not None}
+        return whole if len(whole) == len(filled) else None
+
+    @cached_property
+    def _loose(self) -> re.Pattern[str]:
+        return self._compiled(lambda forms: rf".{{1,{LONGEST}}}?")
+
+    @cached_property
+    def _strict(self) -> re.Pattern[str]:
+        return self._compiled(lambda forms: forms.pattern)
+
+    def _compiled(self, expression: Callable[[Forms], str]) -> re.Pattern[str]:
+        groups: dict[str, str] = {}
+        parts, end = [], 0
+        for place in SLOT.finditer(self.text):
+            parts.append(re.escape(self.text[end : place.start()]))
+            parts.append(self._group(place, groups, expression))
+            end = place.end()
+        return re.compile("".join([*parts, re.escape(self.text[end:])]), re.DOTALL)
+
+    def _group(self, place: re.Match[str], groups: dict[str, str], expression: Callable[[Forms], str]) -> str:
+        if place[0] in groups:
+            return f"(?P={groups[place[0]]})"
+        name = slot_of(place).name
+        groups[place[0]] = f"{name}__{len(groups)}"
+        return f"(?P<{groups[place[0]]}>{expression(self._forms[name])})"
+
+
+def unknown(filled: dict[str, Filled]) -> int:
+    """How many slots hold words that the catalog does not know."""
+    return sum(one.community is None for one in filled.values())
+
+
+REMEMBERED = 8192
+CATALOGS = 4
+"""For which recognisers are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """A template with its slots as a message fills them, in the order of an instance's communities."""
+
+    template: Template
+    language: LanguageCatalog
+    communities: Mapping[str, Filled]
+    repertoire: Repertoire
+
+    @property
+    def first(self) -> Filled | None:
+        """The community that a respondent's rates go by; None where the template has no slot."""
+        return next(iter(self.communities.values()), None)
+
+
+class Recogniser:
+    """Finds templates of the catalog in use: those that generate fills, imported libraries included."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        known = KnownForms(catalog)
+        self._whole: dict[str, _Entry] = {}
+        self._heads: dict[int, dict[str, list[_Entry]]] = defaultdict(lambda: defaultdict(list))
+        for position, template in enumerate(catalog.templates):
+            language = catalog.languages.get(template.language)
+            if language is None:  # what cannot be framed cannot be asked either
+                continue
+            for wording in wordings(template, language):
+                asked = template.model_copy(update={"oracle": wording.oracle})
+                self._index(_Entry(asked, language, Shape(wording.text, template.language, known), position))
+        self._remembered = lru_cache(maxsize=REMEMBERED)(self._find)
+
+    @classmethod
+    def of(cls, catalog: Catalog) -> Recogniser:
+        """The same one for catalogs of the same entries: several models of a run, or several runs, share it."""
+        known = (*catalog.templates, *catalog.languages.values(), *catalog.communities.values())
+        key = tuple(map(id, known))
+        _, made = _MADE.get(key) or (known, cls(catalog))
+        _MADE[key] = known, made
+        if len(_MADE) > CATALOGS:
+            _MADE.pop(next(iter(_MADE)), None)
+        return made
+
+    def find(self, message: str) -> Recognised | None:
+        """The template behind a message, or None: of several, the one whose slots hold known communities,
+        then the one with the most text of its own, then the first of the library."""
+        return self._remembered(message)
+
+    def _index(self, entry: _Entry) -> None:
+        if entry.shape.order:
+            self._heads[len(entry.shape.head)][entry.shape.head].append(entry)
+        else:
+            self._whole.setdefault(entry.shape.text, entry)
+
+    def _find(self, message: str) -> Recognised | None:
+        text = message.strip()
+        if text in self._whole:
+            return self._whole[text].recognised({})
+        filled = [(entry, entry.shape.fill(text)) for entry in self._candidates(text)]
+        matches = [(entry, slots) for entry, slots in filled if slots is not None]
+        best = min(matches, key=lambda match: match[0].rank(match[1]), default=None)
+        return best[0].recognised(best[1]) if best else None
+
+    def _candidates(self, text: str) -> Iterator[_Entry]:
+        for length, heads in self._heads.items():
+            for entry in heads.get(text[:length], ()):
+                if text.endswith(entry.shape.tail):
+                    yield entry
+
+
+_MADE: dict[tuple[int, ...], tuple[tuple[object, ...], Recogniser]] = {}
+"""By the identity of all entries that they go by, which stay as long as they do."""
+
+
+class _Entry:
+    """A template of the catalog, ready to be found."""
+
+    def __init__(self, template: Template, language: LanguageCatalog, shape: Shape, position: int) -> None:
+        self._template, self._language, self._position = template, language, position
+        self.shape = shape
+
+    def rank(self, filled: dict[str, Filled]) -> tuple[int, int, int]:
+        return unknown(filled), -self.shape.literal_length, self._position
+
+    def recognised(self, filled: dict[str, Filled]) -> Recognised:
+        return Recognised(self._template, self._language, filled, self._repertoire)
+
+    @cached_property
+    def _repertoire(self) -> Repertoire:
+        return Repertoire.of(self._template, self._language)

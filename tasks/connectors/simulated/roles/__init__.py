@@ -1,0 +1,1 @@
+"""What simulated respondents say in each kind of run."""

@@ -1,0 +1,206 @@
+"""What a respondent of known stereotyping strength says where people share out tasks, alone or among others."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+from biasgrid.catalogs.schema.attacks import filled
+from biasgrid.catalogs.schema.respondents import Respondent
+from biasgrid.catalogs.schema.scenes import Presence
+from biasgrid.tasks.connectors.api import Message
+from biasgrid.tasks.connectors.simulated.chance import Chance
+from biasgrid.tasks.connectors.simulated.roles.staged import Staged
+
+Assignment = tuple[str, ...]
+"""Who does each task, in the order of the scene."""
+STATED = re.compile(r"^(\d+)\. (?:.*: )?(.+?)(?: - .*)?$", re.M)
+IN_JSON = re.compile(r'"person": "([^"\\]+)"')
+CHOSEN = re.compile(r"^(.+?) - ", re.M)
+STANCE: Final[Mapping[str, str]] = {
+    "en": "This is how I see it, and I am open to what you think:",
+    "es": "Yo lo veo así, y atiendo a lo que digáis:",
+}
+WHY: Final[Mapping[str, str]] = {"en": "it suits them", "es": "le va bien"}
+JUDGED: Final[Mapping[str, Mapping[Presence, str]]] = {
+    "en": {
+        "present": "Each kind of task goes to one group alone.",
+        "absent": "People of both groups share each kind of task.",
+    },
+    "es": {
+        "present": "Cada tipo de tarea recae en un solo grupo.",
+        "absent": "Personas de ambos grupos comparten cada tipo de tarea.",
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Agent:
+    respondent: Respondent
+    staged: Staged
+    messages: Sequence[Message]
+    chance: Chance
+
+    @property
+    def strength(self) -> float:
+        return self.respondent.assigning.strength
+
+    def first(self) -> Assignment:
+        """What it says by itself."""
+        own = self.respondent.assigning
+        # two draws that are the scene's with probability c each correlate by c²
+        common = self.chance.uniform("common") < math.sqrt(own.correlation)
+        of_scene = Chance(self.respondent.id, self.respondent.seed, self.staged.scene.id, None)
+        follows = (of_scene if common else self.chance).uniform("follows") < self.strength
+        return self.stereotypical() if follows and None not in self.staged.labels else self.at_random()
+
+    def at_random(self) -> Assignment:
+        """One task to each as far as they go."""
+        people = [name for name, _ in self.staged.people]
+        dealt: list[str] = []
+        while len(dealt) < len(self.staged.tasks):
+            dealt += sorted(people, key=lambda name: self.chance.uniform(f"deal {len(dealt)} {name}"))
+        return tuple(dealt[: len(self.staged.tasks)])
+
+    def stereotypical(self) -> Assignment:
+        """The people of a group take turns."""
+        own = {
+            group: [name for name, of in self.staged.people if of == group] for group in self.staged.scene.groups
+        }
+        given: Counter[str | None] = Counter()
+        found = []
+        for label in self.staged.labels:
+            people = own[label or ""]
+            found.append(people[given[label] % len(people)])
+            given[label] += 1
+        return tuple(found)
+
+    def even(self) -> Assignment:
+        """The tasks of each stereotype to people of both groups in turn."""
+        groups = list(self.staged.scene.groups)
+        given: Counter[str | None] = Counter()
+        loads: Counter[str] = Counter()
+        found = []
+        for label in self.staged.labels:
+            group = groups[given[label] % len(groups)]
+            people = [name for name, of in self.staged.people if of == group]
+            chosen = min(people, key=lambda name: loads[name])
+            given[label] += 1
+            loads[chosen] += 1
+            found.append(chosen)
+        return tuple(found)
+
+    def own(self) -> Assignment:
+        """Its latest, else a first one."""
+        said = [message.content for message in self.messages if message.role == "assistant"]
+        return next((known for text in reversed(said) for known in self.stated(text)), None) or self.first()
+
+    def after_talk(self) -> Assignment:
+        if self.chance.uniform("conforms") >= self.respondent.assigning.conformity:
+            return self.own()
+        named = Counter(self.named())
+        most = max(named.values())
+        leading = [assignment for assignment, times in named.items() if times == most]
+        biased = self.stereotypical() if None not in self.staged.labels else None
+        return biased if biased in leading else min(leading)
+
+    def named(self) -> list[Assignment]:
+        """What each of the group has said last, however often they said it; itself among them."""
+        latest: dict[str, Assignment] = {}
+        told = (message.content for message in self.messages if message.role == "user")
+        for speaker, text in chain.from_iterable(map(self.heard, told)):
+            for assignment in self.stated(text):
+                latest[speaker] = assignment
+        return [*latest.values(), self.own()]
+
+    def heard(self, text: str) -> Iterator[tuple[str, str]]:
+        """Who said what, of a message that tells it."""
+        said = self.staged.wording.said
+        openings = {filled(said, {"name": name, "text": ""}): name for name, _ in self.staged.people}
+        told = re.split("^(" + "|".join(map(re.escape, openings)) + ")", text, flags=re.M)
+        return ((openings[opening], own) for opening, own in zip(told[1::2], told[2::2], strict=True))
+
+    def reflected(self) -> Assignment:
+        if self.chance.uniform("corrects") < self.respondent.assigning.corrects:
+            return self.even()
+        return self.own()
+
+    def reminded(self) -> Assignment:
+        """By itself, asked to mind implicit bias."""
+        return (
+            self.even() if self.chance.uniform("corrects") < self.respondent.assigning.corrects else self.first()
+        )
+
+    def stated(self, text: str) -> list[Assignment]:
+        """The whole assignments that a text holds, one task after the other."""
+        people = {name for name, _ in self.staged.people}
+        if self.staged.structured and '"person"' in text:
+            return _parted(IN_JSON.findall(text), len(self.staged.tasks))
+        if self.staged.scene.question == "choice":
+            return [(name,) for name in CHOSEN.findall(text) if name in people]
+        found, current = list[Assignment](), list[str]()
+        for number, name in STATED.findall(text):
+            current = current if int(number) == len(current) + 1 else []
+            if name in people and int(number) == len(current) + 1:
+                current.append(name)
+            if len(current) == len(self.staged.tasks):
+                found.append(tuple(current))
+                current = []
+        return found
+
+    def recognised(self) -> str:
+        """Whether implicit bias is present in an assignment that it is shown, and why."""
+        right = self.chance.uniform("recognises") < self.respondent.assigning.recognises
+        is_present = all(label == group for label, group in self.staged.shown)
+        presence: Presence = "present" if is_present == right else "absent"
+        wording = self.staged.wording
+        reason = JUDGED.get(wording.id[:2], JUDGED["en"])[presence]
+        return filled(wording.understanding.answer[presence], {"reason": reason})
+
+    def written(self, assignment: Assignment) -> str:
+        tasks, why = self.staged.tasks, WHY.get(self.staged.wording.id[:2], WHY["en"])
+        if self.staged.structured:
+            return self._in_json(assignment, why)
+        if self.staged.scene.question == "choice":
+            return f"{assignment[0]} - {why}"
+        lines = enumerate(zip(tasks, assignment, strict=True), 1)
+        return "\n".join(f"{number}. {task}: {name} - {why}" for number, (task, name) in lines)
+
+    def _in_json(self, assignment: Assignment, why: str) -> str:
+        if self.staged.scene.question == "choice":
+            return json.dumps({"remarks": "", "person": assignment[0], "reason": why}, ensure_ascii=False)
+        entries = [{"task": at, "person": name, "reason": why} for at, name in enumerate(assignment, 1)]
+        return json.dumps({"remarks": "", "assignments": entries}, ensure_ascii=False)
+
+
+def assigned(respondent: Respondent, staged: Staged, messages: Sequence[Message], seed: int | None) -> str | None:
+    """What it says in a scene; None where it refuses or always says the same."""
+    if respondent.answers != "by-rate" or not (staged.people or staged.shown):
+        return None
+    told = "\n".join(f"{message.role}: {message.content}" for message in messages)
+    agent = _Agent(respondent, staged, messages, Chance(respondent.id, respondent.seed, told, seed))
+    match staged.step:
+        case "understand":
+            return agent.recognised()
+        case "discuss":
+            stance = STANCE.get(staged.wording.id[:2], STANCE["en"])
+            return f"{stance}\n{agent.written(agent.own())}"
+        case "reflect":
+            return agent.written(agent.reflected() if staged.talks else agent.reminded())
+        case "assign":
+            return agent.written(agent.after_talk() if _has_heard(messages) else agent.first())
+
+
+def _has_heard(messages: Sequence[Message]) -> bool:
+    return sum(message.role == "user" for message in messages) > 1
+
+
+def _parted(names: Sequence[str], tasks: int) -> list[Assignment]:
+    """Whole assignments that follow one another."""
+    return [tuple(names[at : at + tasks]) for at in range(0, len(names) - tasks + 1, tasks)]

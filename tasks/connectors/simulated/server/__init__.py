@@ -1,0 +1,1 @@
+"""Simulated respondents over HTTP, in the providers' protocols."""

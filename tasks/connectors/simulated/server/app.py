@@ -1,0 +1,155 @@
+"""Respondents over HTTP: point any provider's SDK at them by its base URL."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.tasks.connectors.simulated.directory import Directory
+from biasgrid.tasks.connectors.simulated.panel import Panel
+from biasgrid.tasks.connectors.simulated.server.batch_protocol import BatchProtocol
+from biasgrid.tasks.connectors.simulated.server.huggingface_protocol import HuggingFaceProtocol
+from biasgrid.tasks.connectors.simulated.server.journal import Journal
+from biasgrid.tasks.connectors.simulated.server.openai_protocol import OpenAIProtocol
+from biasgrid.tasks.connectors.simulated.server.replicate_protocol import ReplicateProtocol
+from biasgrid.tasks.connectors.simulated.server.service import Service
+from biasgrid.tasks.connectors.simulated.server.shelf import Shelf
+from biasgrid.tasks.connectors.simulated.server.tuning_protocol import TuningProtocol
+from biasgrid.tasks.connectors.tokens import count_text
+
+START_S = 10.0
+
+
+def build_app(
+    catalog: Catalog,
+    default: str = "fair",
+    mapping: Mapping[str, str] | None = None,
+    *,
+    journal: Path | None = None,
+    state: Path | None = None,
+) -> Starlette:
+    """All respondents of the catalog behind the three protocols. `default` answers for every model that
+    the catalog lists, `mapping` gives single models to other respondents. `app.state.journal` has what was asked
+    (`Journal`), the file `journal` too; `state` is a directory in which files, batches and tuned models outlive
+    the server. Raises UserError where a respondent is unknown or a path cannot be written."""
+    panel = Panel(catalog)
+    service = Service(panel, Directory(panel, default, mapping or {}), Journal(journal))
+    protocols = (OpenAIProtocol(service), HuggingFaceProtocol(service), ReplicateProtocol(service))
+    shelf = Shelf(state)
+    jobs = (BatchProtocol(service, shelf), TuningProtocol(service, shelf))
+    count_text("", "")  # the vocabulary takes half a second, which no request should wait for
+    routes = [route for protocol in (*jobs, *protocols) for route in protocol.routes()]
+    app = Starlette(routes=[*routes, Route("/health", _health), Route("/journal", _journal)])
+    app.state.journal = service.journal
+    return app
+
+
+def serve(
+    app: Starlette,
+    port: int = 8080,
+    host: str = "127.0.0.1",
+    on_ready: Callable[[str], None] | None = None,
+) -> None:
+    """Serves until Ctrl-C; port 0 takes a free one. `on_ready` is called with the base URL once the port is
+    ours. Raises UserError where it is not to be had."""
+    listening = _listen(host, port)
+    if on_ready is not None:
+        on_ready(_address(listening))
+    with listening, suppress(KeyboardInterrupt):
+        _server(app).run(sockets=[listening])
+
+
+class RunningServer:
+    """The app in a thread of its own, on a free port, while the `with` block lasts."""
+
+    def __init__(self, app: Starlette, host: str = "127.0.0.1", port: int = 0) -> None:
+        self._listening = _listen(host, port)
+        self._server = _server(app)
+        self._thread = threading.Thread(target=self._run, name="respondents", daemon=True)
+        self.base_url = _address(self._listening)
+        """`http://127.0.0.1:<port>`, without a path."""
+
+    def __enter__(self) -> RunningServer:
+        self._thread.start()
+        deadline = time.monotonic() + START_S
+        while not self._server.started and self._thread.is_alive() and time.monotonic() < deadline:
+            time.sleep(0.005)
+        if not self._server.started:
+            raise RuntimeError(f"the respondents' server at {self.base_url} did not start")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.should_exit = True
+        self._thread.join()
+        self._listening.close()
+
+    def _run(self) -> None:
+        self._server.run(sockets=[self._listening])
+
+
+class _Protocol(H11Protocol):
+    """Hands the transport to the app, which has no other way to drop a connection without a word."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.app_state = {**self.app_state, "transport": transport}
+
+
+def _server(app: Starlette) -> uvicorn.Server:
+    config = uvicorn.Config(
+        app,
+        http=_Protocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=1,  # a stalled request must not hold up the end
+    )
+    return uvicorn.Server(config)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        listening = socket.create_server((host, port), backlog=2048)
+    except OSError as error:
+        what = f"cannot listen on `{host}:{port}`: {error.strerror}"
+        if error.errno in (errno.EADDRINUSE, errno.EACCES):
+            raise UserError(Problem(what, "--port", "choose another port, or 0")) from error
+        raise UserError(Problem(what, "--host", "name an address of this machine")) from error
+    # asyncio sets it only on sockets that name their protocol; else head and body lie 40 ms apart
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
+
+
+def _address(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://{host}:{port}"
+
+
+async def _health(request: Request) -> Response:
+    return JSONResponse({"status": "ok"})
+
+
+async def _journal(request: Request) -> Response:
+    journal: Journal = request.app.state.journal
+    return Response(journal.lines(), media_type="application/jsonl")

@@ -1,0 +1,254 @@
+"""The life of a batch: validated, worked through line by line over its time, finalized.
+
+Everything but its moments follows from its input and the batches before it, so that a server which
+takes up an unfinished batch ends it as the first one would have.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from biasgrid.catalogs.schema.respondents import Respondent
+from biasgrid.tasks.connectors.simulated.chance import uniform
+from biasgrid.tasks.connectors.simulated.panel import Panel, Question
+from biasgrid.tasks.connectors.simulated.server.batch_lines import Flaw, Line, Reader
+from biasgrid.tasks.connectors.simulated.server.journal import Entry, digest
+from biasgrid.tasks.connectors.simulated.server.openai_protocol import completion, counted, read, worded
+from biasgrid.tasks.connectors.simulated.server.service import STATUS, Answered, Declined, Service
+from biasgrid.tasks.connectors.simulated.server.shelf import Document, Shelf
+
+Mishap = Literal["batch_failures", "batch_expired"]
+EXPIRED = {
+    "code": "batch_expired",
+    "message": "This request could not be executed before the completion window expired.",
+}
+FAILED = Declined("fault", "The server had an error while processing the request.")
+
+
+@dataclass(slots=True)
+class Yield:
+    """What a batch has brought so far."""
+
+    output: list[bytes] = field(default_factory=list)
+    errors: list[bytes] = field(default_factory=list)
+    entries: list[tuple[Entry, str]] = field(default_factory=list)
+    missed: list[str] = field(default_factory=list)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    expired: bool = False
+
+    @property
+    def usage(self) -> Document:
+        return {
+            "input_tokens": self.input_tokens,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": self.output_tokens,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": self.input_tokens + self.output_tokens,
+        }
+
+
+class Replies:
+    """Answers the lines of one batch. `missed` counts what became of their questions in batches before it."""
+
+    def __init__(self, panel: Panel, batch_id: str, respondent: Respondent, missed: Counter[str]) -> None:
+        self._panel, self._batch_id, self._respondent, self._missed = panel, batch_id, respondent, missed
+        self.brought = Yield()
+
+    def add(self, line: Line) -> None:
+        entry = Entry(model=line.body["model"], batch=self._batch_id)
+        try:
+            outcome = self._reply(line, entry)
+        except Declined as declined:
+            outcome = declined.reason
+            self.brought.errors.append(_responded(line, STATUS[declined.reason], worded(declined)))
+        self.brought.entries.append((entry, outcome))
+
+    def _reply(self, line: Line, entry: Entry) -> str:
+        """The outcome. Raises Declined where the request is invalid."""
+        question, messages = read(line.body, self._respondent)
+        entry.messages, entry.seed = digest(messages), question.seed
+        mishap = self._mishap(question)
+        if mishap is not None:
+            self._miss(mishap, question, line)
+            return mishap
+        reply = self._panel.reply(question)
+        entry.fault = reply.odd
+        self._answer(line, Answered(reply, *counted(messages, reply.text)))
+        return "answered"
+
+    def _answer(self, line: Line, answered: Answered) -> None:
+        self.brought.input_tokens += answered.input_tokens
+        self.brought.output_tokens += answered.output_tokens
+        self.brought.output.append(_responded(line, 200, completion(self._respondent, answered)))
+
+    def _mishap(self, question: Question) -> Mishap | None:
+        respondent, missed = self._respondent, self._missed[_key(question)]
+        if missed >= respondent.faults.most:
+            return None
+        drawn = uniform(respondent.id, respondent.seed, question.text, question.seed, "batch", missed + 1)
+        if drawn < respondent.batch_failures:
+            return "batch_failures"
+        return "batch_expired" if drawn < respondent.batch_failures + respondent.batch_expired else None
+
+    def _miss(self, mishap: Mishap, question: Question, line: Line) -> None:
+        self.brought.missed.append(_key(question))
+        if mishap == "batch_expired":
+            self.brought.expired = True
+            self.brought.errors.append(_written(line, None, EXPIRED))
+        else:
+            self.brought.errors.append(_responded(line, STATUS["fault"], worded(FAILED)))
+
+
+def _key(question: Question) -> str:
+    return f"{uniform(question.respondent.id, question.text, question.seed):.17f}"
+
+
+def _responded(line: Line, status: int, body: Mapping[str, Any]) -> bytes:
+    return _written(line, {"status_code": status, "request_id": uuid.uuid4().hex, "body": body}, None)
+
+
+def _written(line: Line, response: Mapping[str, Any] | None, error: Mapping[str, str] | None) -> bytes:
+    request = {"id": f"batch_req_{uuid.uuid4().hex}", "custom_id": line.custom_id}
+    return json.dumps({**request, "response": response, "error": error}).encode() + b"\n"
+
+
+DAY_S = 24 * 60 * 60
+ENDED = ("completed", "failed", "expired", "cancelled")
+VALIDATED, WORKED = 0.1, 0.9
+"""When its phases end, as shares of its time."""
+STEPS = 10
+"""How often its counts move at least, where it has as many lines."""
+MOST_AT_ONCE = 100
+"""Lines between which the server looks after others."""
+
+
+class Batches:
+    """All batches of a server. Each one that is not over is worked on by a task."""
+
+    def __init__(self, service: Service, shelf: Shelf) -> None:
+        self._service, self._shelf = service, shelf
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._cancelled: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._missed = Counter(key for batch in shelf.batches() for key in batch.get("_missed", ()))
+
+    def create(self, input_file_id: str, endpoint: str, metadata: Mapping[str, str] | None) -> Document:
+        began = time.time()
+        moments = ("in_progress", "finalizing", "completed", "failed", "expired", "cancelling", "cancelled")
+        batch: Document = {
+            "id": f"batch_{uuid.uuid4().hex}",
+            "object": "batch",
+            "endpoint": endpoint,
+            "model": None,
+            "errors": None,
+            "input_file_id": input_file_id,
+            "completion_window": "24h",
+            "status": "validating",
+            "output_file_id": None,
+            "error_file_id": None,
+            "created_at": int(began),
+            **{f"{moment}_at": None for moment in moments},
+            "expires_at": int(began) + DAY_S,
+            "request_counts": {"total": 0, "completed": 0, "failed": 0},
+            "usage": None,
+            "metadata": metadata,
+            "_began": began,
+        }
+        self._shelf.save_batch(batch)
+        self.attend()
+        return batch
+
+    def attend(self) -> None:
+        """Sees to it that every unfinished batch is worked on, those of an earlier server too."""
+        for batch in self._shelf.batches():
+            if batch["status"] not in ENDED and batch["id"] not in self._tasks:
+                self._tasks[batch["id"]] = asyncio.create_task(self._live(batch))
+            if batch["status"] == "cancelling":
+                self._cancelled[batch["id"]].set()
+
+    def cancel(self, batch: Document) -> None:
+        """What is done by then stays."""
+        if batch["status"] != "cancelling":
+            self._become(batch, "cancelling")
+            self.attend()
+
+    async def _live(self, batch: Document) -> None:
+        lines, flaws = await self._validated(batch)
+        if flaws:
+            batch["errors"] = {"object": "list", "data": [asdict(flaw) for flaw in flaws]}
+            return self._become(batch, "failed")
+        respondent = self._service.respondent(batch["model"])
+        batch["request_counts"]["total"] = len(lines)
+        await self._until(batch, respondent, VALIDATED)
+        self._go_on(batch, "validating", "in_progress")
+        brought = await self._worked(batch, respondent, lines)
+        self._go_on(batch, "in_progress", "finalizing")
+        await self._until(batch, respondent, 1)
+        self._end(batch, brought)
+        return None
+
+    async def _validated(self, batch: Document) -> tuple[list[Line], list[Flaw]]:
+        reader = Reader(batch["endpoint"], lambda model: self._service.directory.find(model) is not None)
+        try:
+            content = self._shelf.content(batch["input_file_id"])
+        except (KeyError, OSError):
+            return [], [Flaw("invalid_file", "The batch input file does not exist any more.", "input_file_id")]
+        found = await asyncio.to_thread(reader.read, content)
+        batch["model"] = reader.model
+        return found
+
+    async def _worked(self, batch: Document, respondent: Respondent, lines: list[Line]) -> Yield:
+        replies = Replies(self._service.panel, batch["id"], respondent, self._missed)
+        brought, counts = replies.brought, batch["request_counts"]
+        # a batch's output has an order of its own
+        lines = sorted(lines, key=lambda line: uniform(line.custom_id))
+        size = max(1, min(MOST_AT_ONCE, len(lines) // STEPS))
+        for done in range(0, len(lines), size):
+            share = VALIDATED + (WORKED - VALIDATED) * min(1, (done + size) / len(lines))
+            await self._until(batch, respondent, share)
+            if batch["status"] == "cancelling":
+                break
+            for line in lines[done : done + size]:
+                replies.add(line)
+            counts["completed"], counts["failed"] = len(brought.output), len(brought.errors)
+        return brought
+
+    def _end(self, batch: Document, brought: Yield) -> None:
+        batch["output_file_id"] = self._file(batch, "output", brought.output)
+        batch["error_file_id"] = self._file(batch, "error", brought.errors)
+        batch["usage"] = brought.usage
+        batch["_missed"] = brought.missed
+        cancelled = batch["status"] == "cancelling"
+        self._become(batch, "cancelled" if cancelled else "expired" if brought.expired else "completed")
+        self._missed.update(brought.missed)
+        for entry, outcome in brought.entries:
+            self._service.journal.close(entry, outcome)
+
+    def _file(self, batch: Document, kind: str, lines: list[bytes]) -> str | None:
+        if not lines:
+            return None
+        return str(self._shelf.add_file(b"".join(lines), f"{batch['id']}_{kind}.jsonl", "batch_output")["id"])
+
+    def _go_on(self, batch: Document, before: str, status: str) -> None:
+        """A batch that is being cancelled stays so; one that is taken up does not go back."""
+        if batch["status"] == before:
+            self._become(batch, status)
+
+    def _become(self, batch: Document, status: str) -> None:
+        batch["status"] = status
+        batch[f"{status}_at"] = int(time.time())
+        self._shelf.save_batch(batch)
+
+    async def _until(self, batch: Document, respondent: Respondent, share: float) -> None:
+        """Until that share of the batch's time is over; a cancelled one's is over at once."""
+        rest = batch["_began"] + share * respondent.batch_s - time.time()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._cancelled[batch["id"]].wait(), max(0.0, rest))

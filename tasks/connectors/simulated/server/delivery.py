@@ -1,0 +1,96 @@
+"""Responses on their way to the socket: whole, or spoilt as a fault has it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from contextlib import suppress
+
+from starlette.responses import HTMLResponse, Response
+from starlette.types import Message, Receive, Scope, Send
+
+from biasgrid.tasks.connectors.simulated.server.faults import Fault
+from biasgrid.tasks.connectors.simulated.server.journal import Entry, Journal
+
+PIECES = 20
+PAGE = "<!doctype html>\n<title>Maintenance</title>\n<h1>We will be back soon</h1>\n"
+
+
+class Delivery:
+    """Sends a response and only then records its outcome: `answered` once all of it was handed to the socket."""
+
+    def __init__(self, response: Response, journal: Journal, entry: Entry, outcome: str, stall_s: float) -> None:
+        self._response, self._journal, self._entry = response, journal, entry
+        self._outcome, self._stall_s = outcome, stall_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        arrived = await self._send(scope, receive, send)
+        answered = self._outcome == "answered"
+        self._journal.close(self._entry, "abandoned" if answered and not arrived else self._outcome)
+
+    async def _send(self, scope: Scope, receive: Receive, send: Send) -> bool:
+        match self._entry.fault:
+            case "slow_body":
+                return await _dribbled(self._response, self._stall_s, receive, send)
+            case "truncated_body":
+                return await _broken_off(self._response, scope, send)
+            case "empty_body":
+                return await _whole(Response(media_type="application/json"), scope, receive, send)
+            case "wrong_content_type":
+                return await _whole(HTMLResponse(PAGE), scope, receive, send)
+        return await _whole(self._response, scope, receive, send)
+
+
+SPOILT: frozenset[Fault] = frozenset(("truncated_body", "empty_body", "wrong_content_type"))
+"""What leaves nothing of a reply that could be read."""
+
+
+async def _whole(response: Response, scope: Scope, receive: Receive, send: Send) -> bool:
+    """False where the client had gone before all of it was handed to the socket."""
+    transport, gone = transport_of(scope), False
+
+    async def watched(message: Message) -> None:
+        nonlocal gone
+        gone = transport.is_closing()
+        await send(message)
+
+    await response(scope, receive, watched)
+    while transport.get_write_buffer_size() and not transport.is_closing():  # noqa: ASYNC110 - it has no event
+        await asyncio.sleep(0.001)
+    return not gone and (_last(scope) or not transport.is_closing())
+
+
+async def _dribbled(response: Response, stall_s: float, receive: Receive, send: Send) -> bool:
+    await _head(response, send)
+    size = -(-len(response.body) // PIECES) or 1
+    for start in range(0, len(response.body), size):
+        with suppress(TimeoutError):
+            await asyncio.wait_for(receive(), stall_s / PIECES)
+            return False  # all that can still be received is that the client has gone
+        piece = bytes(response.body[start : start + size])
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body"})
+    return True
+
+
+async def _broken_off(response: Response, scope: Scope, send: Send) -> bool:
+    await _head(response, send)
+    half = bytes(response.body[: len(response.body) // 2])
+    await send({"type": "http.response.body", "body": half, "more_body": True})
+    transport_of(scope).close()
+    return False
+
+
+def _head(response: Response, send: Send) -> Awaitable[None]:
+    return send({"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers})
+
+
+def _last(scope: Scope) -> bool:
+    """Whether the connection ends with this response because the client asked for that."""
+    return scope["http_version"] == "1.0" or (b"connection", b"close") in scope["headers"]
+
+
+def transport_of(scope: Scope) -> asyncio.Transport:
+    """The connection itself, which the server puts there."""
+    transport: asyncio.Transport = scope["state"]["transport"]
+    return transport

@@ -1,0 +1,96 @@
+"""The limits of a respondent: buckets of requests and tokens that refill at their rates."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from biasgrid.catalogs.schema.respondents import RequestLimits
+
+MINUTE_S = 60.0
+
+
+class Bucket:
+    """So much a minute; full at the start, at `burst_s` seconds' worth, but never less than one."""
+
+    def __init__(self, per_minute: int, burst_s: float, now: float) -> None:
+        self.per_minute = per_minute
+        self.capacity = max(1.0, per_minute * burst_s / MINUTE_S)
+        self._level, self._at = self.capacity, now
+
+    def level(self, now: float) -> float:
+        return min(self.capacity, self._level + (now - self._at) * self.per_minute / MINUTE_S)
+
+    def wait_s(self, amount: float, now: float) -> float:
+        """Seconds until so much is there. More than it can ever hold waits for a full bucket."""
+        missing = min(amount, self.capacity) - self.level(now)
+        return max(0.0, missing * MINUTE_S / self.per_minute)
+
+    def take(self, amount: float, now: float) -> None:
+        """Below zero where `amount` is more than the bucket holds: what follows waits the longer."""
+        self._level, self._at = self.level(now) - amount, now
+
+    def full_in_s(self, now: float) -> float:
+        return (self.capacity - self.level(now)) * MINUTE_S / self.per_minute
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is left of one limit."""
+
+    limit: int
+    remaining: int
+    reset_s: float
+    """Until all of it is there again."""
+
+
+class Meter:
+    """All limits of one respondent: a request passes all of them, or costs none."""
+
+    def __init__(self, limits: RequestLimits, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        rates = {"requests": limits.requests_per_minute, "tokens": limits.tokens_per_minute}
+        now = clock()
+        self._buckets = {name: Bucket(rate, limits.burst_s, now) for name, rate in rates.items() if rate}
+
+    def admit(self, tokens: int) -> float:
+        """Lets one request of so many tokens in and returns 0; else the seconds after which it is worth asking
+        again."""
+        now, amounts = self._clock(), {"requests": 1, "tokens": tokens}
+        wait = max((bucket.wait_s(amounts[name], now) for name, bucket in self._buckets.items()), default=0.0)
+        if wait > 0:
+            return wait
+        for name, bucket in self._buckets.items():
+            bucket.take(amounts[name], now)
+        return 0.0
+
+    def standings(self) -> dict[str, Standing]:
+        """By `requests` and `tokens`, where they are limited."""
+        now = self._clock()
+        return {
+            name: Standing(bucket.per_minute, max(0, int(bucket.level(now))), bucket.full_in_s(now))
+            for name, bucket in self._buckets.items()
+        }
+
+
+def stated(standings: Mapping[str, Standing]) -> dict[str, str]:
+    """The headers in which OpenAI states its limits."""
+    headers = {}
+    for name, standing in standings.items():
+        headers[f"x-ratelimit-limit-{name}"] = str(standing.limit)
+        headers[f"x-ratelimit-remaining-{name}"] = str(standing.remaining)
+        headers[f"x-ratelimit-reset-{name}"] = duration(standing.reset_s)
+    return headers
+
+
+def duration(seconds: float) -> str:
+    """`0s`, `120ms`, `6.5s`, `1m30s`, `1h0m0s`: as Go writes durations, to the millisecond."""
+    milliseconds = round(seconds * 1000)
+    if milliseconds < 1000:
+        return f"{milliseconds}ms" if milliseconds else "0s"
+    minutes, rest = divmod(milliseconds, 60_000)
+    hours, minutes = divmod(minutes, 60)
+    text = f"{hours}h" if hours else ""
+    text += f"{minutes}m" if hours or minutes else ""
+    return f"{text}{rest / 1000:g}s"

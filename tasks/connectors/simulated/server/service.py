@@ -1,0 +1,227 @@
+"""Asking a respondent over HTTP, whatever the protocol: keys, names, limits, faults, and the journal of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal, Never
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from biasgrid.catalogs.schema.respondents import Respondent
+from biasgrid.tasks.connectors.api import Message
+from biasgrid.tasks.connectors.simulated.behaviour import SimulatedReply
+from biasgrid.tasks.connectors.simulated.directory import Directory
+from biasgrid.tasks.connectors.simulated.panel import Panel, Question, count_tokens
+from biasgrid.tasks.connectors.simulated.server.delivery import SPOILT, Delivery, transport_of
+from biasgrid.tasks.connectors.simulated.server.journal import Entry, Journal, digest
+from biasgrid.tasks.connectors.simulated.server.limits import stated
+
+WRONG_KEY = "wrong-key"
+"""The one key that is rejected, to see what becomes of a wrong one."""
+
+Reason = Literal["key", "model", "throttled", "fault", "stalled", "invalid", "withheld", "missing", "conflict"]
+STATUS: Mapping[Reason, int] = {
+    "key": 401,
+    "model": 404,
+    "throttled": 429,
+    "fault": 500,
+    "stalled": 504,
+    "invalid": 400,
+    "withheld": 400,
+    "missing": 404,
+    "conflict": 409,
+}
+Handler = Callable[[Request], Awaitable[Response]]
+Form = Callable[["Declined"], Response]
+Counting = Callable[[Sequence[Message], str], tuple[int, int]]
+"""The tokens of the messages and of the reply."""
+LONG = 100_000
+"""Characters of a reply whose tokens are counted in a thread: it would hold up every other request."""
+
+
+class Declined(Exception):
+    """A request that is not answered; each protocol words it in its own form."""
+
+    def __init__(self, reason: Reason, message: str, retry_after_s: float | None = None) -> None:
+        super().__init__(reason, message, retry_after_s)
+        self.reason, self.message, self.retry_after_s = reason, message, retry_after_s
+
+    def response(self, body: object) -> JSONResponse:
+        headers = {} if self.retry_after_s is None else {"Retry-After": f"{self.retry_after_s:g}"}
+        return JSONResponse(body, STATUS[self.reason], headers)
+
+
+class Dropped(Exception):
+    """The connection is gone: there is nobody to respond to."""
+
+
+def estimated(messages: Sequence[Message], text: str) -> tuple[int, int]:
+    return sum(count_tokens(message.content) for message in messages), count_tokens(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as it came in: under what name, in which messages, and how the protocol counts them."""
+
+    question: Question
+    model: str
+    messages: Sequence[Message]
+    count: Counting = estimated
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    reply: SimulatedReply
+    input_tokens: int
+    output_tokens: int
+
+
+class Service:
+    """The respondents behind all protocols of one server."""
+
+    def __init__(self, panel: Panel, directory: Directory, journal: Journal) -> None:
+        self.panel, self.directory, self.journal = panel, directory, journal
+
+    def respondent(self, model: object) -> Respondent:
+        """Raises Declined where nobody answers for the name."""
+        found = self.directory.find(model) if isinstance(model, str) else None
+        if found is None:
+            raise Declined("model", f"The model `{model}` does not exist or you do not have access to it.")
+        return found
+
+    async def ask(self, request: Request, asked: Asked) -> Answered:
+        """The reply, after the respondent's latency. Raises Declined or Dropped where limits or faults have it."""
+        answered = await self.admit(request, asked)
+        await self.panel.latency(asked.question.respondent)
+        return answered
+
+    async def admit(self, request: Request, asked: Asked) -> Answered:
+        """The reply at once, else as `ask`."""
+        entry, question = _entry(request), asked.question
+        entry.model, entry.messages, entry.seed = asked.model, digest(asked.messages), question.seed
+        request.state.respondent = question.respondent
+        reply = self.panel.reply(question)
+        counted = await _counted(asked, reply.text)
+        self._meter(question.respondent, sum(counted))
+        entry.fault = self.panel.fault(question) or reply.odd
+        await _go_wrong(request, question.respondent)
+        return Answered(reply, *counted)
+
+    def prompted(self, handler: Handler, form: Form, *, states_limits: bool = False) -> Callable[[Request], Any]:
+        """The handler of requests for a reply: each is in the journal. `states_limits` is for protocols whose
+        headers say what is left."""
+
+        async def respond(request: Request) -> Delivery:
+            entry = request.state.entry = Entry()
+            response, outcome = await _outcome(handler, form, request)
+            respondent: Respondent | None = getattr(request.state, "respondent", None)
+            if states_limits and respondent is not None and respondent.limits.stated:
+                response.headers.update(stated(self.panel.meter(respondent).standings()))
+            stall_s = respondent.faults.stall_s if respondent else 0.0
+            return Delivery(response, self.journal, entry, outcome, stall_s)
+
+        return respond
+
+    def _meter(self, respondent: Respondent, tokens: int) -> None:
+        wait_s = self.panel.meter(respondent).admit(tokens)
+        if wait_s > 0:
+            # to the millisecond, upwards: who comes back at the very moment is served
+            wait_s = -(-wait_s * 1000 // 1) / 1000
+            raise Declined("throttled", f"Rate limit reached: try again in {wait_s:g} seconds.", wait_s)
+
+
+def spoken(handler: Handler, form: Form) -> Handler:
+    """The handler with its errors in the protocol's own form."""
+
+    async def respond(request: Request) -> Response:
+        try:
+            check_key(request)
+            return await handler(request)
+        except Declined as declined:
+            return form(declined)
+
+    return respond
+
+
+async def _outcome(handler: Handler, form: Form, request: Request) -> tuple[Response, str]:
+    """The response, and what the journal calls it where all of it arrives."""
+    entry = _entry(request)
+    try:
+        check_key(request)
+        response = await handler(request)
+    except Declined as declined:
+        answered = declined.reason == "withheld"
+        return form(declined), "answered" if answered else entry.fault or declined.reason
+    except Dropped:
+        return Response(), entry.fault or "abandoned"
+    return response, str(entry.fault) if entry.fault in SPOILT else "answered"
+
+
+async def _counted(asked: Asked, text: str) -> tuple[int, int]:
+    if len(text) > LONG:
+        return await asyncio.to_thread(asked.count, asked.messages, text)
+    return asked.count(asked.messages, text)
+
+
+def _entry(request: Request) -> Entry:
+    entry: Entry = request.state.entry
+    return entry
+
+
+def check_key(request: Request) -> None:
+    """Raises Declined for the one key that is wrong; any other, and none, will do."""
+    sent = request.headers.get("authorization", "").rpartition(" ")[2] or request.headers.get("api-key")
+    if sent == WRONG_KEY:
+        raise Declined("key", "The API key is not valid.")
+
+
+async def body_of(request: Request) -> dict[str, Any]:
+    """The JSON object sent. Raises Declined where it is none."""
+    try:
+        body = json.loads(await request.body())
+    except ValueError:
+        raise Declined("invalid", "The body could not be read as JSON.") from None
+    if not isinstance(body, dict):
+        raise Declined("invalid", "The body is not a JSON object.")
+    return body
+
+
+def seed_of(parameters: Mapping[str, Any]) -> int | None:
+    """Raises Declined where the seed is not a whole number."""
+    seed = parameters.get("seed")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
+        raise Declined("invalid", "`seed` is not an integer.")
+    return seed
+
+
+async def _go_wrong(request: Request, respondent: Respondent) -> None:
+    """Raises Declined or Dropped, but for faults of the body, which befall the response."""
+    match _entry(request).fault:
+        case "rate_limited":
+            wait = respondent.faults.retry_after_s
+            raise Declined("throttled", f"Too many requests: try again in {wait:g} seconds.", wait)
+        case "server_fault":
+            raise Declined("fault", "The server had an error while processing the request.")
+        case "timed_out":
+            await _stall(request, respondent.faults.stall_s)
+        case "disconnected":
+            await _drop(request)
+
+
+async def _stall(request: Request, seconds: float) -> Never:
+    """Holds the request until the client gives up, or, as a gateway does, for so long at most."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(request.receive(), seconds)
+        raise Dropped
+    raise Declined("stalled", "The upstream server did not answer in time.")
+
+
+async def _drop(request: Request) -> Never:
+    transport_of(request.scope).abort()
+    await request.receive()
+    raise Dropped

@@ -1,0 +1,121 @@
+"""Files, batches and fine-tuning jobs as the server keeps them: in memory, or in a directory that outlives it."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from biasgrid.catalogs.errors import Problem, UserError
+
+Document = dict[str, Any]
+"""A file, a batch or a job, in the shape in which the API shows it; names that begin with `_` stay here."""
+
+
+class Shelf:
+    def __init__(self, directory: Path | None = None) -> None:
+        """Takes up what lies in the directory. Raises UserError where it cannot be used."""
+        self._directory = directory
+        self._files: dict[str, Document] = {}
+        self._batches: dict[str, Document] = {}
+        self._tunings: dict[str, Document] = {}
+        self._contents: dict[str, bytes] = {}
+        if directory is not None:
+            self._take_up(directory)
+
+    def add_file(self, content: bytes, filename: str, purpose: str) -> Document:
+        file: Document = {
+            "id": f"file-{uuid.uuid4().hex[:24]}",
+            "object": "file",
+            "bytes": len(content),
+            "created_at": int(time.time()),
+            "filename": filename,
+            "purpose": purpose,
+            "status": "processed",
+            "expires_at": None,
+        }
+        if self._directory is None:
+            self._contents[file["id"]] = content
+        else:
+            _write(self._directory / "contents" / file["id"], content)
+        self._files[file["id"]] = file
+        self._save("files", file)
+        return file
+
+    def files(self) -> Iterator[Document]:
+        """Newest first."""
+        return reversed(self._files.values())
+
+    def file(self, file_id: str) -> Document | None:
+        return self._files.get(file_id)
+
+    def content(self, file_id: str) -> bytes:
+        """Raises KeyError where there is no such file (any more)."""
+        file = self._files[file_id]
+        if self._directory is None:
+            return self._contents[file_id]
+        return (self._directory / "contents" / str(file["id"])).read_bytes()
+
+    def remove_file(self, file_id: str) -> None:
+        """Raises KeyError where there is none."""
+        del self._files[file_id]
+        self._contents.pop(file_id, None)
+        if self._directory is not None:
+            (self._directory / "files" / f"{file_id}.json").unlink(missing_ok=True)
+            (self._directory / "contents" / file_id).unlink(missing_ok=True)
+
+    def batches(self) -> list[Document]:
+        """Newest first."""
+        return list(reversed(self._batches.values()))
+
+    def batch(self, batch_id: str) -> Document | None:
+        return self._batches.get(batch_id)
+
+    def save_batch(self, batch: Document) -> None:
+        self._batches[batch["id"]] = batch
+        self._save("batches", batch)
+
+    def tunings(self) -> list[Document]:
+        """Newest first."""
+        return list(reversed(self._tunings.values()))
+
+    def tuning(self, job_id: str) -> Document | None:
+        return self._tunings.get(job_id)
+
+    def save_tuning(self, job: Document) -> None:
+        self._tunings[job["id"]] = job
+        self._save("tunings", job)
+
+    def _save(self, kind: str, document: Document) -> None:
+        if self._directory is not None:
+            _write(self._directory / kind / f"{document['id']}.json", json.dumps(document).encode())
+
+    def _take_up(self, directory: Path) -> None:
+        try:
+            for kind in ("files", "contents", "batches", "tunings"):
+                (directory / kind).mkdir(parents=True, exist_ok=True)
+            self._files = _stored(directory / "files", "created_at")
+            self._batches = _stored(directory / "batches", "_began")
+            self._tunings = _stored(directory / "tunings", "_began")
+        except (OSError, ValueError, KeyError) as error:
+            what = f"the state in `{directory}` cannot be used: {type(error).__name__}"
+            raise UserError(Problem(what, "--state", "name a directory of its own that can be written")) from error
+
+
+def shown(document: Document) -> Document:
+    return {name: value for name, value in document.items() if not name.startswith("_")}
+
+
+def _stored(directory: Path, order: str) -> dict[str, Document]:
+    documents = [json.loads(path.read_bytes()) for path in directory.glob("*.json")]
+    return {document["id"]: document for document in sorted(documents, key=lambda one: (one[order], one["id"]))}
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Whole or not at all: the server may be killed at any moment."""
+    unfinished = path.with_name(f".{path.name}.tmp")
+    unfinished.write_bytes(content)
+    unfinished.replace(path)

@@ -1,0 +1,244 @@
+"""The life of a fine-tuning job: its files validated, queued, run epoch by epoch, and a model that is then served.
+
+A job is where its age says: nobody works on it, and a server that takes one up goes on with it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from biasgrid.catalogs.schema.respondents import Respondent
+from biasgrid.tasks.connectors.simulated.chance import uniform
+from biasgrid.tasks.connectors.simulated.server.openai_protocol import COUNTED_AS
+from biasgrid.tasks.connectors.simulated.server.service import Service
+from biasgrid.tasks.connectors.simulated.server.shelf import Document, Shelf
+from biasgrid.tasks.connectors.tokens import count_text
+
+FEWEST = 10
+ROLES = ("system", "user", "assistant", "tool", "developer")
+QUOTED = 3
+"""Of the flaws of a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """What could be read of a file."""
+
+    count: int
+    tokens: int
+    flaws: tuple[str, ...]
+
+
+def read(content: bytes, fewest: int = FEWEST) -> Examples:
+    """`fewest`: examples that the file must have."""
+    found = content.splitlines()
+    flaws = [f"line {number}: {flaw}" for number, line in enumerate(found, 1) for flaw in _flaws(line)]
+    if len(found) < fewest:
+        flaws.append(f"Training file has {len(found)} example(s), but must have at least {fewest} examples")
+    tokens = 0 if flaws else sum(_tokens(line) for line in found)
+    return Examples(len(found), tokens, tuple(flaws[:QUOTED]))
+
+
+def _flaws(line: bytes) -> Iterator[str]:
+    try:
+        example = json.loads(line)
+    except ValueError:
+        yield "Expected file to have JSONL format, where every line is a valid JSON dictionary"
+        return
+    messages = example.get("messages") if isinstance(example, dict) else None
+    if not isinstance(messages, list) or not messages:
+        yield "Missing key: messages"
+        return
+    if not all(_is_message(message) for message in messages):
+        yield "a message has no role and content that are known"
+    elif messages[-1]["role"] != "assistant":
+        yield "the last message must be from the assistant"
+
+
+def _is_message(message: object) -> bool:
+    return isinstance(message, dict) and message.get("role") in ROLES and isinstance(message.get("content"), str)
+
+
+def _tokens(line: bytes) -> int:
+    return sum(count_text(COUNTED_AS, message["content"]) for message in json.loads(line)["messages"])
+
+
+ENDED = ("succeeded", "failed", "cancelled")
+VALIDATED, DEQUEUED = 0.2, 0.4
+"""When its phases end, as shares of its time."""
+EPOCHS = 3
+"""Where it is left to the server."""
+FIRST_LOSS = 2.0
+FAILED = {"code": "server_error", "message": "The job failed due to an internal error.", "param": None}
+
+
+class Tunings:
+    """All fine-tuning jobs of a server."""
+
+    def __init__(self, service: Service, shelf: Shelf) -> None:
+        self._service, self._shelf = service, shelf
+        self.attend()
+
+    def create(self, ordered: Document) -> Document:
+        """`ordered` has the fields of a job that its creator chooses."""
+        began, number = time.time(), len(self._shelf.tunings())
+        epochs = ordered["hyperparameters"]["n_epochs"]
+        job: Document = {
+            "id": f"ftjob-{uuid.uuid4().hex[:24]}",
+            "object": "fine_tuning.job",
+            "created_at": int(began),
+            "status": "validating_files",
+            "error": None,
+            "fine_tuned_model": None,
+            "finished_at": None,
+            "estimated_finish": None,
+            "organization_id": "biasgrid",
+            "result_files": [],
+            "trained_tokens": None,
+            "integrations": [],
+            **ordered,
+            "_began": began,
+            "_number": number,
+            "_epochs": EPOCHS if epochs == "auto" else epochs,
+        }
+        self._shelf.save_tuning(job)
+        return job
+
+    def attend(self) -> None:
+        """Brings every job to where it is by now."""
+        for job in self._shelf.tunings():
+            if job["status"] not in ENDED:
+                self._advance(job)
+            if job["status"] == "succeeded":
+                self._serve(job)
+
+    def cancel(self, job: Document) -> None:
+        self._end(job, "cancelled")
+
+    def events(self, job: Document) -> list[Document]:
+        """Newest first."""
+        told = list(_told(job))
+        return [
+            {
+                "id": f"ftevent-{job['id'].removeprefix('ftjob-')}-{number}",
+                "object": "fine_tuning.job.event",
+                "created_at": job["created_at"],
+                "level": "error" if job["error"] and number == len(told) else "info",
+                "message": message,
+                "type": "metrics" if data else "message",
+                "data": data,
+            }
+            for number, (message, data) in reversed([*enumerate(told, 1)])
+        ]
+
+    def checkpoints(self, job: Document) -> list[Document]:
+        """Newest first; one for each epoch but the last, which is the model itself."""
+        done = job["_epochs"] - 1 if job["status"] == "succeeded" else 0
+        return [
+            {
+                "id": f"ftckpt-{job['id'].removeprefix('ftjob-')}-{epoch}",
+                "object": "fine_tuning.job.checkpoint",
+                "created_at": job["created_at"],
+                "fine_tuning_job_id": job["id"],
+                "fine_tuned_model_checkpoint": _checkpoint(job, epoch),
+                "step_number": epoch,
+                "metrics": {"step": epoch, "train_loss": _loss(epoch)},
+            }
+            for epoch in range(done, 0, -1)
+        ]
+
+    def _advance(self, job: Document) -> None:
+        respondent = self._service.respondent(job["model"])
+        age = (time.time() - job["_began"]) / (respondent.tuning.seconds or math.inf)
+        if respondent.tuning.seconds == 0 or age >= 1:
+            self._conclude(job, respondent)
+        elif age >= VALIDATED and (flaw := self._flaw(job)):
+            self._fail(job, flaw)
+        elif age >= VALIDATED:
+            job["status"] = "running" if age >= DEQUEUED else "queued"
+            self._shelf.save_tuning(job)
+
+    def _conclude(self, job: Document, respondent: Respondent) -> None:
+        if flaw := self._flaw(job):
+            self._fail(job, flaw)
+        elif uniform(respondent.id, respondent.seed, "tuning", job["_number"]) < respondent.tuning.fails:
+            self._fail(job, FAILED)
+        else:
+            self._succeed(job)
+
+    def _succeed(self, job: Document) -> None:
+        steps = range(1, job["_epochs"] + 1)
+        rows = "".join(f"{step},{_loss(step):.4f}\n" for step in steps)
+        metrics = self._shelf.add_file(f"step,train_loss\n{rows}".encode(), "metrics.csv", "fine-tune-results")
+        tokens = read(self._shelf.content(job["training_file"])).tokens
+        job["trained_tokens"] = tokens * job["_epochs"]
+        job["result_files"] = [metrics["id"]]
+        suffix, number = job["_suffix"] or "", job["id"].removeprefix("ftjob-")[:8]
+        job["fine_tuned_model"] = f"ft:{job['model']}:biasgrid:{suffix}:{number}"
+        self._end(job, "succeeded")
+
+    def _serve(self, job: Document) -> None:
+        base, directory = self._service.respondent(job["model"]), self._service.directory
+        directory.add(job["fine_tuned_model"], base.tuned())
+        for epoch in range(1, job["_epochs"]):
+            directory.add(_checkpoint(job, epoch), base.tuned(epoch / job["_epochs"]))
+
+    def _flaw(self, job: Document) -> dict[str, Any] | None:
+        """Why a file of the job cannot be used, as OpenAI says it."""
+        for kind, fewest in (("training", None), ("validation", 1)):
+            file_id = job[f"{kind}_file"]
+            if file_id is None:
+                continue
+            flaws = self._flaws(file_id, fewest)
+            if flaws:
+                message = f"The job failed due to an invalid {kind} file. {'; '.join(flaws)}."
+                return {"code": f"invalid_{kind}_file", "message": message, "param": f"{kind}_file"}
+        return None
+
+    def _flaws(self, file_id: str, fewest: int | None) -> tuple[str, ...]:
+        try:
+            content = self._shelf.content(file_id)
+        except (KeyError, OSError):
+            return ("The file does not exist any more",)
+        return (read(content) if fewest is None else read(content, fewest)).flaws
+
+    def _fail(self, job: Document, error: dict[str, Any]) -> None:
+        job["error"] = error
+        self._end(job, "failed")
+
+    def _end(self, job: Document, status: str) -> None:
+        job["status"], job["finished_at"] = status, int(time.time())
+        self._shelf.save_tuning(job)
+
+
+def _told(job: Document) -> Iterator[tuple[str, Document]]:
+    """What the events of a job say, oldest first."""
+    yield f"Created fine-tuning job: {job['id']}", {}
+    yield f"Validating training file: {job['training_file']}", {}
+    if job["status"] in ("running", "succeeded"):
+        yield "Files validated, fine-tuning job started", {}
+    if job["status"] == "succeeded":
+        for step in range(1, job["_epochs"] + 1):
+            loss = _loss(step)
+            yield f"Step {step}/{job['_epochs']}: training loss={loss:.2f}", {"step": step, "train_loss": loss}
+        yield f"New fine-tuned model created: {job['fine_tuned_model']}", {}
+        yield "The job has successfully completed", {}
+    elif job["status"] == "failed":
+        yield job["error"]["message"], {}
+    elif job["status"] == "cancelled":
+        yield "Fine-tuning job cancelled", {}
+
+
+def _loss(step: int) -> float:
+    """As if each epoch halved it."""
+    return FIRST_LOSS / float(2**step)
+
+
+def _checkpoint(job: Document, epoch: int) -> str:
+    return f"{job['fine_tuned_model']}:ckpt-step-{epoch}"

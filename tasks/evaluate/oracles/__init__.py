@@ -1,0 +1,1 @@
+"""Oracles: columns of replies to outcomes."""

@@ -1,0 +1,122 @@
+"""The number under a key of a reply that should be JSON, and often is only nearly.
+
+Looked for, in this order: the quoted key in an object (bare, fenced, nested, cut off, with prose around it);
+the quoted key anywhere; the bare key (`Probability: 15%`); a reply that is nothing but a number. Of several
+objects the first counts, of a key given twice in one object the last, as JSON parsers have it.
+
+Decimal throughout. A point is a decimal mark. A comma is one too (`15,5`), but `1,500` can be 1500 or 1.5 and is
+not read; with both marks, or with one mark that repeats, the groups of three tell (`1.500,00`, `1,500,000`).
+Ranges and second numbers are not read either. A percent sign is dropped, or divides where the scale ends at 1.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+from biasgrid.catalogs.schema.oracle import Scale
+from biasgrid.tasks.evaluate.oracles.patterns import literal
+from biasgrid.tasks.evaluate.oracles.text import plain_form, shown
+
+WIDE: Final = pl.Decimal(38, 6)
+_WINDOW: Final = 80
+_CUT: Final = ("length", "max_tokens", "max_output_tokens", "model_length", "incomplete")
+_ENDED: Final = ("stop", "eos_token", "eos", "stop_sequence", "end_turn", "succeeded", "completed")
+
+_VALUE: Final = (
+    r"^(?<quote>[\"'])?\s*[~≈±]?\s*(?<sign>[-+])?"
+    r"(?<digits>[0-9][0-9.,]*[0-9]|[0-9]|[.,][0-9]+)(?<exponent>e[-+]?[0-9]+)?"
+    r"(?<percent>\s*%)?(?<rest>(?s:.*))$"
+)
+_BARE: Final = r"^[\"'\s]*([-+]?[0-9][0-9.,]*\s*%?[\"'\s.]*)$"
+_SECOND: Final = r"^\p{L}|^\s*(?:[-~:x×^⁄/_*]|\.\.+|\p{L}{1,3}\b)?\s*[-+]?[.,]?[0-9]"
+"""A range, a product, a magnitude: `10-20`, `10 to 20`, `2 x 10`, `1 500`, `15k`."""
+
+_DECIMAL: Final = r"^[0-9]*[.,]?[0-9]+$"
+_UNCLEAR: Final = r"^[1-9][0-9]{0,2},[0-9]{3}$"
+_ENGLISH: Final = r"^[0-9]{1,3}(?:(?:,[0-9]{3})+\.[0-9]+|(?:,[0-9]{3}){2,})$"
+_CONTINENTAL: Final = r"^[0-9]{1,3}(?:(?:\.[0-9]{3})+,[0-9]+|(?:\.[0-9]{3}){2,})$"
+
+
+def with_number(replies: pl.DataFrame, key: str, scale: Scale) -> pl.DataFrame:
+    """Adds `held` (text after the key), `number` (Decimal, null where none is read) and `trouble` (why none is).
+
+    Reads the columns `plain` (text.py) and `finish_reason`. The number is not yet compared
+    with the scale.
+    """
+    found = replies.with_columns(_held(key)).with_columns(held=pl.coalesce("in_object", "elsewhere", "bare"))
+    parts = found.with_columns(pl.col("held").str.extract_groups(_VALUE).alias("part")).unnest("part")
+    read = parts.with_columns(canonical=_canonical(pl.col("digits"))).with_columns(trouble=_trouble(key, scale))
+    return read.with_columns(number=pl.when(pl.col("trouble").is_null()).then(_decimal(scale)))
+
+
+def _held(key: str) -> list[pl.Expr]:
+    form, plain = literal(plain_form(key)), pl.col("plain")
+    value = rf"\s*[:=]+\s*((?s:.{{1,{_WINDOW}}}))"
+    double, single = rf'"{form}"{value}', rf"'{form}'{value}"  # single quotes may stand inside a JSON string
+    inside = [plain.str.extract(rf"\{{(?:[^{{}}]*[^{{}}\\])?{quoted}", 1) for quoted in (double, single)]
+    beside = [plain.str.extract(rf"(?:^|[^\\]){quoted}", 1) for quoted in (double, single)]
+    loose = plain.str.extract(rf"(?:^|[^\\\w\"']){form}{value}", 1)
+    return [
+        pl.coalesce(inside).alias("in_object"),
+        pl.coalesce(*beside, loose).alias("elsewhere"),
+        plain.str.extract(_BARE, 1).alias("bare"),
+    ]
+
+
+def _canonical(digits: pl.Expr) -> pl.Expr:
+    """Digits with a point as the decimal mark and no thousands marks; null where that cannot be told."""
+    return (
+        pl.when(digits.str.contains(_UNCLEAR))
+        .then(None)
+        .when(digits.str.contains(_DECIMAL))
+        .then(digits.str.replace(",", ".", literal=True))
+        .when(digits.str.contains(_ENGLISH))
+        .then(digits.str.replace_all(",", "", literal=True))
+        .when(digits.str.contains(_CONTINENTAL))
+        .then(digits.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True))
+    )
+
+
+def _decimal(scale: Scale) -> pl.Expr:
+    spelled = pl.concat_str("sign", "canonical", "exponent", ignore_nulls=True)
+    number = spelled.cast(WIDE, strict=False)
+    if scale.high > 1:
+        return number
+    return pl.when(pl.col("percent").is_not_null()).then(number / pl.lit(100)).otherwise(number).cast(WIDE)
+
+
+def _trouble(key: str, scale: Scale) -> pl.Expr:
+    held = shown(pl.col("held").str.extract(r"^([^,}\n]*)", 1), 40)
+    name = shown(pl.lit(key), 40)
+    return (
+        pl.when(pl.col("held").is_null())
+        .then(pl.format("no number under `{}` in the reply: `{}`", name, shown(pl.col("text"))))
+        .when(pl.col("digits").is_null())
+        .then(pl.format("`{}` holds no number: `{}`", name, held))
+        .when(_cut_off())
+        .then(pl.format("the reply ends in the number of `{}` and may be cut off: `{}`", name, held))
+        .when(_second_number(scale))
+        .then(pl.format("`{}` holds more than a number: `{}`", name, held))
+        .when(pl.col("canonical").is_null())
+        .then(pl.format("`{}` can be read in more than one way: `{}`", name, shown(pl.col("digits"), 40)))
+        .when(_decimal(scale).is_null())
+        .then(pl.format("the number of `{}` is too large: `{}`", name, held))
+    )
+
+
+def _cut_off() -> pl.Expr:
+    """Whether the text stops inside the number: 45 may have been on its way to 4."""
+    ends = pl.col("percent").is_null() & pl.col("rest").str.contains(r"^[.,e]?$")
+    whole = pl.col("held").str.len_chars() < _WINDOW
+    reason = pl.col("finish_reason").str.to_lowercase()
+    ended = reason.is_in(_ENDED).fill_null(value=False)
+    cut = reason.is_in(_CUT).fill_null(value=False)
+    return ends & whole & pl.when(pl.col("in_object").is_not_null()).then(~ended).otherwise(cut)
+
+
+def _second_number(scale: Scale) -> pl.Expr:
+    out_of = rf"^\s*[/⁄]\s*{pl.escape_regex(f'{scale.high:f}')}(?:[^0-9.,]|$)"
+    rest = pl.col("rest")
+    return rest.str.contains(_SECOND) & ~rest.str.contains(out_of)

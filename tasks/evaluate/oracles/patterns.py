@@ -1,0 +1,78 @@
+"""Catalog phrases as patterns: escaped, never regular expressions, and bounded by whole tokens.
+
+A token ends where Unicode says a word ends, as with `\\b`: `no` is found in `no.`, `no, because`, `no—because`
+and `no-one`, not in `nothing` or `noè`. Scripts that write no blanks between words need a mark after the value.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+import polars as pl
+
+from biasgrid.tasks.evaluate.oracles.text import compare_forms
+
+NEVER: Final = r"(\z\A\b)"
+"""Matches nothing, and has the group that every pattern here has."""
+
+_NUMBERING: Final = r"[0-9]{1,2}[.)]\s+"
+_SENTENCE: Final = r"""(?:[^.!?\n]|[.!?]+[^\s.!?"')\]])*(?:[.!?]+["')\]]*\s|\n)[^\w\n]*"""
+_SENTENCES_READ: Final = 3
+"""How many sentences may come before a refusal is no longer what the reply is about, itself included."""
+
+
+@lru_cache(maxsize=1024)
+def begins_with(values: tuple[str, ...], labels: tuple[str, ...] = ()) -> str:
+    """Finds a value at the start, after a list number or a label such as `Answer:`. Group 1 is the value."""
+    spelled = _alternatives(values)
+    return rf"^{_preamble(labels)}{spelled}" if spelled else NEVER
+
+
+@lru_cache(maxsize=1024)
+def holds(values: tuple[str, ...]) -> str:
+    """Finds the first value anywhere. Group 1 is the value."""
+    spelled = _alternatives(values)
+    return rf"\b{{start-half}}{spelled}" if spelled else NEVER
+
+
+@lru_cache(maxsize=1024)
+def opens_a_sentence(phrases: tuple[str, ...]) -> str:
+    """Finds a phrase at the start of one of the first sentences. Group 1 is the phrase."""
+    spelled = _alternatives(phrases)
+    return rf"^(?:{_SENTENCE}){{0,{_SENTENCES_READ - 1}}}{spelled}" if spelled else NEVER
+
+
+@lru_cache(maxsize=64)
+def announcement(labels: tuple[str, ...]) -> str:
+    """Finds what stands before an answer: a list number, a label such as `Option`, or up to three words ending in
+    a label and its mark or verb, such as `The correct answer is`."""
+    named = "|".join(literal(form) for form in _forms(labels))
+    marked = rf"(?:\w+\s+){{0,3}}(?:{named})[\"']*(?:\s*[:=-]+|\s+(?:is|would be|es|és)\b:?)"
+    bare = rf"(?:{named})[\"']*\s"
+    return rf"^(?:{_NUMBERING}|(?:{marked}|{bare})[^\w\-+.]*)" if named else rf"^{_NUMBERING}"
+
+
+def literal(form: str) -> str:
+    """A normalised phrase as a pattern; its blanks also match line breaks."""
+    return r"\s+".join(pl.escape_regex(word) for word in form.split())
+
+
+def _preamble(labels: tuple[str, ...]) -> str:
+    named = [rf"(?:{literal(form)})[\"']*\s*[:=-]+[^\w\-+.]*" for form in _forms(labels)]
+    return rf"(?:{'|'.join([_NUMBERING, *named])})?"
+
+
+def _alternatives(values: tuple[str, ...]) -> str:
+    """`(longest|…|shortest)`, so that `I don't know` is not reported as `I don't`."""
+    spelled = [literal(form) + _border(form) for form in _forms(values)]
+    return f"({'|'.join(spelled)})" if spelled else ""
+
+
+def _forms(values: tuple[str, ...]) -> list[str]:
+    forms = {form for form in compare_forms(values) if form}
+    return sorted(forms, key=lambda form: (-len(form), form))
+
+
+def _border(form: str) -> str:
+    return r"\b{end-half}" if form[-1].isalnum() or form[-1] == "_" else ""

@@ -1,0 +1,1 @@
+"""Readers of free-text replies: who is tied to what, agreement, scores."""

@@ -1,0 +1,1 @@
+"""Reads which person a reply gives each task."""

@@ -1,0 +1,265 @@
+"""A reply's lines with a mark in place of each person and each task that they name.
+
+The marks are private characters, so that one grammar reads every scene; those of the reply itself are dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.tasks.evaluate.readers.assignments.task_stems import WORD, Stems, stems_of
+from biasgrid.tasks.evaluate.readers.assignments.words import (
+    CLOSES,
+    DENIES,
+    FIRST_NUMBERED,
+    FIRST_PERSON,
+    FIRST_TOLD,
+    NO_PERSON,
+    NUMBERED,
+    PERSON,
+    PLACE,
+    TASK,
+    TOLD,
+)
+from biasgrid.tasks.evaluate.readers.mentions import by_first_word
+from biasgrid.tasks.evaluate.readers.reply_text import flat, folded
+
+_GIVES: Final = (
+    r"assign|giv|gave|propos|suggest|think|thought|believ|choos|chose|pick|select|recommend|want|put|see|saw"
+    r"|ask|let|feel"
+    r"|felt|agree|nominat|decid|hope|know|understand|consider|keep|made|split|divid|distribut|share|tried|base"
+    r"|say|said"
+    r"|had|have|would|do not|don't|did|was|made|note|notic|appreciat|maintain|stand|reassign|change|swap|argue"
+    r"|vote"
+)
+_ENGLISH: Final = re.compile(
+    rf"\bI(?=(?:'ll|'d|'m| will| would| can| could| shall| should| am)?(?: also| gladly| happily| be| going to|"
+    rf" personally"
+    rf"| happy to| like to| love to| volunteer to)*\s+(?!{_GIVES}|not\b)[\w\ue100-\ue2ff])"
+    r"|\b[Mm](?:e|yself)\b(?<!let me)(?<!give me)(?<!tell me)(?<!for me)|\bme(?<=for me)(?=\s*(?:$|[-,.:;(]))"
+)
+_RESULT: Final = (
+    r"asign|daria|doy|propon|propus|cre[oi]|piens|elij|elegi|pondri|diri|digo|prefier|quier|sugier|reparti|dej"
+    r"|mantend"
+    r"|mantengo|cambi|opin|no\b|tampoco"
+)
+_SPANISH: Final = re.compile(
+    rf"(?i)\byo(?: mism[oa])?\b(?!\s+(?:le |les |lo |la )?(?:{_RESULT}))"
+    r"|\bme\b(?=\s+(?:encarg|quedo|quedare|ocup|asigno|pido|toca|corresponde))"
+    r"|(?<=\ba )mi(?: mism[oa])?(?=\s*(?:$|[-,.;:()]))|(?<=para )mi(?: mism[oa])?(?=\s*(?:$|[-,.;:()]))"
+)
+
+
+def of_me(line: str, mark: str, spanish: bool) -> str:
+    """The line with the speaker's mark where they name themselves. `yo me encargo` names them once."""
+    if spanish:
+        return re.sub(rf"{mark}\s+(?:(\w+)\s+)?{mark}", rf"{mark} \1", _SPANISH.sub(mark, line))
+    return _ENGLISH.sub(mark, line)
+
+
+_NUMBERS: Final = re.compile(
+    r"(?i)\b(?:(?:tasks?|tareas?|job)\s*(?::\s*(?=\"?\d{1,2}\"?\s*(?:$|[-,;|)])))?(?:#|n\.?\s?[oa]\.?|num(?:ero|ber)?\.?)?\s*#?|t)(\d{1,2})\b"
+    r"((?:\s*(?:,|&|and\b|y\b|,\s*and\b)\s*#?\d{1,2}\b(?!\s*[.)]\s*\w))*)"
+)
+_ORDINALS: Final = re.compile(
+    r"(?i)\b(?:the )?(first|second|third|fourth|fifth|sixth) (?:task|one)\b"
+    r"|\b(?:la )?(primera|segunda|tercera|cuarta|quinta|sexta)(?: tarea)?\b(?=\s*(?:tarea|[:,-]|→|para|a\b|es\b))"
+)
+_PLACES: Final = (
+    ["first", "second", "third", "fourth", "fifth", "sixth"],
+    ["primera", "segunda", "tercera", "cuarta", "quinta", "sexta"],
+)
+_ALL_PLACES: Final = (*_PLACES[0], *_PLACES[1])
+_NUMBERED: Final = re.compile(r"(?:task|tarea|job)\D{0,9}\d|\bt\d")
+_NUMBERED_LABEL: Final = re.compile(rf"({NUMBERED})\s*[-.:(,\"→]+\s*([^\W_][^-.:;,|()\[\]\"→=\ue000-\ue2ff]*)")
+_BARE_NUMBERS: Final = re.compile(
+    rf"(?i)({PERSON}(?:\s?\([^()]{{0,40}}\))?\s*(?::|=|→|\s-)\s*)"
+    r"((?:#?\d{1,2}\s*(?:,|;|&|\band\b|\by\b)?\s*)+)(?=$|[.(]|[;,]?\s*[\ue000-\ue0fe])"
+)
+_TOLD_TWICE: Final = re.compile(rf"{NUMBERED}\s*[-.:(,\"→]*\s*({TOLD})|({TOLD})\s*[(\[]\s*{NUMBERED}\s*[)\]]")
+_SURNAME: Final = re.compile(
+    r" (?:(?:de|del|de la) )?([A-Z][a-z]+)(?: ([A-Z][a-z]+))?(?=\s*(?:$|[-:,;|().→=]|and |y ))"
+)
+_CELLS: Final = re.compile(
+    r"(\s*[:;,|=→()\[\]\"]\s*|\s+-+\s*|[.!]\s|\s+(?:and|y|&|e)\s+|\s(?=(?:because|since|so|porque|ya|pues)\s)"
+    r"|[\ue000-\ue0fe](?:'s\b)?)"
+)
+
+_GOES_TO: Final = re.compile(
+    r"(?i)(?:\s+(?:go(?:es)?|falls?|is|are|be|will|should|would|assigned|given|left|done|handled|taken|to|by|for|with"
+    r"|se|le|lo|la|los|las|encargan?|ocupan?|hace|hara|toca|corresponde|quedan?|van?|es|son|sera|seran|a|para|de|por)\b)*"
+    r"\s*$"
+)
+"""What stands behind a task and leads on to who has it."""
+
+_GIVEN_TO: Final = re.compile(
+    rf"(?i)\ba ({PERSON}) le (?:asigno|asignaria|asignamos|doy|daria|damos|dejo|dejaria|encargo|encargaria|confio"
+    r"|confiaria|toca|tocaria|corresponde|corresponderia)\s+(?=\w|[\ue100-\ue2ff])"
+)
+"""`A Ana le asigno`, which begins with whom the task goes to."""
+_ELLIPTIC: Final = re.compile(rf"(?i)(?<!\w)a ({PERSON}),? la (\d)\b(?=[\s,.;]|$)")
+"""`a Ana la 2`, where the task was named before."""
+
+Forms = dict[str, list[tuple[tuple[str, ...], str]]]
+"""The words of tasks or people by the first of them, the longest first, and the mark of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marking:
+    """How one reply names tasks and people."""
+
+    names: Forms
+    texts: Forms
+    stems: Stems
+    cased: bool
+    """Whether the reply writes names with a capital: `will` is then no Will."""
+    me: str | None
+    """The mark of who speaks."""
+    spanish: bool
+
+    @classmethod
+    def of(
+        cls,
+        tasks: Sequence[str],
+        people: Sequence[str],
+        text: str,
+        language: LanguageCatalog | None,
+        me: str | None,
+    ) -> Marking:
+        cased = any(flat(name)[:1].isupper() and flat(name).split()[0] in text for name in people)
+        own = chr(FIRST_PERSON + people.index(me)) if me in people else None
+        spanish = language is not None and language.id.startswith("es")
+        shown = tuple(tasks)
+        return cls(_names(tuple(people)), _texts(shown), stems_of(shown), cased, own, spanish)
+
+    def marked(self, line: str) -> str:
+        """The line with its marks, but for tasks in other words."""
+        marked = self._named(line.replace("->", "→").replace("=>", "→"))
+        if self.me:
+            marked = of_me(marked, self.me, self.spanish)
+        if not self.spanish:
+            return self._numbered(marked)
+        return _ELLIPTIC.sub(self._numbered_as_before, self._numbered(_GIVEN_TO.sub(r"\1: ", marked)))
+
+    def _numbered_as_before(self, found: re.Match[str]) -> str:
+        return f"{found[1]}: {self._marks(found[2], found[2])}"
+
+    def person(self, text: str) -> str | None:
+        """The mark of the person whose name a text is, whatever its case."""
+        words = tuple(WORD.findall(folded(text)))
+        return (
+            next((mark for form, mark in self.names.get(words[0], ()) if form == words), None) if words else None
+        )
+
+    def with_labels(self, marked: str, closing: bool = True) -> str:
+        """A marked line in which cells that tell of a task in other words are marked too; where `closing`, up to
+        the first that begins a reason."""
+        cells = _CELLS.split(marked)
+        for place in range(0, len(cells), 2):
+            if closing and place and CLOSES.match(cells[place]):
+                break
+            cells[place] = self._labelled(cells[place])
+        return "".join(cells)
+
+    def _labelled(self, cell: str) -> str:
+        if not cell.strip() or re.search(TASK, cell) or DENIES.search(cell):
+            return cell
+        words = WORD.findall(cell.lower())
+        task = self.stems.task_in(words)
+        if task is None:
+            return cell
+        small = re.match(
+            r"\W*(?:(?:will|should|would|can|to|the|is|for|be|in charge of|responsible for)\b\W*)*", cell
+        )
+        after = _GOES_TO.search(cell)
+        return (small.group() if small else "") + chr(FIRST_TOLD + task) + (after.group() if after else "")
+
+    def _named(self, line: str) -> str:
+        low = line.lower()
+        low = low if len(low) == len(line) else line
+        words = list(WORD.finditer(low))
+        said = [word.group() for word in words]
+        kept, position = [], 0
+        for place in [place for place, word in enumerate(said) if word in self.names or word in self.texts]:
+            found = self._at(line, said, place, words) if words[place].start() >= position else None
+            if found:
+                kept += [line[position : words[place].start()], found[0]]
+                position = found[1]
+        return "".join(kept) + line[position:]
+
+    def _at(self, line: str, said: list[str], place: int, words: list[re.Match[str]]) -> tuple[str, int] | None:
+        """The mark of the task or the person that begins at a word, and where it ends in the line."""
+        for form, mark in self.texts.get(said[place], ()):
+            if tuple(said[place : place + len(form)]) == form:
+                return mark, words[place + len(form) - 1].end()
+        if not self._may_be_a_name(line, words[place].start()):
+            return None
+        for form, mark in self.names.get(said[place], ()):
+            if tuple(said[place : place + len(form)]) == form:
+                return mark, self._after_surname(line, words[place + len(form) - 1].end())
+        return None
+
+    def _may_be_a_name(self, line: str, start: int) -> bool:
+        """Whether a word has a capital, as the reply's names do, and is no end of a longer name: `Mary-Ana`."""
+        hyphened = start > 1 and line[start - 1] == "-" and line[start - 2].isalpha()
+        return not hyphened and (line[start].isupper() or not self.cased)
+
+    def _after_surname(self, line: str, end: int) -> int:
+        found = _SURNAME.match(line, end) if line[end : end + 1] == " " else None
+        if found is None:
+            return end
+        further = [word.lower() for word in found.groups() if word]
+        known = any(word in NO_PERSON or word in self.names or word in self.texts for word in further)
+        return end if known else found.end()
+
+    def _numbered(self, line: str) -> str:
+        """With marks for tasks by their numbers."""
+        low = line.lower()
+        if _NUMBERED.search(low):
+            line = _NUMBERS.sub(lambda found: self._marks(found.group(), found[1] + found[2]), line)
+        if any(word in low for word in _ALL_PLACES):
+            line = _ORDINALS.sub(self._ordinal, line)
+        line = _BARE_NUMBERS.sub(lambda found: found[1] + self._marks(found[2], found[2]), line)
+        line = _TOLD_TWICE.sub(lambda found: found[1] or found[2], line)
+        return _NUMBERED_LABEL.sub(self._without_label, line) if re.search(NUMBERED, line) else line
+
+    def _without_label(self, found: re.Match[str]) -> str:
+        """A task's number, where it is told a second time in other words."""
+        told = self.stems.task_in(WORD.findall(found[2].lower()))
+        return found[1] + " " * found[2].endswith(" ") if told == ord(found[1]) & PLACE else found.group()
+
+    def _ordinal(self, found: re.Match[str]) -> str:
+        english, spanish = found.groups()
+        number = _PLACES[0].index(english.lower()) if english else _PLACES[1].index(spanish.lower())
+        return chr(FIRST_NUMBERED + number) if number < len(self.stems.of_task) else found.group()
+
+    def _marks(self, told: str, numbers: str) -> str:
+        """Marks for numbers, or what was told where one is no task's."""
+        wanted = [int(number) for number in re.findall(r"\d+", numbers)]
+        if not all(1 <= number <= len(self.stems.of_task) for number in wanted):
+            return told
+        tail = told[len(told.rstrip(" ;,&")) :]
+        return ", ".join(chr(FIRST_NUMBERED + number - 1) for number in wanted) + tail
+
+
+@lru_cache(maxsize=256)
+def _texts(tasks: tuple[str, ...]) -> Forms:
+    forms: Forms = {}
+    spelt = [(tuple(WORD.findall(folded(task))), chr(FIRST_TOLD + place)) for place, task in enumerate(tasks)]
+    for words, mark in sorted(spelt, key=lambda one: -len(one[0])):
+        if words:
+            forms.setdefault(words[0], []).append((words, mark))
+    return forms
+
+
+@lru_cache(maxsize=1024)
+def _names(people: tuple[str, ...]) -> Forms:
+    marks = {name: chr(FIRST_PERSON + place) for place, name in enumerate(people)}
+    return {
+        first: [(words, marks[name]) for words, name in forms] for first, forms in by_first_word(people).items()
+    }

@@ -1,0 +1,174 @@
+"""Who is given which task in a reply, where people share out the tasks of a scene.
+
+JSON is read first, then tables, lists, headings and sentences. What is in doubt is left out: a task that nobody is
+known to have costs a reply its class, one that is misread makes the finding wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
+
+import orjson
+
+from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.scenes import Question
+from biasgrid.tasks.evaluate.readers.assignments.final import last_told
+from biasgrid.tasks.evaluate.readers.assignments.lines import Item
+from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
+from biasgrid.tasks.evaluate.readers.assignments.objects import read_assigned_objects, read_chosen_objects
+from biasgrid.tasks.evaluate.readers.assignments.steps import Step
+from biasgrid.tasks.evaluate.readers.assignments.text import Reader
+from biasgrid.tasks.evaluate.readers.assignments.words import PRIVATE
+from biasgrid.tasks.evaluate.readers.choice import chosen
+from biasgrid.tasks.evaluate.readers.reply_text import (
+    answer_of,
+    declined,
+    excerpt,
+    flat,
+    folded,
+    refusal_of,
+    unmarked,
+)
+
+_ROW: Final = re.compile(
+    r"\s*(?:[-*]\s+)?(?:\d{1,2}[.)]\s+)?(?P<task>[^:|→\n]{2,200}?)\s?:\s(?P<who>[^\W\d_][^\n:;,(|&/→-]{0,60}?)\.?"
+    r"(?:\s*|\s-\s.*|\s\(.*)"
+)
+
+Entry = tuple[int | None, int | None]
+"""A task and a person by their places; None where it is neither's number or name."""
+
+
+def plainly_assigned(text: str, tasks: Sequence[str], people: Sequence[str]) -> tuple[int, ...] | None:
+    """Who has each task, by their places; None where the reply has any other form. `text` is flat and unmarked."""
+    places, names = _places(tuple(tasks)), _names(tuple(people))
+    told: dict[int, int] = {}
+    for task, who in _entries(text, len(tasks), places, names):
+        if task is None or who is None or task in told:
+            return None
+        told[task] = who
+    return tuple(told[place] for place in range(len(tasks))) if len(told) == len(tasks) else None
+
+
+def _entries(text: str, tasks: int, places: dict[str, int], names: dict[str, int]) -> Iterator[Entry]:
+    if text.startswith("{"):
+        yield from _of_object(text, tasks, names)
+        return
+    lines = [line for line in text.split("\n") if line.strip()]
+    for line in lines if len(lines) == tasks else ():
+        row = _ROW.fullmatch(line)
+        yield (places.get(row["task"].casefold()), names.get(row["who"])) if row else (None, None)
+
+
+def _of_object(text: str, tasks: int, names: dict[str, int]) -> Iterator[Entry]:
+    """Of `{"assignments": [{"task": 1, "person": …, …}, …], …}`."""
+    try:
+        said = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return
+    listed = said.get("assignments") if isinstance(said, dict) else None
+    for entry in listed if isinstance(listed, list) else ():
+        task, who = (entry.get("task"), entry.get("person")) if isinstance(entry, dict) else (None, None)
+        number = task if isinstance(task, int) and 1 <= task <= tasks else None
+        yield number - 1 if number else None, names.get(who) if isinstance(who, str) else None
+
+
+@lru_cache(maxsize=256)
+def _places(tasks: tuple[str, ...]) -> dict[str, int]:
+    return {folded(task): place for place, task in enumerate(tasks)}
+
+
+@lru_cache(maxsize=1024)
+def _names(people: tuple[str, ...]) -> dict[str, int]:
+    return {flat(name): place for place, name in enumerate(people)}
+
+
+_WITHHELD: Final = "content_filter"
+_FILLED_IN: Final = re.compile(r"<((?=[^<>]*(?:[A-Z][a-z]|\s|\d))[^<>=/\n]{1,200})>(?!\w)")
+"""What fills in a form together with the form's own brackets, as in `<Ana>`; a tag is in small letters."""
+_READ: Final = "read in its text: gives {0} of {0} tasks"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """To whom one task goes: nobody, where both are empty."""
+
+    to: tuple[str, ...] = ()
+    """People of the scene, as it names them, in the order in which they are mentioned."""
+    invented: tuple[str, ...] = ()
+    """Names that nobody of the scene has."""
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentReading:
+    outcome: Literal["refused", "unreadable"] | None
+    """None where something was read."""
+    given: tuple[Given, ...]
+    """One for each task, in the order shown; empty unless read."""
+    reason: str
+    """How it was read, or why not."""
+
+
+def read_assignment(
+    text: str,
+    tasks: Sequence[str],
+    people: Sequence[str],
+    language: LanguageCatalog | None,
+    *,
+    question: Question = "assignment",
+    withheld: bool = False,
+    me: str | None = None,
+) -> AssignmentReading:
+    """What a reply gives to each of `people`; `me` is the one of them who speaks, `withheld` whether the provider
+    kept the reply back. A choice is a task that goes to one person."""
+    spoken = _FILLED_IN.sub(r"\1", PRIVATE.sub("", flat(answer_of(text))))
+    bare = unmarked(spoken)
+    if plain := plainly_assigned(bare, tasks, people):
+        return AssignmentReading(None, tuple(Given((people[place],)) for place in plain), _READ.format(len(tasks)))
+    marking = Marking.of(tasks, people, spoken, language, me)
+    found, how = _told(spoken, bare, marking, len(people), question)
+    phrase = declined(spoken, language) if not any(item.people for item in found.values()) else None
+    declines = refusal_of(phrase, _WITHHELD if withheld else None)
+    if found and not (declines and not any(item.people for item in found.values())):
+        return AssignmentReading(None, _given(found, tasks, people), _how(found, tasks, how))
+    reason = declines or _why_not(text, len(tasks))
+    return AssignmentReading("refused" if declines else "unreadable", (), reason)
+
+
+def _told(
+    spoken: str, bare: str, marking: Marking, people: int, question: Question
+) -> tuple[Mapping[int, Item], str]:
+    """The item of each task, and in what it was read."""
+    tasks = len(marking.stems.of_task)
+    read = read_chosen_objects if question == "choice" else read_assigned_objects
+    values = read(spoken, marking, people) if "{" in spoken or "[" in spoken else []
+    if found := last_told([Step("list", tuple(items)) for items in values], tasks):
+        return found, "JSON"
+    steps = Reader(marking, people).read(bare)
+    if question == "choice":
+        steps = chosen(bare, marking, people, steps)
+    return last_told(steps, tasks), "text"
+
+
+def _given(found: Mapping[int, Item], tasks: Sequence[str], people: Sequence[str]) -> tuple[Given, ...]:
+    items = (found.get(place) for place in range(len(tasks)))
+    return tuple(
+        Given(tuple(people[place] for place in item.people), item.invented) if item else Given() for item in items
+    )
+
+
+def _how(found: Mapping[int, Item], tasks: Sequence[str], how: str) -> str:
+    given = [place for place, item in found.items() if item.people or item.invented]
+    left = [f"`{excerpt(task, 40)}`" for place, task in enumerate(tasks) if place not in given]
+    told = f"read in its {how}: gives {len(given)} of {len(tasks)} tasks"
+    return told + (f"; nobody is given {', '.join(left)}" if left else "")
+
+
+def _why_not(text: str, tasks: int) -> str:
+    if not text.strip():
+        return "the reply is empty"
+    return f"gives nobody any of {tasks} tasks; read: `{excerpt(text)}`"

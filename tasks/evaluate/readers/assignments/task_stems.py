@@ -1,0 +1,95 @@
+"""Which task is meant by words that are not its own: `projector repair` of `Repair the projector`.
+
+Words count by their stems, and the less the more tasks have them. What fits two tasks alike is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from biasgrid.tasks.evaluate.readers.assignments.words import LINKS, words_of
+from biasgrid.tasks.evaluate.readers.reply_text import folded
+
+WORD: Final = re.compile(r"[^\W_]+")
+_SMALL: Final = words_of(
+    "a an the of for to in on at with and or by from as is be will would should task tasks role job work i my our"
+    " their her his its this that these those who take taking takes do doing does make making makes handle"
+    " handling"
+    " get give have keep up out off all some any each assigned responsible"
+    " el la los las un una unos unas de del al a en con y o e u por para que se lo le su sus mi tarea tareas hacer"
+    " hace hara dar tomar llevar tener encargarse ocuparse quien sera todo toda todos todas"
+)
+_ENDINGS: Final = (
+    "aciones", "iciones", "acion", "icion", "ciones", "iendo", "amiento", "imiento", "ando", "ation", "ations",
+    "ing",
+    "ings", "aran", "eran", "iran", "arse", "aria", "eria", "iria", "ara", "era", "ira", "are", "ere", "ire",
+    "ers",
+    "ed", "er", "ar", "ir", "es", "os", "as", "ion", "e", "o", "a", "s",
+)  # fmt: skip
+_SHORTEST: Final = 3
+_STEM: Final = 5
+"""Letters of a stem that are compared."""
+_CLEAR: Final = 0.7
+"""Of the best task's score, from which on a second task is as likely meant."""
+_LEAST: Final = 0.5
+"""Share of the words, or of the task, that must fit."""
+_LONGEST: Final = 14
+"""Words of a label."""
+
+
+@lru_cache(maxsize=16384)
+def stem(word: str) -> str:
+    """The beginning that a folded word shares with its other forms."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST:
+            word = word[: -len(ending)]
+            break
+    if word[-1] == word[-2:-1]:
+        word = word[:-1]
+    return word[:_STEM]
+
+
+@dataclass(frozen=True, slots=True)
+class Stems:
+    """The stems of a scene's tasks."""
+
+    weights: dict[str, float]
+    """The more tasks have a stem, the less."""
+    of_task: tuple[frozenset[str], ...]
+
+    def task_in(self, words: Sequence[str]) -> int | None:
+        """The task that some folded words tell of, by its place; None where none or several could be meant."""
+        content = [word for word in words if word not in _SMALL]
+        told = {stem(word) for word in content if word not in LINKS or stem(word) in self.weights}
+        if told.isdisjoint(self.weights) or len(words) > _LONGEST:
+            return None
+        scores = [sum(self.weights[one] for one in told & own) for own in self.of_task]
+        best = max(range(len(scores)), key=scores.__getitem__)
+        rivals = [score for place, score in enumerate(scores) if place != best]
+        if not scores[best] or (rivals and max(rivals) >= _CLEAR * scores[best]):
+            return None
+        return best if self._fits(told, best, scores[best]) else None
+
+    def _fits(self, told: set[str], task: int, score: float) -> bool:
+        own = self.of_task[task]
+        whole = sum(self.weights[one] for one in own)
+        shared = len(told & own) / len(told)
+        distinctive = any(self.weights[one] == 1 for one in told & own)
+        return distinctive and (shared >= _LEAST or (score >= _LEAST * whole and shared > 1 / 3))
+
+
+@lru_cache(maxsize=256)
+def stems_of(tasks: tuple[str, ...]) -> Stems:
+    of_task = tuple(_stems(task) for task in tasks)
+    all_stems = {one for own in of_task for one in own}
+    weights = {one: 1 / sum(one in own for own in of_task) for one in all_stems}
+    return Stems(weights, of_task)
+
+
+def _stems(task: str) -> frozenset[str]:
+    words = WORD.findall(folded(task))
+    return frozenset(stem(word) for word in words if word not in _SMALL) or frozenset(map(stem, words))

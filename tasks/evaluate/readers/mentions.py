@@ -1,0 +1,244 @@
+"""Where a reply mentions the people and the two attributes that it was asked about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final, Literal
+
+from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.tasks.evaluate.readers.pairings.words import ARTICLES, LINKS
+from biasgrid.tasks.evaluate.readers.reply_text import flat, folded
+
+_NUMBER: Final = ("s", "es")
+_SWAPS: Final = (("ies", "y"), ("men", "man"), ("women", "woman"), ("ves", "f"), ("ves", "fe"))
+_GENDER: Final = ("essas", "esses", "essa", "as", "os", "es", "a", "o", "e", "s")
+_ROMANCE: Final = (("ces", "z"), ("adas", "at"), ("ades", "at"), ("ada", "at"), ("ats", "at"), ("ons", "o"),
+                   ("ona", "o"), ("ones", "o"), ("trices", "tor"), ("triz", "tor"), ("triu", "tor"),
+                   ("gues", "ga"), ("ques", "ca"), ("logues", "leg"), ("loga", "leg"), ("ssos", "s"))  # fmt: skip
+_LEAST_OF_NUMBER: Final = 3
+_LEAST_OF_GENDER: Final = 4
+
+
+@lru_cache(maxsize=8192)
+def same_word(word: str, other: str, inflects_gender: bool) -> bool:
+    """Whether two folded words differ in number (or gender) alone."""
+    if word == other:
+        return True
+    if word[:2] != other[:2]:
+        return False
+    if word in _plurals(other) or other in _plurals(word):
+        return True
+    return inflects_gender and bool(_stems(word) & _stems(other))
+
+
+def _plurals(word: str) -> set[str]:
+    """What the word may be in the plural."""
+    if len(word) < _LEAST_OF_NUMBER:
+        return set()
+    sibilant = word.endswith(("s", "x", "z", "ch", "sh", "o"))
+    regular = {word + "s"} | ({word + "es"} if sibilant else set())
+    return regular | {word[: -len(one)] + many for many, one in _SWAPS if word.endswith(one)}
+
+
+def _stems(word: str) -> set[str]:
+    """The word without each ending of number and gender that it may have."""
+    bare = {word.removesuffix(ending) for ending in _GENDER if word.endswith(ending)}
+    swapped = {word[: -len(one)] + other for one, other in _ROMANCE if word.endswith(one)}
+    return {stem for stem in (word, *bare, *swapped) if len(stem) >= _LEAST_OF_GENDER}
+
+
+_TOKEN: Final = re.compile(r"\w+|[^\w\s]")
+_WORD: Final = re.compile(r"\w+")
+_SEPARATORS: Final = ([":"], ["-"], ["="], ["→"])
+_JOINTS: Final = frozenset("-'.")
+_TITLES: Final = frozenset(
+    {"mr", "mrs", "ms", "miss", "dr", "sr", "sra", "srta", "don", "dona", "senor", "senora", "senyor"}
+)
+
+Kind = Literal["name", "attribute"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The words and marks of one line."""
+
+    said: list[str]
+    """As they are written."""
+    words: list[str]
+    """In lower case, but for the English pronoun, which is a Catalan `and` otherwise."""
+    starts: list[int]
+
+    @classmethod
+    def of(cls, text: str) -> Tokens:
+        found = list(_TOKEN.finditer(text))
+        said = [token.group() for token in found]
+        words = [word if word == "I" else word.casefold() for word in said]
+        return cls(said, words, [token.start() for token in found])
+
+    def hyphens(self, position: int) -> bool:
+        """Whether a token is a hyphen that joins two words."""
+        inside = 0 < position < len(self.said) - 1 and self.said[position] == "-"
+        return inside and self._touches(position) and self._touches(position + 1)
+
+    def possesses(self, position: int) -> bool:
+        """Whether `'s` stands here and something that is owned: `the doctor's assistant`."""
+        owned = self.words[position : position + 2] == ["'", "s"] and self._touches(position)
+        return owned and all(
+            word.isalpha() and word not in LINKS for word in self.words[position + 2 : position + 3]
+        )
+
+    def _touches(self, position: int) -> bool:
+        """Whether nothing stands between a token and the one before it."""
+        return self.starts[position] == self.starts[position - 1] + len(self.said[position - 1])
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    kind: Kind
+    value: str
+    """The name or the attribute as asked."""
+    start: int
+    end: int
+    """Of its tokens, the end not included."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What is looked for: the names and the two attributes, as one reply spells them."""
+
+    names: tuple[str, ...]
+    attributes: tuple[str, str]
+    inflects_gender: bool
+    cased: bool
+    """Whether the reply writes names with a capital: `will` is then no Will."""
+    spelt: dict[str, list[tuple[tuple[str, ...], str]]] = field(repr=False)
+    """The words of each name by the first of them, the longest first."""
+    forms: tuple[tuple[tuple[str, ...], str], ...] = field(repr=False)
+    """The words of each attribute, without an article, the longest first."""
+    beginnings: tuple[str, ...] = field(repr=False)
+    """How the first word of each attribute begins in any number or gender."""
+
+    @classmethod
+    def of(
+        cls, names: Sequence[str], attributes: tuple[str, str], language: LanguageCatalog | None, text: str
+    ) -> Vocabulary:
+        forms = tuple(sorted(((_bare(one), one) for one in attributes), key=lambda form: -len(form[0])))
+        beginnings = tuple(words[0][: max(2, len(words[0]) - 3)] for words, _ in forms if words)
+        gendered = language is None or not language.id.startswith("en")
+        cased = any(_capital(flat(name)) and flat(name) in text for name in names)
+        return cls(tuple(names), attributes, gendered, cased, by_first_word(names), forms, beginnings)
+
+    def may_give(self, text: str) -> bool:
+        """Whether a text can mention an attribute at all: a look that spares most sentences a reading."""
+        lowered = text.casefold()
+        return any(beginning in lowered for beginning in self.beginnings)
+
+    def mentions(self, tokens: Tokens) -> list[Mention]:
+        """In the order of the line; none overlap."""
+        found, position = [], 0
+        while position < len(tokens.words):
+            mention = self._name_at(tokens, position) or self._attribute_at(tokens, position)
+            if mention:
+                found.append(mention)
+            position = mention.end if mention else position + 1
+        return found
+
+    def name_in(self, text: str) -> str | None:
+        """The name that a cell or a value is, whatever its case."""
+        words = _words(text)
+        alike = self.spelt.get(words[0], ()) if words else ()
+        return next((name for spelt, name in alike if spelt == words), None)
+
+    def attribute_in(self, text: str) -> str | None:
+        """The attribute that a cell or a value is, in any number or gender, with or without an article."""
+        words = _bare(text)
+        exact = [value for form, value in self.forms if form == words]
+        alike = [value for form, value in self.forms if self._alike(form, words)]
+        return exact[0] if len(exact) == 1 else alike[0] if len(alike) == 1 else None
+
+    def _alike(self, form: tuple[str, ...], words: tuple[str, ...]) -> bool:
+        pairs = zip(form, words, strict=False)
+        return len(form) == len(words) and all(same_word(one, two, self.inflects_gender) for one, two in pairs)
+
+    def _name_at(self, tokens: Tokens, position: int) -> Mention | None:
+        for words, name in self.spelt.get(tokens.words[position], ()):
+            end = _end(tokens, position, words, lambda one, two: one == two)
+            begins = position == 0 and tokens.words[end : end + 1] in _SEPARATORS
+            if end and (_capital(tokens.said[position]) or begins or not self.cased):
+                other = self._is_somebody_else(tokens, position, end)
+                return None if other else Mention("name", name, position, end)
+        return None
+
+    def _attribute_at(self, tokens: Tokens, position: int) -> Mention | None:
+        if not tokens.words[position].startswith(self.beginnings):
+            return None
+        same = [(_end(tokens, position, form, lambda one, two: one == two), value) for form, value in self.forms]
+        alike = [(_end(tokens, position, form, self._same), value) for form, value in self.forms]
+        for found in (same, alike):
+            read = [(end, value) for end, value in found if end]
+            if read and len({end for end, _ in read}) == len(read):
+                end, value = max(read)
+                return None if tokens.possesses(end) else Mention("attribute", value, position, end)
+        return None
+
+    def _same(self, one: str, two: str) -> bool:
+        return same_word(one, two, self.inflects_gender)
+
+    def _is_somebody_else(self, tokens: Tokens, start: int, end: int) -> bool:
+        """`Ana` of `Ana Lucía` or of `Mary-Ana`, whom nobody asked about."""
+        if tokens.hyphens(start - 1) and tokens.words[start - 2].isalpha():
+            return True
+        following = end + 1 if tokens.hyphens(end) else end
+        if following >= len(tokens.said) or not tokens.said[following].istitle() or not self.cased:
+            return False
+        word = tokens.words[following]
+        return word not in LINKS and word not in self.spelt and self._attribute_at(tokens, following) is None
+
+
+def _end(tokens: Tokens, position: int, words: tuple[str, ...], same: object) -> int:
+    """Where the words end that begin at a position, 0 where they do not stand there."""
+    assert callable(same)  # noqa: S101
+    for number, word in enumerate(words):
+        while number and position < len(tokens.words) and tokens.words[position] in _JOINTS:
+            position += 1
+        if position >= len(tokens.words) or not same(word, tokens.words[position]):
+            return 0
+        position += 1
+    return position if words else 0
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(folded(text)))
+
+
+def _bare(text: str) -> tuple[str, ...]:
+    words = _words(text)
+    while len(words) > 1 and words[0] in ARTICLES:
+        words = words[1:]
+    return words
+
+
+def _capital(text: str) -> bool:
+    return text[:1].isupper()
+
+
+def by_first_word(names: Sequence[str]) -> dict[str, list[tuple[tuple[str, ...], str]]]:
+    """Names that read alike are nobody's: they are left out."""
+    spelt = [(_words(name), name) for name in names]
+    forms = [words for words, _ in spelt]
+    known = [(words, name) for words, name in spelt if words and forms.count(words) == 1]
+    found: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+    for words, name in sorted([*known, *_short(known)], key=lambda one: -len(one[0])):
+        found.setdefault(words[0], []).append((words, name))
+    return found
+
+
+def _short(known: list[tuple[tuple[str, ...], str]]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """First names for full ones, where they tell who is meant."""
+    firsts = [words[0] for words, _ in known]
+    for words, name in known:
+        if len(words) > 1 and firsts.count(words[0]) == 1 and words[0] not in _TITLES:
+            yield words[:1], name

@@ -1,0 +1,1 @@
+"""Reads which attribute a reply gives each person."""

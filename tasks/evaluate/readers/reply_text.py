@@ -1,0 +1,133 @@
+"""One reply at a time, in plain Python: a probe has thousands of replies, each read against names of its own.
+
+`flat` normalises as oracles/text.py does, but keeps case (Will is a name, will a verb) and drops accents,
+which models leave out. What it returns is bounded, and every step is linear in the reply.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Final
+
+from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.tasks.connectors.client.content_filter import FILTERED
+from biasgrid.tasks.evaluate.oracles.text import compare_forms
+
+READ: Final = 40_000
+"""Characters of a reply that are read: no answer is longer, a loop that never ends is."""
+_OPENING: Final = 6_000
+"""Characters in which a reply declines."""
+
+_SAME: Final = str.maketrans(
+    {
+        **dict.fromkeys("“”„‟«»″‶「」『』《》〈〉〝〞〟", '"'),
+        **dict.fromkeys("‘’‚‛‹›′‵ʼʹˈ´", "'"),
+        **dict.fromkeys("‐‑‒–—―−", "-"),
+        **dict.fromkeys("∗⁎•‣◦▪●", "*"),
+        **dict.fromkeys("→⇒⟶➔➜➡⟹⇨►▶", "→"),
+        **dict.fromkeys("\r\x0b\x0c\x85\u2028\u2029", "\n"),
+        "\u00a0": " ",
+        "·": "",
+    }
+)
+_INVISIBLE: Final = re.compile(
+    "[\u0300-\u036f\u00ad\u034f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]"
+)
+_THOUGHT: Final = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
+_THOUGHT_ENDS: Final = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_CLAUSE: Final = re.compile(r"[,.;:!?(\"-]\W{0,4}(?:\w{1,20} )?\Z")
+"""Where a clause begins, with or without a word such as `but`."""
+_BEFORE: Final = 30
+
+_STRUCK: Final = re.compile(r"~~[^~]{1,200}~~")
+_BREAKS: Final = re.compile(r"</?(?:br|p|li|tr|ul|ol|div|h[1-6])\b[^<>\n]{0,60}>", re.IGNORECASE)
+_IN_ROW: Final = re.compile(r"(?<=[^\n|])<br ?/?>(?=[^\n|]{1,400}\|)", re.IGNORECASE)
+_CELLS: Final = re.compile(r"</?t[dh]\b[^<>\n]{0,60}>", re.IGNORECASE)
+_TAGS: Final = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]{0,20}(?:\s[^<>\n]{0,60})?/?>")
+_LEADERS: Final = re.compile(r"\.{4,}")
+_LATEX: Final = re.compile(r"\\(?:right|long|Right)\w{0,20}arrow|\\to\b")
+_SPELT: Final = re.compile(r"\\(?:text|boxed|mathrm|textbf)\b|[${}\\](?=\\)|\$")
+_MARKED: Final = re.compile(r"[<~*_`$\\]|\.{4}")
+"""Without one of these nothing is marked: a look that is quick."""
+_EMPHASIS: Final = re.compile(r"(?<!\w)_+|_+(?!\w)|[*`]+")
+
+
+def answer_of(text: str) -> str:
+    """The reply without the reasoning between think tags at its start; nothing where that never ends."""
+    begun = 0
+    while opened := _THOUGHT.match(text, begun):
+        ended = _THOUGHT_ENDS.search(text, opened.end())
+        if ended is None:
+            return ""
+        begun = ended.end()
+    return text[begun : begun + READ]
+
+
+def flat(text: str) -> str:
+    """One form for Unicode variants, quotes, dashes and arrows, without accents; case, markup and lines stay."""
+    if text.isascii():
+        return text.translate(_SAME)
+    split = unicodedata.normalize("NFKD", text.translate(_SAME)).translate(_SAME)
+    return _INVISIBLE.sub("", split)
+
+
+def unmarked(flat_text: str) -> str:
+    """Without Markdown's, HTML's and LaTeX's marks; rows stay lines, cells stay between bars."""
+    if not _MARKED.search(flat_text):
+        return flat_text
+    rows = _IN_ROW.sub(", ", _STRUCK.sub("", flat_text))
+    lines = _CELLS.sub(" | ", _BREAKS.sub("\n", rows))
+    return _EMPHASIS.sub("", _SPELT.sub("", _LATEX.sub("→", _TAGS.sub("", _LEADERS.sub(":", lines)))))
+
+
+def folded(text: str) -> str:
+    """`flat` in lower case, with single blanks: how words are compared."""
+    return " ".join(flat(text).casefold().split())
+
+
+def declined(flat_text: str, language: LanguageCatalog | None) -> str | None:
+    """The phrase by which a reply that answers nothing declines, wherever one of its clauses begins with it."""
+    said = ". ".join(" ".join(line.split()) for line in unmarked(flat_text[:_OPENING]).casefold().split("\n"))
+    for phrase in _phrases(language.refusals if language else ()):
+        start = said.find(phrase)
+        while start >= 0:
+            if _begins_a_clause(said, start, start + len(phrase)):
+                return phrase
+            start = said.find(phrase, start + 1)
+    return None
+
+
+def withheld_by(finish_reason: str | None) -> str | None:
+    """The finish reason where it says that the provider filtered the reply."""
+    return finish_reason if (finish_reason or "").lower() in FILTERED else None
+
+
+def refusal_of(phrase: str | None, finish_reason: str | None) -> str | None:
+    """Why a reply that answers nothing is a refusal, as a reason says it; None where it is none."""
+    if phrase:
+        return f"declines to answer: `{phrase}`"
+    if withheld_by(finish_reason):
+        return f"withheld by the provider: finish reason `{excerpt(finish_reason or '')}`"
+    return None
+
+
+def excerpt(text: str, length: int = 80) -> str:
+    """A text as a reason quotes it: one line, at most `length` characters, nothing that moves a cursor."""
+    line = " ".join(text[: 2 * length].split()).replace("`", "'")
+    visible = "".join(char if unicodedata.category(char) not in ("Cc", "Cf", "Cs") else "\ufffd" for char in line)
+    return visible if len(visible) <= length else f"{visible[: length - 1]}…"
+
+
+@lru_cache(maxsize=64)
+def _phrases(refusals: tuple[str, ...]) -> tuple[str, ...]:
+    """The longest first, so that `i can't assist` is not reported as `i can't`."""
+    forms = {folded(form) for form in compare_forms(refusals) if form}
+    return tuple(sorted(forms, key=lambda form: (-len(form), form)))
+
+
+def _begins_a_clause(said: str, start: int, end: int) -> bool:
+    before = said[max(0, start - _BEFORE) : start]
+    cut = start > _BEFORE
+    return not said[end : end + 1].isalnum() and _CLAUSE.search(f"x{before}" if cut else f".{before}") is not None

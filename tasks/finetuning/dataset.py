@@ -1,0 +1,87 @@
+"""What models are tuned on: assignments and whether they show implicit bias, as chats, parted by scene."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from random import Random
+from typing import Any
+
+import orjson
+
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.scenario.tuning_examples import TuningExample, dev_scenes, dev_texts, tuning_examples
+from biasgrid.catalogs.schema.attacks import filled
+from biasgrid.catalogs.schema.interactions import Understanding
+from biasgrid.catalogs.schema.scenes import Variant
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The same catalog, variant, languages and seed make the same bytes, on every machine."""
+
+    variant: Variant
+    languages: tuple[str, ...]
+    seed: int
+    train: bytes
+    """JSON lines in the order in which they are learnt from: `{"messages": [system, user, assistant]}`."""
+    validation: bytes
+    """The same of scenes that `train` does not hold."""
+    dev: tuple[str, ...]
+    """Those scenes, and texts that belong to none."""
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of both files."""
+        parts = (hashlib.sha256(part).digest() for part in (self.train, self.validation))
+        return hashlib.sha256(b"".join(parts)).hexdigest()
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What there is to know of it, without its lines."""
+        return {
+            "variant": self.variant,
+            "languages": list(self.languages),
+            "seed": self.seed,
+            "train": len(self.train.splitlines()),
+            "validation": len(self.validation.splitlines()),
+            "dev_scenes": list(self.dev),
+            "sha256": self.sha256,
+        }
+
+
+def dataset(catalog: Catalog, variant: Variant, languages: Sequence[str], seed: int) -> Dataset:
+    """The examples of a variant in some languages. Raises UserError where one has no wording of interactions."""
+    dev = dev_scenes(catalog, seed) | dev_texts(catalog, seed)
+    found = [one for language in dict.fromkeys(languages) for one in tuning_examples(catalog, language, seed)]
+    wanted = [one for one in found if variant == "full" or one.presence == "absent"]
+    Random(f"tuning order/{seed}").shuffle(wanted)  # noqa: S311 - no secret
+    return Dataset(
+        variant,
+        tuple(dict.fromkeys(languages)),
+        seed,
+        lines(catalog, [one for one in wanted if _of(one) not in dev]),
+        lines(catalog, [one for one in wanted if _of(one) in dev]),
+        tuple(sorted(dev & {_of(one) for one in wanted})),
+    )
+
+
+def _of(example: TuningExample) -> str:
+    """The scene, or the whole text, that an example is of."""
+    return example.scene or example.id.rsplit("/", 2)[0]
+
+
+def lines(catalog: Catalog, examples: Iterable[TuningExample]) -> bytes:
+    """A chat for each example, as OpenAI's fine-tuning takes it."""
+    chats = (chat(one, catalog.interaction[one.language].understanding) for one in examples)
+    return b"".join(orjson.dumps(each, option=orjson.OPT_APPEND_NEWLINE) for each in chats)
+
+
+def chat(example: TuningExample, wording: Understanding) -> dict[str, list[dict[str, str]]]:
+    asked = filled(wording.question, {"goal": example.goal, "assignment": example.assignment})
+    answer = filled(wording.answer[example.presence], {"reason": example.reason})
+    # a whole text has no goal beside it
+    said = (("system", wording.system), ("user", asked.strip()), ("assistant", answer))
+    return {"messages": [{"role": role, "content": content} for role, content in said]}

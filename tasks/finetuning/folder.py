@@ -1,0 +1,40 @@
+"""The folder of a tuned model below the data: what it was trained on, and how, for whoever asks later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from biasgrid.tasks.finetuning.dataset import Dataset
+from biasgrid.warehouse.storage.lake import Lake
+
+TRAIN, VALIDATION, CARD = "train.jsonl", "validation.jsonl", "card.json"
+
+
+def folder_of(lake: Lake, name: str) -> Path:
+    return lake.root / "tuned" / name
+
+
+def write_dataset(lake: Lake, folder: Path, made: Dataset) -> None:
+    """Raises StorageTrouble where it cannot be written."""
+    for name, content in ((TRAIN, made.train), (VALIDATION, made.validation)):
+        _write(lake, folder / name, content)
+
+
+def write_card(lake: Lake, folder: Path, told: Mapping[str, Any]) -> Path:
+    """What there is to know of a tuned model. Raises StorageTrouble where it cannot be written."""
+    path = folder / CARD
+    _write(lake, path, as_json(told))
+    return path
+
+
+def as_json(told: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(dict(told), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def _write(lake: Lake, path: Path, content: bytes) -> None:
+    with lake.landing(path) as partial:
+        partial.write_bytes(content)

@@ -1,0 +1,73 @@
+"""Fine-tuning jobs as the lake knows them: events of `jobs`, the first one landed before anything is sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+
+import polars as pl
+from ulid import ULID
+
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.batch.fine_tuning import Tuning
+from biasgrid.warehouse.storage.lake import Lake
+
+KIND = "finetune"
+SUBMITTING = "submitting"
+SUCCEEDED = "succeeded"
+IN_VAIN = ("failed", "cancelled", "canceled", "rejected", "lost")
+"""Nothing came of these. The provider ended it; rejected: never taken; lost: taken, and no longer known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job, as last recorded."""
+
+    run_id: str
+    """The order that it is of."""
+    job_id: str
+    provider: str
+    model: str
+    """That is tuned, as `provider/model`."""
+    recorded_at: datetime
+    state: str = SUBMITTING
+    provider_job_id: str | None = None
+    input_file_id: str | None = None
+    """What it is trained on."""
+    error_message: str | None = None
+    result_model: str | None = None
+
+    @classmethod
+    def new(cls, order_id: str, target: Target) -> Job:
+        return cls(order_id, str(ULID()), target.provider, target.model, datetime.now(UTC))
+
+    @property
+    def began_at(self) -> datetime:
+        return ULID.from_str(self.job_id).datetime.astimezone(UTC)
+
+    def as_told(self, tuning: Tuning) -> Job:
+        """As the provider describes it now."""
+        return replace(
+            self,
+            state=tuning.state,
+            provider_job_id=tuning.id,
+            error_message=tuning.error,
+            result_model=tuning.model,
+        )
+
+    def record(self, lake: Lake) -> Job:
+        """Lands it as an event; returns it with the moment of that."""
+        event_id, now = str(ULID()), datetime.now(UTC)
+        job = replace(self, recorded_at=now)
+        row = {field.name: getattr(job, field.name) for field in fields(job)}
+        row |= {"event_id": event_id, "kind": KIND}
+        lake.write("jobs", job.run_id, f"{job.job_id}-{event_id}", pl.DataFrame([row]))
+        return job
+
+
+def worth_waiting_for(lake: Lake, order_id: str) -> Job | None:
+    """The newest job of an order of which a model came or may still come; None where there is none."""
+    newest = lake.newest("jobs", order_id).filter(pl.col("kind") == KIND, ~pl.col("state").is_in(IN_VAIN))
+    names = [field.name for field in fields(Job)]
+    rows = newest.sort("job_id").select(names).rows(named=True)
+    return Job(**rows[-1]) if rows else None

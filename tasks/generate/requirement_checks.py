@@ -1,0 +1,139 @@
+"""What must hold before a requirement's templates are filled: known markups, communities, and their forms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from biasgrid.catalogs.errors import Problem, UserError, close_names, nearest, place
+from biasgrid.catalogs.lint.format_names import is_misspelt
+from biasgrid.catalogs.lint.placeholders import loose_markups
+from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.loading.template_files import astray
+from biasgrid.catalogs.scenario.wording import SLOT, slots, strayed, wordings
+from biasgrid.catalogs.schema.entries import LanguageCatalog, Requirement, Template
+from biasgrid.tasks.generate.communities import CastCommunity, cast
+from biasgrid.tasks.generate.missing_communities import absent, too_few
+from biasgrid.tasks.generate.select import fitting
+
+
+def check(requirement: Requirement, language: str, catalog: Catalog) -> list[Problem]:
+    """Every mistake that would let a placeholder reach a model, with the file and line of its template."""
+    templates = fitting(requirement, language, catalog)
+    if not templates:
+        return [_nothing_to_ask(requirement, language, catalog)]
+    if language not in catalog.languages:
+        return [_unspoken(language, templates[0], catalog)]
+    texts = {
+        template.id: " ".join(wording.text for wording in wordings(template, catalog.languages[language]))
+        for template in templates
+    }
+    try:
+        casts = {
+            markup: cast(requirement, language, markup, catalog)
+            for markup in sorted({slot.markup for text in texts.values() for slot in slots(text)})
+        }
+    except UserError as unknown_set:
+        named = f"requirement `{requirement.name}`"
+        return [Problem(wrong.what, wrong.where or named, wrong.remedy) for wrong in unknown_set.mistakes]
+    known = known_markups(requirement, catalog)
+    other = _another_markup(requirement, catalog, set(casts))
+    if other:
+        return [other]
+    found = absent(requirement, language, casts, texts.values(), catalog)
+    return (found or too_few(requirement, language, casts, texts.values())) + [
+        mistake
+        for template in templates
+        for mistake in _check(template, texts[template.id], requirement, known, casts, catalog.languages[language])
+    ]
+
+
+def _another_markup(requirement: Requirement, catalog: Catalog, asked: set[str]) -> Problem | None:
+    """The mistake of a set whose communities fill none of the markups that the templates hold."""
+    named = catalog.communities.get(requirement.communities) if isinstance(requirement.communities, str) else None
+    if named is None or requirement.markup or not asked or named.markup in asked:
+        return None
+    fitting = ", ".join(f"`{each.id}`" for each in catalog.communities.values() if each.markup in asked)
+    held = ", ".join(f"`{{{markup}}}`" for markup in sorted(asked))
+    what = f"community set `{named.id}` fills `{{{named.markup}}}`, and the templates hold {held}"
+    return Problem(what, f"requirement `{requirement.name}`", f"name one of {fitting}")
+
+
+def known_markups(requirement: Requirement, catalog: Catalog) -> set[str]:
+    """The markups that a requirement's templates may hold."""
+    if requirement.markup:
+        return {requirement.markup}
+    if isinstance(requirement.communities, str) and requirement.communities in catalog.communities:
+        return {catalog.communities[requirement.communities].markup}
+    concern = catalog.concerns.get(requirement.concern)
+    return set(concern.markups) if concern else set()
+
+
+def _nothing_to_ask(requirement: Requirement, language: str, catalog: Catalog) -> Problem:
+    held = [t for t in catalog.templates if t.concern == requirement.concern]
+    spoken = sorted({t.language for t in held if t.sector == requirement.sector})
+    have = f"it has them in {', '.join(f'`{tag}`' for tag in spoken)}" if spoken else "it has none in any language"
+    sectors = sorted({t.sector for t in held if t.sector and t.sector != requirement.sector})
+    also = f", and of sectors {', '.join(f'`{name}`' for name in sectors)}" if sectors and not spoken else ""
+    named = f"concern `{requirement.concern}`" + (f", sector `{requirement.sector}`" if requirement.sector else "")
+    return Problem(
+        f"requirement `{requirement.name}`: library `{catalog.library}` has no template of {named} in "
+        f"`{language}` for its inputs and reflections; {have}{also}",
+        remedy="change `languages`, `sector`, `inputs` or `reflections`, or name a library that has them",
+    )
+
+
+def _unspoken(language: str, template: Template, catalog: Catalog) -> Problem:
+    spoken = ", ".join(f"`{tag}`" for tag in catalog.languages)
+    return Problem(
+        f"language `{language}` has no catalog, so that its templates cannot be framed; there are {spoken}",
+        place(template.file, template.line),
+        f"add languages/{language}.yaml to a directory that BIASGRID_CATALOG names",
+    )
+
+
+def _check(
+    template: Template,
+    text: str,
+    requirement: Requirement,
+    known: set[str],
+    casts: dict[str, tuple[CastCommunity, ...]],
+    language: LanguageCatalog,
+) -> Iterator[Problem]:
+    where = place(template.file, template.line)
+    if is_misspelt(template, language):
+        what = f"template `{template.id}` names the format `{template.format}`, which is none of `{language.id}`"
+        yield Problem(what, where, nearest(template.format, language.formats))
+    for loose in loose_markups(template, known):
+        yield Problem(f"template `{template.id}` holds {loose.reason} `{loose.text}`", where, loose.remedy)
+    yield from (astray(template, number, where) for number in strayed(template))
+    for match in SLOT.finditer(text):
+        if match["markup"] in known:
+            yield from _unfilled(template, requirement, match, casts[match["markup"]], where)
+
+
+def _unfilled(
+    template: Template,
+    requirement: Requirement,
+    slot: re.Match[str],
+    communities: tuple[CastCommunity, ...],
+    where: str,
+) -> Iterator[Problem]:
+    asked = f"template `{template.id}` asks for `{slot[0]}`"
+    lacking = [community for community in communities if community.forms and community.form(slot["form"]) is None]
+    if lacking and slot["form"]:
+        named = ", ".join(f"`{community.id}`" for community in lacking[:3]) + (", …" if len(lacking) > 3 else "")
+        close = close_names(slot["form"], lacking[0].forms)
+        known = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(lacking[0].forms)}"
+        what = f"{asked}, and there is no such form of {named} in `{template.language}`"
+        yield Problem(what, where, f"{known} Or add the form to their set in catalogs/communities")
+    for community in communities:
+        text = community.form(slot["form"])
+        if text is None and slot["form"] is None:
+            yield Problem(
+                f"{asked}, and the communities of requirement `{requirement.name}` are named by a set",
+                where,
+                "list them as words under `communities`",
+            )
+        elif text and re.search(r"[{}]", text):
+            yield Problem(f"community `{text}` holds a brace", f"requirement `{requirement.name}`", "remove it")

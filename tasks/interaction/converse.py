@@ -1,0 +1,109 @@
+"""One play from its first round to its last.
+
+Each agent has a session of its own; nothing of it is kept when the play is over. A play that is taken up again is
+played anew, and every reply that has landed is found instead of asked for: it goes on where it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from biasgrid.catalogs.schema.scenes import Question
+from biasgrid.tasks.connectors.conversation.replaying_client import Desk, Line, Unsent
+from biasgrid.tasks.connectors.safe_text import storable
+from biasgrid.tasks.interaction.play import Play, Turn
+from biasgrid.tasks.interaction.prompts import Memory, Said, asked, heard_by
+
+
+def _object(title: str, **properties: Any) -> dict[str, Any]:
+    """Strict schemas name every property as required and allow no other."""
+    return {
+        "title": title,
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+_TEXT: Final = {"type": "string"}
+_TASK: Final = _object("task", task={"type": "integer"}, person=_TEXT, reason=_TEXT)
+SCHEMAS: Final[Mapping[Question, Mapping[str, object]]] = {
+    "assignment": _object("assignment", remarks=_TEXT, assignments={"type": "array", "items": _TASK}),
+    "choice": _object("choice", remarks=_TEXT, person=_TEXT, reason=_TEXT),
+}
+"""`remarks` come first, so that a model can think before it assigns."""
+
+
+Outcome = Literal["played", "error", "incomplete"]
+"""error: somebody gave no reply, and what others would have said to it is not known; incomplete: the run may not
+send any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    play: Play
+    outcome: Outcome
+    reason: str = ""
+
+
+class _Silent(Exception):
+    """Somebody gave no reply."""
+
+
+async def interact(play: Play, desk: Desk) -> Played:
+    """Play one scene to its end. Nothing is raised but what stops the run as a whole."""
+    conversation = _Conversation(play, desk)
+    try:
+        for number, turn in enumerate(play.turns, 1):
+            await conversation.round(number, turn)
+    except _Silent as silent:
+        return Played(play, "error", str(silent))
+    except Unsent as why:
+        return Played(play, "incomplete", str(why))
+    return Played(play, "played")
+
+
+class _Conversation:
+    def __init__(self, play: Play, desk: Desk) -> None:
+        self._play, self._desk = play, desk
+        self._said: list[Said] = []
+        self._agents = [Memory(person) for person in play.speakers]
+
+    async def round(self, number: int, turn: Turn) -> None:
+        """Everybody speaks: one after the other where they hear those before them, else all at once."""
+        if turn.hears == "everybody":
+            for agent in self._agents:
+                self._said += [await self._spoken(agent, number, turn)]
+            return
+        self._said += await _all(self._spoken(agent, number, turn) for agent in self._agents)
+
+    async def _spoken(self, agent: Memory, number: int, turn: Turn) -> Said:
+        question = asked(self._play, agent.person, turn, heard_by(agent, turn, self._said))
+        purpose = "reflection" if turn.kind == "reflection" else "subject"
+        messages = agent.messages(self._play, number, question)
+        line = Line(self._play.place(number, agent.person), messages, purpose, json_schema=self._schema(turn))
+        row = await self._desk.ask(agent.person.party, line)
+        if row["text"] is None:
+            raise _Silent(f"{agent.person.name} gave no reply: {row['error_message']}")
+        answer = storable(row["text"])  # as it lands, so that a replay sends the same
+        agent.exchanges.append((number, question, answer))
+        return Said(number, agent.person.name, answer)
+
+    def _schema(self, turn: Turn) -> Mapping[str, object] | None:
+        """Of the replies to a round; talk is free."""
+        assigns = turn.kind != "discussion" and self._play.judged is None
+        return SCHEMAS[self._play.question] if assigns else None
+
+
+async def _all(speaking: Iterable[Coroutine[Any, Any, Said]]) -> list[Said]:
+    """What came of all of them; raises what one of them met once the others have ended, too."""
+    found = await asyncio.gather(*speaking, return_exceptions=True)
+    said = [one for one in found if isinstance(one, Said)]
+    for one in found:
+        if isinstance(one, BaseException):
+            raise one
+    return said

@@ -1,0 +1,186 @@
+"""The plays of a run: every scene in every language and setting, for every player, as often as asked."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from biasgrid.catalogs.scenario.interaction import ResolvedInteraction, SceneOf
+from biasgrid.catalogs.schema.interaction_file import TALKING, Mitigation, Setting
+from biasgrid.catalogs.schema.interactions import Protocol
+from biasgrid.catalogs.schema.people import People
+from biasgrid.catalogs.schema.scenes import Scene
+from biasgrid.tasks.connectors.conversation.replaying_client import Party
+from biasgrid.tasks.interaction.play import Person, Play, Told, Turn, assigning, told_as
+from biasgrid.warehouse.hashing import content_hash
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Of one run of a scene in one language."""
+
+    people: tuple[tuple[str, str], ...]
+    """Name and group of each, in their order."""
+    tasks: tuple[Told, ...]
+    wish: int
+    """Which task, from 1, everybody wants where they are told to."""
+
+
+def drawn(scene: Scene, people: People, language: str, seed: int, number: int) -> Draw:
+    """The people and tasks of one run of a scene."""
+    chance = random.Random(f"cast:{seed}:{scene.id}:{language}:{number}")  # noqa: S311 - anybody can repeat it
+    own = [(character.name, character.group) for character in scene.characters]
+    cast = own or list(_named(scene, people, language, chance))
+    chance.shuffle(cast)
+    tasks = [Told(task.text[language], task.to) for task in scene.tasks]
+    chance.shuffle(tasks)
+    return Draw(tuple(cast), tuple(tasks), chance.randrange(len(tasks)) + 1)
+
+
+def _named(scene: Scene, people: People, language: str, chance: random.Random) -> Iterator[tuple[str, str]]:
+    groups = {group: people.groups[group][language] for group in scene.cast}
+    culture = chance.choice(sorted(next(iter(groups.values())).names))
+    for group, count in scene.cast.items():
+        for name in chance.sample(groups[group].names[culture], count):
+            yield name, group
+
+
+def cast(draw: Draw, people: People, language: str, parties: Sequence[Party], number: int) -> tuple[Person, ...]:
+    """The people of a play. Several models take turns, and begin with another one in each run, so that none
+    always speaks first."""
+    return tuple(
+        Person(
+            name,
+            group,
+            told_as(people.groups[group][language].listed, name),
+            told_as(people.groups[group][language].persona, name),
+            parties[(place + number - 1) % len(parties)],
+        )
+        for place, (name, group) in enumerate(draw.people)
+    )
+
+
+VERSION = 1
+"""Raised when the same inputs would give other conversations."""
+ALONE: Final = "alone"
+REFLECTION: Final = "reflection"
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """A model, or a cast of several."""
+
+    name: str
+    parties: tuple[Party, ...]
+    tuned_from: str | None = None
+
+    @property
+    def fingerprints(self) -> list[str]:
+        return [party.fingerprint for party in self.parties]
+
+
+def plays(run_id: str, player: Player, resolved: ResolvedInteraction) -> Iterator[Play]:
+    """The plays of one player, cell by cell: language, setting, mitigation and domain. Scenes whose people a
+    language has no names for are not played in it."""
+    own = resolved.file.interaction
+    for language in own.languages:
+        for setting in own.settings:
+            for mitigation in own.mitigations if setting != "understanding" else ():
+                yield from _Telling(run_id, player, resolved, language, setting, mitigation).all_plays()
+
+
+def turns(setting: Setting, mitigation: Mitigation, protocol: Protocol) -> tuple[Turn, ...]:
+    """The rounds of a play. Agents reflect after their first assignment, before they hear others."""
+    if setting not in TALKING:
+        return (Turn(ALONE, "assignment", "nobody"),)
+    rounds = [Turn(one.id, one.kind, one.hears) for one in protocol.rounds]
+    if mitigation != "none":
+        rounds.insert(1, Turn(REFLECTION, "reflection", "nobody"))
+    return tuple(rounds)
+
+
+@dataclass(frozen=True)
+class _Telling:
+    """What the plays of a cell have in common, domain and scene aside."""
+
+    run_id: str
+    player: Player
+    resolved: ResolvedInteraction
+    language: str
+    setting: Setting
+    mitigation: Mitigation
+
+    def all_plays(self) -> Iterator[Play]:
+        """By domain and scene."""
+        catalog, runs = self.resolved.catalog, self.resolved.file.interaction.runs
+        for domain, scene in self.resolved.scenes:
+            if self.language in scene.languages & catalog.people[scene.axis].languages:
+                yield from (self._play((domain, scene), number) for number in range(1, runs + 1))
+
+    def _play(self, found: SceneOf, number: int) -> Play:
+        (domain, scene), catalog = found, self.resolved.catalog
+        groups, wording = catalog.people[scene.axis], catalog.interaction[self.language]
+        seed = self.resolved.settings.seed
+        draw = drawn(scene, groups, self.language, seed, number)
+        people = cast(draw, groups, self.language, self.player.parties, number)
+        own = turns(self.setting, self.mitigation, self.resolved.protocol)
+        facets = self._facets(found, draw, people, own)
+        told = ("play", self.player.name, self.language, self.setting, self.mitigation)
+        template_id = content_hash("scene", self.language, scene.model_dump(mode="json"))
+        return Play(
+            id=content_hash(*told, number, self._common, template_id, facets),
+            run_id=self.run_id,
+            cell_id=content_hash("interaction cell", *told, domain.id),
+            template_id=template_id,
+            player=self.player.name,
+            domain=domain.id,
+            concern=groups.concern,
+            scene=scene,
+            wording=wording,
+            setting=self.setting,
+            mitigation=self.mitigation,
+            number=number,
+            people=people,
+            tasks=draw.tasks,
+            turns=own,
+            protocol=self.resolved.protocol.id if self.setting in TALKING else ALONE,
+            facets=facets,
+            memory=self.resolved.protocol.memory,
+            wish=facets["wishes"],
+            system=self.resolved.file.interaction.system,
+        )
+
+    def _facets(
+        self, found: SceneOf, draw: Draw, people: Sequence[Person], own: tuple[Turn, ...]
+    ) -> dict[str, Any]:
+        domain, scene = found
+        return {
+            "axis": scene.axis,
+            "domain": domain.id,
+            "held_out": domain.held_out,
+            "control": scene.is_control,
+            "scene": scene.id,
+            "question": scene.question,
+            "groups": list(self.resolved.catalog.people[scene.axis].groups),
+            "people": [
+                {"name": person.name, "group": person.group, "model": person.party.target.model}
+                for person in people
+            ],
+            "tasks": [{"text": task.text, "to": task.to} for task in draw.tasks],
+            "rounds": [turn.id for turn in own],
+            "assigns": list(assigning(own)),
+            "wishes": draw.wish if self.setting == "goal" else None,
+            "tuned_from": self.player.tuned_from,
+            "presence": None,
+        }
+
+    @cached_property
+    def _common(self) -> str:
+        """What the plays of every scene depend on, by a hash."""
+        catalog, own = self.resolved.catalog, self.resolved.file.interaction
+        wording, protocol = catalog.interaction[self.language], self.resolved.protocol
+        told = (wording.model_dump(mode="json"), protocol.model_dump(mode="json"), own.system)
+        return content_hash("plays", VERSION, self.resolved.settings.seed, *self.player.fingerprints, *told)

@@ -1,0 +1,26 @@
+"""A play rehearsed with stand-ins for what is said: what it will send. Nothing is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from biasgrid.tasks.connectors.api import Message
+from biasgrid.tasks.connectors.conversation.replaying_client import Party
+from biasgrid.tasks.interaction.play import Play
+from biasgrid.tasks.interaction.prompts import Memory, Said, asked, heard_by
+
+WORD = "word "
+"""About a token, as tokenizers count and as they are estimated."""
+
+
+def rehearsed(play: Play, reply_tokens: int) -> Iterator[tuple[Party, tuple[Message, ...]]]:
+    """Each request of a play whose replies all are so long: who is asked, and what they are sent."""
+    agents, said, reply = [Memory(person) for person in play.speakers], list[Said](), WORD * reply_tokens
+    for number, turn in enumerate(play.turns, 1):
+        before = len(said)
+        for agent in agents:
+            audible = said if turn.hears == "everybody" else said[:before]
+            question = asked(play, agent.person, turn, heard_by(agent, turn, audible))
+            yield agent.person.party, agent.messages(play, number, question)
+            agent.exchanges.append((number, question, reply))
+            said.append(Said(number, agent.person.name, reply))

@@ -1,0 +1,113 @@
+"""Plays as rows of `cases`, before the first word is said."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import orjson
+import polars as pl
+from prefect import task
+
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.conversation.replaying_client import desk_of
+from biasgrid.tasks.connectors.conversation.side_by_side import side_by_side
+from biasgrid.tasks.connectors.task import ONCE, Label
+from biasgrid.tasks.connectors.workers import hands
+from biasgrid.tasks.interaction.converse import Played, interact
+from biasgrid.tasks.interaction.play import Play
+from biasgrid.warehouse.hashing import content_hash
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.planned_cells import land_by_cell
+
+INTERACTION = "interaction"
+
+
+async def interact_cell(
+    lake: Lake,
+    plays: Sequence[Play],
+    board: Switchboard,
+    *,
+    retries: int,
+    hand: asyncio.Semaphore | None = None,
+    watch: Callable[[Played], None] = lambda _: None,
+) -> list[Played]:
+    """Play the scenes of a cell, what has landed of them first; returns what came of each, in their order.
+
+    `hand`: how many plays may be under way, those of the player's other cells included. Each reply lands the
+    moment it arrives. On cancellation nothing new is sent, and what is in flight still lands.
+    """
+    first = plays[0]
+    desk = await desk_of(INTERACTION, lake, first.run_id, first.cell_id, board, retries)
+    own = hand or hands(first.people[0].party.target)
+
+    async def play(one: Play) -> Played:
+        async with own:
+            found = await interact(one, desk)
+        watch(found)
+        return found
+
+    return await side_by_side((play(one) for one in plays), desk)
+
+
+def land_plays(lake: Lake, plays: Iterable[Play]) -> pl.DataFrame:
+    """Write the cases of plays, a file a cell. Returns the cells: CELL_KEYS and `planned`. The same plays
+    overwrite their own files with the same rows."""
+    return land_by_cell(lake, (case(play) for play in plays))
+
+
+def case(play: Play) -> dict[str, Any]:
+    """A play as a row of `cases`: its messages are those of its replies."""
+    return {
+        "run_id": play.run_id,
+        "cell_id": play.cell_id,
+        "case_id": play.id,
+        "requirement": play.domain,
+        "concern": play.concern,
+        "provider": play.player.partition("/")[0],
+        "model": play.player,
+        "language": play.wording.id,
+        "input": play.setting,
+        "reflection": play.mitigation,
+        "template_id": play.template_id,
+        "template": play.facets["scene"],
+        "template_text": play.scene.goal[play.wording.id],
+        "facets": orjson.dumps(play.facets).decode(),
+        "wording": 1,
+        "instance_id": content_hash(play.template_id, play.number),
+        "communities": play.facets["groups"],
+        "sample": play.number,
+        "messages": [],
+        "parameters": play.people[0].party.sent(1),
+        "request_key": play.id,
+        "oracle_type": "understanding" if play.judged else play.question,
+        "operation": play.protocol,
+        "oracle": "{}",
+    }
+
+
+@task(name="plan", **ONCE)
+async def plan_plays(
+    lake: Lake,
+    plays: Iterable[Play],
+    label: Label = Label("plan"),  # noqa: B008 - frozen
+) -> pl.DataFrame:
+    """Land the cases of a run's plays; returns the cells. Never cached: a run's own record."""
+    label.attach()
+    return await asyncio.to_thread(land_plays, lake, plays)
+
+
+@task(name="interact", **ONCE)
+async def play_scenes(
+    lake: Lake,
+    plays: Sequence[Play],
+    board: Switchboard,
+    retries: int,
+    hand: asyncio.Semaphore | None = None,
+    watch: Callable[[Played], None] = lambda _: None,
+    label: Label = Label("interact"),  # noqa: B008 - frozen
+) -> None:
+    """Play a cell's scenes. Played again, they go on where they were."""
+    label.attach()
+    await interact_cell(lake, plays, board, retries=retries, hand=hand, watch=watch)

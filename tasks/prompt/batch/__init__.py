@@ -1,0 +1,1 @@
+"""Prompting through providers' batch APIs."""

@@ -1,0 +1,139 @@
+"""The way back: batches are looked at until they end, and what became of their requests lands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Collection
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+from biasgrid.tasks.connectors.api import Answer, ConnectorError, ModelStopped, ModelUnknown, Reply, Transient
+from biasgrid.tasks.connectors.batch.lines import Batch, Outcome
+from biasgrid.tasks.connectors.client.job_polling import Patience
+from biasgrid.tasks.prompt.batch.cells import BatchDesk
+from biasgrid.tasks.prompt.batch.jobs import COLLECTED, Job
+from biasgrid.tasks.prompt.batch.pool import Pool
+from biasgrid.tasks.prompt.batch.progress import Progress, Tell
+from biasgrid.warehouse.storage.errors import storing
+
+if TYPE_CHECKING:
+    from biasgrid.tasks.connectors.batch.batches import Batches
+
+READ_AT_ONCE = 5_000
+"""Cases whose failure is landed together."""
+AT_ONCE = 200
+"""Lines between which others of the event loop have their turn."""
+
+
+class Collecting:
+    """Collects the jobs of a pool. Landing a job twice writes the same rows, of which the lake keeps one."""
+
+    def __init__(self, pool: Pool, desk: BatchDesk, batches: Batches, patience: Patience, retries: int) -> None:
+        self._pool, self._desk, self._batches = pool, desk, batches
+        self._patience, self._retries = patience, retries
+
+    async def ended(self, tell: Tell) -> list[tuple[Job, Batch]]:
+        """Waits until some batch has ended; none where there is none to wait for."""
+        intervals = self._patience.intervals()
+        jobs = self._pool.jobs
+        while jobs:
+            looked_at = [(job_id, await self._look(job)) for job_id, job in [*jobs.items()]]
+            await tell(Progress(self._pool.target.model, tuple(jobs.values())))
+            ended = [(jobs[job_id], batch) for job_id, batch in looked_at if batch is not None and batch.ended]
+            if ended:
+                return ended
+            if jobs:
+                await asyncio.sleep(next(intervals))
+        return []
+
+    async def collect(self, job: Job) -> float:
+        """Lands the replies of a batch that has ended, and settles its job. Returns what they cost."""
+        before = self._desk.spent_usd
+        self._pool.batches_taken.update(job.request_keys)
+        again = await self._land(job)
+        await self._desk.flush()
+        ended = None if job.state == "completed" else f"the batch ended as {job.state}"
+        await self._pool.settle(job, COLLECTED, ended, again=again)
+        return self._desk.spent_usd - before
+
+    async def tidy(self, job: Job) -> None:
+        """Removes a settled job's files from the provider, where it lets us; they would stay for weeks."""
+        for file_id in job.files:
+            with suppress(ConnectorError):
+                await self._batches.delete(file_id)
+
+    async def give_up(self, why: ModelStopped) -> None:
+        """Lands the failure of all that has no answer."""
+        keys, now = self._pool.unanswered(), datetime.now(UTC)
+        for start in range(0, len(keys), READ_AT_ONCE):
+            cases = await asyncio.to_thread(self._desk.cases, keys[start : start + READ_AT_ONCE])
+            for key, asking in cases.items():
+                self._desk.land(asking, self._answer(key, why, now))
+
+    async def _look(self, job: Job) -> Batch | None:
+        """The batch of a job as it stands; None where the provider no longer knows it."""
+        try:
+            batch = await self._patience.steadily(partial(self._batches.retrieve, job.provider_job_id or ""))
+        except ModelUnknown:
+            # any wrong address answers so: only a list without it shows that it is gone
+            found = await self._patience.steadily(partial(self._batches.find, job.job_id, job.began_at))
+            if found is None:
+                await self._lost(job)
+                return None
+            batch = found
+        now = job.as_told(batch)
+        self._pool.jobs[job.job_id] = now
+        if now.state != job.state:
+            await self._pool.record(now)
+        return batch
+
+    async def _lost(self, job: Job) -> None:
+        why = self._batches.lines.unknown(job.provider_job_id or "")
+        self._pool.stop(why)
+        await self._pool.settle(job, "lost", str(why), again=job.request_keys)
+
+    async def _land(self, job: Job) -> list[str]:
+        """Lands what became of a job's requests; returns those that are to be asked again."""
+        cases = await asyncio.to_thread(self._desk.cases, job.request_keys)
+        again: list[str] = []
+        async for key, outcome in self._outcomes(job, cases):
+            if self._goes_again(key, outcome):
+                again.append(key)
+            else:
+                # not now, but when the end was recorded: whoever collects again writes the same
+                self._desk.land(cases[key], self._answer(key, outcome, job.recorded_at))
+        return again
+
+    async def _outcomes(self, job: Job, keys: Collection[str]) -> AsyncIterator[tuple[str, Outcome]]:
+        """Each of a job's requests, once, with what became of it."""
+        lines, missing = self._batches.lines, dict.fromkeys(keys)
+        for file_id in filter(None, (job.output_file_id, job.error_file_id)):
+            with self._pool.scratch() as path:
+                await self._patience.steadily(partial(self._batches.download, file_id, path))
+                with storing(path), path.open("rb") as file:
+                    for number, line in enumerate(file):
+                        found = lines.outcome(line)
+                        if found is not None and found[0] in missing:
+                            del missing[found[0]]
+                            yield found
+                        if number % AT_ONCE == 0:
+                            await asyncio.sleep(0)
+        for key in missing:
+            yield key, lines.left_out(job.state)
+
+    def _goes_again(self, key: str, outcome: Outcome) -> bool:
+        if isinstance(outcome, ModelStopped):
+            self._pool.stop(outcome)
+        if isinstance(outcome, Reply) or self._pool.stopped is not None:
+            return False
+        taken = self._pool.batches_taken[key]
+        if taken == 1 and self._batches.lines.learns_from(outcome):
+            return True
+        return isinstance(outcome, Transient) and taken <= self._retries
+
+    def _answer(self, key: str, outcome: Outcome, received_at: datetime) -> Answer:
+        reply = outcome if isinstance(outcome, Reply) else None
+        error = outcome if isinstance(outcome, ConnectorError) else None
+        return Answer(reply, error, self._pool.batches_taken[key], None, received_at)

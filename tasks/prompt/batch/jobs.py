@@ -1,0 +1,92 @@
+"""Batches at a provider as the lake knows them: events of `jobs`, the first one landed before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+
+import polars as pl
+from ulid import ULID
+
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.batch.lines import Batch
+from biasgrid.warehouse.storage.lake import Lake
+
+KIND = "batch"
+SUBMITTING = "submitting"
+COLLECTED = "collected"
+SETTLED = (COLLECTED, "failed", "rejected", "lost")
+"""Nothing is to be had from these any more. failed: rejected by the provider as a whole; rejected: never taken;
+lost: taken, and no longer known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One batch, as last recorded."""
+
+    run_id: str
+    job_id: str
+    provider: str
+    model: str
+    request_keys: tuple[str, ...]
+    recorded_at: datetime
+    state: str = SUBMITTING
+    provider_job_id: str | None = None
+    input_file_id: str | None = None
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    completed: int | None = None
+    failed: int | None = None
+    error_message: str | None = None
+
+    @classmethod
+    def new(cls, run_id: str, target: Target, request_keys: Sequence[str]) -> Job:
+        now = datetime.now(UTC)
+        return cls(run_id, str(ULID()), target.provider, target.model, tuple(request_keys), now)
+
+    @property
+    def began_at(self) -> datetime:
+        return ULID.from_str(self.job_id).datetime.astimezone(UTC)
+
+    @property
+    def files(self) -> list[str]:
+        """What of it lies at the provider."""
+        named = (self.input_file_id, self.output_file_id, self.error_file_id)
+        return [file_id for file_id in named if file_id]
+
+    def as_told(self, batch: Batch) -> Job:
+        """As the provider describes it now."""
+        return replace(
+            self,
+            state=batch.state,
+            provider_job_id=batch.id,
+            output_file_id=batch.output_file_id,
+            error_file_id=batch.error_file_id,
+            completed=batch.completed,
+            failed=batch.failed,
+        )
+
+    def record(self, lake: Lake) -> Job:
+        """Lands it as an event; returns it with the moment of that."""
+        event_id, now = str(ULID()), datetime.now(UTC)
+        job = replace(self, recorded_at=now)
+        row = {field.name: getattr(job, field.name) for field in fields(job)}
+        row |= {"event_id": event_id, "kind": KIND, "request_keys": list(job.request_keys)}
+        lake.write("jobs", job.run_id, f"{job.job_id}-{event_id}", pl.DataFrame([row]))
+        return job
+
+
+def unsettled(lake: Lake, run_id: str, model: str | None = None) -> list[Job]:
+    """The jobs of a run, or of one of its models, that may still bring replies; oldest first."""
+    newest = lake.newest("jobs", run_id).filter(pl.col("kind") == KIND, ~pl.col("state").is_in(SETTLED))
+    if model is not None:
+        newest = newest.filter(pl.col("model") == model)
+    names = [field.name for field in fields(Job)]
+    rows = newest.sort("job_id").select(names).iter_rows(named=True)
+    return [Job(**{**row, "request_keys": tuple(row["request_keys"])}) for row in rows]
+
+
+def requests_waiting(lake: Lake, run_id: str) -> int:
+    """How many requests of a run are in batches whose replies have not landed."""
+    return sum(len(job.request_keys) for job in unsettled(lake, run_id))

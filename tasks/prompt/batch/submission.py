@@ -1,0 +1,173 @@
+"""The way out: what waits goes into batches, as large as the provider and the run's caps allow."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import islice
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from biasgrid.tasks.connectors.api import ModelStopped, ModelUnknown, QuotaResting, RequestRejected, Terminal
+from biasgrid.tasks.connectors.batch.lines import Batch
+from biasgrid.tasks.connectors.client.job_polling import Patience
+from biasgrid.tasks.connectors.client.run_budget import Allowance, Hold
+from biasgrid.tasks.prompt.batch.cells import BatchDesk, Load, Room
+from biasgrid.tasks.prompt.batch.jobs import SUBMITTING, Job
+from biasgrid.tasks.prompt.batch.pool import Pool
+from biasgrid.tasks.prompt.batch.submit_once import NotTaken, hand_over
+
+if TYPE_CHECKING:
+    from biasgrid.tasks.connectors.batch.batches import Batches
+
+
+class Submission:
+    """Submits the keys of a pool. What a batch can cost is set aside of the allowance before it is written, and
+    settled when its job ends."""
+
+    def __init__(
+        self, pool: Pool, desk: BatchDesk, batches: Batches, patience: Patience, allowance: Allowance
+    ) -> None:
+        self._pool, self._desk, self._batches = pool, desk, batches
+        self._patience, self._allowance = patience, allowance
+        self._most = pool.limits.requests
+        self._one_by_one = False
+        self._charged_usd = 0.0
+        self._known: set[str] = set()
+        """Jobs that were under way in this pass, by id."""
+
+    async def take_up(self, open_keys: set[str]) -> None:
+        """Counts the jobs that an earlier process left, where nobody has, and finds or creates the batches it may
+        not have."""
+        jobs = [*self._pool.jobs.values()]
+        self._known.update(job.job_id for job in jobs)
+        for job in jobs:
+            if job.job_id not in self._allowance.jobs:
+                unanswered = [key for key in job.request_keys if key in open_keys]
+                most_usd = await asyncio.to_thread(self._desk.most_usd, unanswered)
+                self._allowance.under_way(job.job_id, len(unanswered), most_usd)
+        for job in jobs:
+            if job.state == SUBMITTING:
+                await self._hand_over(job, None)
+
+    async def submit(self) -> None:
+        """Batches for all that waits and fits. Where the account's queue was full, one, into an empty queue."""
+        pool = self._pool
+        while pool.waiting and pool.stopped is None and not (self._one_by_one and pool.jobs):
+            with pool.scratch() as path:
+                job = await self._written(path)
+                if job is not None:
+                    await self._hand_over(job, path)
+                elif pool.jobs:
+                    self._allowance.tell_waiting()
+                    return  # what is under way may turn out to cost less than it can
+                elif await self._is_room():
+                    return
+
+    async def _written(self, path: Path) -> Job | None:
+        """A job, its requests in the file at `path` and what they can cost set aside; None where nothing fits."""
+        keys = list(islice(self._pool.waiting, self._most))
+        self._desk.longest = max(self._desk.longest, self._allowance.longest.get(self._pool.target.model, 0))
+        async with self._allowance.rest(len(keys)) as hold:
+            load = await asyncio.to_thread(self._loaded, path, keys, hold)
+            if not load.keys:
+                return None
+            job = await self._pool.cover(load.keys)
+            hold.keep(len(load.keys), load.cost_usd)
+            self._allowance.jobs[job.job_id] = hold
+            self._known.add(job.job_id)
+        return job
+
+    async def rejected(self, job: Job, batch: Batch) -> None:
+        """The provider rejected a batch as a whole: its requests wait again, or the model stops."""
+        why = self._batches.lines.refusal(batch)
+        if not batch.queue_full:
+            self._pool.stop(why)
+        elif len(self._pool.jobs) == 1:
+            self._ask_for_less(job, why)
+        self._one_by_one = self._one_by_one or batch.queue_full
+        await self.never_asked(job, "failed", str(why))
+
+    async def never_asked(self, job: Job, state: str, why: str) -> None:
+        """Ends a job whose requests were not charged."""
+        self._end(job, is_sent=False)
+        await self._pool.settle(job, state, why, again=job.request_keys)
+
+    def charged(self, job: Job, cost_usd: float) -> None:
+        """Settles what was set aside for a job by what its replies cost."""
+        self._charged_usd += cost_usd
+        self._allowance.heard(job.model, self._desk.longest)
+        self._end(job, cost_usd)
+
+    def settle(self) -> None:
+        """Charges what has landed of jobs that were not collected to their end."""
+        self._allowance.count(0, self._desk.spent_usd - self._charged_usd)
+        self._charged_usd = self._desk.spent_usd
+
+    def leave(self) -> None:
+        """The pass has ended, and its model has stopped if jobs are left: nobody waits for what they give back."""
+        for job_id in self._known:
+            if hold := self._allowance.jobs.get(job_id):
+                hold.send()
+                hold.unawait()
+
+    def _end(self, job: Job, cost_usd: float = 0.0, *, is_sent: bool = True) -> None:
+        hold = self._allowance.jobs.pop(job.job_id, None)
+        if hold is None:
+            self._allowance.count(0, cost_usd)
+            return
+        if not is_sent:
+            hold.unsend()
+        hold.end(cost_usd)
+
+    def _loaded(self, path: Path, keys: list[str], hold: Hold) -> Load:
+        money = inf if self._allowance.max_cost is None else hold.most_usd
+        room = Room(self._pool.limits.megabytes * 1e6, hold.requests, money)
+        return self._desk.write_input(self._batches.lines, keys, path, room)
+
+    async def _is_room(self) -> bool:
+        """Whether another request may be sent once those in flight elsewhere have come to their end; else the
+        model stops at the cap."""
+        key = next(iter(self._pool.waiting))
+        most_usd = await asyncio.to_thread(self._desk.most_usd, [key])
+        if hold := await self._allowance.take(most_usd):
+            hold.end()
+            return True
+        if self._allowance.reached is not None:
+            self._pool.stop(self._allowance.reached)
+        return False
+
+    async def _hand_over(self, job: Job, written: Path | None) -> None:
+        """`written` holds the job's requests; None where an earlier process wrote them."""
+        pool, lines = self._pool, self._batches.lines
+        with pool.scratch() as path:
+
+            def input_file() -> Path:
+                if written is None:
+                    self._desk.write_input(lines, job.request_keys, path, Room())
+                return written or path
+
+            try:
+                pool.jobs[job.job_id] = await hand_over(
+                    pool.lake,
+                    job,
+                    self._batches,
+                    self._patience,
+                    input_file=input_file,
+                    seen_before=written is None,
+                )
+                self._allowance.jobs[job.job_id].send()
+            except NotTaken as refused:
+                await self._not_taken(job, refused.why, seen_before=written is None)
+
+    async def _not_taken(self, job: Job, why: Terminal, *, seen_before: bool) -> None:
+        await self.never_asked(job, "rejected", str(why))
+        if seen_before and isinstance(why, RequestRejected | ModelUnknown):
+            return  # the file that was uploaded then is gone: a new job uploads its own
+        self._pool.stop(why if isinstance(why, ModelStopped) else self._batches.lines.rejected(str(why)))
+
+    def _ask_for_less(self, job: Job, why: ModelStopped) -> None:
+        """The batch was alone in the queue, and too much for it all the same."""
+        self._most = max(1, len(job.request_keys) // 2)
+        if len(job.request_keys) == 1:
+            self._pool.stop(QuotaResting(f"{why}; others fill the account's queue: `biasgrid resume` later"))

@@ -1,0 +1,61 @@
+"""What a run has sent and paid so far: its caps hold for all of its passes together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.client.retry import MAYBE_CHARGED
+from biasgrid.tasks.connectors.client.run_budget import most_usd
+from biasgrid.tasks.connectors.rows import to_request
+from biasgrid.warehouse.storage.lake import Lake
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    requests: int
+    """Sent, retries and a judge's included."""
+    cost_usd: float
+    """US dollars, where prices are known; of a reply that was lost or says nothing of its tokens, the most it can
+    have cost."""
+    longest: dict[str, int]
+    """Output tokens of the longest reply, by model."""
+
+
+def spent(lake: Lake, run_id: str, targets: Mapping[str, Target], cells: Collection[str] | None = None) -> Spent:
+    """What has landed of a run, or of some of its `cells`. `targets`: the models that it asks, a judge included,
+    by name. A failed row tells of its last error alone: what was lost on the way to a reply or to another error
+    is not counted."""
+    own = lake.scan("responses", run_id).filter(pl.col("reused_from").is_null())
+    if cells is not None:
+        own = own.filter(pl.col("cell_id").is_in(list(cells)))
+    requests, known_usd = own.select(pl.col("attempts").sum(), pl.col("cost_usd").sum()).collect().row(0)
+    longest = own.group_by("model").agg(pl.col("output_tokens").max()).drop_nulls().collect()
+    lost_usd = _lost_usd(own, {model: target for model, target in targets.items() if target.prices})
+    return Spent(int(requests or 0), float(known_usd or 0.0) + lost_usd, dict(longest.iter_rows()))
+
+
+def _lost_usd(own: pl.LazyFrame, priced: Mapping[str, Target]) -> float:
+    """The most that can have been charged beyond what is known."""
+    lost = pl.col("error_class").is_in([error.__name__ for error in MAYBE_CHARGED]) & ~BATCHED
+    rows = own.filter(
+        pl.col("cost_usd").is_null(),
+        pl.col("attempts") > 0,
+        pl.col("model").is_in(list(priced)),
+        pl.col("text").is_not_null() | lost,
+    ).select("model", "messages", "parameters", "request_key", "sample", "attempts", "text", batched=BATCHED)
+    return sum(_most_usd(row, priced[row["model"]]) for row in rows.collect().iter_rows(named=True))
+
+
+BATCHED = pl.col("latency_ms").is_null()
+"""Asked in a batch, whose failed lines are not charged."""
+
+
+def _most_usd(row: dict[str, Any], target: Target) -> float:
+    """Of a reply, its last attempt; of one that was lost, all of them."""
+    share = 1 - target.batch.discount if row["batched"] and target.batch else 1.0
+    return share * most_usd(to_request(row), target) * (1 if row["text"] is not None else row["attempts"])

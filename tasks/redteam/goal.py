@@ -1,0 +1,126 @@
+"""What an attack is after, and all that a strategy may go by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from biasgrid.catalogs.schema.attacks import AttackWording, filled
+from biasgrid.catalogs.schema.probes import PERSON, AttributePair, GroupWords, ProbeAxis
+from biasgrid.catalogs.schema.target_file import RedTeam
+from biasgrid.tasks.connectors.api import Message
+from biasgrid.warehouse.hashing import content_hash
+
+Option = TypeVar("Option")
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A stereotype that the target is to be led into, in one language."""
+
+    axis: ProbeAxis
+    pair: AttributePair
+    language: str
+
+    @property
+    def favoured(self) -> GroupWords:
+        return self.axis.group(self.pair.favoured).words[self.language]
+
+    @property
+    def stigmatised(self) -> GroupWords:
+        return self.axis.group(self.pair.stigmatised).words[self.language]
+
+    @property
+    def attributes(self) -> tuple[str, str]:
+        """The favoured group's and the stigmatised group's."""
+        return self.pair.attributes[self.language]
+
+    def told(self, wording: AttackWording) -> str:
+        """What would be biased, in words."""
+        favoured, stigmatised = self.attributes
+        words = {"favoured": self.favoured.plural, "stigmatised": self.stigmatised.plural}
+        return filled(wording.goal, words | {"favoured_attribute": favoured, "stigmatised_attribute": stigmatised})
+
+
+def speaks_of(axis: ProbeAxis, pair: AttributePair, language: str) -> bool:
+    """Whether a pair has all its words in a language."""
+    groups = (axis.group(pair.favoured), axis.group(pair.stigmatised))
+    return language in pair.attributes and all(language in group.words for group in groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One session as its strategy sees it. What is drawn from it follows from `seed` alone."""
+
+    goal: Goal
+    wording: AttackWording
+    limits: RedTeam
+    seed: str
+    company: str = ""
+    purpose: str = ""
+    history: tuple[Message, ...] = ()
+    """An earlier conversation that the session takes up, its last user message being the first to be sent."""
+    remembers: bool = False
+    """Whether the target keeps the conversation itself: nothing that was said to it can be taken back."""
+
+    def shuffled(self, purpose: str, options: Sequence[Option]) -> list[Option]:
+        """The options in an order of chance, which `purpose` tells from others."""
+        places = {place: content_hash(self.seed, purpose, place) for place in range(len(options))}
+        return [options[place] for place in sorted(places, key=places.__getitem__)]
+
+    @property
+    def earlier(self) -> tuple[Message, ...]:
+        """What the history holds before its last user message."""
+        return self.history[: self._last] if self._last is not None else ()
+
+    @property
+    def about(self) -> dict[str, str]:
+        """The target in the words that prompts have places for."""
+        return {
+            "company": self.company or self.wording.unnamed,
+            "purpose": self.purpose or self.wording.undescribed,
+            "goal": self.goal.told(self.wording),
+        }
+
+    def opening(self) -> str:
+        """The message with which the conversation begins: the history's last one, else one of the catalog's, on
+        the stigmatised group, with a greeting."""
+        return self._own_opening() if self._last is None else self.history[self._last].content
+
+    @property
+    def _last(self) -> int | None:
+        places = [place for place, message in enumerate(self.history) if message.role == "user"]
+        return places[-1] if places else None
+
+    def _own_opening(self) -> str:
+        kind, wording = self.goal.pair.kind, self.wording
+        fitting = [one.message for one in wording.openings if not one.kinds or kind in one.kinds]
+        usable = [text for text in fitting if self.company or "{company}" not in text]
+        group = self.goal.stigmatised
+        words = {
+            "greeting": self.shuffled("greeting", wording.salutations)[0],
+            "groups": group.plural,
+            "Groups": capitalised(group.plural),
+            "group": group.singular,
+            "Group": capitalised(group.singular),
+        }
+        chosen = self.shuffled("opening", usable or [one.message for one in wording.openings])[0]
+        return filled(chosen, self.about | words | self.offered("opening"))
+
+    def offered(self, purpose: str) -> dict[str, str]:
+        """The two attributes, in either order."""
+        first, second = self.shuffled(f"{purpose} order", self.goal.attributes)
+        return {"first": first, "second": second}
+
+    def people(self, purpose: str, each: int) -> tuple[list[str], list[str]]:
+        """People of the favoured and of the stigmatised group, as they are told of."""
+        favoured, stigmatised = (
+            [words.told.replace(PERSON, name) for name in self.shuffled(f"{purpose} {side}", words.names)[:each]]
+            for side, words in enumerate((self.goal.favoured, self.goal.stigmatised))
+        )
+        return favoured, stigmatised
+
+
+def capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,56 @@
+"""What the attacker is sent, and the message in its reply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from biasgrid.catalogs.schema.attacks import Fault, filled
+from biasgrid.tasks.connectors.api import Message
+from biasgrid.tasks.connectors.quoting import NotAsAsked, mark, object_said, quoted
+from biasgrid.tasks.connectors.safe_text import storable
+from biasgrid.tasks.redteam.goal import Scene
+from biasgrid.tasks.redteam.moves import Ask, Exchange
+
+LONGEST_MESSAGE = 8_000
+"""Characters; what is longer is no user's message."""
+SHOWN = 12
+"""Exchanges that the attacker is shown, the last ones of the conversation."""
+
+
+def attacker_request(
+    asked: Ask, scene: Scene, conversation: Sequence[Exchange], faults: Sequence[Fault] = ()
+) -> tuple[Message, ...]:
+    """What the attacker is sent for its next message: its instruction, what was said between marks, and why its
+    last attempts at this message were not taken."""
+    words = scene.wording.attacker
+    instruction = filled(words.strategies[asked.strategy], scene.about | dict(asked.words))
+    said = [*_earlier(scene, words.blocks["user"], words.blocks["chatbot"])]
+    for exchange in conversation[-SHOWN:]:
+        said += [(words.blocks["user"], exchange.message), (words.blocks["chatbot"], exchange.reply)]
+    if asked.message is not None:
+        said.append((words.blocks["message"], asked.message))
+    own = mark(*(text for _, text in said), "")
+    parts = [quoted(name, own, text) for name, text in said]
+    if asked.score is not None:
+        parts.append(filled(words.blocks["score"], {"score": f"{asked.score:g}"}))
+    parts += [words.faults[fault] for fault in faults[-1:]]
+    return Message("system", f"{instruction}\n\n{words.reply}"), Message("user", "\n\n".join(parts) or words.reply)
+
+
+def read_message(text: str) -> str | None:
+    """The message in the attacker's reply, read strictly: one JSON object with a text under `message`. None where
+    it cannot be read."""
+    try:
+        message = object_said(text).get("message")
+    except NotAsAsked:
+        return None
+    if not isinstance(message, str) or not message.strip() or len(message) > LONGEST_MESSAGE:
+        return None
+    return message if storable(message) == message else None
+
+
+def _earlier(scene: Scene, user: str, chatbot: str) -> Iterator[tuple[str, str]]:
+    names = {"user": user, "assistant": chatbot}
+    for message in () if scene.remembers else scene.earlier:  # whoever remembers has not been told of it
+        if message.role in names:
+            yield names[message.role], message.content

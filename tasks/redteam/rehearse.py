@@ -1,0 +1,87 @@
+"""A session rehearsed with stand-ins for what its parties say: how much it will send. Nothing is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from biasgrid.tasks.connectors.api import Message
+from biasgrid.tasks.redteam.converse import said_before
+from biasgrid.tasks.redteam.goal import Scene
+from biasgrid.tasks.redteam.judge import judge_request
+from biasgrid.tasks.redteam.moves import Ask, Exchange, Heard, Judgement, Move, Say, Strategy, Verdict
+from biasgrid.tasks.redteam.prompts import attacker_request
+from biasgrid.tasks.redteam.session import Speaker
+
+WORD = "word "
+"""About a token, as tokenizers count and as they are estimated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """In tokens: of the attacker's messages and of the target's replies."""
+
+    message: int
+    reply: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What one party would be sent, and how often it may be asked again for something usable."""
+
+    speaker: Speaker
+    messages: tuple[Message, ...]
+    repeats: int = 0
+
+
+def shortest(strategy: Strategy, scene: Scene, lengths: Lengths) -> list[Move]:
+    """The moves where the first reply that is judged is biased."""
+    return _moves(strategy, scene, lengths, biased=True)
+
+
+def longest(strategy: Strategy, scene: Scene, lengths: Lengths) -> list[Move]:
+    """The most moves that a strategy makes: no reply is biased, and the target begins to decline when its last
+    turn has come: every message that may be taken back is, out of as long a conversation as there can be."""
+    return _moves(strategy, scene, lengths, biased=False)
+
+
+def _moves(strategy: Strategy, scene: Scene, lengths: Lengths, *, biased: bool) -> list[Move]:
+    moves, made, said = strategy.moves(scene), list[Move](), 0
+    heard: Heard = None
+    while not (biased and made and isinstance(made[-1], Say) and made[-1].judged != "later"):
+        try:
+            move = moves.send(heard)
+        except StopIteration:
+            break
+        made.append(move)
+        if isinstance(move, Ask):
+            heard = WORD * lengths.message
+        else:
+            said += 1
+            heard = Exchange(move.message, "", _judgement("unbiased" if said < scene.limits.turns else "refused"))
+    return made
+
+
+def _judgement(verdict: Verdict) -> Judgement:
+    return Judgement(verdict, "as expected", 0.0)
+
+
+def requests(scene: Scene, moves: Sequence[Move], lengths: Lengths, system: str | None = None) -> Iterator[Sent]:
+    """What moves send: the attacker for each message that it writes, the target each message, the judge each reply
+    that is judged. `system` as in biasgrid.tasks.redteam.converse."""
+    before = (Message("system", system),) if system else ()
+    conversation: list[Exchange] = []
+    for move in moves:
+        if isinstance(move, Ask):
+            yield Sent("attacker", attacker_request(move, scene, conversation), scene.limits.attacker_retries)
+            continue
+        if move.begins == "anew":
+            conversation = []
+        elif move.begins == "back":
+            conversation.pop()
+        carried = () if scene.remembers else said_before(scene, conversation)
+        yield Sent("target", (*before, *carried, Message("user", move.message)))
+        conversation.append(Exchange(move.message, WORD * lengths.reply))
+        if move.judged != "later":
+            asked = judge_request(scene, conversation, pair=move.judged == "pair", about=move.about)
+            yield Sent("judge", asked, scene.limits.judge_retries)

@@ -1,0 +1,85 @@
+"""Planning and playing a red team's sessions as Prefect tasks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+import polars as pl
+from prefect import task
+
+from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.conversation.replaying_client import Party, desk_of
+from biasgrid.tasks.connectors.conversation.side_by_side import side_by_side
+from biasgrid.tasks.connectors.task import ONCE, Label
+from biasgrid.tasks.connectors.workers import hands
+from biasgrid.tasks.redteam.converse import attack_session
+from biasgrid.tasks.redteam.land import land_sessions, verdicts
+from biasgrid.tasks.redteam.session import Parties, Session, Transcript
+from biasgrid.warehouse.storage.lake import Lake
+
+ATTACK = "attack"
+
+
+async def attack_cell(
+    lake: Lake,
+    sessions: Sequence[Session],
+    parties: Parties,
+    board: Switchboard,
+    *,
+    retries: int,
+    system: str | None = None,
+    hand: asyncio.Semaphore | None = None,
+    watch: Callable[[Transcript], None] = lambda _: None,
+) -> list[Transcript]:
+    """Play the sessions of a cell, what has landed of them first; returns what came of each, in their order.
+
+    `hand`: how many sessions may be under way, those of the target's other cells included. Each turn lands the
+    moment it arrives. On cancellation nothing new is sent, and what is in flight still lands.
+    """
+    desk = await desk_of(ATTACK, lake, sessions[0].run_id, sessions[0].cell_id, board, retries)
+    hand = hand or hands(parties.target.target)
+
+    async def play(session: Session) -> Transcript:
+        async with hand:
+            transcript = await attack_session(session, parties, desk, system)
+        watch(transcript)
+        return transcript
+
+    return await side_by_side((play(session) for session in sessions), desk)
+
+
+@task(name="plan", **ONCE)
+async def plan_sessions(
+    lake: Lake,
+    planned: Sequence[tuple[Party, Sequence[Session]]],
+    label: Label = Label("plan"),  # noqa: B008 - frozen
+) -> pl.DataFrame:
+    """Land the cases of the sessions with each target; returns the cells. Never cached: a run's own record."""
+    label.attach()
+    landed = [await asyncio.to_thread(land_sessions, lake, sessions, target) for target, sessions in planned]
+    return pl.concat(landed)
+
+
+@task(name="attack", **ONCE)
+async def attack(
+    lake: Lake,
+    sessions: Sequence[Session],
+    parties: Parties,
+    board: Switchboard,
+    evaluation_id: str,
+    retries: int,
+    system: str | None = None,
+    hand: asyncio.Semaphore | None = None,
+    watch: Callable[[Transcript], None] = lambda _: None,
+    label: Label = Label("attack"),  # noqa: B008 - frozen
+) -> None:
+    """Play a cell's sessions and land their verdicts. Played again, they go on where they were."""
+    label.attach()
+    found = await attack_cell(
+        lake, sessions, parties, board, retries=retries, system=system, hand=hand, watch=watch
+    )
+    rows = verdicts(found, evaluation_id, parties.judge.target, datetime.now(UTC))
+    first = sessions[0]
+    await asyncio.to_thread(lake.write, "verdicts", first.run_id, f"{evaluation_id}-{first.cell_id}", rows)

@@ -1,0 +1,161 @@
+"""What lies apart: communities beside each other, runs after each other, assignments before and after talking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from biasgrid.tasks.report.charts.draw import Picture, drawn, plotted
+from biasgrid.tasks.report.charts.theme import CHANGES, CONTRASTS, GREY, INK, PAPER, SERIES
+from biasgrid.tasks.report.escape import name, number
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.storage.lake import Lake
+
+Row = dict[str, Any]
+MOST = 40
+"""Contrasts in one picture."""
+REQUIREMENTS = 24
+"""Of which a trend is drawn."""
+COMMUNITIES = """
+    select
+        concat_ws(
+            ' · ', concat(community, ' (', slot, ')'), requirement, language, nullif(measure, 'pass rate'), model
+        ) as contrast,
+        difference,
+        coalesce(difference_low, difference) as low,
+        coalesce(difference_high, difference) as high,
+        finding
+    from marts.community_contrasts
+    where run_id = ? and finding <> 'not tested'
+    order by q_value, abs(difference) desc, contrast
+"""
+RUNS = """
+    with asked as (select requirement, model, nth as newest from marts.trend where run_id = ?)
+
+    select model, requirement, nth - newest as run, point_rate as rate, tolerance, change
+    from marts.trend
+    inner join asked using (requirement, model)
+    where nth between newest - 13 and newest and point_rate is not null
+    order by model, requirement, run
+"""
+TALKED = """
+    select
+        concat_ws(
+            ' · ',
+            axis,
+            language,
+            setting,
+            nullif(mitigation, 'none'),
+            step,
+            case when held_out then 'held out' end
+        ) as "check",
+        model,
+        first_score,
+        last_score,
+        difference,
+        low,
+        high,
+        pairs
+    from marts.escalation
+    where run_id = ? and domain = 'all' and not is_control
+    order by model, "check"
+"""
+
+
+def contrasts(lake: Lake, run_id: str) -> Picture | None:
+    rows = [row | {"contrast": name(row["contrast"])} for row in query(lake, COMMUNITIES, [run_id]).to_dicts()]
+    if not rows:
+        return None
+    differ = sum(row["finding"] != "no difference shown" for row in rows)
+    notes = [
+        "Each community (its place in the prompt) less the others of its templates; lines: 95% intervals",
+        f"{differ} of {len(rows):,} lie apart at a false-discovery rate of 5%; the most certain first",
+    ]
+    named = "; ".join(f"{row['contrast']} {row['difference']:+.0%}" for row in rows[: min(differ, 6)])
+    told = (
+        f"{len(rows):,} contrasts of communities, {differ} of them beyond chance{': ' + named if named else ''}."
+    )
+    return drawn("contrasts", "Communities beside the others", told, _contrasts(rows[:MOST]), notes)
+
+
+def _contrasts(rows: Sequence[Row]) -> Any:
+    y = alt.Y("contrast:N", sort=None, title=None, axis=alt.Axis(labelLimit=460))
+    base = plotted(rows).encode(y=y)
+    colour = CONTRASTS.colour("finding")
+    x = alt.X("low:Q", title="difference", axis=alt.Axis(format="+.0%"))
+    lines = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", color=colour)
+    points = base.mark_point(filled=True, size=70, opacity=1).encode(
+        x="difference:Q", color=colour, shape=CONTRASTS.shape("finding")
+    )
+    none = base.mark_rule(color=INK).encode(x=alt.datum(0), y=alt.Y())
+    return alt.layer(none, lines, points).properties(width=380, height=alt.Step(20))
+
+
+def trend(lake: Lake, run_id: str) -> Picture | None:
+    """Pass rates over the runs up to this one; None of a first run."""
+    found = query(lake, RUNS, [run_id]).to_dicts()
+    rows = [row | {key: name(row[key]) for key in ("model", "requirement")} for row in found]
+    runs = {row["run"] for row in rows}
+    if len(runs) < 2:
+        return None
+    moved = [row for row in rows if row["change"] in CHANGES.words]
+    named = "; ".join(
+        f"{row['requirement']} of {row['model']} {row['change']} at {row['run']}" for row in moved[-8:]
+    )
+    told = f"Pass rates over {len(runs)} runs, this one is 0. {named or 'No change is shown by a test'}."
+    notes = ["Share of tests that pass, run by run up to this one (0); grey dots: tolerance; triangles: by a test"]
+    wanted = [*dict.fromkeys(row["requirement"] for row in rows)][:REQUIREMENTS]
+    return drawn(
+        "trend", "The last runs", told, _trend([row for row in rows if row["requirement"] in wanted]), notes
+    )
+
+
+def _trend(rows: Sequence[Row]) -> Any:
+    base = plotted(rows).encode(
+        x=alt.X("run:O", title=None, axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("rate:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%", title=None)),
+    )
+    as_lines = alt.Legend(symbolType="stroke", symbolSize=400, symbolStrokeWidth=2)
+    series = alt.Color("model:N", title=None, scale=alt.Scale(range=SERIES), legend=as_lines)
+    lines = base.mark_line(point=True).encode(
+        color=series, strokeDash=alt.StrokeDash("model:N", title=None, legend=as_lines)
+    )
+    tolerance = base.mark_line(color=GREY, strokeDash=[2, 3], strokeWidth=1.5).encode(
+        y="tolerance:Q", detail="model:N"
+    )
+    changed = (
+        base.transform_filter(alt.FieldOneOfPredicate(field="change", oneOf=[*CHANGES.words]))
+        .mark_point(filled=True, size=150, opacity=1, color=INK)
+        .encode(shape=CHANGES.shape("change"))
+    )
+    layers = alt.layer(tolerance, lines, changed).properties(width=220, height=110)
+    by_requirement = alt.Facet("requirement:N", sort=None, header=alt.Header(title=None))
+    return layers.facet(facet=by_requirement, columns=3)
+
+
+def escalation(lake: Lake, run_id: str) -> Picture | None:
+    """Scores before and after talking or reflecting, joined by a line."""
+    rows = query(lake, TALKED, [run_id]).to_dicts()
+    if not rows:
+        return None
+    named = [row | {key: name(row[key]) for key in ("model", "check")} for row in rows]
+    told = "; ".join(
+        f"{row['check']} of {row['model']} from {number(row['first_score'], 'score')} to "
+        f"{number(row['last_score'], 'score')}, {row['pairs']} pairs"
+        for row in named[:8]
+    )
+    notes = ["Bias score of the same speakers, before (ring) and after (dot)"]
+    return drawn("escalation", "What talking changed", f"{told}.", _slopes(named), notes)
+
+
+def _slopes(rows: Sequence[Row]) -> Any:
+    base = plotted(rows).encode(y=alt.Y("check:N", sort=None, title=None))
+    x = alt.X("first_score:Q", scale=alt.Scale(domain=[-1, 1]), axis=alt.Axis(format="+.1f", title=None))
+    lines = base.mark_rule(strokeWidth=2, color=GREY).encode(x=x, x2="last_score:Q")
+    before = base.mark_point(size=70, opacity=1, color=SERIES[0], fill=PAPER).encode(x=x)
+    after = base.mark_point(size=80, color=SERIES[0], filled=True, opacity=1).encode(x="last_score:Q")
+    layers = alt.layer(lines, before, after).properties(width=420, height=alt.Step(24))
+    by_model = alt.Row("model:N", sort=None, header=alt.Header(labelOrient="top", title=None))
+    return layers.facet(row=by_model, spacing=12).resolve_scale(y="independent")

@@ -1,0 +1,85 @@
+"""Every check of a run as a point with its interval, beside what it is held against."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from biasgrid.tasks.report.charts.draw import Picture, drawn, plotted
+from biasgrid.tasks.report.charts.theme import BY_KIND, GREY, INK, Words
+from biasgrid.tasks.report.checks import Check
+from biasgrid.tasks.report.escape import name, number
+
+MOST = 300
+"""Checks in one picture."""
+TITLES = {
+    "benchmark": "Pass rates",
+    "probe": "Stereotypes",
+    "redteam": "Attacks",
+    "interaction": "Bias scores",
+}
+STEP = 22
+"""Pixels from a check to the next."""
+
+
+def measures(kind: str, found: Sequence[Check]) -> Picture | None:
+    """What has no value is named all the same. None where there is no check."""
+    if not found:
+        return None
+    rows = [_row(check, kind) for check in found[:MOST]]
+    left = [f"The first {MOST} of {len(found)}"] if len(found) > MOST else []
+    rows_of_facets = alt.Row("model:N", sort=None, header=alt.Header(labelOrient="top", title=None))
+    chart = _layers(rows, found[0], BY_KIND[kind]).facet(row=rows_of_facets, spacing=12)
+    told = _told(found, kind)
+    return drawn("measures", TITLES[kind], told, chart.resolve_scale(y="independent"), [_legend(found[0]), *left])
+
+
+def _row(check: Check, kind: str) -> dict[str, Any]:
+    return {
+        "model": name(check.model),
+        "check": name(check.title),
+        "finding": _finding(check, kind),
+        "lack": "" if check.value is not None else check.finding,
+        **{field: getattr(check, field) for field in ("value", "low", "high", "bar")},
+    }
+
+
+def _finding(check: Check, kind: str) -> str:
+    return check.decided if kind == "benchmark" else check.finding
+
+
+def _legend(check: Check) -> str:
+    bar = f"; bars: {check.bar_name}" if check.bar_name else ""
+    of = f" of {check.counts}" if check.measure == "share" else ""
+    return f"{check.measure.capitalize()}{of}; lines: 95% interval{bar}"
+
+
+def _layers(rows: Sequence[dict[str, Any]], first: Check, words: Words) -> Any:
+    is_share = first.unit == "share"
+    lowest = 0 if is_share else -1
+    axis = alt.Axis(format=".0%" if is_share else "+.1f", title=None, orient="bottom")
+    x = alt.X("low:Q", scale=alt.Scale(domain=[lowest, 1]), axis=axis)
+    base = plotted(rows).encode(y=alt.Y("check:N", sort=None, title=None))
+    lines = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", color=words.colour("finding"))
+    points = base.mark_point(filled=True, size=80, opacity=1).encode(
+        x="value:Q", color=words.colour("finding"), shape=words.shape("finding")
+    )
+    bars = base.mark_tick(color=INK, thickness=2, size=16).encode(x="bar:Q")
+    lacking = base.mark_text(color=GREY, align="left", dx=6).encode(x=alt.datum(lowest), text="lack:N")
+    layers = alt.layer(bars, lines, points, lacking)
+    return layers.properties(width=420, height=alt.Step(STEP))
+
+
+def _told(found: Sequence[Check], kind: str) -> str:
+    """How many of what, and those that are not met, the first of them by name."""
+    count = Counter(_finding(check, kind) for check in found)
+    counted = ", ".join(f"{number} {finding}" for finding, number in count.most_common())
+    unmet = [check for check in found if check.decided == "not met"]
+    named = "; ".join(f"{name(one.title)} of {name(one.model)} {number(one.value, one.unit)}" for one in unmet[:8])
+    more = f"; and {len(unmet) - 8} more" if len(unmet) > 8 else ""
+    models = len({check.model for check in found})
+    told = f"{len(found)} checks of {models} model{'' if models == 1 else 's'} with 95% intervals: {counted}."
+    return f"{told} First to look at: {named}{more}." if named else told

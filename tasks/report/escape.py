@@ -1,0 +1,48 @@
+"""Numbers and texts as reports for programs tell them: nothing in them steers whoever shows them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Literal
+
+from biasgrid.tasks.connectors.safe_text import shown
+from biasgrid.tasks.report.figures import share, signed
+
+State = Literal["met", "not met", "undecided", "not evaluated"]
+LONGEST = 300
+"""Signs of a name that are shown."""
+SYMBOLS: dict[State, str] = {"met": "✓", "not met": "✗", "undecided": "?", "not evaluated": "–"}
+"""Beside colours, for who does not see them."""
+_SIGN = re.compile(r"[^\w\s\-/,·–’×]|_")
+
+
+def number(value: float | None, unit: Literal["share", "score"]) -> str:
+    """A share in percent, or a score from −1 to 1 with its sign; `none` where there is no number."""
+    if value is None:
+        return "none"
+    return share(value) if unit == "share" else signed(value)
+
+
+def sentence(parts: Iterable[str]) -> str:
+    return "; ".join(part for part in parts if part)
+
+
+def name(text: object) -> str:
+    """On one line, control and format characters escaped, cut where it goes on and on."""
+    return shown(" ".join(str(text).split()), LONGEST)
+
+
+def marked_down(text: object) -> str:
+    """As Markdown that shows the text as it is: every sign that Markdown, HTML or a table could read as a command
+    is a character reference."""
+    return _SIGN.sub(_reference, name(text))
+
+
+def _reference(found: re.Match[str]) -> str:
+    return f"&#{ord(found[0])};"
+
+
+def code(text: object) -> str:
+    """A name from a file, in Markdown: within `<code>` GitHub makes links neither of people nor of addresses."""
+    return f"<code>{marked_down(text)}</code>"

@@ -1,0 +1,89 @@
+"""JUnit XML, in the dialect that Jenkins, GitLab and GitHub's actions share: a suite a model, a case a check."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from biasgrid.tasks.report.checks import Check, Gate, by_model
+from biasgrid.tasks.report.escape import name
+from biasgrid.warehouse.storage.runs import Run
+
+TAGS: Mapping[Gate, Mapping[str, str]] = {
+    "point": {"not met": "failure", "undecided": "skipped", "not evaluated": "skipped"},
+    "decided": {"not met": "failure", "undecided": "failure", "not evaluated": "failure"},
+}
+"""What stands in a case that is not met, by gate."""
+DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
+COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}
+"""The attribute of a suite that counts its cases of a kind."""
+
+
+def junit(run: Run, found: Sequence[Check], gate: Gate) -> str:
+    """A run that is not complete has a case of its own, which is an error: what it lacks may hide a failure."""
+    root = Element("testsuites", name=f"biasgrid {run.kind} {run.run_id}")
+    for number, (model, own) in enumerate(by_model(found)):
+        _suite(root, run, name(model), number, [_case(check, run, gate) for check in own])
+    if run.state != "completed":
+        _suite(root, run, "the run itself", len(root), [_incomplete(run)])
+    counts = _counted(case for suite in root for case in suite.findall("testcase"))
+    root.attrib |= {key: counts[key] for key in ("tests", "failures", "errors")}
+    indent(root)
+    return f"{DECLARATION}\n{tostring(root, encoding='unicode')}\n"
+
+
+def _suite(root: Element, run: Run, model: str, number: int, cases: Sequence[Element]) -> None:
+    suite = SubElement(
+        root, "testsuite", name=model, id=str(number), timestamp=f"{run.started_at:%Y-%m-%dT%H:%M:%S}"
+    )
+    suite.attrib |= _counted(cases)
+    properties = SubElement(suite, "properties")
+    for key, value in (("run_id", run.run_id), ("kind", run.kind), ("state", run.state), ("seed", str(run.seed))):
+        SubElement(properties, "property", name=key, value=value)
+    suite.extend(cases)
+
+
+def _counted(cases: Iterable[Element]) -> dict[str, str]:
+    own = list(cases)
+    count = Counter(child.tag for case in own for child in case)
+    return {"tests": str(len(own))} | {counted: str(count[tag]) for tag, counted in COUNTED.items()}
+
+
+def _case(check: Check, run: Run, gate: Gate) -> Element:
+    case = Element("testcase", classname=name(f"{check.model}.{check.topic}"), name=name(check.title))
+    tag = TAGS[gate].get(check.state(gate))
+    if tag:
+        message = f"{check.finding if gate == 'point' else check.decided}: {check.told}"
+        why = SubElement(case, tag, message=message)
+        why.text = _details(check, run, message)
+        if tag != "skipped":
+            why.set("type", check.state(gate))
+    else:
+        SubElement(case, "system-out").text = check.told
+    return case
+
+
+def _details(check: Check, run: Run, message: str) -> str:
+    return "\n".join(
+        [
+            message,
+            f"by the point rate: {check.by_point}; by the 95% interval: {check.decided}",
+            f"look closer: {_command(check, run)}",
+        ]
+    )
+
+
+def _command(check: Check, run: Run) -> str:
+    if run.kind != "benchmark":
+        return f"biasgrid report {run.run_id}"
+    words = ("biasgrid", "trace", check.name, "--kind", "requirement", "--model", check.model, "--run", run.run_id)
+    return shlex.join(map(name, words))
+
+
+def _incomplete(run: Run) -> Element:
+    case = Element("testcase", classname="biasgrid.run", name="the run is complete")
+    message = f"the run is {run.state}: what it lacks may hide a failure; go on with: biasgrid resume {run.run_id}"
+    SubElement(case, "error", message=message, type=run.state).text = message
+    return case

@@ -1,0 +1,80 @@
+"""Evaluation results as the metadata of a Hugging Face model card has them (`model-index`): a file per model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from biasgrid.tasks.report.checks import Check, by_model
+from biasgrid.tasks.report.escape import name
+from biasgrid.warehouse.storage.runs import Run
+
+if TYPE_CHECKING:
+    from huggingface_hub import EvalResult
+
+LONGEST = 80
+TASK = "text-generation"
+_UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
+_USUAL = re.compile(r"[a-z0-9.]+(-[a-z0-9.]+)*(/[a-z0-9.]+(-[a-z0-9.]+)*)+")
+"""A name that becomes no other one's file name, on disks that do not tell capitals apart either."""
+
+
+def model_cards(run: Run, found: Sequence[Check]) -> dict[str, str]:
+    """YAML by file name. What has no value is left out: the Hub's format knows no missing one."""
+    from huggingface_hub.repocard_data import eval_results_to_model_index
+
+    cards = {}
+    for model, own in by_model(found):
+        results = [_result(check, run) for check in own if check.value is not None]
+        if results:
+            index = {"model-index": eval_results_to_model_index(name(model), results)}
+            cards[f"{file_name(model)}.model-card.yaml"] = yaml.safe_dump(
+                index, sort_keys=False, allow_unicode=True
+            )
+    return cards
+
+
+def file_name(model: str) -> str:
+    """Of a model, whatever is in its name; two models never have the same."""
+    usual = model.replace("/", "--")
+    plain = _UNSAFE.sub("-", usual).strip(".-")[:LONGEST]
+    return plain if plain == usual and _USUAL.fullmatch(model) else f"{plain}{_mark(model)}"
+
+
+def _mark(model: str) -> str:
+    return f"-{sha256(model.encode(errors='surrogatepass')).hexdigest()[:8]}"
+
+
+def _result(check: Check, run: Run) -> EvalResult:
+    """`verified` is the Hub's word for what it has measured itself: never true of ours."""
+    from huggingface_hub import EvalResult
+
+    return EvalResult(
+        task_type=TASK,
+        dataset_type="biasgrid",
+        dataset_name=f"biasgrid {run.kind}",
+        dataset_config=name(check.title),
+        dataset_split="test",
+        dataset_revision=run.run_id,
+        metric_type=check.measure.replace(" ", "_"),
+        metric_name=check.measure,
+        metric_value=check.value,
+        metric_args=dict(_arguments(check)),
+        verified=False,
+    )
+
+
+def _arguments(check: Check) -> Iterator[tuple[str, Any]]:
+    yield from {"finding": check.finding, "decision": check.decided}.items()
+    yield from _known({"interval_95_low": check.low, "interval_95_high": check.high})
+    yield from _known({(check.bar_name or "bar").replace(" ", "_"): check.bar})
+    yield from {check.counts.replace(" ", "_"): check.counted, "of": check.total}.items()
+    yield from ((what.replace(" ", "_"), count) for what, count in check.lost.items() if count)
+
+
+def _known(numbers: Mapping[str, float | None]) -> Iterator[tuple[str, float]]:
+    yield from ((key, number) for key, number in numbers.items() if number is not None)

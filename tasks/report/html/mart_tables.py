@@ -1,0 +1,178 @@
+"""The marts as a page reads them: the columns that it shows, of one run or of all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from biasgrid.tasks.report.run_heading import recorded_object, told_run
+from biasgrid.warehouse.build.build import selected
+
+Row = Mapping[str, Any]
+
+FINDINGS = """
+    select
+        requirement, concern, model, tolerance, refusals_rule, cells, cells_met, cells_not_met,
+        cells_not_evaluated, planned_cases, judged_cases, coverage, coverage_floor, is_complete, tests, passed,
+        failed, refused, unreadable, errors, incomparable, unjudged, counted_tests, counted_passed, point_rate,
+        instance_rate, refusal_rate, decided_by_people, overridden_by_people, point_finding, worst_language,
+        counted_templates,
+        macro_rate, interval_low, interval_high, decision, templates_needed
+    from marts.requirement_findings
+    where run_id = ?
+    order by concern, requirement, model
+"""
+LANGUAGES = """
+    select
+        requirement, concern, model, language, tolerance, counted_templates, macro_rate, interval_low,
+        interval_high, decision, templates_needed
+    from marts.language_findings
+    where run_id = ?
+    order by concern, requirement, model, language
+"""
+CELLS = """
+    select
+        cell_id, requirement, concern, model, language, input, reflection, tolerance, max_refusals, planned_cases,
+        judged_cases, tests, passed, failed, refused, unreadable, errors, incomparable, unjudged, counted_tests,
+        counted_passed, point_rate, refusal_rate, counted_templates, macro_rate, interval_low, interval_high,
+        point_finding, decision, templates_needed
+    from marts.pass_rates
+    where run_id = ?
+    order by requirement, language, input, reflection, model, cell_id
+"""
+CONTRASTS = """
+    select
+        requirement, concern, model, language, measure, slot, community, templates, replies, level,
+        level_of_others, difference, difference_low, difference_high, q_value, finding
+    from marts.community_contrasts
+    where run_id = ?
+    order by finding not in ('lower', 'higher'), abs(difference) desc, requirement, model, language, measure, slot,
+        community
+"""
+REFUSALS = """
+    select model, concern, community, replies, refused, refusal_rate
+    from marts.refusals
+    where run_id = ?
+    order by concern, community, model
+"""
+COSTS = """
+    select
+        model, requests, judge_requests, attempts, reused, failed, input_tokens, output_tokens, cost_usd,
+        requests_without_price, mean_latency_ms, seconds
+    from marts.costs
+    where run_id = ?
+    order by model
+"""
+ERRORS = """
+    select model, error_class, count(*) as failures
+    from staging.stg_responses
+    where run_id = ? and is_answer and error_class is not null
+    group by all
+    order by failures desc, model, error_class
+"""
+AGREEMENT = """
+    select
+        scope, concern, language, model, reference_kind, reference, assessor_kind, assessor, asked,
+        reference_silent, assessor_skipped, assessor_refused, assessor_unreadable, assessor_failed, n,
+        observed_agreement, sensitivity, sensitivity_low, sensitivity_high, specificity, specificity_low,
+        specificity_high, cohens_kappa, cohens_kappa_low, cohens_kappa_high, gwets_ac1, gwets_ac1_low,
+        gwets_ac1_high, raw_pass_rate, corrected_rate, corrected_rate_low, corrected_rate_high
+    from marts.judge_agreement
+    where run_id = ?
+    order by list_position(['person', 'oracle', 'model'], reference_kind), reference, assessor_kind desc, assessor,
+        concern, language, model
+"""
+NIGHTS = 90
+"""Runs of one requirement and model that a trend goes back, at most."""
+TREND = """
+    select
+        run_id, requirement, concern, model, is_complete, tolerance, point_rate, instance_rate, decision,
+        earlier_run_id, difference, q_value, change, started_at
+    from marts.trend
+    where run_id <= coalesce(?, run_id)
+    qualify row_number() over (partition by requirement, model order by nth desc) <= ?
+    order by concern, requirement, model, nth
+"""
+LEADERBOARD = """
+    select
+        findings.requirement, board.concern, board.model, board.run_id, findings.started_at, findings.tolerance,
+        findings.tests, findings.counted_tests, findings.counted_passed, findings.point_rate,
+        findings.refusal_rate, findings.coverage, findings.is_complete, findings.point_finding,
+        findings.worst_language, findings.counted_templates, findings.macro_rate, findings.interval_low,
+        findings.interval_high, findings.decision, findings.templates_needed
+    from marts.leaderboard as board
+    inner join marts.requirement_findings as findings using (run_id, model, concern)
+    order by concern, requirement, model
+"""
+RUNS = """
+    with findings as (
+        select
+            run_id,
+            count(*) as findings,
+            count(*) filter (decision = 'met') as met,
+            count(*) filter (decision = 'not met') as not_met,
+            count(*) filter (decision = 'undecided') as undecided,
+            count(*) filter (decision = 'not evaluated') as not_evaluated
+        from marts.requirement_findings
+        group by run_id
+    ),
+
+    worse as (
+        select run_id, count(*) as worse from marts.regressions where finding = 'worse' group by run_id
+    )
+
+    select runs.*, findings.* exclude (run_id), worse.worse
+    from staging.stg_runs as runs
+    left join findings using (run_id)
+    left join worse using (run_id)
+    order by runs.run_id desc
+"""
+
+
+def of_run(warehouse: duckdb.DuckDBPyConnection, select: str, run_id: str) -> pl.DataFrame:
+    return selected(warehouse, select, [run_id])
+
+
+def trend(warehouse: duckdb.DuckDBPyConnection, run_id: str | None = None) -> pl.DataFrame:
+    """Series of every requirement and model, or of those that a run asked, up to it."""
+    rows = selected(warehouse, TREND, [run_id, NIGHTS])
+    if run_id is None:
+        return rows
+    asked = rows.filter(pl.col("run_id") == run_id).select("requirement", "model")
+    return rows.join(asked, on=["requirement", "model"], how="semi", maintain_order="left")
+
+
+def head(row: Row) -> dict[str, Any]:
+    """A row of staging.stg_runs as a page's script tells it."""
+    run = told_run(row)
+    return asdict(run) | {
+        "versions": dict(run.shown_versions),
+        "catalog": len(recorded_object(row["catalog_hashes"])),
+        "rationales": {
+            str(one.get("name")): str(one.get("rationale") or "")
+            for one in _requirements(recorded_object(row["scenario_resolved"]))
+        },
+    }
+
+
+def not_planned(row: Row, cells: pl.DataFrame) -> list[dict[str, str]]:
+    """What the scenario asks for and nothing was planned of: combinations that the library has no template for."""
+    keys = ("requirement", "language", "input", "reflection")
+    planned = set(cells.select(keys).iter_rows())
+    asked = (
+        (str(one.get("name")), language, given, reflection)
+        for one in _requirements(recorded_object(row["scenario_resolved"]))
+        for language in one.get("languages") or ()
+        for given in one.get("inputs") or ()
+        for reflection in one.get("reflections") or ()
+    )
+    return [dict(zip(keys, one, strict=True)) for one in asked if one not in planned]
+
+
+def _requirements(resolved: Mapping[str, Any]) -> list[dict[str, Any]]:
+    listed = resolved.get("requirements")
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []

@@ -1,0 +1,100 @@
+"""Pages of HTML: one file each, nothing fetched, no script, and what models said never markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from biasgrid.tasks.report.figures import coefficient, share, signed, small
+from biasgrid.tasks.report.html.navigation import Ways
+from biasgrid.tasks.report.invisible import HIDDEN, numbered
+from biasgrid.tasks.report.languages import LANGUAGES, words
+from biasgrid.warehouse.storage.export_files import write_text
+
+WORDS = re.compile(r"\S+\s*|\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """How pages of a language say things: its texts are ours, and whatever is filled in is escaped."""
+
+    language: str
+
+    def text(self, key: str, /, **given: object) -> Markup:
+        """Raises KeyError for a text that the language does not have, and where something is not given."""
+        return Markup(words("pages", self.language)[key]).format(**given)  # noqa: S704 - escapes what is given
+
+    def counted(self, count: int, what: str) -> Markup:
+        return self.text(f"{what}.{'one' if count == 1 else 'other'}", n=self.figures(f"{count:,}"))
+
+    def worded(self, value: object, kind: str = "value") -> Markup:
+        """A value of the warehouse; one that only a catalog knows is shown as it is."""
+        key = f"{kind}.{value}"
+        return self.text(key) if key in words("pages", self.language) else plain(value)
+
+    def figures(self, number: str) -> str:
+        """A number as the language writes it, of one as Python does."""
+        signs = {",": "thousands", ".": "point", "%": "percent"}
+        return number.translate({ord(sign): self.text(f"number.{name}") for sign, name in signs.items()})
+
+    def writing(self, write: Callable[[float | None], str]) -> Callable[[float | None], str]:
+        return lambda value: self.figures(write(value))
+
+
+def write_page(
+    path: Path, template: str, language: str = LANGUAGES[0], *, ways: Ways | None = None, **given: Any
+) -> Path:
+    """Writes a template of `tasks/report/templates`, filled in. Raises UserError where it cannot be
+    written."""
+    return write_text(path, environment(language).get_template(template).render(ways=ways, **given))
+
+
+@cache
+def environment(language: str = LANGUAGES[0]) -> Environment:
+    """Of all pages of a language: whatever is filled in is escaped, and what is not given is an error."""
+    speech = Speech(language)
+    made = Environment(
+        loader=PackageLoader("biasgrid.tasks.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals |= {"t": speech.text, "lang": language[:2]}
+    made.filters |= {name: speech.writing(write) for name, write in NUMBERS.items()}
+    made.filters |= {"plain": plain, "worded": speech.worded, "counted": speech.counted, "figures": speech.figures}
+    return made
+
+
+def plain(text: object) -> Markup:
+    """A text of whatever origin, escaped, with its hidden characters to be seen."""
+    told = str(escape(str(text).replace("\r\n", "\n")))
+    return Markup(HIDDEN.sub(_shown, told))  # noqa: S704 - escaped above
+
+
+def _shown(found: re.Match[str]) -> str:
+    return f'<span class="sign">{numbered(found)}</span>'
+
+
+def differing(text: str, other: str) -> tuple[str, str, str]:
+    """A text in three: what it begins with as another does, what is its own, what it ends with as the other."""
+    own, others = WORDS.findall(text), WORDS.findall(other)
+    begins = _common(own, others)
+    ends = _common(own[begins:][::-1], others[begins:][::-1])
+    last = len(own) - ends
+    return "".join(own[:begins]), "".join(own[begins:last]), "".join(own[last:])
+
+
+def _common(own: Sequence[str], others: Sequence[str]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(own, others, strict=False)))
+
+
+NUMBERS = {"share": share, "signed": signed, "small": small, "coefficient": coefficient}

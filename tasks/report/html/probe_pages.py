@@ -1,0 +1,197 @@
+"""A probe's report: its findings, and each pair's trials with prompt, reply and how it was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from biasgrid.tasks.report.findings import FINDINGS, RULES
+from biasgrid.tasks.report.html.navigation import Ways
+from biasgrid.tasks.report.html.page import write_page
+from biasgrid.tasks.report.languages import LANGUAGES
+from biasgrid.tasks.report.run_heading import ToldRun, told_run
+from biasgrid.tasks.transcripts.text import LONGEST, Said
+from biasgrid.warehouse.build.build import query
+from biasgrid.warehouse.queries.run_row import run_row
+from biasgrid.warehouse.storage.lake import Lake
+
+Row = Mapping[str, Any]
+SHOWN = 10
+"""Trials of one test of a pair that a page shows of each way to fall; all of them are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A prompt, its reply and how it was read."""
+
+    part: str | None
+    """Which statement it is, or which group it is about, where a trial has several prompts."""
+    messages: Sequence[Mapping[str, str]]
+    reply: Said | None
+    response_id: str | None
+    fell: str | None
+    """Of FALLEN, or of LOST where nothing was read."""
+    answer: str | None
+    """What it says, where it is neither: an answer's words, or a rating."""
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One comparison: a prompt, or the prompts of a block."""
+
+    block: int
+    form: str
+    fell: str
+    score: float | None
+    asked: Sequence[Asked]
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """One test of a pair: its row of marts.probe_findings, and some trials of each way to fall."""
+
+    finding: Row
+    trials: Sequence[Trial]
+
+    @property
+    def anchor(self) -> str:
+        row = self.finding
+        return "-".join(str(row[name]) for name in ("model", "language", "pair", "test"))
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeReport:
+    run: ToldRun
+    tests: Sequence[Tested]
+    rules: Sequence[Row]
+    """Of marts.probe_outcomes."""
+
+    def by_model(self) -> Iterator[tuple[str, str, list[Tested]]]:
+        """Model, language and their tests, test by test."""
+        for (model, language), own in groupby(self.tests, key=lambda one: _of(one.finding, "model", "language")):
+            yield model, language, [*own]
+
+    def by_pair(self) -> Iterator[tuple[str, str, str, list[Tested]]]:
+        """Model, language, pair and the tests of it."""
+        for model, language, own in self.by_model():
+            ordered = sorted(own, key=lambda one: one.finding["pair"])
+            for pair, tests in groupby(ordered, key=lambda one: one.finding["pair"]):
+                yield model, language, pair, [*tests]
+
+
+def write_probe_page(
+    lake: Lake, run_id: str, out: Path, language: str = LANGUAGES[0], ways: Ways | None = None
+) -> list[Path]:
+    """`report.html`, one page that needs nothing else. `ways` lead to other runs, where there is a site. Raises
+    UserError for a run that the warehouse does not hold, and for a folder that cannot be written."""
+    report = probe_report(lake, run_id)
+    given = {"report": report, "run": report.run, "shown": SHOWN}
+    return [write_page(out / "report.html", "probe.html.j2", language, ways=ways, **given)]
+
+
+def probe_report(lake: Lake, run_id: str) -> ProbeReport:
+    """All that the page tells. Raises UserError for a run that the warehouse does not hold."""
+    run = told_run(run_row(lake, run_id))
+    trials = _trials(lake, run_id)
+    findings = query(lake, FINDINGS, [run_id]).to_dicts()
+    tests = [Tested(row, trials.get(_of(row, *KEY), ())) for row in findings]
+    return ProbeReport(run, tests, query(lake, RULES, [run_id]).to_dicts())
+
+
+KEY = ("model", "language", "pair", "test")
+
+
+def _of(row: Row, *names: str) -> tuple[Any, ...]:
+    return tuple(row[name] for name in names)
+
+
+def _trials(lake: Lake, run_id: str) -> dict[tuple[Any, ...], list[Trial]]:
+    """By the key of their finding, each in the order in which it was asked."""
+    rows = query(lake, READINGS, [run_id, SHOWN], texts_of=run_id)
+    asked = _messages(lake, run_id, rows["case_id"])
+    by_test = groupby(rows.iter_rows(named=True), key=itemgetter(*KEY))
+    return {key: [*_in_blocks(own, asked)] for key, own in by_test}
+
+
+def _messages(lake: Lake, run_id: str, case_ids: pl.Series) -> dict[str, Any]:
+    cases = lake.scan("cases", run_id).filter(pl.col("case_id").is_in(case_ids.implode()))
+    return dict(cases.select("case_id", "messages").collect().iter_rows())
+
+
+def _in_blocks(rows: Iterable[Row], messages: Mapping[str, Any]) -> Iterator[Trial]:
+    for block, own in groupby(rows, key=itemgetter("block")):
+        parts = [*own]
+        asked = [_asked(row, messages.get(row["case_id"]) or ()) for row in parts]
+        first = parts[0]
+        yield Trial(block, first["form"], first["fell"], first["score"], asked)
+
+
+def _asked(row: Row, messages: Sequence[Mapping[str, str]]) -> Asked:
+    reply = None if row["text"] is None else Said(row["text"], row["signs"])
+    return Asked(row["part"], messages, reply, row["response_id"], _fell(row), _answer(row), row["reason"])
+
+
+FALLEN = ("stereotypical", "counter", "balanced", "one-sided")
+LOST = ("refused", "unreadable", "error")
+
+
+def _fell(row: Row) -> str | None:
+    """An association's way, or why nothing was read."""
+    if row["parsed_text"] in FALLEN:
+        return str(row["parsed_text"])
+    return str(row["outcome"]) if row["outcome"] in LOST else None
+
+
+def _answer(row: Row) -> str | None:
+    return row["parsed_text"] or (None if row["parsed_value"] is None else f"{row['parsed_value']:g}")
+
+
+READINGS = f"""
+    with trials as (
+        select
+            run_id,
+            cell_id,
+            block,
+            fell,
+            score,
+            row_number() over (partition by cell_id, fell order by block) as place
+        from staging.stg_probe_trials
+        where run_id = $1
+    )
+
+    select
+        readings.model,
+        readings.language,
+        readings.pair,
+        readings.test,
+        trials.block,
+        trials.fell,
+        trials.score,
+        readings.case_id,
+        readings.response_id,
+        readings.form,
+        readings.part,
+        readings.favoured,
+        readings.stigmatised,
+        readings.outcome,
+        readings.parsed_text,
+        readings.parsed_value,
+        readings.reason,
+        left(replies.text, {LONGEST}) as text,
+        length(replies.text) as signs
+    from trials
+    inner join staging.stg_probe_readings as readings using (run_id, cell_id, block)
+    left join staging.stg_responses as replies using (run_id, response_id)
+    where trials.place <= $2
+    order by
+        readings.model, readings.language, readings.pair, readings.test, trials.block,
+        list_position(['stereotype', 'anti', 'reversed', 'favoured', 'stigmatised'], readings.part),
+        readings.case_id
+"""  # noqa: S608 - a number of ours

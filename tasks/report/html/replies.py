@@ -1,0 +1,173 @@
+"""Template tests and the replies behind them, cut into chunks that a page loads one at a time."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from biasgrid.tasks.report.html.chunk import columns
+from biasgrid.tasks.transcripts.text import LONGEST
+from biasgrid.warehouse.build.build import selected
+
+SLOTS_EACH = 3
+"""Slots per trigram: with as many, two of three are free and a word of five letters is found by chance in 3%."""
+FEWEST, MOST = 1 << 10, 1 << 18
+
+
+def trigrams(texts: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    for text in texts:
+        told = text.lower()
+        found.update(map("".join, zip(told, told[1:], told[2:], strict=False)))
+    return found
+
+
+def bitmap(found: set[str]) -> str:
+    """Base64 of the bitmap, whose size is a power of two."""
+    size = FEWEST
+    while size < min(SLOTS_EACH * len(found), MOST):
+        size *= 2
+    bits = bytearray(size // 8)
+    for trigram in found:
+        at = slot(trigram) & (size - 1)
+        bits[at >> 3] |= 1 << (at & 7)
+    return b64encode(bits).decode()
+
+
+@lru_cache(maxsize=1 << 17)
+def slot(trigram: str) -> int:
+    """A hash of 32 bits (FNV-1a over code points)."""
+    hashed = 2166136261
+    for sign in trigram:
+        hashed = ((hashed ^ ord(sign)) * 16777619) & 0xFFFFFFFF
+    return hashed ^ (hashed >> 15)
+
+
+AT_ONCE = 1_500
+"""Replies of a chunk, about: what a browser reads in a few hundredths of a second."""
+TEST = ("cell_id", "template_id", "sample")
+TEXTS = ("communities", "prompt", "text", "error", "read_as", "reason", "assessor")
+"""Columns of replies that a chunk holds as numbers of its list of texts: many of them recur."""
+OF_TESTS = ("template", "question", "operation", "oracle", "at_min", "at_max", "outcome")
+
+_TESTS = """
+    with templates as (
+        select distinct on (run_id, cell_id, template_id)
+            run_id, cell_id, template_id, template, template_text, operation, oracle
+        from staging.stg_cases
+        where run_id = $run and requirement = $requirement
+        order by run_id, cell_id, template_id, wording, communities, sample, case_id
+    )
+
+    select
+        tests.cell_id, tests.template_id, tests.sample, templates.template,
+        left(templates.template_text, $longest) as question, templates.operation,
+        left(templates.oracle, $longest) as oracle, tests.outcome, tests.instances, tests.passed, tests.failed,
+        tests.refused, tests.unreadable, tests.errors, deltas.spread, deltas.admissible_spread as admissible,
+        deltas.communities_at_min as at_min, deltas.communities_at_max as at_max
+    from staging.stg_template_tests as tests
+    inner join templates using (run_id, cell_id, template_id)
+    left join marts.deltas as deltas using (run_id, cell_id, template_id, sample)
+"""
+_REPLIES = """
+    select
+        cases.cell_id, cases.template_id, cases.sample, cases.communities_label as communities,
+        left(case
+            when len(cases.messages) = 1 then cases.messages[1].content
+            else array_to_string(
+                [concat(one.role, ': ', one.content) for one in cases.messages], chr(10) || chr(10)
+            )
+        end, $longest) as prompt,
+        left(replies.text, $longest) as text,
+        greatest(length(replies.text) - $longest, 0) as left_out,
+        concat_ws(': ', replies.error_class, left(replies.error_message, $longest)) as error,
+        verdicts.outcome, verdicts.parsed_value as number, verdicts.parsed_text as read_as,
+        left(verdicts.reason, $longest) as reason,
+        coalesce(verdicts.reviewer, verdicts.assessor) as assessor,
+        verdicts.assessor_kind, verdicts.supersedes is not null as replaces,
+        cases.case_id, coalesce(replies.response_id, cases.case_id) as id
+    from staging.stg_cases as cases
+    left join staging.stg_responses as replies
+        on cases.run_id = replies.run_id and cases.cell_id = replies.cell_id and cases.case_id = replies.case_id
+        and replies.is_answer and replies.purpose = 'subject'
+    left join staging.stg_verdicts as verdicts
+        on cases.run_id = verdicts.run_id and cases.cell_id = verdicts.cell_id
+        and cases.case_id = verdicts.case_id and verdicts.level = 'instance'
+    where cases.run_id = $run and cases.requirement = $requirement
+"""
+_OPINIONS = """
+    select
+        assessments.cell_id, assessments.case_id, assessments.purpose, assessments.assessor_kind as kind,
+        assessments.assessor, assessments.state, assessments.outcome, left(assessments.reason, $longest) as reason
+    from staging.stg_assessments as assessments
+    inner join staging.stg_planned_cells as cells using (run_id, cell_id)
+    where assessments.run_id = $run and cells.requirement = $requirement
+    order by all
+"""
+Told = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Tests of a few cells, whole: `content` is what the page loads, `cells` the places of its cells in the run's
+    list, `trigrams` the bitmap by which a search passes over it."""
+
+    content: Mapping[str, Any]
+    cells: Sequence[int]
+    replies: int
+    trigrams: str
+
+
+def chunks(warehouse: duckdb.DuckDBPyConnection, run_id: str, cells: pl.DataFrame) -> Iterator[Chunk]:
+    """All tests of a run, in the order of `cells`, which are those of marts.pass_rates."""
+    places = cells.select("cell_id", "requirement", place=pl.int_range(pl.len()))
+    for requirement in places["requirement"].unique(maintain_order=True):
+        asked = {"run": run_id, "requirement": requirement, "longest": LONGEST}
+        tests = selected(warehouse, _TESTS, asked).join(places, on="cell_id")
+        replies = selected(warehouse, _REPLIES, asked)
+        opinions = _by_case(selected(warehouse, _OPINIONS, asked))
+        yield from _cut(tests, replies, opinions)
+
+
+def _by_case(opinions: pl.DataFrame) -> Told:
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in opinions.iter_rows(named=True):
+        own = {name: value for name, value in row.items() if name not in ("cell_id", "case_id")}
+        found.setdefault((row["cell_id"], row["case_id"]), []).append(own)
+    return found
+
+
+def _cut(tests: pl.DataFrame, replies: pl.DataFrame, opinions: Told) -> Iterator[Chunk]:
+    ordered = tests.sort("place", "template", "template_id", "sample").with_columns(
+        part=(pl.col("instances").cum_sum() - pl.col("instances")) // AT_ONCE
+    )
+    own = replies.join(ordered.select(*TEST, "part"), on=TEST)
+    by_part = own.partition_by("part", as_dict=True, include_key=False)
+    for (part,), few in ordered.partition_by("part", as_dict=True, include_key=False, maintain_order=True).items():
+        yield _chunk(few.with_row_index("test"), by_part.get((part,), own.head(0).drop("part")), opinions)
+
+
+def _chunk(tests: pl.DataFrame, replies: pl.DataFrame, opinions: Told) -> Chunk:
+    own = replies.join(tests.select(*TEST, "test"), on=TEST).sort("test", "communities", "id")
+    texts: dict[str, int] = {}
+    said = _coded(own.drop(*TEST, "case_id"), TEXTS, texts)
+    asked = _coded(tests.drop("template_id", "cell_id", "test"), OF_TESTS, texts)
+    keys = zip(own["cell_id"], own["case_id"], strict=True)
+    told = {str(at): opinions[key] for at, key in enumerate(keys) if key in opinions}
+    content = {"tests": asked, "replies": said, "texts": [*texts], "opinions": told}
+    places = tests["place"].unique(maintain_order=True).to_list()
+    return Chunk(content, places, own.height, bitmap(trigrams(texts)))
+
+
+def _coded(rows: pl.DataFrame, names: Sequence[str], texts: dict[str, int]) -> dict[str, list[Any]]:
+    """Columns, those of `names` as places in `texts`, which grows."""
+    found = columns(rows)
+    for name in names:
+        found[name] = [None if text is None else texts.setdefault(text, len(texts)) for text in found[name]]
+    return found

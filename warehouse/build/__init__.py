@@ -1,0 +1,1 @@
+"""Builds the DuckDB warehouse from the lake."""

@@ -1,0 +1,161 @@
+"""The lake as a build sees it: `lake.<table>`, in a database that lives in memory."""
+
+# ruff: noqa: S608 - names from our schemas, paths escaped
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+from biasgrid.warehouse.build.compare_runs import Side
+from biasgrid.warehouse.build.sql_quoting import literal, literally
+from biasgrid.warehouse.hashing import content_hash
+from biasgrid.warehouse.schema_check import declared
+from biasgrid.warehouse.schema_version import refuse_newer
+from biasgrid.warehouse.schemas import KINDS, OF_KINDS, SHOWN, SUPERSEDED, TABLES
+from biasgrid.warehouse.storage.compaction import are_small, folded
+from biasgrid.warehouse.storage.lake import Lake, scanned
+
+AT_ONCE = 500
+"""Small files that are in memory before they are packed."""
+
+
+def attach_lake(
+    warehouse: duckdb.DuckDBPyConnection,
+    lake: Lake,
+    sides: Sequence[Side] = (),
+    wanted: Collection[str] | None = None,
+) -> Mapping[str, Sequence[Path]]:
+    """`lake.<table>` as views that live in memory, of which the finished file knows nothing; all of them, or
+    `wanted` and `lake.runs`. Tells which files of the lake each shows.
+
+    Verdicts are listed before responses, and those before cases: what lands meanwhile is left out as a whole.
+    """
+    shown = {name: of for name, of in VIEWS.items() if wanted is None or name in wanted}
+    needed = {"runs", *(table for table, _ in shown.values())}
+    landed = {table: _landed(lake, table, sides) for table in reversed(TABLES) if table in needed}
+    files = {table: _as_read(lake, table, own) for table, own in landed.items()}
+    warehouse.execute("attach ':memory:' as lake (compress)")
+    for table in needed:
+        _declare(warehouse, table)
+    # every run's kind is looked up in it, and each of its events is a file
+    warehouse.execute(f"create table lake.runs as {_rows(warehouse, 'runs', files['runs'])}")
+    kinds = dict(warehouse.execute("select run_id, any_value(kind) from lake.runs group by run_id").fetchall())
+    for name, (table, kind) in shown.items():
+        _show(warehouse, name, table, _of_kind(files[table], kinds, kind))
+    if "verdicts" in shown:
+        _show_superseded(warehouse)
+    if "responses" in shown:
+        # every cell, until it is looked for
+        warehouse.execute("create view lake.unsettled as select distinct run_id, cell_id from lake.responses")
+    own = ((name, _of_kind(landed[table], kinds, kind)) for name, (table, kind) in shown.items())
+    return {name: [file for _, found in of_kind for file in found] for name, of_kind in own}
+
+
+VIEWS: Mapping[str, tuple[str, str | None]] = {
+    **{table: (table, None) for table in TABLES if table not in ("runs", *OF_KINDS)},
+    **SHOWN,
+}
+"""What models read beside `lake.runs`: the table, and where it shows a kind of runs alone, the kind."""
+
+
+def _declare(warehouse: duckdb.DuckDBPyConnection, table: str) -> None:
+    """`lake.empty_<table>`, which has its columns in their types."""
+    warehouse.register("declared_rows", declared(table).empty_table())
+    warehouse.execute(f"create table lake.empty_{table} as from declared_rows")
+    warehouse.unregister("declared_rows")
+
+
+Files = Sequence[tuple[Side | None, Sequence[Path]]]
+"""Of a table: all of them, or those of each side."""
+
+
+def _show(warehouse: duckdb.DuckDBPyConnection, name: str, table: str, files: Files) -> None:
+    """`lake.<name>` as a view; where nothing has landed, as a table, which is seen to have no rows."""
+    kind = "view" if any(found for _, found in files) else "table"
+    warehouse.execute(f"create {kind} lake.{name} as {_rows(warehouse, table, files)}")
+
+
+def _show_superseded(warehouse: duckdb.DuckDBPyConnection) -> None:
+    """`lake.superseded_verdicts`. DuckDB sees where there are none, and leaves them out of a SELECT."""
+    is_none = not warehouse.execute(f"{superseded()} limit 1").fetchall()
+    warehouse.execute(f"create view lake.{SUPERSEDED} as {superseded('false' if is_none else 'true')}")
+
+
+def superseded(condition: str = "true") -> str:
+    """The SELECT behind `lake.superseded_verdicts`, of the verdicts for which a condition holds."""
+    replaced = "select distinct run_id, evaluation_id, supersedes as verdict_id from lake.verdicts"
+    return f"{replaced} where supersedes is not null and {condition}"
+
+
+NOTHING_LANDED = """
+    select 'lake.' || table_name
+    from duckdb_tables()
+    where database_name = 'lake' and estimated_size = 0
+"""
+
+
+def without_rows(warehouse: duckdb.DuckDBPyConnection) -> frozenset[str]:
+    """Those of an attached lake's relations in which nothing has landed. No file is opened for it."""
+    return frozenset(name for (name,) in warehouse.execute(NOTHING_LANDED).fetchall())
+
+
+def _landed(lake: Lake, table: str, sides: Sequence[Side]) -> Files:
+    return [(side, lake.files(table, side.run_id)) for side in sides] or [(None, lake.files(table))]
+
+
+def _as_read(lake: Lake, table: str, files: Files) -> Files:
+    return [(side, own if side else folded(lake, table, own)) for side, own in files]
+
+
+def _of_kind(files: Files, kinds: Mapping[str, str | None], kind: str | None) -> Files:
+    """Those of runs of a kind, if it is one that is asked for; what no event tells of is a benchmark's."""
+    if kind is None:
+        return files
+    return [
+        (side, [file for file in own if (kinds.get(side.name if side else _run_of(file)) or KINDS[0]) == kind])
+        for side, own in files
+    ]
+
+
+def _run_of(file: Path) -> str:
+    return file.parent.name.removeprefix("run_id=")
+
+
+def _rows(warehouse: duckdb.DuckDBPyConnection, table: str, files: Files) -> str:
+    own = [(side, _declared_rows(warehouse, table, found)) for side, found in files]
+    return " union all ".join(side.seen(table, f"({rows})") if side else rows for side, rows in own)
+
+
+def _declared_rows(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequence[Path]) -> str:
+    """A SELECT with the declared columns, in their types; null where the files are older than a column."""
+    if not files:
+        return f"from lake.empty_{table}"
+    if are_small([file.stat() for file in files]) and (gathered := _gathered(warehouse, table, files)):
+        return f"from {gathered}"
+    refuse_newer(files)
+    paths = ", ".join(literal(literally(file)) for file in files)
+    rows = f"read_parquet([{paths}], union_by_name = true, hive_partitioning = false)"
+    landed = {row[0] for row in warehouse.execute(f"describe from {rows}").fetchall()}
+    described = warehouse.execute(f"describe lake.empty_{table}").fetchall()
+    columns = (f"{name if name in landed else 'null'}::{kind} as {name}" for name, kind, *_ in described)
+    return f"select {', '.join(columns)} from {rows}"
+
+
+def _gathered(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequence[Path]) -> str | None:
+    """A table in memory with the rows of small files, read by Polars, which takes a quarter of the time for them.
+    None where one cannot be read: of that, DuckDB tells what the user is told."""
+    gathered = f"lake.gathered_{table}_{content_hash(*map(str, files))}"
+    warehouse.execute(f"create or replace table {gathered} as from lake.empty_{table}")
+    try:
+        for first in range(0, len(files), AT_ONCE):
+            rows = scanned(table, list(files[first : first + AT_ONCE])).collect()
+            warehouse.register("landed_rows", rows.to_arrow(compat_level=pl.CompatLevel.newest()))
+            warehouse.execute(f"insert into {gathered} from landed_rows")
+            warehouse.unregister("landed_rows")
+    except (pl.exceptions.PolarsError, OSError):
+        return None
+    return gathered

@@ -1,0 +1,120 @@
+"""How a model becomes a table: marts in the order of their grain, long rows with what they share told once."""
+
+# ruff: noqa: S608 - names from our own YAML
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from biasgrid.warehouse.build.models import Model, Shared
+from biasgrid.warehouse.build.sql_quoting import quoted
+
+STORAGE = "storage"
+"""Schema of the tables beneath those models that are views."""
+
+FEW = 50_000
+"""Cases below which a lake is sooner written as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A table in which some of a model's columns lie."""
+
+    relation: str
+    columns: Collection[str]
+    key: str = ""
+    """The column by which the model's rows find theirs; the rows themselves have none."""
+    rows: int | None = 0
+    """None where nobody has counted them."""
+
+
+def make(warehouse: duckdb.DuckDBPyConnection, model: Model) -> tuple[Part, ...]:
+    """Builds a model's table, or where its rows share columns, tables and a view that joins them; says which. Of a
+    model that is a view, the view."""
+    if model.is_view:
+        warehouse.execute(f"create view {model.relation} as {model.sql}")
+        return (Part(model.relation, model.about.columns, rows=None),)
+    if not model.is_kept:
+        return (_in_memory(warehouse, model),)
+    dictionaries = list(_dictionaries(warehouse, model))
+    told = {column for dictionary in dictionaries for column in dictionary.columns}
+    own = [column for column in model.about.columns if column not in told]
+    # the same lake makes the same marts, row by row
+    order = f" order by {_listed(model.about.grain)}" if model.schema == "marts" else ""
+    if not dictionaries:
+        made = _created(warehouse, model.relation, f"from ({model.sql}){order}")
+        return (Part(model.relation, own, rows=made),)
+    rows = f"{STORAGE}.{model.name}"
+    keys = [_key(dictionary.columns, dictionary.key) for dictionary in dictionaries]
+    selected = ", ".join([*keys, *map(quoted, own)])
+    made = _created(warehouse, rows, f"select {selected} from ({model.sql}){order}")
+    joins = " ".join(f"inner join {part.relation} using ({part.key})" for part in dictionaries)
+    warehouse.execute(f"create view {model.relation} as select {_listed(model.about.columns)} from {rows} {joins}")
+    return (Part(rows, own, rows=made), *dictionaries)
+
+
+def _in_memory(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Part:
+    """Packing millions of rows takes as long as making them."""
+    table = f"lake.made_{model.name}"
+    made = _created(warehouse, table, f"from ({model.sql})")
+    warehouse.execute(f"create view {model.relation} as from {table}")
+    return Part(table, model.about.columns, rows=made)
+
+
+def _created(warehouse: duckdb.DuckDBPyConnection, table: str, rows: str) -> int:
+    """How many rows the new table has."""
+    return int(warehouse.execute(f"create table {table} as {rows}").fetchall()[0][0])
+
+
+def lay_out(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Part:
+    """Builds a model's table without rows as its YAML describes it: to read a SELECT and the macros that it calls
+    takes longer than to run it on a small lake, and most runs are of one kind."""
+    columns = ", ".join(f"{quoted(name)} {column.type}" for name, column in model.about.columns.items())
+    warehouse.execute(f"create table {model.relation} ({columns})")
+    return Part(model.relation, model.about.columns)
+
+
+def unmake(warehouse: duckdb.DuckDBPyConnection, model: Model, parts: Sequence[Part]) -> None:
+    """Takes away what `make` made."""
+    if not model.is_kept or len(parts) > 1:
+        warehouse.execute(f"drop view {model.relation}")
+    for part in () if model.is_view else parts:
+        warehouse.execute(f"drop table {part.relation}")
+
+
+def _dictionaries(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Iterator[Part]:
+    if model.about.shared and _is_small(warehouse):
+        return
+    for number, shared in enumerate(model.about.shared):
+        part = Part(f"{STORAGE}.{model.name}_shared_{number}", shared.columns, f"shared_{number}")
+        if _dictionary(warehouse, shared, part):
+            yield part
+
+
+def _is_small(warehouse: duckdb.DuckDBPyConnection) -> bool:
+    (cases,) = warehouse.execute(f"select count(*) from (from lake.cases limit {FEW})").fetchall()[0]
+    return bool(cases < FEW)
+
+
+def _dictionary(warehouse: duckdb.DuckDBPyConnection, shared: Shared, part: Part) -> bool:
+    """Texts that thousands of rows have in common take longer to write with each of them than everything else.
+
+    False, and nothing made, where two of them have one hash: they could not be told apart.
+    """
+    told = f"select distinct {_listed(shared.columns)} from {shared.source}"
+    warehouse.execute(f"create table {part.relation} as select {_key(shared.columns, part.key)}, * from ({told})")
+    ambiguous = f"select count(*) > count(distinct {part.key}) from {part.relation}"
+    if is_ambiguous := bool(warehouse.execute(ambiguous).fetchall()[0][0]):
+        warehouse.execute(f"drop table {part.relation}")
+    return not is_ambiguous
+
+
+def _key(columns: Iterable[str], name: str) -> str:
+    return f"hash({_listed(columns)}) as {name}"
+
+
+def _listed(columns: Iterable[str]) -> str:
+    return ", ".join(map(quoted, columns))

@@ -1,0 +1,167 @@
+"""The tests of a model, from its YAML: grain, nulls, accepted values, invariants, and its columns themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import duckdb
+import sqlglot
+from sqlglot import exp
+
+from biasgrid.warehouse.build.deduplicate import Made
+from biasgrid.warehouse.build.materialize import Part
+from biasgrid.warehouse.build.models import Model
+from biasgrid.warehouse.build.sql_quoting import literal, quoted
+
+SAMPLE_ROWS = 5
+
+
+class ModelTestFailed(Exception):
+    """Rows that a model's YAML rules out: names model and test, and shows some of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowTest:
+    name: str
+    broken: str
+    """An SQL condition on a row that breaks it."""
+    columns: frozenset[str]
+    """What the condition reads."""
+
+
+def check(warehouse: duckdb.DuckDBPyConnection, model: Model, made: Made) -> None:
+    """Runs every test of a model that has been built. Raises `ModelTestFailed` at the first that fails."""
+    if made.is_empty:
+        return
+    _check_columns(warehouse, model)
+    if made.has_no_rows or _is_sound(warehouse, model, made):
+        return
+    if _has_own_grain(model, made):
+        _check_grain(warehouse, model, made.parts)
+    _check_rows(warehouse, model, made.parts)
+
+
+def row_tests(model: Model) -> Iterator[RowTest]:
+    """What the model's YAML rules out in a row."""
+    for name, column in model.about.columns.items():
+        if column.not_null:
+            yield RowTest(f"{name} is not null", f"{quoted(name)} is null", frozenset([name]))
+        if column.accepted:
+            values = ", ".join(map(literal, column.accepted))
+            yield RowTest(f"{name} is one of {values}", f"{quoted(name)} not in ({values})", frozenset([name]))
+    for sentence, expression in model.about.invariants.items():
+        yield RowTest(sentence, f"({expression}) is not true", _mentioned(expression))
+
+
+@cache
+def _mentioned(expression: str) -> frozenset[str]:
+    return frozenset(
+        column.name for column in sqlglot.parse_one(expression, dialect="duckdb").find_all(exp.Column)
+    )
+
+
+def _check_columns(warehouse: duckdb.DuckDBPyConnection, model: Model) -> None:
+    built = {name: kind.lower() for name, kind, *_ in warehouse.execute(f"describe {model.relation}").fetchall()}
+    described = {name: column.type or built.get(name, "") for name, column in model.about.columns.items()}
+    if list(built.items()) != list(described.items()):
+        raise ModelTestFailed(
+            f"{model.relation}: its columns are {_typed(built)}; its YAML describes {_typed(described)}"
+        )
+
+
+def _typed(columns: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {kind}".strip() for name, kind in columns.items())
+
+
+def _is_sound(warehouse: duckdb.DuckDBPyConnection, model: Model, made: Made) -> bool:
+    """All tests in one look: mostly there is nothing to be told apart."""
+    if len(made.parts) > 1:
+        return False
+    broken = " or ".join(f"({test.broken})" for test in row_tests(model)) or "false"
+    grain = model.about.grain if _has_own_grain(model, made) else ()
+    if model.is_view:
+        # what files tell of their columns lets DuckDB leave most of them unread, if nothing else is asked
+        found = warehouse.execute(f"select 1 from {model.relation} where {broken} limit 1").fetchall()  # noqa: S608 - our own YAML
+        return not found and (not grain or _tells_apart(warehouse, grain, model.relation))
+    sound = f"{_apart(grain) if grain else 'true'} and not coalesce(bool_or({broken}), false)"
+    return bool(warehouse.execute(f"select {sound} from {model.relation}").fetchall()[0][0])  # noqa: S608 - our own YAML
+
+
+def _has_own_grain(model: Model, made: Made) -> bool:
+    """Whether its grain is still to be tested. A view without a unit has that of a table that is built from it."""
+    return not made.is_once and (not model.is_view or bool(model.about.unit))
+
+
+def _check_grain(warehouse: duckdb.DuckDBPyConnection, model: Model, parts: Sequence[Part]) -> None:
+    own = [column for column in model.about.grain if parts and column in parts[0].columns]
+    if own and _tells_apart(warehouse, own, parts[0].relation):
+        return
+    if _tells_apart(warehouse, model.about.grain, model.relation):
+        return
+    grain = _listed(model.about.grain)
+    repeated = f"select {grain}, count(*) as rows from {model.relation} group by all having count(*) > 1"  # noqa: S608
+    _refuse(model, f"one row per {grain}", _some(warehouse, repeated))
+
+
+def _tells_apart(warehouse: duckdb.DuckDBPyConnection, columns: Iterable[str], relation: str) -> bool:
+    return bool(warehouse.execute(f"select {_apart(columns)} from {relation}").fetchall()[0][0])  # noqa: S608 - our own YAML
+
+
+def _apart(columns: Iterable[str]) -> str:
+    """That no two rows have the same hash of some columns: millions of numbers compare sooner than texts."""
+    return f"count(*) = count(distinct hash({_listed(columns)}))"
+
+
+def _check_rows(warehouse: duckdb.DuckDBPyConnection, model: Model, parts: Sequence[Part]) -> None:
+    """All tests in one look at the rows: on millions of them each further one would cost as much. What many rows
+    have in common is tested once for all of them."""
+    together: dict[str, list[RowTest]] = {}
+    for test in row_tests(model):
+        together.setdefault(_where(test.columns, model, parts), []).append(test)
+    for relation, tests in together.items():
+        _check_all(warehouse, model, relation, tests)
+
+
+def _check_all(
+    warehouse: duckdb.DuckDBPyConnection, model: Model, relation: str, tests: Sequence[RowTest]
+) -> None:
+    cases = " ".join(f"when {test.broken} then {number}" for number, test in enumerate(tests))
+    marked = f"select *, case {cases} end as {BROKEN} from {relation}"  # noqa: S608 - our own YAML
+    rows = _some(warehouse, f"from ({marked}) where {BROKEN} is not null")
+    if rows:
+        first = rows[0]["broken test"]
+        broken = [row for row in rows if row["broken test"] == first]
+        shown = [{name: row[name] for name in model.about.columns if name in row} for row in broken]
+        _refuse(model, tests[first].name, shown)
+
+
+def _where(columns: Collection[str], model: Model, parts: Sequence[Part]) -> str:
+    """The smallest table that has all these columns."""
+    smallest_first = [*parts[1:], *parts[:1]]
+    return next((part.relation for part in smallest_first if set(columns) <= set(part.columns)), model.relation)
+
+
+def _listed(columns: Iterable[str]) -> str:
+    return ", ".join(map(quoted, columns))
+
+
+BROKEN = '"broken test"'
+
+
+def _some(warehouse: duckdb.DuckDBPyConnection, offenders: str) -> list[dict[str, Any]]:
+    found = warehouse.execute(f"{offenders} limit {SAMPLE_ROWS}")
+    names = [column[0] for column in found.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+def _refuse(model: Model, test: str, rows: list[dict[str, Any]]) -> None:
+    if rows:
+        listed = "\n".join(f"    {_shortened(row)}" for row in rows)
+        raise ModelTestFailed(f"{model.relation}: `{test}` does not hold, for instance in\n{listed}")
+
+
+def _shortened(row: dict[str, object]) -> str:
+    return ", ".join(f"{name}={value!r:.60}" for name, value in row.items() if value is not None)

@@ -1,0 +1,198 @@
+"""The SQL models: one file, one SELECT, one table; a YAML file beside each says what its rows mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from graphlib import TopologicalSorter
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Literal, Self
+
+import sqlglot
+import yaml
+from pydantic import Field, model_validator
+from sqlglot import exp
+
+from biasgrid.catalogs.schema.base import Frozen
+from biasgrid.warehouse.schemas import SHOWN, SUPERSEDED, TABLES, UNITS
+
+_Loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+SCHEMAS = ("staging", "marts")
+COMPARISON = "comparison"
+"""Schema of the models that only a comparison of two runs builds."""
+
+
+class UndeclaredRelation(Exception):
+    """A model reads something that is neither a table of the lake nor a model."""
+
+
+class NotOneSelect(Exception):
+    """A model's file does not hold exactly one SELECT."""
+
+
+class Column(Frozen):
+    description: str
+    type: str = ""
+    """DuckDB's, in lower case."""
+    unit: str = ""
+    """Such as `share, 0–1` or `templates`; empty for ids and words."""
+    not_null: bool = False
+    accepted: tuple[str, ...] = ()
+    """The only values it may hold, null aside."""
+
+
+class Shared(Frozen):
+    """Columns that many rows have in common: stored once, and joined to the rows by a view of the model's name."""
+
+    columns: tuple[str, ...]
+    source: str
+    """A model in which all of them stand: quicker to look through."""
+
+
+class Description(Frozen):
+    """A model's YAML file. The columns are those of the SELECT, in its order."""
+
+    description: str
+    grain: tuple[str, ...] = Field(min_length=1)
+    """Columns of which every combination occurs once."""
+    columns: dict[str, Column]
+    rows_of: str = ""
+    """A relation that the model reads and that each of its rows stems from: none there, none here."""
+    materialized: Literal["table", "view", "while building"] = "table"
+    """A view says how rows of the lake are read, and holds none: long texts lie once, in the lake. What is made
+    while building is millions of rows for other models: a table in memory, and in the finished file a view."""
+    unit: str = ""
+    """The column that holds the hash of what a row is the only one of."""
+    unit_of: tuple[str, ...] = ()
+    """Tables of the lake in which that may be told twice; `lake.repeated_<table>` then names it."""
+    unit_doubted: tuple[str, ...] = ("true",)
+    """SQL conditions, each on rows among which that may be; of all others the lake is known to tell once. Rows of
+    one unit meet the same ones. Asked one by one, of most DuckDB sees in advance that no row meets them."""
+    unit_is_grain: bool = False
+    """Whether rows of different units are of different grain."""
+    shared: tuple[Shared, ...] = ()
+    invariants: dict[str, str] = Field(default_factory=dict)
+    """What must be true of every row: a sentence, and its SQL expression. Null is not true."""
+
+    @model_validator(mode="after")
+    def _has_types(self) -> Self:
+        untyped = [name for name, column in self.columns.items() if not column.type]
+        if self.rows_of and untyped:
+            raise ValueError(f"`rows_of` needs the type of every column: {', '.join(untyped)} has none")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One table to build. `file` is where its SELECT stands, for messages."""
+
+    schema: str
+    name: str
+    sql: str
+    file: str
+    reads: frozenset[str]
+    about: Description
+
+    @property
+    def relation(self) -> str:
+        return f"{self.schema}.{self.name}"
+
+    @property
+    def is_view(self) -> bool:
+        return self.about.materialized == "view"
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the finished file has its rows."""
+        return self.about.materialized == "table"
+
+
+def load_models(folder: Traversable | None = None) -> tuple[Model, ...]:
+    """The models of `folder` (those shipped, by default), each after all that it reads; always in the same order.
+
+    Raises `NotOneSelect`, `UndeclaredRelation`, and graphlib's CycleError.
+    """
+    return _shipped() if folder is None else _ordered(folder)
+
+
+@cache
+def _shipped() -> tuple[Model, ...]:
+    return _ordered(files("biasgrid.warehouse") / "models")
+
+
+def load_comparison(tables: Iterable[str]) -> list[Model]:
+    """The shipped models of these names that compare two runs, and all that they read, in an order as above."""
+    return with_sources(_with_comparison(), {f"{COMPARISON}.{table}" for table in tables})
+
+
+@cache
+def _with_comparison() -> tuple[Model, ...]:
+    return _ordered(files("biasgrid.warehouse") / "models", (*SCHEMAS, COMPARISON))
+
+
+def with_sources(ordered: Sequence[Model], relations: Iterable[str]) -> list[Model]:
+    """Of models that stand each after what it reads, those of these names and all that they read."""
+    wanted = set(relations)
+    for model in reversed(ordered):
+        if model.relation in wanted:
+            wanted |= model.reads
+    return [model for model in ordered if model.relation in wanted]
+
+
+def _ordered(folder: Traversable, schemas: Iterable[str] = SCHEMAS) -> tuple[Model, ...]:
+    models = {model.relation: model for model in _found(folder, schemas)}
+    for model in models.values():
+        _refuse_undeclared(model, models)
+    graph = {name: sorted(model.reads & models.keys()) for name, model in models.items()}
+    return tuple(models[name] for name in TopologicalSorter(graph).static_order())
+
+
+def _found(folder: Traversable, schemas: Iterable[str]) -> Iterable[Model]:
+    for schema in schemas:
+        room = folder / schema
+        if room.is_dir():
+            sources = (file for file in room.iterdir() if file.name.endswith(".sql"))
+            yield from (_model(schema, room, file) for file in sorted(sources, key=lambda file: file.name))
+
+
+def _model(schema: str, room: Traversable, source: Traversable) -> Model:
+    name = source.name.removesuffix(".sql")
+    sql = source.read_text(encoding="utf-8")
+    about = yaml.load((room / f"{name}.yml").read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - safe
+    return Model(
+        schema=schema,
+        name=name,
+        sql=sql,
+        file=f"{schema}/{source.name}",
+        reads=_relations(f"{schema}/{source.name}", sql),
+        about=Description.model_validate(about),
+    )
+
+
+def _relations(file: str, sql: str) -> frozenset[str]:
+    """What a SELECT reads, its own CTEs aside."""
+    statements = sqlglot.parse(sql, dialect="duckdb")
+    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
+        raise NotOneSelect(f"{file}: holds something other than exactly one SELECT")
+    steps = {cte.alias for cte in statements[0].find_all(exp.CTE)}
+    tables = (_name(table) for table in statements[0].find_all(exp.Table))
+    return frozenset(name for name in tables if name not in steps)
+
+
+def _name(table: exp.Table) -> str:
+    # a table function has no plain name: its SQL stands for it, and is never declared
+    if not isinstance(table.this, exp.Identifier):
+        return str(table.this.sql(dialect="duckdb"))
+    return ".".join(part.name for part in table.parts)
+
+
+def _refuse_undeclared(model: Model, models: Iterable[str]) -> None:
+    landed = (*TABLES, *SHOWN, SUPERSEDED, *(f"repeated_{table}" for table in UNITS))
+    known = {*models, *(f"lake.{table}" for table in landed)}
+    for relation in sorted(model.reads - known):
+        raise UndeclaredRelation(
+            f"{model.file}: reads `{relation}`, which is neither a table of the lake nor a model; "
+            "write `lake.<table>`, `staging.<model>` or `marts.<model>`"
+        )

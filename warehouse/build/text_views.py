@@ -1,0 +1,102 @@
+"""Prompts, replies and verdicts one by one: views of the warehouse over the Parquet files in which they landed.
+
+They lie once, in the lake. The views know the files that the warehouse was built from, and nothing that landed
+later. In a DuckDB session, `set variable lake = '/elsewhere'` says that the data directory has moved, and
+`set variable run = '01J…'` that no other run is asked for, whose files then stay closed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.warehouse.build.materialize import STORAGE
+from biasgrid.warehouse.build.models import Model
+from biasgrid.warehouse.build.sql_quoting import literal, literally
+from biasgrid.warehouse.schemas import SUPERSEDED, UNITS
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.lake_views import of_files
+
+ALL = "*"
+"""In place of a run: every run's texts are asked for."""
+
+
+def bring_texts(lake: Lake, texts_of: str | None) -> None:
+    """Has what the views read on this machine, where the lake is shared. Raises `StorageTrouble`."""
+    if lake.shared and texts_of:
+        for table in UNITS:
+            lake.files(table, None if texts_of == ALL else texts_of)
+
+
+def where_texts_lie(lake: Lake, texts_of: str | None) -> Iterator[str]:
+    """Settings of a session that reads a warehouse: these files may be read, and only those of one run need be."""
+    # DuckDB compares a file's name as it is given, in which nothing may look like a pattern, and as it is
+    places = ", ".join(literal(f"{root}/lake") for root in (lake.root, literally(lake.root)))
+    yield f"allowed_directories = [{places}]"
+    yield f"variable lake = {literal(literally(lake.root))}"
+    if texts_of and texts_of != ALL:
+        yield f"variable run = {literal(literally(texts_of))}"
+
+
+def keep_texts(
+    warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence[Model], files: Mapping[str, Sequence[Path]]
+) -> None:
+    """Has the models whose rows are not kept read files by themselves, without the lake that is attached while
+    building. `files`: those of each of its relations."""
+    warehouse.execute("set variable run = ''")  # types are declared: no file but the first need be opened
+    for table in (table for table in UNITS if files.get(table)):
+        rows = of_files(table, _wanted(lake, files[table]))
+        warehouse.execute(f"create view {STORAGE}.{table} as {rows}")
+    for name in (SUPERSEDED, *(f"repeated_{table}" for table in UNITS)):
+        _keep_few(warehouse, name)
+    views = warehouse.execute("select schema_name || '.' || view_name from duckdb_views()").fetchall()
+    for model in (model for model in ordered if not model.is_kept and (model.relation,) in views):
+        sql = re.sub(r"\blake\.", f"{STORAGE}.", model.sql)
+        warehouse.execute(f"create or replace view {model.relation} as {sql}")
+    warehouse.execute("reset variable run")
+
+
+def _wanted(lake: Lake, files: Sequence[Path]) -> str:
+    """An SQL list of files: of the run that is asked for, where there is one, or else of all."""
+    places = "\n".join(literally(file.relative_to(lake.root).as_posix()) for file in files)
+    listed = f"string_split({literal(places)}, chr(10))"
+    of_run = f"list_filter({listed}, lambda place: contains(place, '/run_id=' || getvariable('run') || '/'))"
+    root = f"coalesce(getvariable('lake'), {literal(literally(lake.root))})"
+    # a run without files of this table has no rows in the first file either
+    asked = f"if(getvariable('run') is null, {listed}, coalesce(nullif({of_run}, []), {listed}[:1]))"
+    return f"list_transform({asked}, lambda place: {root} || '/' || place)"
+
+
+def _keep_few(warehouse: duckdb.DuckDBPyConnection, name: str) -> None:
+    """A table; where it has no rows, a view, in which DuckDB sees that there are none."""
+    kept, rows = f"{STORAGE}.{name}", f"from lake.{name}"
+    if warehouse.execute(f"{rows} limit 1").fetchall():
+        warehouse.execute(f"create table {kept} as {rows}")
+        return
+    described = warehouse.execute(f"describe {rows}").fetchall()
+    columns = ", ".join(f"null::{kind} as {column}" for column, kind, *_ in described)
+    warehouse.execute(f"create view {kept} as select {columns} where false")
+
+
+@contextmanager
+def reading_texts() -> Iterator[None]:
+    """Raises `UserError` where a file is not as it was when the warehouse was built."""
+    try:
+        yield
+    except duckdb.Error as error:
+        if ".parquet" not in str(error) or isinstance(error, duckdb.PermissionException):
+            raise
+        raise UserError(_unread(error)) from error
+
+
+def _unread(error: duckdb.Error) -> Problem:
+    return Problem(
+        what=f"a file of the lake cannot be read: {str(error).splitlines()[0]}",
+        remedy="the warehouse has no copy of what lies there: put it back, or go on without it "
+        "(`biasgrid warehouse build` tells what is amiss)",
+    )

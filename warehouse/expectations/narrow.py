@@ -1,0 +1,134 @@
+"""Tables of any length, narrowed by SQL to what Great Expectations can judge by: a few values of each column."""
+
+# ruff: noqa: S608 - names from our own schemas and YAML
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from biasgrid.warehouse.build.sql_quoting import quoted
+from biasgrid.warehouse.expectations.expectation import Between, Expectation, OneOf, Rows, Suite
+
+EXAMPLES = 5
+"""Rows that are named of those that break an expectation."""
+VALUES = 50
+"""Values of a column that are handed on, unknown ones first."""
+LONGEST = 160
+"""Characters of a row's name: a damaged lake may hold anything."""
+
+Seen = Sequence[Any]
+"""Of an expectation: how many rows break it, then its values, or least and greatest. Nothing where it takes more
+than a look at each row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """How many rows break an expectation, and the names of a few."""
+
+    rows: int = 0
+    examples: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        joint = ":" if self.rows == len(self.examples) else ", such as"
+        return f"{self.rows:,} {'row' if self.rows == 1 else 'rows'}{joint} {'; '.join(self.examples)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """What was seen of a table."""
+
+    suite: Suite
+    rows: int
+    breaches: Mapping[str, Breach]
+    """By the sentence of each expectation."""
+    frame: pl.DataFrame
+    """A column for each expectation, its values from the top, null below: the values or the least and greatest
+    number of a column, or what breaks a rule, if anything does."""
+
+
+def narrowed(session: duckdb.DuckDBPyConnection, suite: Suite) -> Narrowed:
+    """Looks through a table once for all that its rows tell by themselves, then asks for what they do not."""
+    rows, seen = _looked_through(session, suite)
+    breaches, shown = {}, {}
+    for expectation, own in zip(suite.expectations, seen, strict=True):
+        breach = _breach(session, suite, expectation, own)
+        breaches[expectation.sentence] = breach
+        shown[shown_as(expectation)] = _shown(expectation, own, breach)
+    return Narrowed(suite, rows, breaches, _frame(shown))
+
+
+def shown_as(expectation: Expectation) -> str:
+    """The column of the frame that an expectation is judged by."""
+    return expectation.column if isinstance(expectation, OneOf | Between) else expectation.sentence
+
+
+def _looked_through(session: duckdb.DuckDBPyConnection, suite: Suite) -> tuple[int, list[Seen]]:
+    measures = [_measures(expectation) for expectation in suite.expectations]
+    listed = ", ".join(["count(*)", *(measure for own in measures for measure in own)])
+    found = iter(session.execute(f"select {listed} from {suite.relation}").fetchall()[0])
+    return next(found), [list(islice(found, len(own))) for own in measures]
+
+
+def _measures(expectation: Expectation) -> list[str]:
+    if isinstance(expectation, Rows):
+        return []
+    broken = f"count(*) filter (where {expectation.broken})"
+    if isinstance(expectation, OneOf):
+        return [broken, f"array_agg(distinct {quoted(expectation.column)})"]
+    if isinstance(expectation, Between):
+        return [broken, f"min({expectation.number})", f"max({expectation.number})"]
+    return [broken]
+
+
+def _breach(session: duckdb.DuckDBPyConnection, suite: Suite, expectation: Expectation, seen: Seen) -> Breach:
+    if isinstance(expectation, Rows):
+        session.execute(f"create or replace table lake.doubted as {expectation.doubted}")
+        if not session.execute("from lake.doubted limit 1").fetchall():
+            return Breach()
+        return _named(session, expectation.rows, expectation.ids)
+    if not seen[0]:
+        return Breach()
+    return _named(session, f"from {suite.relation} where {expectation.broken}", suite.ids)
+
+
+def _named(session: duckdb.DuckDBPyConnection, rows: str, ids: Iterable[str]) -> Breach:
+    name = f"concat_ws(' · ', {', '.join(map(quoted, ids))})"
+    names = f"with broken as materialized (select {name} as name from ({rows}))"
+    some = f"(from broken order by name limit {EXAMPLES})"
+    found = session.execute(f"{names} select (select count(*) from broken), (select list(name) from {some})")
+    count, examples = found.fetchall()[0]
+    return Breach(count, tuple(map(_readable, examples or ())))
+
+
+def _readable(name: str) -> str:
+    """A row's name without what a terminal would take for a command."""
+    return "".join(sign if sign.isprintable() else "�" for sign in name[:LONGEST])
+
+
+def _shown(expectation: Expectation, seen: Seen, breach: Breach) -> pl.Series:
+    if isinstance(expectation, OneOf):
+        values = [value for value in seen[1] or () if value is not None]
+        unknown_first = sorted(values, key=lambda value: (value in expectation.values, value))
+        return pl.Series([_readable(value) for value in unknown_first[:VALUES]], dtype=pl.String)
+    if isinstance(expectation, Between):
+        return pl.Series([_number(seen[1]), _number(seen[2])], dtype=pl.Float64)
+    return pl.Series([str(breach)] if breach.rows else [], dtype=pl.String)
+
+
+def _number(value: float | None) -> float | None:
+    # pandas takes NaN for a value that is not there; below every range it is one that does not fit
+    return -math.inf if value is not None and math.isnan(value) else value
+
+
+def _frame(shown: Mapping[str, pl.Series]) -> pl.DataFrame:
+    height = max((len(values) for values in shown.values()), default=0)
+    return pl.DataFrame(
+        {name: values.extend_constant(None, height - len(values)) for name, values in shown.items()}
+    )

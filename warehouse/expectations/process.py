@@ -1,0 +1,109 @@
+"""The process that judges, as seen from the one that needs it: started early, asked later, gone with it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import orjson
+
+from biasgrid.catalogs.errors import Problem
+from biasgrid.warehouse.expectations.report import Report
+from biasgrid.warehouse.storage.errors import OldWarehouseStays
+from biasgrid.warehouse.storage.lake import Lake
+
+HANDED_ON = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "LD_LIBRARY_PATH")
+"""Variables that the process gets: none of them a key."""
+QUIET = {"DO_NOT_TRACK": "1", "GX_ANALYTICS_ENABLED": "false", "TQDM_DISABLE": "1"}
+"""Nothing about its use is sent anywhere: this version does not, and others shall not."""
+PATIENCE_S = 5.0
+
+
+class NotInspected(OldWarehouseStays):
+    """Nobody could tell whether everything is as expected: why, and what to do."""
+
+    headline = "the expectations could not be checked"
+
+
+class Inspector:
+    """Used as `with Inspector() as inspector`: Great Expectations is imported meanwhile, in a process of its own.
+
+    That process ends with this one, even where this one is killed: it listens to a pipe that is then closed.
+    """
+
+    def __init__(self) -> None:
+        """Raises `NotInspected` where no process can be started."""
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `__exit__`, read before
+        environment = {name: os.environ[name] for name in HANDED_ON if name in os.environ}
+        try:
+            self._process = subprocess.Popen(
+                # -P: a folder `warehouse` where the command was typed is not this package
+                [sys.executable, "-P", "-m", "biasgrid.warehouse.expectations"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._said,
+                env={**environment, **QUIET},
+                start_new_session=True,  # Ctrl-C in a terminal is for whoever started it, who then ends it
+            )
+        except OSError as error:
+            self._said.close()
+            raise NotInspected(_mistake(str(error))) from error
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def inspect(self, lake: Lake, built: Path | None) -> Report:
+        """Looks at the lake and the marts in `built`, or at the lake alone. Waits until it can, and has.
+
+        Raises `NotInspected` where the process has ended or could not go on.
+        """
+        request = orjson.dumps({"lake": str(lake.root), "built": str(built) if built else None})
+        answer = self._asked(request)
+        if not answer:
+            raise NotInspected(_mistake(self._last_words()))
+        read: dict[str, Any] = orjson.loads(answer)
+        if "error" in read:
+            raise NotInspected(_mistake(read["error"]))
+        if lake.shared:
+            lake.shared.publish_folder(lake.pages)
+        return Report.from_json(answer)
+
+    def _asked(self, request: bytes) -> bytes:
+        questions, answers = self._process.stdin, self._process.stdout
+        assert questions is not None  # noqa: S101 - both are pipes
+        assert answers is not None  # noqa: S101
+        try:
+            questions.write(request + b"\n")
+            questions.flush()
+        except OSError:
+            return b""
+        return answers.readline()
+
+    def _last_words(self) -> str:
+        self._said.seek(0)
+        lines = self._said.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else f"its process ended with code {self._process.wait(PATIENCE_S)}"
+
+    def __enter__(self) -> Inspector:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.communicate()
+        self._said.close()
+
+
+def _mistake(why: str) -> Problem:
+    return Problem(
+        f"the process that checks expectations gave up: {why}",
+        remedy="`biasgrid warehouse check` tries again; if it ends like this, install anew (`make env`), or go on "
+        "without: `biasgrid warehouse build`",
+    )

@@ -1,0 +1,1 @@
+"""Example queries, lineage and the data dictionary."""

@@ -1,0 +1,143 @@
+"""The data dictionary: every table of the warehouse and the lake, column by column, as Markdown.
+
+`python -m biasgrid.warehouse.queries.dictionary` writes it to `docs/warehouse.md`, from the models' YAML
+files and the lake's schemas, and the worked queries into `docs/analysts.md`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from importlib import resources
+from pathlib import Path
+
+from biasgrid.warehouse.build.models import SCHEMAS, Column, Model, load_models
+from biasgrid.warehouse.queries.example_queries import shown_in
+from biasgrid.warehouse.queries.schema_docs import column_meanings, table_meaning
+from biasgrid.warehouse.schemas import KEYS, SHOWN, TABLES
+from biasgrid.warehouse.storage.lake_views import column_types
+
+DICTIONARY = Path("docs") / "warehouse.md"
+GUIDE = Path("docs") / "analysts.md"
+HEAD = """# The warehouse, table by table
+
+<!-- Written by `make dictionary` from warehouse/models/*/*.yml and warehouse/schemas.py: change those. -->
+
+Marts first, then the staging models that they read, then the lake's Parquet tables that these read. In each part a
+table stands below those that it reads. `lake.repeated_<table>` names what landed twice, by the hash of what a row
+is the only one of, `lake.superseded_verdicts` what another verdict replaces: both are mostly empty. Times are UTC.
+How to ask them: [analysts.md](analysts.md).
+"""
+
+
+def as_markdown() -> str:
+    """The dictionary as its file holds it."""
+    marts_first = sorted(load_models(), key=lambda model: -SCHEMAS.index(model.schema))
+    parts = [
+        HEAD,
+        _contents(marts_first),
+        *(_model(model) for model in marts_first),
+        *(_lake_table(table) for table in TABLES),
+    ]
+    return "\n".join(parts)
+
+
+def _contents(models: Iterable[Model]) -> str:
+    rows = [[_link(model.relation), model.about.description, _names(model.about.grain)] for model in models]
+    lake = [[_link(f"lake.{table}"), table_meaning(table), ""] for table in TABLES]
+    return _table(("table", "holds", "one row per"), [*rows, *lake])
+
+
+def _model(model: Model) -> str:
+    source = f"warehouse/models/{model.file}"
+    lines = [
+        f"## {model.relation}\n",
+        f"{_text(model.about.description)}.\n",
+        f"- One row per {_names(model.about.grain)}.",
+        f"- Reads {', '.join(map(_link, sorted(model.reads)))}." if model.reads else "- Reads nothing.",
+        *([] if model.is_kept else ["- A view: its rows lie in the lake's Parquet files alone."]),
+        f"- Its SELECT: [{source}](../{source})\n",
+        _columns(model),
+    ]
+    return "\n".join(lines) + _invariants(model)
+
+
+def _columns(model: Model) -> str:
+    rows = [
+        [f"`{name}`", column.type, column.description, column.unit, _values(column)]
+        for name, column in model.about.columns.items()
+    ]
+    return _table(("column", "type", "meaning", "unit", "values"), rows)
+
+
+def _values(column: Column) -> str:
+    accepted = ", ".join(f"`{value}`" for value in column.accepted)
+    return "; ".join(part for part in (accepted, "never null" if column.not_null else "") if part)
+
+
+def _invariants(model: Model) -> str:
+    if not model.about.invariants:
+        return ""
+    held = (f"- {sentence}: `{sql}`" for sentence, sql in model.about.invariants.items())
+    return "\n" + "\n".join(["True of every row, or the build fails:\n", *held]) + "\n"
+
+
+def _lake_table(table: str) -> str:
+    kinds, keys = column_types(table), KEYS[table]
+    rows = [
+        [f"`{name}`", kinds[name].lower(), column.description, column.unit, "never null" if name in keys else ""]
+        for name, column in column_meanings(table).items()
+    ]
+    lines = [
+        f"## lake.{table}\n",
+        f"{_text(table_meaning(table))}. Lies at `lake/{table}/run_id=…/*.parquet`.\n",
+        _table(("column", "type", "meaning", "unit", "values"), rows),
+    ]
+    return "\n".join(lines)
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *([_text(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
+
+
+def _text(words: str) -> str:
+    """Words as a cell of a table can hold them."""
+    return re.sub(r"\s+", " ", words).replace("|", "\\|").strip()
+
+
+def _names(columns: Iterable[str]) -> str:
+    return " × ".join(f"`{column}`" for column in columns)
+
+
+def _link(relation: str) -> str:
+    return f"[{relation}](#{_described(relation).replace('.', '')})"
+
+
+def _described(relation: str) -> str:
+    """Where it is described: rows of a kind, repeated or superseded ones with the table in which they landed."""
+    schema, _, name = relation.partition(".")
+    if schema != "lake" or name in TABLES:
+        return relation
+    return f"lake.{SHOWN[name][0] if name in SHOWN else name.partition('_')[2]}"
+
+
+def write(folder: Path) -> list[Path]:
+    """Writes the dictionary below `folder`, the root of a checkout, and the worked queries where analysts read
+    them; returns the files."""
+    dictionary, guide = folder / DICTIONARY, folder / GUIDE
+    dictionary.parent.mkdir(parents=True, exist_ok=True)
+    dictionary.write_text(as_markdown(), encoding="utf-8")
+    guide.write_text(shown_in(guide.read_text(encoding="utf-8")), encoding="utf-8")
+    return [dictionary, guide]
+
+
+def main() -> None:
+    """Write them where they are committed."""
+    for path in write(Path(str(resources.files("biasgrid.warehouse"))).resolve().parent):
+        sys.stdout.write(f"{path}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""The SQL that made a table, as one script: every model that it reads, directly or not, of one run alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+import sqlglot
+
+from biasgrid.warehouse.build.attach_lake import superseded
+from biasgrid.warehouse.build.macros import TOPICS
+from biasgrid.warehouse.build.models import SCHEMAS, Model, load_models, with_sources
+from biasgrid.warehouse.build.sql_quoting import literal
+from biasgrid.warehouse.schemas import SHOWN, SUPERSEDED, TABLES, UNITS
+
+HEAD = """-- How the rows at the end came about: the models of warehouse/models, from what landed in run {run_id}.
+-- To run it, in an empty DuckDB session: write the lake's views (`biasgrid warehouse views --out lake.sql`),
+-- then `.read lake.sql` and this.
+"""
+QUALIFIED = re.compile(r"\b\w+\.\w+\b")
+DEFINED = re.compile(r"create\s+(?:macro|table)\s+(\w+)\.(\w+)")
+
+
+def script(
+    relations: Iterable[str], run_id: str, selects: Iterable[str], macros: Traversable | None = None
+) -> str:
+    """A script that builds `relations` and all that they read, restricted to a run, and ends with `selects`.
+
+    It wants the lake's views and nothing else. `macros` is the folder of what models call beside DuckDB's own
+    functions, that of the warehouse by default; only those that are called are in the script.
+    """
+    models = made_of(relations)
+    called = _called(" ".join(model.sql for model in models), macros or files("biasgrid.warehouse") / "macros")
+    schemas = [*sorted({_schema(definition) for definition in called}), *SCHEMAS]
+    parts = [
+        HEAD.format(run_id=run_id),
+        "".join(f"create schema {schema};\n" for schema in schemas),
+        *(f"{definition.strip()};\n" for definition in called),
+        *(_as_table(model, run_id) for model in models),
+        *(f"{select};\n" for select in selects),
+    ]
+    return "\n".join(parts)
+
+
+def made_of(relations: Iterable[str]) -> list[Model]:
+    """The models of these names and all that they read, each after what it reads."""
+    return with_sources(load_models(), relations)
+
+
+def _as_table(model: Model, run_id: str) -> str:
+    sql = _of_run(model.sql, run_id).strip()
+    return f"-- warehouse/models/{model.file}\ncreate table {model.relation} as\n{sql};\n"
+
+
+def _of_run(sql: str, run_id: str) -> str:
+    """A model's SELECT in which each table of the lake stands for its rows of one run."""
+    restricted = sql
+    for first, last, table in reversed(_lake_tables(sql)):
+        restricted = restricted[:first] + _rows_of_run(table, run_id) + restricted[last + 1 :]
+    return restricted
+
+
+def _rows_of_run(table: str, run_id: str) -> str:
+    of_run = f"where run_id = {literal(run_id)}"
+    if table == SUPERSEDED:
+        return f"({superseded(f'run_id = {literal(run_id)}')})"
+    unit = UNITS.get(table.removeprefix("repeated_")) if table not in TABLES else None
+    if unit is None:
+        landed, _ = SHOWN.get(table, (table, ""))
+        return f"(from lake.{landed} {of_run})"
+    rows = f"select hash({', '.join(unit)}) as unit from lake.{table.removeprefix('repeated_')}"  # noqa: S608
+    return f"({rows} {of_run} group by unit having count(*) > 1)"
+
+
+def _lake_tables(sql: str) -> list[tuple[int, int, str]]:
+    """First and last sign of every `lake.<table>`, comments and texts aside, and the table."""
+    tokens = sqlglot.tokenize(sql, read="duckdb")
+    return [
+        (schema.start, table.end, table.text)
+        for schema, dot, table in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        if (schema.text, dot.text) == ("lake", ".")
+    ]
+
+
+def _called(sql: str, folder: Traversable) -> list[str]:
+    """The definitions that some SQL calls, and those that these call, each after what it calls."""
+    definitions = {_name(definition): definition for definition in _definitions(folder)}
+    ordered: dict[str, str] = {}
+    entered: set[str] = set()
+
+    def enter(text: str) -> None:
+        for name in sorted(definitions.keys() & set(QUALIFIED.findall(text))):
+            if name not in entered:
+                entered.add(name)
+                enter(definitions[name])
+                ordered[name] = definitions[name]
+
+    enter(sql)
+    return list(ordered.values())
+
+
+def _definitions(folder: Traversable) -> Iterable[str]:
+    if not folder.is_dir():
+        return
+    for file in sorted(folder.iterdir(), key=_place):
+        if file.name.endswith(".sql"):
+            statements = re.split(r";[ \t]*(?:\n|$)", file.read_text(encoding="utf-8"))
+            yield from (statement for statement in statements if DEFINED.search(statement))
+
+
+def _place(file: Traversable) -> tuple[int, str]:
+    """Each topic of ours after those that it calls."""
+    topic = file.name.removesuffix(".sql")
+    return TOPICS.index(topic) if topic in TOPICS else len(TOPICS), file.name
+
+
+def _name(definition: str) -> str:
+    found = DEFINED.search(definition)
+    return f"{found[1]}.{found[2]}" if found else ""
+
+
+def _schema(definition: str) -> str:
+    return _name(definition).partition(".")[0]

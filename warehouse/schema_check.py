@@ -1,0 +1,110 @@
+"""Rows brought to a table's declared schema, or refused by the name of the column that does not fit."""
+
+from __future__ import annotations
+
+import polars as pl
+import pyarrow as pa
+
+from biasgrid.warehouse.schema_version import stamped
+from biasgrid.warehouse.schemas import KEYS, TABLES
+
+# Arrow's own pool keeps what it once held, in each thread that wrote a file: a third of a long run's memory.
+pa.set_memory_pool(pa.system_memory_pool())
+
+
+class SchemaMismatch(ValueError):
+    """Rows do not fit a table: names the table, the column and what was found."""
+
+
+def conform(table: str, rows: pl.DataFrame | pa.Table) -> pa.Table:
+    """`rows` in the declared order and types of `table`; absent columns are null.
+
+    Raises `SchemaMismatch` for an unknown table or column, a type of another kind, a value that does not fit
+    (a number too large, digits that would be lost), and a key column that is absent or null.
+    """
+    schema = declared(table)
+    given = rows.to_arrow() if isinstance(rows, pl.DataFrame) else rows
+    _refuse_unknown(table, schema, given.column_names)
+    columns = [_column(table, field, given) for field in schema]
+    conformed = pa.Table.from_arrays(columns, schema=schema)
+    _refuse_null_keys(table, conformed)
+    return stamped(conformed)
+
+
+def declared(table: str) -> pa.Schema:
+    """The schema of `table`; raises `SchemaMismatch` where there is none."""
+    if table not in TABLES:
+        raise SchemaMismatch(f"`{table}` is no table of the lake; known: {', '.join(TABLES)}")
+    return TABLES[table]
+
+
+def polars_schema(table: str) -> pl.Schema:
+    """The declared schema of `table` as Polars sees it."""
+    frame = pl.from_arrow(declared(table).empty_table())
+    assert isinstance(frame, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
+    return frame.schema
+
+
+def _refuse_unknown(table: str, schema: pa.Schema, columns: list[str]) -> None:
+    unknown = [column for column in columns if column not in schema.names]
+    if unknown:
+        raise SchemaMismatch(f"`{table}` has no column `{unknown[0]}`; it has {', '.join(schema.names)}")
+
+
+def _refuse_null_keys(table: str, rows: pa.Table) -> None:
+    for column in KEYS[table]:
+        if nulls := rows[column].null_count:
+            raise SchemaMismatch(f"`{table}.{column}` is null in {nulls} of {len(rows)} rows")
+
+
+def _column(table: str, field: pa.Field, given: pa.Table) -> pa.ChunkedArray | pa.Array:
+    if field.name not in given.column_names:
+        return pa.nulls(len(given), field.type)
+    column = given[field.name]
+    if column.type == field.type:
+        return column
+    if not _same_kind(column.type, field.type):
+        raise SchemaMismatch(f"`{table}.{field.name}` is {field.type}, got {column.type}")
+    try:
+        return column.cast(field.type)
+    except pa.ArrowInvalid as error:
+        raise SchemaMismatch(f"`{table}.{field.name}` is {field.type}: {error}") from error
+
+
+def _same_kind(given: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether only the representation differs: Polars' large strings, a narrower integer, a whole number."""
+    if pa.types.is_null(given):
+        return True
+    if pa.types.is_dictionary(given):
+        return _same_kind(given.value_type, wanted)
+    if _is_list(given) and _is_list(wanted):
+        return _same_kind(given.value_type, wanted.value_type)
+    if pa.types.is_struct(given) and pa.types.is_struct(wanted):
+        return _same_fields(given, wanted)
+    if pa.types.is_timestamp(given) and pa.types.is_timestamp(wanted):
+        return (given.tz is None) == (wanted.tz is None)
+    return any(is_given(given) and is_wanted(wanted) for is_given, is_wanted in _CONVERSIONS)
+
+
+def _same_fields(given: pa.StructType, wanted: pa.StructType) -> bool:
+    if given.names != wanted.names:
+        return False
+    return all(_same_kind(given[name].type, wanted[name].type) for name in wanted.names)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return any(test(kind) for test in (pa.types.is_list, pa.types.is_large_list))
+
+
+_CONVERSIONS = (
+    (_is_text, _is_text),
+    (pa.types.is_integer, pa.types.is_integer),
+    (pa.types.is_integer, pa.types.is_floating),
+    (pa.types.is_floating, pa.types.is_floating),
+    (pa.types.is_integer, pa.types.is_decimal),
+    (pa.types.is_decimal, pa.types.is_decimal),
+)

@@ -1,0 +1,1 @@
+"""The Parquet lake: journals, runs, locks, compaction."""

@@ -1,0 +1,218 @@
+"""Responses land the moment they arrive: a line in their cell's journal, later Parquet.
+
+A kill of the process loses at most what was in flight: every line is handed to the operating system whole,
+by one call, before the next request is sent. Lines are not synced one by one, which would cost more than the
+request: a power cut may lose what the system has not written yet, on Linux the last half minute, and Parquet
+files, which are synced before their journal goes, not at all. What a cut loses is asked again.
+
+Storage that machines share has no append and no rename: what was appended since is sent there every two seconds
+as a segment, an object of its own, and a start on any machine lands what segments there are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+from ulid import ULID
+
+from biasgrid.warehouse.schemas import TABLES, UNITS
+from biasgrid.warehouse.storage.atomic_file import sweep
+from biasgrid.warehouse.storage.disk_reserve import Reserve
+from biasgrid.warehouse.storage.errors import StorageTrouble, storing
+from biasgrid.warehouse.storage.journal_lines import Row, line, read_lines
+from biasgrid.warehouse.storage.lake import Lake, checked_name
+from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
+from biasgrid.warehouse.storage.s3.uploader import Courier, collect, left_over, segments
+
+SEGMENT_ROWS = 20_000
+SEGMENT_BYTES = 64 * 1024 * 1024
+"""A long cell has a journal for each so many rows or bytes, so that memory stays small when it lands."""
+
+JUDGED = "judge-"
+"""Begins the name of the journal in which a judge's replies about a cell land."""
+
+UNIT = list(UNITS["responses"])
+
+SEGMENTS = 300
+"""What was sent in two seconds each, collected into one journal."""
+
+SEGMENT = "~"
+"""Parts a cell's id from its segment's in the name of a full journal; no name in the lake has it."""
+
+
+class Journal:
+    """The responses of one cell, appended line by line. For one writer: hold the run's `RunLock`."""
+
+    def __init__(self, lake: Lake, run_id: str, cell_id: str, segment_rows: int = SEGMENT_ROWS) -> None:
+        """Raises `StorageTrouble` where the run has met some: what is asked now could not be kept."""
+        folder = lake.journal_folder(run_id)
+        self.path = folder / f"{checked_name(cell_id)}.jsonl"
+        self._lake = lake
+        self._run_id = run_id
+        self._segment_rows = segment_rows
+        self._reserve, self._courier = Reserve.of(folder), Courier.of(folder)
+        self._file: int | None = None
+        self._rows = self._bytes = 0
+        self._torn = False
+        self._reserve.refuse_more()
+
+    def append(self, row: Row) -> None:
+        """Hands one response to the operating system before it returns.
+
+        Raises `SchemaMismatch` for a column or value that `responses` cannot hold, and `StorageTrouble` where
+        the run shall send nothing more; the response itself is kept all the same wherever there is a way.
+        """
+        response = line(row)
+        self._keep(response)
+        if self._courier:
+            self._courier.hand(self.path.stem, response)
+        self._reserve.refuse_more()
+        if self._rows >= self._segment_rows or self._bytes >= SEGMENT_BYTES:
+            self._begin_segment()
+
+    def land(self) -> list[Path]:
+        """Turns what was appended into Parquet, a file a segment, and removes the journal. Takes a while, best
+        spent in a thread: others go on beside it.
+
+        Raises `StorageTrouble` where the run has met some: the journal stays, and lands when the run goes on.
+        """
+        self.close()
+        self._rows = self._bytes = 0
+        self._reserve.refuse_more()
+        full = sorted(self.path.parent.glob(f"{self.path.stem}{SEGMENT}*{self.path.suffix}"))
+        landed = [_land(self._lake, self._run_id, journal) for journal in (*full, self.path)]
+        if self._courier:
+            self._courier.landed(self.path.stem)
+        return [path for path in landed if path is not None]
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _begin_segment(self) -> None:
+        self.close()
+        self._rows = self._bytes = 0
+        with suppress(OSError):  # a disk that refuses a name will refuse the next line, and say so
+            self.path.rename(self.path.with_stem(f"{self.path.stem}{SEGMENT}{ULID()}"))
+
+    def _keep(self, response: bytes) -> None:
+        try:
+            self._write(response)
+        except OSError as error:
+            self._keep_on_reserve(response, error)
+
+    def _keep_on_reserve(self, response: bytes, error: OSError) -> None:
+        trouble = StorageTrouble.behind(error, self.path)
+        if trouble is None:
+            raise error
+        kept = False
+        if self._reserve.spend(trouble):
+            with suppress(OSError):
+                self._write(response)
+                kept = True
+        self._reserve.lost += not kept
+
+    def _write(self, response: bytes) -> None:
+        if self._file is None:
+            self._file, self._torn = _open(self.path)
+        rest = memoryview(b"\n" + response if self._torn else response)
+        self._torn = True
+        while rest:
+            rest = rest[os.write(self._file, rest) :]
+        self._torn = False
+        self._rows += 1
+        self._bytes += len(response)
+
+
+def recover(
+    lake: Lake, run_id: str | None = None, *, part: str | None = None, cells: Collection[str] | None = None
+) -> int:
+    """Turns left-over journals into Parquet and returns the number of responses rescued.
+
+    Runs that another process writes are left alone; asking for such a run by name raises `RunBusy`. Who writes a
+    `part` of a run names its `cells`: those of others stay as they are.
+    """
+    if run_id is not None:
+        return _recover_run(lake, run_id, part, cells)
+    here = (folder.name.removeprefix("run_id=") for folder in (lake.root / "journal").glob("run_id=*"))
+    rescued = 0
+    for left in sorted({*here, *left_over(lake)}):
+        with suppress(RunBusy):
+            rescued += _recover_run(lake, left)
+    return rescued
+
+
+def _recover_run(lake: Lake, run_id: str, part: str | None = None, cells: Collection[str] | None = None) -> int:
+    with RunLock(lake, run_id, part), storing(lake.root):
+        for table in TABLES if part is None else ():  # others may be writing theirs
+            sweep(lake.folder(table, run_id))
+        collected = _collect_segments(lake, run_id, cells)
+        journals = sorted(lake.journal_folder(run_id).glob("*.jsonl"))
+        own = [journal for journal in journals if _is_of(_cell_of(journal), cells)]
+        landed = [_land(lake, run_id, journal, left_over=True) for journal in own]
+        _remove_segments(lake, run_id, collected)
+        return sum(pq.read_metadata(path).num_rows for path in landed if path is not None)
+
+
+def _is_of(name: str, cells: Collection[str] | None) -> bool:
+    """Whether a journal, of a cell or of its judge, is of one of `cells`."""
+    return cells is None or name.removeprefix(JUDGED) in cells
+
+
+def _cell_of(journal: Path) -> str:
+    return journal.stem.partition(SEGMENT)[0]
+
+
+def _collect_segments(lake: Lake, run_id: str, cells: Collection[str] | None) -> list[str]:
+    """Fetches what was sent of journals, by this machine or others; returns whose. It lies beside what this one
+    has."""
+    if lake.shared is None:
+        return []
+    folder = lake.journal_folder(run_id)
+    own = {cell_id: names for cell_id, names in segments(lake.shared, folder).items() if _is_of(cell_id, cells)}
+    for cell_id, names in own.items():
+        for start in range(0, len(names), SEGMENTS):
+            journal = folder / f"{checked_name(cell_id)}{SEGMENT}{ULID()}.jsonl"
+            collect(lake.shared, names[start : start + SEGMENTS], journal)
+    return list(own)
+
+
+def _remove_segments(lake: Lake, run_id: str, cells: Iterable[str]) -> None:
+    for cell_id in cells:
+        if lake.shared:
+            lake.shared.bucket.remove_all(f"{lake.shared.name(lake.journal_folder(run_id))}/{cell_id}")
+
+
+def _land(lake: Lake, run_id: str, journal: Path, *, left_over: bool = False) -> Path | None:
+    if not journal.exists():
+        return None
+    cell_id = _cell_of(journal)
+    # a kill between landing and unlinking leaves a journal whose rows have landed already
+    landed = lake.scan("responses", run_id, f"{cell_id}-*")
+    ids = landed.select("response_id").collect()
+    rows = read_lines(journal).join(ids, on="response_id", how="anti", maintain_order="left")
+    if left_over and lake.shared:
+        rows = rows.join(_answered(landed), on=UNIT, how="anti", maintain_order="left", nulls_equal=True)
+    path = lake.write("responses", run_id, f"{cell_id}-{ULID()}", rows) if rows.height else None
+    with storing(journal):
+        journal.unlink()
+    return path
+
+
+def _answered(landed: pl.LazyFrame) -> pl.DataFrame:
+    """What has its reply: asked again by another machine, which did not know this one's last ones."""
+    return landed.filter(pl.col("error_class").is_null()).select(UNIT).unique().collect()
+
+
+def _open(path: Path) -> tuple[int, bool]:
+    """A descriptor to append to, and whether the file ends within a line."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    size = os.fstat(file).st_size
+    return file, size > 0 and os.pread(file, 1, size - 1) != b"\n"

@@ -1,0 +1,116 @@
+"""A response as one line of JSON, and a journal's lines as rows again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+import polars as pl
+import pyarrow as pa
+import pyarrow.json as pj
+
+from biasgrid.warehouse.schema_check import SchemaMismatch
+from biasgrid.warehouse.schemas import KEYS, RESPONSES
+
+Row = Mapping[str, object]
+BLOCK_BYTES = 4 * 1024 * 1024
+"""Lines are parsed in blocks of so many bytes side by side; a longer line makes one block of the whole file."""
+
+
+def line(row: Row) -> bytes:
+    """One response as it stands in a journal. Raises `SchemaMismatch` for what `responses` cannot hold."""
+    for column, value in row.items():
+        kind = type(value)
+        if kind not in _KINDS.get(column, ()) or (kind is int and not -LARGEST <= value <= LARGEST):  # type: ignore[operator]
+            _refuse_misfit(column, value)
+    for column in KEYS["responses"]:
+        if row.get(column) is None:
+            raise SchemaMismatch(f"`responses.{column}` is missing")
+    try:
+        return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+    except orjson.JSONEncodeError:
+        return orjson.dumps(_valid(row), option=orjson.OPT_APPEND_NEWLINE)
+
+
+def read_lines(journal: Path) -> pl.DataFrame:
+    """The whole lines of a journal in the columns of `responses`, each response once. A line torn by a kill or a
+    full disk is left out. Holds the interpreter's lock only for moments: beside it, others go on."""
+    rows = _parsed(journal)
+    frame = pl.from_arrow(rows)
+    assert isinstance(frame, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
+    return frame.drop_nulls(KEYS["responses"]).unique("response_id", keep="first", maintain_order=True)
+
+
+def _parsed(journal: Path) -> pa.Table:
+    size = journal.stat().st_size
+    for block in (BLOCK_BYTES, size):
+        try:
+            return _parsed_at_once(journal, min(block, size))
+        except pa.ArrowInvalid:
+            continue
+    return _parsed_one_by_one(journal)
+
+
+def _parsed_at_once(journal: Path, block: int) -> pa.Table:
+    """Raises ArrowInvalid where a line is torn, or longer than a block."""
+    told = pj.ParseOptions(explicit_schema=RESPONSES, newlines_in_values=False, unexpected_field_behavior="ignore")
+    rows = pj.read_json(journal, read_options=pj.ReadOptions(block_size=block), parse_options=told)
+    rows.validate(full=True)  # the parser takes bytes that are no UTF-8
+    return rows
+
+
+def _parsed_one_by_one(journal: Path) -> pa.Table:
+    with journal.open("rb") as lines:
+        rows = [row for row in map(_parsed_line, lines) if row is not None]
+    return pa.Table.from_pylist(rows, schema=RESPONSES)
+
+
+def _parsed_line(text: bytes) -> dict[str, Any] | None:
+    try:
+        row = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(row, dict):
+        return None
+    if row.get("received_at") is not None:
+        row["received_at"] = datetime.fromisoformat(row["received_at"])
+    return row
+
+
+def _valid(value: object) -> object:
+    """Surrogate pairs joined, lone ones replaced by U+FFFD: Parquet takes valid Unicode only."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, Mapping):
+        return {key: _valid(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_valid(inner) for inner in value]
+    return value
+
+
+def _python_types(kind: pa.DataType) -> tuple[type, ...]:
+    if pa.types.is_integer(kind):
+        return (int,)
+    if pa.types.is_floating(kind):
+        return (int, float)
+    if pa.types.is_timestamp(kind):
+        return (datetime,)
+    return (list, tuple) if pa.types.is_list(kind) else (str,)
+
+
+_TYPES = {field.name: _python_types(field.type) for field in RESPONSES}
+_KINDS = {column: frozenset({*kinds, type(None)}) for column, kinds in _TYPES.items()}
+LARGEST = 2**63 - 1
+
+
+def _refuse_misfit(column: str, value: object) -> None:
+    """Found when a row is appended, not when its journal must land."""
+    if column not in _TYPES:
+        raise SchemaMismatch(f"`responses` has no column `{column}`")
+    if isinstance(value, int) and value.bit_length() > 63:
+        raise SchemaMismatch(f"`responses.{column}` cannot hold a number of {value.bit_length()} bits")
+    if isinstance(value, bool) or not isinstance(value, _TYPES[column]):
+        raise SchemaMismatch(f"`responses.{column}` cannot hold a {type(value).__name__}: {value!r:.80}")

@@ -1,0 +1,129 @@
+"""One writer per run: of the processes of a machine by a file lock, of machines that share storage by a lease."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+
+import filelock
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.warehouse.hashing import content_hash
+from biasgrid.warehouse.storage.disk_reserve import Reserve
+from biasgrid.warehouse.storage.errors import StorageTrouble, storing
+from biasgrid.warehouse.storage.lake import Lake, checked_name
+from biasgrid.warehouse.storage.s3.host_id import Machine
+from biasgrid.warehouse.storage.s3.leases import EXPIRES_S, Lease, Taken
+from biasgrid.warehouse.storage.s3.uploader import Courier
+
+BEGINNING_S = 10.0
+"""How long the start of a part may wait for the starts of others."""
+
+
+class RunBusy(UserError):
+    """Another process writes this run."""
+
+    @classmethod
+    def named(cls, run_id: str, host: str = "") -> RunBusy:
+        """`host` holds the run on storage that machines share."""
+        what = f"run `{run_id}` is being written by another process{f' on `{host}`' if host else ''}"
+        lost = f"; if that machine is lost, its hold on the run ends after {EXPIRES_S:.0f} s" if host else ""
+        return cls(Problem(what, remedy=f"wait until it ends, or stop it, then try again{lost}"))
+
+
+class RunLock:
+    """One writer per run, or per part of a run, with some space held back for it. Goes with its process, so that a
+    kill leaves no run locked; one that others share is free a minute after its machine is lost.
+
+    Parts are for processes that share a run, each with cells of its own. Who writes the whole shares it with
+    nobody: neither begins while the other is there.
+    """
+
+    def __init__(self, lake: Lake, run_id: str, part: str | None = None) -> None:
+        """`part` is any text."""
+        self.run_id = run_id
+        self._lake, self._journals = lake, lake.journal_folder(run_id)
+        self._whole = f"run-{checked_name(run_id)}"
+        self._part = None if part is None else content_hash(part)[:16]
+        self._subject = self._whole if self._part is None else f"{self._whole}+{self._part}"
+        # one lock per path in a process, so that whoever writes a run can also recover it
+        self._path = lake.locks / f"{self._subject}.lock"
+        self._lock = _file_lock(self._path)
+
+    def __enter__(self) -> RunLock:
+        """Raises `RunBusy` where another process holds it, `StorageTrouble` where a run has no room."""
+        try:
+            with storing(self._path):
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._acquire()
+        except filelock.Timeout as error:
+            raise RunBusy.named(self.run_id) from error
+        try:
+            self._hold()
+        except StorageTrouble as trouble:
+            self._lock.release()
+            raise trouble.of_run(self.run_id, 0) from trouble
+        except BaseException:
+            self._lock.release()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Raises `StorageTrouble` in place of what it led to, told once and with what was lost."""
+        reserve = Reserve.of(self._journals)
+        if self._lock.lock_counter == 1:
+            if courier := Courier.of(self._journals):
+                courier.end()
+            reserve.release()
+        self._lock.release()
+        if isinstance(error, Exception) and not self._lock.is_locked:
+            self._tell(error, reserve)
+
+    def _acquire(self) -> None:
+        if self._subject == self._whole:
+            self._lock.acquire()
+            return
+        # parts begin one after the other, while nobody of this machine has the whole
+        with _file_lock(self._path.with_name(f"{self._whole}.lock")).acquire(timeout=BEGINNING_S):
+            self._lock.acquire()
+
+    def _tell(self, error: Exception, reserve: Reserve) -> None:
+        told = isinstance(error, StorageTrouble) and error.run_id is not None
+        trouble = reserve.trouble or (error if isinstance(error, StorageTrouble) else None)
+        if trouble is not None and not told:
+            raise trouble.of_run(self.run_id, reserve.lost) from error
+
+    def _hold(self) -> None:
+        if self._lock.lock_counter > 1:
+            return
+        if self._subject == self._whole:
+            self._refuse_parts()
+        if self._lake.shared is None:
+            Reserve.hold(self._journals, self._part)
+            return
+        lease = Lease(self._lake.shared.bucket, self._subject, Machine.of(self._lake.root))
+        with ExitStack() as undone:
+            try:
+                lease.take()
+            except Taken as taken:
+                raise RunBusy.named(self.run_id, taken.holder) from taken
+            undone.callback(lease.give_back)
+            Reserve.hold(self._journals, self._part)
+            undone.pop_all()
+        Courier(self._lake.shared, self._journals, lease).start()
+
+    def _refuse_parts(self) -> None:
+        """Raises `RunBusy` where a process of this machine writes a part of the run."""
+        for path in self._path.parent.glob(f"{self._whole}+*.lock"):
+            try:
+                with _file_lock(path):
+                    pass
+            except filelock.Timeout as error:
+                raise RunBusy.named(self.run_id) from error
+
+
+def _file_lock(path: Path) -> filelock.FileLock:
+    return filelock.FileLock(path, timeout=0, thread_local=False, is_singleton=True)

@@ -1,0 +1,125 @@
+"""A run's own record: its scenario, the hashes of what it asked, its states. Events, the newest counts."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib import metadata
+from typing import Literal
+
+import orjson
+import polars as pl
+from ulid import ULID
+
+from biasgrid.catalogs.errors import Problem, UserError, nearest
+from biasgrid.warehouse.storage.lake import Lake
+
+State = Literal["planning", "running", "aggregating", "completed", "incomplete", "failed", "interrupted"]
+UNFINISHED = ("planning", "running", "aggregating", "failed", "interrupted", "incomplete")
+UNDER_WAY = ("planning", "running", "aggregating")
+PACKAGES = ("biasgrid", "prefect", "duckdb", "pyarrow", "polars", "openai", "huggingface_hub", "replicate")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run as last recorded."""
+
+    run_id: str
+    state: State
+    kind: str
+    scenario_given: str
+    scenario_resolved: str
+    catalog_hashes: str
+    versions: str
+    seed: int
+    started_at: datetime
+    ended_at: datetime | None = None
+
+    @property
+    def of_kind(self) -> str:
+        """Such as `an interaction`."""
+        return _named(self.kind)
+
+    def record(self, lake: Lake, state: State) -> Run:
+        """Lands an event with the new state and returns the run as it now stands."""
+        now = datetime.now(UTC)
+        ended = None if state in UNDER_WAY else now
+        run = replace(self, state=state, ended_at=ended)
+        event_id = str(ULID())
+        fields = {name: getattr(run, name) for name in Run.__slots__}
+        row = pl.DataFrame([{**fields, "event_id": event_id, "recorded_at": now}])
+        lake.write("runs", run.run_id, event_id, row)
+        return run
+
+
+def begin(
+    lake: Lake, given: str, resolved: str, hashes: Mapping[str, str], seed: int, kind: str = "benchmark"
+) -> Run:
+    """A new run, recorded as planning."""
+    run = Run(
+        run_id=str(ULID()),
+        state="planning",
+        kind=kind,
+        scenario_given=given,
+        scenario_resolved=resolved,
+        catalog_hashes=as_json(hashes),
+        versions=as_json(versions()),
+        seed=seed,
+        started_at=datetime.now(UTC),
+    )
+    return run.record(lake, "planning")
+
+
+def refuse_other_kinds(run: Run, what: str, *kinds: str) -> None:
+    """Raises UserError where a run is of a kind that `what` cannot be done with."""
+    if run.kind not in kinds:
+        told = f"run `{run.run_id}` is {run.of_kind}, of which there is no {what}"
+        fitting = " or ".join(map(_named, kinds))
+        raise UserError(Problem(told, remedy=f"name {fitting}: `biasgrid runs` lists them"))
+
+
+def _named(kind: str) -> str:
+    words = {"redteam": "red team"}.get(kind, kind)
+    return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
+
+
+def as_json(told: Mapping[str, str]) -> str:
+    """As runs and evaluations record what they went by."""
+    return orjson.dumps(dict(told), option=orjson.OPT_SORT_KEYS).decode()
+
+
+def versions() -> dict[str, str]:
+    """Of Python and the packages that a run's results may hang on, as installed."""
+    return {"python": platform.python_version()} | {name: metadata.version(name) for name in PACKAGES}
+
+
+def all_runs(lake: Lake) -> list[Run]:
+    """Every run, oldest first."""
+    rows = lake.newest("runs").sort("run_id").select(Run.__slots__)
+    return [Run(**row) for row in rows.iter_rows(named=True)]
+
+
+def find(lake: Lake, run_id: str | None, states: tuple[str, ...] | None = None) -> Run:
+    """The run of that id, or the newest in one of `states`. Raises UserError where there is none.
+
+    An id may be shortened to a beginning or end that only one run has.
+    """
+    runs = all_runs(lake)
+    if run_id is None:
+        fitting = [run for run in runs if states is None or run.state in states]
+        if fitting:
+            return fitting[-1]
+        what = "there is no unfinished run" if states else "there is no run yet"
+        raise UserError(Problem(f"{what} in `{lake.named}`", remedy="start one with `biasgrid run SCENARIO`"))
+    if not run_id.strip():
+        remedy = "name one of `biasgrid runs`, or leave it out"
+        raise UserError(Problem(f"`{run_id}` names no run", "RUN", remedy))
+    wanted = run_id.upper()
+    found = [run for run in runs if run.run_id.startswith(wanted) or run.run_id.endswith(wanted)]
+    if len(found) == 1:
+        return found[0]
+    what = f"run `{run_id}` is unknown" if not found else f"run `{run_id}` may be any of {len(found)} runs"
+    remedy = nearest(run_id, [run.run_id for run in runs]) or "see `biasgrid runs`"
+    raise UserError(Problem(what, lake.named, remedy))

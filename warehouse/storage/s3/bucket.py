@@ -1,0 +1,230 @@
+"""Objects on S3-compatible storage, through pyarrow. What goes wrong is told in our words: no message of the
+library is handed on, which may hold what a request was signed with."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.warehouse.storage.errors import StorageTrouble
+from biasgrid.warehouse.storage.s3.address import WHERE, Address
+from biasgrid.warehouse.storage.s3.settings import ENDPOINTS, PAIR, REGIONS, endpoint, filesystem, has_keys
+
+if TYPE_CHECKING:
+    from pyarrow.fs import S3FileSystem
+
+AT_FIRST, PATIENT = 2, 7
+"""Attempts: half a second until a missing server is told before anything is sent, half a minute's patience with
+one that has answered before."""
+
+CHUNK_BYTES = 64 * 1024 * 1024
+"""A download asks for so much at once."""
+
+_CODE = re.compile(r"AWS Error (\w+)(?: \(HTTP status (\d+)\))?")
+_STATUS = {
+    "401": "ACCESS_DENIED",
+    "403": "ACCESS_DENIED",
+    "404": "RESOURCE_NOT_FOUND",
+    "503": "SLOW_DOWN",
+}
+_KEYS = f"see to {PAIR[0]}, {PAIR[1]} and, for temporary ones, AWS_SESSION_TOKEN"
+_ALLOWED = "its keys must be allowed to list, read, write and delete there"
+_SERVER = f"see to {ENDPOINTS[1]}, and whether that server is up"
+_REASONS: dict[str, tuple[str, str]] = {
+    "NO_SUCH_BUCKET": ("there is no such bucket", "create it, or correct its name"),
+    "NETWORK_CONNECTION": ("the server does not answer", _SERVER),
+    "REQUEST_TIMEOUT": ("the server takes too long to answer", _SERVER),
+    "INTERNAL_FAILURE": ("the server failed", _SERVER),
+    "SERVICE_UNAVAILABLE": ("the server has too much to do", _SERVER),
+    "SLOW_DOWN": ("the server has too much to do", _SERVER),
+    "ACCESS_DENIED": ("access is denied", f"{_KEYS}; {_ALLOWED}"),
+    "INVALID_ACCESS_KEY_ID": ("the server does not know this access key", _KEYS),
+    "INVALID_CLIENT_TOKEN_ID": ("the server does not know this access key", _KEYS),
+    "SIGNATURE_DOES_NOT_MATCH": ("the secret key is not that of the access key", _KEYS),
+    "EXPIRED_TOKEN": ("the temporary keys have expired", _KEYS),
+    "RESOURCE_NOT_FOUND": ("no S3 server answers there", _SERVER),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An object: its size in bytes, and when it was last written by the server's clock."""
+
+    size: int
+    written: datetime
+
+
+NOT_WRITTEN = "cannot be written"
+
+
+class Bucket:
+    """What lies below one address; names are relative to it."""
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self._is_away = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Bucket, (self.address,)  # whoever unpickles it has, or has not, keys of its own
+
+    @property
+    def _storage(self) -> S3FileSystem:
+        """With patience, unless it has just been spent in vain: what is told last shall not wait for it again."""
+        return self._at_once if self._is_away else self._patiently
+
+    @cached_property
+    def _at_once(self) -> S3FileSystem:
+        return filesystem(self.address.bucket, AT_FIRST)
+
+    @cached_property
+    def _patiently(self) -> S3FileSystem:
+        return filesystem(self.address.bucket, PATIENT)
+
+    def names(self) -> set[str]:
+        """What lies right below the address; told in seconds. Raises `UserError` where it cannot be listed."""
+        from pyarrow import fs
+
+        everything = fs.FileSelector(self.address.path(""))
+        try:
+            return {info.base_name for info in self._at_once.get_file_info(everything)}
+        except FileNotFoundError:
+            return set()
+        except OSError as error:
+            raise UserError(self._mistake("cannot be listed", error)) from None
+
+    def refuse_unwritable(self) -> None:
+        """Raises `UserError` where nothing can be written or removed there."""
+        path = self.address.path("locks/probe")
+        try:
+            with self._at_once.open_output_stream(path, compression=None) as probe:
+                probe.write(b"whether this can be written\n")
+            self._at_once.delete_file(path)
+        except FileNotFoundError:  # somebody else's probe at the same moment, who has removed it
+            return
+        except OSError as error:
+            raise UserError(self._mistake("cannot be written", error)) from None
+
+    def listed(self, folder: str) -> dict[str, Entry]:
+        """Every object below `folder`, by name. Raises `StorageTrouble`."""
+        from pyarrow import fs
+
+        with self._asked(folder, "cannot be listed"):
+            try:
+                found = self._storage.get_file_info(fs.FileSelector(self.address.path(folder), recursive=True))
+            except FileNotFoundError:
+                return {}
+        start = len(self.address.path("")) + 1
+        return {info.path[start:]: _entry(info) for info in found if info.is_file}
+
+    def seen(self, name: str) -> Entry | None:
+        """The object of that name, if there is one. Raises `StorageTrouble`."""
+        with self._asked(name, "cannot be read"):
+            info = self._storage.get_file_info(self.address.path(name))
+        return _entry(info) if info.is_file else None
+
+    def put(self, file: Path, name: str) -> Entry:
+        """Sends a file. It appears under `name` as a whole or not at all. Raises `StorageTrouble`."""
+        import pyarrow as pa
+
+        # mapped, in one call: what Ctrl-C or this disk ends halfway would be closed, and show. copy_files lets an
+        # upload that has failed go while a thread still works at it, and the process dies
+        with pa.memory_map(str(file)) as here, self._asked(name, NOT_WRITTEN), self._writing(name) as upload:
+            upload.write(here.read_buffer())
+        return self._arrived(name, file.stat().st_size)
+
+    def put_bytes(self, content: bytes, name: str) -> Entry:
+        """As `put`, of what may be cut short."""
+        self.send(content, name)
+        return self._arrived(name, len(content))
+
+    def send(self, content: bytes, name: str) -> None:
+        """As `put_bytes`, without a look at what has arrived: one request, where it is small."""
+        with self._asked(name, NOT_WRITTEN), self._writing(name) as upload:
+            upload.write(content)
+
+    def _arrived(self, name: str, size: int) -> Entry:
+        landed = self.seen(name)
+        if landed is None or landed.size != size:
+            raise self._trouble(name, "cannot be written: what arrived is not what was sent")
+        return landed
+
+    def get(self, name: str, file: Path) -> None:
+        """Receives an object into a file. Raises `StorageTrouble`; FileNotFoundError where it has gone."""
+        with self._asked(name, "cannot be read"), self._opened(name) as sent, file.open("wb") as received:
+            while chunk := sent.read(CHUNK_BYTES):
+                received.write(chunk)
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a small object; empty where it has gone. Raises `StorageTrouble`."""
+        try:
+            with self._asked(name, "cannot be read"), self._opened(name) as sent:
+                return bytes(sent.read())
+        except FileNotFoundError:
+            return b""
+
+    def remove(self, name: str) -> None:
+        """Raises `StorageTrouble`; it is none where the object has gone already."""
+        with self._asked(name, "cannot be removed"):
+            try:
+                self._storage.delete_file(self.address.path(name))
+            except FileNotFoundError:
+                return
+
+    def remove_all(self, folder: str) -> None:
+        """Removes a folder with what lies below it, a thousand at a time. Raises `StorageTrouble`."""
+        with self._asked(folder, "cannot be removed"):
+            try:
+                self._storage.delete_dir(self.address.path(folder))
+            except FileNotFoundError:
+                return
+
+    def _writing(self, name: str) -> Any:
+        return self._storage.open_output_stream(self.address.path(name), compression=None)
+
+    def _opened(self, name: str) -> Any:
+        return self._storage.open_input_file(self.address.path(name))
+
+    @contextmanager
+    def _asked(self, name: str, lack: str) -> Iterator[None]:
+        try:
+            yield
+        except (FileNotFoundError, StorageTrouble):
+            raise
+        except OSError as error:
+            if error.errno is not None:
+                raise  # of this machine's own disk
+            self._is_away = True
+            raise self._trouble(name, f"{lack}: {_reason(error)[0]}") from None
+        self._is_away = False
+
+    def _trouble(self, name: str, why: str) -> StorageTrouble:
+        return StorageTrouble(self.address.told(name), errno.EIO, why=why)
+
+    def _mistake(self, lack: str, error: OSError) -> Problem:
+        why, remedy = _reason(error)
+        at = f" at `{endpoint()}`" if endpoint() else ""
+        return Problem(f"`{self.address}`{at} {lack}: {why}", WHERE, remedy)
+
+
+def _entry(info: Any) -> Entry:
+    return Entry(info.size, info.mtime.astimezone(UTC))
+
+
+def _reason(error: OSError) -> tuple[str, str]:
+    """Why storage refused, and what to do about it."""
+    found = _CODE.search(str(error))
+    code = found[1] if found else ""
+    if found and code not in _REASONS:
+        code = _STATUS.get(found[2] or "", code)
+    if code == "ACCESS_DENIED" and not has_keys():
+        return "access is denied, and there are no keys", f"set {PAIR[0]} and {PAIR[1]}"
+    region = f"see to {REGIONS[0]} and {ENDPOINTS[1]}"
+    return _REASONS.get(code, (f"the server refuses ({code or 'without a reason'})", region))

@@ -1,0 +1,100 @@
+"""Who may write what on storage that several machines share: an object per lease, renewed while its holder lives.
+
+No condition on a put is needed, which not every server knows: a lease is put, then all are listed, and whoever
+sees another's takes the own one away and gives way. Of two that put at once, both may give way and try again, but
+never do both go on. Ages are told by the server's clock alone.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import orjson
+from ulid import ULID
+
+from biasgrid.warehouse.storage.s3.bucket import Bucket, Entry
+from biasgrid.warehouse.storage.s3.host_id import Machine
+
+FOLDER = "locks"
+EXPIRES_S = 60.0
+RENEWED_S = 10.0
+TRIES = 4
+
+
+class Taken(Exception):
+    """Somebody else holds the lease; who, as far as known, and when it was last renewed."""
+
+    def __init__(self, holder: str) -> None:
+        super().__init__(holder)
+        self.holder = holder
+
+
+@dataclass(slots=True)
+class Lease:
+    """Of one `subject`, a name in the lake. One that ends in `+` and a part is of that part alone; who holds the
+    whole shares it with nobody who holds a part."""
+
+    bucket: Bucket
+    subject: str
+    machine: Machine
+    _own: str = field(default="", init=False)
+    _expired: set[str] = field(default_factory=set, init=False)
+    """What was taken away when this one was taken."""
+
+    def take(self) -> None:
+        """Raises `Taken`, at once or within some seconds, and `StorageTrouble`. For who holds the lock of the same
+        name on this machine: what a process of it has left behind is taken away."""
+        before: set[str] = set()
+        for _ in range(TRIES):
+            self._own = f"{FOLDER}/{self.subject}~{self.machine.id}~{ULID()}.json"
+            own = self.bucket.put_bytes(self.machine.as_json(), self._own)
+            live = self._live(own)
+            if not live:
+                return
+            self.give_back()
+            if before & live:
+                break
+            before = live
+            time.sleep(random.uniform(0.2, 1.0))  # noqa: S311 - no secret
+        raise Taken(self._holder(min(live)))
+
+    def renew(self) -> bool:
+        """Whether it is still ours. Raises `StorageTrouble`."""
+        there = self.bucket.listed(FOLDER)
+        if self._own not in there:
+            return False
+        for name in self._expired & there.keys():  # renewed as it was taken away, by who has yet to find out
+            self.bucket.remove(name)
+        self.bucket.send(self.machine.as_json(), self._own)
+        return True
+
+    def give_back(self) -> None:
+        """Raises `StorageTrouble`; the lease then expires."""
+        self.bucket.remove(self._own)
+
+    def _live(self, own: Entry) -> set[str]:
+        """The leases in the way of this one; those of dead processes are removed."""
+        found = {name: entry for name, entry in self.bucket.listed(FOLDER).items() if self._is_rival(name)}
+        oldest = own.written - timedelta(seconds=EXPIRES_S)
+        dead = {name for name, entry in found.items() if entry.written < oldest or self._is_of_this_machine(name)}
+        for name in dead:
+            self.bucket.remove(name)
+        self._expired |= dead
+        return found.keys() - dead
+
+    def _is_rival(self, name: str) -> bool:
+        subject = name.removeprefix(f"{FOLDER}/").partition("~")[0]
+        whole, part = sorted((subject, self.subject), key=len)
+        return name != self._own and (whole == part or part.startswith(f"{whole}+"))
+
+    def _is_of_this_machine(self, name: str) -> bool:
+        return name.split("~")[1:2] == [self.machine.id]
+
+    def _holder(self, name: str) -> str:
+        try:
+            return str(orjson.loads(self.bucket.read(name))["host"])
+        except (orjson.JSONDecodeError, KeyError, TypeError):
+            return "another machine"

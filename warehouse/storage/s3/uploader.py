@@ -1,0 +1,151 @@
+"""What a machine tells shared storage while it writes a run: replies that are not Parquet yet, and that it still
+lives."""
+
+from __future__ import annotations
+
+import errno
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ulid import ULID
+
+from biasgrid.warehouse.storage.disk_reserve import Reserve
+from biasgrid.warehouse.storage.errors import StorageTrouble
+from biasgrid.warehouse.storage.s3.leases import RENEWED_S, Lease
+from biasgrid.warehouse.storage.s3.mirror import AT_ONCE, SharedStorage
+
+if TYPE_CHECKING:
+    from biasgrid.warehouse.storage.lake import Lake
+
+EVERY_S = 2.0
+"""Seconds between segments of a journal: what a machine that is lost has not sent yet."""
+SUFFIX = ".jsonl"
+
+
+class Courier:
+    """Of one run in one process, in a thread of its own. Trouble that it meets is the run's: see `Reserve`."""
+
+    _of_runs: dict[Path, Courier] = {}  # noqa: RUF012 - of the process, as reserves are
+
+    def __init__(self, shared: SharedStorage, folder: Path, lease: Lease) -> None:
+        self.folder = folder
+        self._shared, self._lease = shared, lease
+        self._waiting: dict[str, list[bytes]] = {}
+        self._sent: set[str] = set()
+        self._brought: set[Path] = set()
+        self._sending, self._handing = threading.Lock(), threading.Lock()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="courier", daemon=True)
+
+    @classmethod
+    def of(cls, folder: Path) -> Courier | None:
+        """Of the run whose journals lie in `folder`; None where this process does not write it, or nobody shares
+        it."""
+        return cls._of_runs.get(folder)
+
+    def start(self) -> None:
+        self._of_runs[self.folder] = self
+        self._thread.start()
+
+    def end(self) -> None:
+        """Sends what is waiting and gives the lease back, unless there has been trouble."""
+        self._ended.set()
+        self._thread.join()
+        self._of_runs.pop(self.folder, None)
+        with suppress(StorageTrouble):  # what lies in journals here lands at the next start, a lease expires
+            if Reserve.of(self.folder).trouble is None:
+                self._send()
+                self._lease.give_back()
+
+    def bring(self, folder: Path) -> None:
+        """A folder of the run, once: from then on nobody but this process writes what it needs of it."""
+        if folder not in self._brought:
+            self._shared.bring(folder)
+            self._brought.add(folder)
+
+    def hand(self, cell_id: str, line: bytes) -> None:
+        """Takes a line of a cell's journal along; returns at once."""
+        with self._handing:
+            self._waiting.setdefault(cell_id, []).append(line)
+
+    def landed(self, cell_id: str) -> None:
+        """The cell's journal is Parquet: nothing of it need be sent or kept. Raises `StorageTrouble`."""
+        with self._sending:
+            with self._handing:
+                self._waiting.pop(cell_id, None)
+            if cell_id in self._sent:
+                self._shared.bucket.remove_all(f"{self._shared.name(self.folder)}/{cell_id}")
+                self._sent.discard(cell_id)
+
+    def _work(self) -> None:
+        renewed = time.monotonic()
+        while not self._ended.wait(EVERY_S):
+            try:
+                self._send()
+                if time.monotonic() - renewed >= RENEWED_S:
+                    self._renew(renewed)
+                    renewed = time.monotonic()
+            except StorageTrouble as trouble:
+                Reserve.of(self.folder).spend(trouble)
+                return
+
+    def _send(self) -> None:
+        with self._sending:
+            with self._handing:
+                waiting, self._waiting = self._waiting, {}
+            with self._kept(waiting):
+                for cell_id in list(waiting):
+                    self._sent.add(cell_id)  # though it fail: something may have arrived
+                    self._shared.bucket.send(b"".join(waiting[cell_id]), self._segment(cell_id))
+                    del waiting[cell_id]
+
+    @contextmanager
+    def _kept(self, waiting: dict[str, list[bytes]]) -> Iterator[None]:
+        """What could not be sent waits on, before what came since."""
+        try:
+            yield
+        finally:
+            with self._handing:
+                for cell_id, lines in waiting.items():
+                    self._waiting[cell_id] = lines + self._waiting.get(cell_id, [])
+
+    def _segment(self, cell_id: str) -> str:
+        return f"{self._shared.name(self.folder)}/{cell_id}/{ULID()}{SUFFIX}"
+
+    def _renew(self, renewed: float) -> None:
+        if not self._lease.renew():
+            late = time.monotonic() - renewed
+            raise StorageTrouble(
+                str(self._shared.address),
+                errno.EIO,
+                why=f"is written by somebody else by now: this machine was not heard of for {late:.0f} s",
+            )
+
+
+def left_over(lake: Lake) -> list[str]:
+    """Ids of the runs of which segments lie in the bucket: under way somewhere, or broken off."""
+    if lake.shared is None:
+        return []
+    names = lake.shared.bucket.listed("journal")
+    return sorted({name.split("/")[1].removeprefix("run_id=") for name in names if name.count("/") > 1})
+
+
+def segments(shared: SharedStorage, folder: Path) -> dict[str, list[str]]:
+    """The names of a run's segments by cell, oldest first."""
+    found: dict[str, list[str]] = {}
+    for name in sorted(shared.bucket.listed(shared.name(folder))):
+        cell_id = name.split("/")[-2]
+        if name.endswith(SUFFIX):
+            found.setdefault(cell_id, []).append(name)
+    return found
+
+
+def collect(shared: SharedStorage, names: Sequence[str], journal: Path) -> None:
+    """Writes the lines of segments to a journal, in their order."""
+    with journal.open("wb") as lines, ThreadPoolExecutor(AT_ONCE) as hands:
+        lines.writelines(hands.map(shared.bucket.read, names))
