@@ -15,7 +15,8 @@ import polars as pl
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.tasks.aggregate.run_selector import Chosen, chosen, told_evaluations
 from biasgrid.warehouse.build.build import selected
-from biasgrid.warehouse.build.compare_runs import EARLIER, LATER, Side, side_by_side
+from biasgrid.warehouse.build.compare_runs import side_by_side
+from biasgrid.warehouse.build.run_scope import EARLIER, LATER, Side
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from biasgrid.warehouse.build.compare_runs import Side
+from biasgrid.warehouse.build.run_scope import Side
 from biasgrid.warehouse.storage.lake import Lake
 
 FOLLOWED = """

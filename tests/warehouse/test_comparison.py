@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from biasgrid.warehouse.build.build import build, query, selected
-from biasgrid.warehouse.build.compare_runs import EARLIER, LATER, Side, side_by_side
+from biasgrid.warehouse.build.compare_runs import side_by_side
+from biasgrid.warehouse.build.run_scope import EARLIER, LATER, Side
 from biasgrid.warehouse.storage.errors import LakeDamaged
 from biasgrid.warehouse.storage.lake import Lake
 

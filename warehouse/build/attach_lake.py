@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from biasgrid.warehouse.build.compare_runs import Side
+from biasgrid.warehouse.build.run_scope import Side
 from biasgrid.warehouse.build.sql_quoting import literal, literally
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.schema_check import declared
@@ -127,7 +127,7 @@ def _run_of(file: Path) -> str:
 
 def _rows(warehouse: duckdb.DuckDBPyConnection, table: str, files: Files) -> str:
     own = [(side, _declared_rows(warehouse, table, found)) for side, found in files]
-    return " union all ".join(side.seen(table, f"({rows})") if side else rows for side, rows in own)
+    return " union all ".join(side.select(table, f"({rows})") if side else rows for side, rows in own)
 
 
 def _declared_rows(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequence[Path]) -> str:

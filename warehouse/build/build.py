@@ -13,7 +13,6 @@ import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.warehouse.build.attach_lake import attach_lake
-from biasgrid.warehouse.build.compare_runs import Side
 from biasgrid.warehouse.build.deduplicate import made_in_turn, none_yet
 from biasgrid.warehouse.build.integrity import refuse_damage, refuse_damage_within, refuse_flaws, refuse_unreadable
 from biasgrid.warehouse.build.integrity_rules import FLAWS_BEHIND
@@ -21,6 +20,7 @@ from biasgrid.warehouse.build.macros import ROW_GROUP, blank
 from biasgrid.warehouse.build.materialize import STORAGE
 from biasgrid.warehouse.build.model_tests import ModelTestFailed, check
 from biasgrid.warehouse.build.models import SCHEMAS, Model, load_models
+from biasgrid.warehouse.build.run_scope import Side
 from biasgrid.warehouse.build.sql_quoting import literal
 from biasgrid.warehouse.build.text_views import bring_texts, keep_texts, reading_texts, where_texts_lie
 from biasgrid.warehouse.storage.atomic_file import replacing, sweep
@@ -74,7 +74,7 @@ def build(
             if gate:
                 gate(partial)
             if turn and target == lake.database:
-                turn.publish(lake, partial, target)
+                turn.publish(partial, target)
     return target
 
 
@@ -128,7 +128,7 @@ def _make_all(
 def alone(lake: Lake) -> Iterator[Turn | None]:
     """Nobody else builds a warehouse meanwhile, or sweeps up after somebody who was killed while building one."""
     lake.locks.mkdir(parents=True, exist_ok=True)
-    with filelock.FileLock(lake.locks / "warehouse.lock"), taking_turns(lake, "warehouse") as turn:
+    with filelock.FileLock(lake.locks / "warehouse.lock"), taking_turns(lake.shared, "warehouse") as turn:
         yield turn
 
 

@@ -1,65 +1,23 @@
 """Two runs, or one run by two of its evaluations, side by side in a warehouse of their own.
 
-There each side is a run of its own, and the one the run before the other: what decides about two nights decides
-about them.
+Each side is a run there, and the earlier one precedes the later: the models that decide about two nightly runs
+decide about them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
-from biasgrid.warehouse.build.sql_quoting import literal
-from biasgrid.warehouse.schemas import TABLES
+import duckdb
 
-if TYPE_CHECKING:
-    import duckdb
-
-    from biasgrid.warehouse.storage.lake import Lake
-
-EARLIER, LATER = "earlier", "later"
-"""Ids of the two as runs. The models put runs in the order of their start, then of their ids."""
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """A run, by one of its evaluations."""
-
-    name: str
-    """EARLIER or LATER."""
-    run_id: str
-    evaluation_id: str | None
-    """The only evaluation whose verdicts count; None where the models take the newest of each themselves."""
-    models: Mapping[str, str] = field(default_factory=dict)
-    """By which name the other side knows a model, where by another one."""
-    cells: frozenset[str] | None = None
-    """The only cells that it consists of; None for all."""
-
-    def seen(self, table: str, rows: str) -> str:
-        """A SELECT of this side's rows of a table of the lake, of SQL that gives those of its run."""
-        columns = TABLES[table].names
-        changed = {"run_id": literal(self.name)}
-        if table == "runs":
-            changed["started_at"] = "null::timestamptz"
-        if "model" in columns and self.models:
-            changed["model"] = self._renamed()
-        replaced = ", ".join(f"{sql} as {name}" for name, sql in changed.items())
-        kept = " and ".join(self._kept(columns)) or "true"
-        return f"select * replace ({replaced}) from {rows} where {kept}"  # noqa: S608 - escaped above
-
-    def _kept(self, columns: Sequence[str]) -> Iterator[str]:
-        if "evaluation_id" in columns and self.evaluation_id is not None:
-            yield f"evaluation_id = {literal(self.evaluation_id)}"
-        if "cell_id" in columns and self.cells is not None:
-            yield f"cell_id in ({', '.join(map(literal, sorted(self.cells)))})" if self.cells else "false"
-
-    def _renamed(self) -> str:
-        names = " ".join(f"when {literal(own)} then {literal(other)}" for own, other in self.models.items())
-        return f"case model {names} else model end"
+from biasgrid.warehouse.build.build import fill, opened
+from biasgrid.warehouse.build.models import load_comparison
+from biasgrid.warehouse.build.run_scope import Side
+from biasgrid.warehouse.storage.errors import storing
+from biasgrid.warehouse.storage.lake import Lake
 
 
 @contextmanager
@@ -70,10 +28,6 @@ def side_by_side(
 
     Raises `LakeDamaged` where one of them is damaged, `StorageTrouble` where there is no room.
     """
-    from biasgrid.warehouse.build.build import fill, opened
-    from biasgrid.warehouse.build.models import load_comparison
-    from biasgrid.warehouse.storage.errors import storing
-
     with TemporaryDirectory(prefix="biasgrid-comparison-") as folder:
         path = Path(folder) / "comparison.duckdb"
         with storing(path), opened(path) as warehouse:

@@ -27,7 +27,8 @@ from biasgrid.warehouse.storage.errors import StorageTrouble, storing
 from biasgrid.warehouse.storage.journal_lines import Row, line, read_lines
 from biasgrid.warehouse.storage.lake import Lake, checked_name
 from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
-from biasgrid.warehouse.storage.s3.uploader import Courier, collect, left_over, segments
+from biasgrid.warehouse.storage.s3.segments import collect, left_over, segments
+from biasgrid.warehouse.storage.s3.uploader import Courier
 
 SEGMENT_ROWS = 20_000
 SEGMENT_BYTES = 64 * 1024 * 1024
@@ -142,7 +143,7 @@ def recover(
         return _recover_run(lake, run_id, part, cells)
     here = (folder.name.removeprefix("run_id=") for folder in (lake.root / "journal").glob("run_id=*"))
     rescued = 0
-    for left in sorted({*here, *left_over(lake)}):
+    for left in sorted({*here, *(left_over(lake.shared) if lake.shared else ())}):
         with suppress(RunBusy):
             rescued += _recover_run(lake, left)
     return rescued

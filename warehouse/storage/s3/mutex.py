@@ -8,14 +8,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from biasgrid.warehouse.storage.errors import StorageTrouble
 from biasgrid.warehouse.storage.s3.host_id import Machine
 from biasgrid.warehouse.storage.s3.leases import RENEWED_S, Lease, Taken
-
-if TYPE_CHECKING:
-    from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.s3.mirror import SharedStorage
 
 PAUSE_S = 2.0
 
@@ -23,8 +20,8 @@ PAUSE_S = 2.0
 class Turn:
     """Whose turn it is; renewed in a thread until it ends."""
 
-    def __init__(self, lease: Lease) -> None:
-        self._lease = lease
+    def __init__(self, shared: SharedStorage, lease: Lease) -> None:
+        self._shared, self._lease = shared, lease
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._renew, name="turn", daemon=True)
         self.is_ours = True
@@ -39,14 +36,13 @@ class Turn:
         if self.is_ours:
             self._lease.give_back()
 
-    def publish(self, lake: Lake, written: Path, path: Path) -> None:
-        """As `SharedStorage.replace`. Raises `StorageTrouble` where it may be another's turn by now, whose file
-        would be newer."""
-        if lake.shared and not self.is_ours:
+    def publish(self, written: Path, path: Path) -> None:
+        """As `SharedStorage.replace`. Raises `StorageTrouble` where the lease may have expired: another machine may
+        have published a newer file."""
+        if not self.is_ours:
             why = "is not replaced: this machine lost touch, and another may have built a newer one"
-            raise StorageTrouble(lake.shared.address.told(lake.shared.name(path)), errno.EIO, why=why)
-        if lake.shared:
-            lake.shared.replace(written, path)
+            raise StorageTrouble(self._shared.address.told(self._shared.name(path)), errno.EIO, why=why)
+        self._shared.replace(written, path)
 
     def _renew(self) -> None:
         while self.is_ours and not self._ended.wait(RENEWED_S):
@@ -57,13 +53,13 @@ class Turn:
 
 
 @contextmanager
-def taking_turns(lake: Lake, subject: str) -> Iterator[Turn | None]:
-    """Waits until no other machine is at it; None where nobody shares the lake. For who holds the lock of the same
-    name on this machine. Raises `StorageTrouble`."""
-    if lake.shared is None:
+def taking_turns(shared: SharedStorage | None, subject: str) -> Iterator[Turn | None]:
+    """Waits until no other machine holds `subject`; None where the lake is not shared. The caller holds the lock of
+    the same name on this machine. Raises `StorageTrouble`."""
+    if shared is None:
         yield None
         return
-    turn = Turn(_taken(Lease(lake.shared.bucket, subject, Machine.of(lake.root))))
+    turn = Turn(shared, _taken(Lease(shared.bucket, subject, Machine.of(shared.root))))
     turn.begin()
     try:
         yield turn

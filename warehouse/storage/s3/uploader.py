@@ -6,25 +6,18 @@ from __future__ import annotations
 import errno
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from ulid import ULID
 
 from biasgrid.warehouse.storage.disk_reserve import Reserve
 from biasgrid.warehouse.storage.errors import StorageTrouble
 from biasgrid.warehouse.storage.s3.leases import RENEWED_S, Lease
-from biasgrid.warehouse.storage.s3.mirror import AT_ONCE, SharedStorage
-
-if TYPE_CHECKING:
-    from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.s3.mirror import SharedStorage
+from biasgrid.warehouse.storage.s3.segments import new_segment_name
 
 EVERY_S = 2.0
 """Seconds between segments of a journal: what a machine that is lost has not sent yet."""
-SUFFIX = ".jsonl"
 
 
 class Courier:
@@ -101,7 +94,7 @@ class Courier:
             with self._kept(waiting):
                 for cell_id in list(waiting):
                     self._sent.add(cell_id)  # though it fail: something may have arrived
-                    self._shared.bucket.send(b"".join(waiting[cell_id]), self._segment(cell_id))
+                    self._shared.bucket.send(b"".join(waiting[cell_id]), new_segment_name(self._shared, self.folder, cell_id))
                     del waiting[cell_id]
 
     @contextmanager
@@ -114,9 +107,6 @@ class Courier:
                 for cell_id, lines in waiting.items():
                     self._waiting[cell_id] = lines + self._waiting.get(cell_id, [])
 
-    def _segment(self, cell_id: str) -> str:
-        return f"{self._shared.name(self.folder)}/{cell_id}/{ULID()}{SUFFIX}"
-
     def _renew(self, renewed: float) -> None:
         if not self._lease.renew():
             late = time.monotonic() - renewed
@@ -125,27 +115,3 @@ class Courier:
                 errno.EIO,
                 why=f"is written by somebody else by now: this machine was not heard of for {late:.0f} s",
             )
-
-
-def left_over(lake: Lake) -> list[str]:
-    """Ids of the runs of which segments lie in the bucket: under way somewhere, or broken off."""
-    if lake.shared is None:
-        return []
-    names = lake.shared.bucket.listed("journal")
-    return sorted({name.split("/")[1].removeprefix("run_id=") for name in names if name.count("/") > 1})
-
-
-def segments(shared: SharedStorage, folder: Path) -> dict[str, list[str]]:
-    """The names of a run's segments by cell, oldest first."""
-    found: dict[str, list[str]] = {}
-    for name in sorted(shared.bucket.listed(shared.name(folder))):
-        cell_id = name.split("/")[-2]
-        if name.endswith(SUFFIX):
-            found.setdefault(cell_id, []).append(name)
-    return found
-
-
-def collect(shared: SharedStorage, names: Sequence[str], journal: Path) -> None:
-    """Writes the lines of segments to a journal, in their order."""
-    with journal.open("wb") as lines, ThreadPoolExecutor(AT_ONCE) as hands:
-        lines.writelines(hands.map(shared.bucket.read, names))

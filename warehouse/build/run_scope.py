@@ -1,0 +1,49 @@
+"""A run as the models see it: as it landed, or as one of the two that are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from biasgrid.warehouse.build.sql_quoting import literal
+from biasgrid.warehouse.schemas import TABLES
+
+EARLIER, LATER = "earlier", "later"
+"""Ids of the two as runs. The models put runs in the order of their start, then of their ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A run, by one of its evaluations."""
+
+    name: str
+    """EARLIER or LATER."""
+    run_id: str
+    evaluation_id: str | None
+    """The only evaluation whose verdicts count; None where the models take the newest of each themselves."""
+    models: Mapping[str, str] = field(default_factory=dict)
+    """By which name the other side knows a model, where by another one."""
+    cells: frozenset[str] | None = None
+    """The only cells that it consists of; None for all."""
+
+    def select(self, table: str, rows: str) -> str:
+        """A SELECT of this side's rows of a lake table, from the SQL that selects its run's rows."""
+        columns = TABLES[table].names
+        changed = {"run_id": literal(self.name)}
+        if table == "runs":
+            changed["started_at"] = "null::timestamptz"
+        if "model" in columns and self.models:
+            changed["model"] = self._renamed()
+        replaced = ", ".join(f"{sql} as {name}" for name, sql in changed.items())
+        kept = " and ".join(self._kept(columns)) or "true"
+        return f"select * replace ({replaced}) from {rows} where {kept}"  # noqa: S608 - escaped above
+
+    def _kept(self, columns: Sequence[str]) -> Iterator[str]:
+        if "evaluation_id" in columns and self.evaluation_id is not None:
+            yield f"evaluation_id = {literal(self.evaluation_id)}"
+        if "cell_id" in columns and self.cells is not None:
+            yield f"cell_id in ({', '.join(map(literal, sorted(self.cells)))})" if self.cells else "false"
+
+    def _renamed(self) -> str:
+        names = " ".join(f"when {literal(own)} then {literal(other)}" for own, other in self.models.items())
+        return f"case model {names} else model end"
