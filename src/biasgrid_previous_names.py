@@ -14,27 +14,27 @@ from types import CodeType, ModuleType
 
 PACKAGES = frozenset({"flows", "tasks", "catalogs", "warehouse", "deployments"})
 PREVIOUS = {
-    "flows.api": "flows.api",
-    "flows.benchmark": "flows.benchmark.flow",
-    "flows.nightly": "flows.scheduled.flow",
-    "flows.shard": "flows.scheduled.shard",
-    "flows.rebuilding": "flows.scheduled.rebuild_warehouse",
-    "flows.probe": "flows.probe.flow",
-    "flows.redteam": "flows.redteam.flow",
-    "flows.interaction": "flows.interaction.flow",
-    "flows.finetune": "flows.finetuning.flow",
-    "catalogs.catalog": "catalogs.loading.catalog",
-    "catalogs.mistakes": "catalogs.errors",
-    "catalogs.models": "catalogs.schema.models",
-    "catalogs.scenario": "catalogs.scenario.scenario",
-    "catalogs.schema": "catalogs.schema.entries",
-    "tasks.connectors": "tasks.connectors",
-    "tasks.connectors.base": "tasks.connectors.api",
-    "warehouse.build": "warehouse.build.build",
-    "warehouse.lake": "warehouse.storage.lake",
-    "warehouse.schemas": "warehouse.schemas",
-    "warehouse.worked_queries": "warehouse.queries.example_queries",
-    "deployments.__main__": "deployments.__main__",
+    "biasgrid.flows.api": "biasgrid.flows.api",
+    "biasgrid.flows.benchmark": "biasgrid.flows.benchmark.flow",
+    "flows.nightly": "biasgrid.flows.scheduled.flow",
+    "flows.shard": "biasgrid.flows.scheduled.shard",
+    "flows.rebuilding": "biasgrid.flows.scheduled.rebuild_warehouse",
+    "biasgrid.flows.probe": "biasgrid.flows.probe.flow",
+    "biasgrid.flows.redteam": "biasgrid.flows.redteam.flow",
+    "biasgrid.flows.interaction": "biasgrid.flows.interaction.flow",
+    "flows.finetune": "biasgrid.flows.finetuning.flow",
+    "catalogs.catalog": "biasgrid.catalogs.loading.catalog",
+    "catalogs.mistakes": "biasgrid.catalogs.errors",
+    "catalogs.models": "biasgrid.catalogs.schema.models",
+    "biasgrid.catalogs.scenario": "biasgrid.catalogs.scenario.scenario",
+    "biasgrid.catalogs.schema": "biasgrid.catalogs.schema.entries",
+    "biasgrid.tasks.connectors": "biasgrid.tasks.connectors",
+    "biasgrid.tasks.connectors.base": "biasgrid.tasks.connectors.api",
+    "biasgrid.warehouse.build": "biasgrid.warehouse.build.build",
+    "warehouse.lake": "biasgrid.warehouse.storage.lake",
+    "biasgrid.warehouse.schemas": "biasgrid.warehouse.schemas",
+    "warehouse.worked_queries": "biasgrid.warehouse.queries.example_queries",
+    "biasgrid.deployments.__main__": "biasgrid.deployments.__main__",
 }
 """Documented modules and deployment entrypoints, by the name that they had."""
 
@@ -48,7 +48,7 @@ class PreviousNames:  # no `importlib.abc.Loader`: its import costs every start 
             return _spec(name, is_package=True)
         package = sys.modules.get(name.partition(".")[0])
         if name in PREVIOUS and package is not None and isinstance(package.__loader__, cls):
-            return _spec(name, is_package=name == "tasks.connectors")
+            return _spec(name, is_package=name == "biasgrid.tasks.connectors")
         return None
 
     def create_module(self, spec: ModuleSpec) -> None:

@@ -378,8 +378,7 @@ async def _probed(lake: Any, resolved: Any, prompts: Any, asked: Any) -> str:
     from biasgrid.tasks.probe.cases import land_cases
     from biasgrid.tasks.prompt.prompt import prompt_cell
     from biasgrid.warehouse.build.build import build
-    from biasgrid.warehouse.storage.planned_cells import record_planned
-    from biasgrid.warehouse.storage.runs import begin
+    from biasgrid.warehouse.storage.runs import begin, record_planned
 
     run = begin(lake, "{}", resolved.as_json(), resolved.catalog.hashes, resolved.settings.seed, "probe")
     cells = land_cases(lake, run.run_id, prompts, asked)
@@ -428,8 +427,7 @@ async def _talked(lake: Any, resolved: Any, planned: Any) -> str:
     from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
     from biasgrid.tasks.interaction.task import interact_cell, land_plays
     from biasgrid.warehouse.build.build import build
-    from biasgrid.warehouse.storage.planned_cells import record_planned
-    from biasgrid.warehouse.storage.runs import begin
+    from biasgrid.warehouse.storage.runs import begin, record_planned
 
     catalog = resolved.catalog
     run = begin(lake, "{}", resolved.as_json(), catalog.hashes, resolved.settings.seed, "interaction")
@@ -485,8 +483,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
     """A red team of six sessions, SESSIONS, as they land; some of what was said is HOSTILE."""
     from biasgrid.warehouse.build.build import build
     from biasgrid.warehouse.storage.lake import Lake
-    from biasgrid.warehouse.storage.planned_cells import planned, record_planned
-    from biasgrid.warehouse.storage.runs import begin
+    from biasgrid.warehouse.storage.runs import begin, planned, record_planned
 
     lake = Lake.open(tmp_path_factory.mktemp("attacked"))
     run = begin(lake, "{}", json.dumps({"target": {"company": "Larkspur"}}), {}, 0, "redteam")

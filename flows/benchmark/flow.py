@@ -28,11 +28,10 @@ from biasgrid.flows.runs.tags import run_tags
 from biasgrid.flows.runs.user_errors import in_words
 from biasgrid.tasks.aggregate.task import aggregate
 from biasgrid.tasks.connectors.task import Label
-from biasgrid.warehouse.build.preload import load_warehouse
+from biasgrid.warehouse.build import load_warehouse
 from biasgrid.warehouse.expectations.process import Inspector
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.planned_cells import planned_cells
-from biasgrid.warehouse.storage.runs import Run, find
+from biasgrid.warehouse.storage.runs import Run, find, planned_cells
 
 NOTHING_NAMED = Problem("nothing is named to run", "scenario", "name a `scenario`, or the `run_id` to go on with")
 

@@ -23,8 +23,7 @@ from biasgrid.flows.runs.user_errors import in_words
 from biasgrid.tasks.evaluate.current_oracles import rules
 from biasgrid.warehouse.expectations.process import Inspector
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.planned_cells import planned_cells
-from biasgrid.warehouse.storage.runs import Run, State, find
+from biasgrid.warehouse.storage.runs import Run, State, find, planned_cells
 
 ENDED = ("completed", "incomplete")
 

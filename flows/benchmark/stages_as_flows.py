@@ -18,8 +18,7 @@ from biasgrid.flows.runs.outcome import Outcome
 from biasgrid.flows.runs.prepare import open_lake, prepare
 from biasgrid.flows.runs.session import under_way
 from biasgrid.flows.runs.user_errors import in_words
-from biasgrid.warehouse.storage.planned_cells import planned_cells
-from biasgrid.warehouse.storage.runs import find
+from biasgrid.warehouse.storage.runs import find, planned_cells
 
 
 def _name() -> str:

@@ -162,7 +162,7 @@ def _import_early(prepared: Ready) -> None:
     """SDKs and the warehouse take half a second each to load, and Prefect's server as long to answer: all at once.
     What is wrong with an SDK is told where it is used."""
     from biasgrid.tasks.connectors.registry import factory
-    from biasgrid.warehouse.build.preload import load_warehouse
+    from biasgrid.warehouse.build import load_warehouse
 
     def work() -> None:
         with suppress(UserError):

@@ -37,9 +37,8 @@ from biasgrid.tasks.evaluate.task import read_assignments
 from biasgrid.tasks.interaction.converse import Played
 from biasgrid.tasks.interaction.play import Play
 from biasgrid.tasks.interaction.task import plan_plays, play_scenes
-from biasgrid.warehouse.build.preload import load_warehouse
-from biasgrid.warehouse.storage.planned_cells import record_planned
-from biasgrid.warehouse.storage.runs import find
+from biasgrid.warehouse.build import load_warehouse
+from biasgrid.warehouse.storage.runs import find, record_planned
 
 Cell = dict[str, Any]
 

@@ -43,9 +43,8 @@ from biasgrid.tasks.evaluate.ready_cells import ReadyCells
 from biasgrid.tasks.evaluate.task import read_trials
 from biasgrid.tasks.probe.stereotype import Stereotype
 from biasgrid.tasks.probe.task import plan
-from biasgrid.warehouse.build.preload import load_warehouse
-from biasgrid.warehouse.storage.planned_cells import record_planned
-from biasgrid.warehouse.storage.runs import find
+from biasgrid.warehouse.build import load_warehouse
+from biasgrid.warehouse.storage.runs import find, record_planned
 
 
 def _run_name() -> str:

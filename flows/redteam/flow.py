@@ -33,9 +33,8 @@ from biasgrid.tasks.connectors.task import Label
 from biasgrid.tasks.connectors.workers import hands
 from biasgrid.tasks.redteam.session import Parties, Session, Transcript
 from biasgrid.tasks.redteam.task import attack, plan_sessions
-from biasgrid.warehouse.build.preload import load_warehouse
-from biasgrid.warehouse.storage.planned_cells import record_planned
-from biasgrid.warehouse.storage.runs import find
+from biasgrid.warehouse.build import load_warehouse
+from biasgrid.warehouse.storage.runs import find, record_planned
 
 
 def _run_name() -> str:

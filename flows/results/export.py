@@ -7,8 +7,8 @@ from pathlib import Path
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.runs.prepare import existing_lake
 from biasgrid.tasks.aggregate.export import SUFFIX, Kind, write_model
+from biasgrid.warehouse.queries.lineage import as_script
 from biasgrid.warehouse.storage.export_files import write_text
-from biasgrid.warehouse.storage.lake_views import as_script
 from biasgrid.warehouse.storage.runs import find
 
 

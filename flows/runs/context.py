@@ -27,8 +27,7 @@ from biasgrid.tasks.generate.cases import plan_hash
 from biasgrid.tasks.generate.land import land_cases
 from biasgrid.tasks.generate.task import generate
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.planned_cells import record_planned
-from biasgrid.warehouse.storage.runs import Run, as_json, versions
+from biasgrid.warehouse.storage.runs import Run, as_json, record_planned, versions
 
 
 class Watcher(Protocol):

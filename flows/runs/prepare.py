@@ -16,7 +16,7 @@ from biasgrid.flows.rate_limits.caps import cap_mistakes
 from biasgrid.flows.runs.batched_models import batching_mistakes, batching_notices
 from biasgrid.tasks.connectors.keys import Secrets, missing_keys
 from biasgrid.tasks.generate.requirement_checks import check
-from biasgrid.warehouse.schema_version import refuse_newer
+from biasgrid.warehouse.schema_check import refuse_newer
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.s3.address import WHERE
 

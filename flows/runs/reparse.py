@@ -30,8 +30,7 @@ from biasgrid.flows.runs.session import under_way
 from biasgrid.flows.runs.user_errors import in_words
 from biasgrid.warehouse.expectations.process import Inspector
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.planned_cells import planned_cells
-from biasgrid.warehouse.storage.runs import Run, State, find, refuse_other_kinds
+from biasgrid.warehouse.storage.runs import Run, State, find, planned_cells, refuse_other_kinds
 
 Found = ProbeOutcome | InteractionOutcome
 

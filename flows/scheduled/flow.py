@@ -34,9 +34,8 @@ from biasgrid.flows.scheduled.shards import By, shards
 from biasgrid.flows.terminal.markdown import Markup
 from biasgrid.warehouse.expectations.process import Inspector
 from biasgrid.warehouse.storage.journal import recover
-from biasgrid.warehouse.storage.planned_cells import planned_cells
 from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
-from biasgrid.warehouse.storage.runs import find
+from biasgrid.warehouse.storage.runs import find, planned_cells
 
 
 async def shard_runs(run_id: str) -> list[tuple[str, str, str]]:

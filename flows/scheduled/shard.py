@@ -19,8 +19,7 @@ from biasgrid.flows.runs.session import shared_out
 from biasgrid.flows.runs.user_errors import in_words
 from biasgrid.flows.scheduled.shards import Shard, part_of
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.planned_cells import planned_cells
-from biasgrid.warehouse.storage.runs import Run, find
+from biasgrid.warehouse.storage.runs import Run, find, planned_cells
 
 
 def _name() -> str:

@@ -11,7 +11,7 @@ from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.generate.cases import cases
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.planned_cells import planned
+from biasgrid.warehouse.storage.runs import planned
 
 PART = ["requirement", "language", "input", "reflection"]
 """What tells the cells of one model apart."""

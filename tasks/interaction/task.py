@@ -19,7 +19,7 @@ from biasgrid.tasks.interaction.converse import Played, interact
 from biasgrid.tasks.interaction.play import Play
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.planned_cells import land_by_cell
+from biasgrid.warehouse.storage.runs import land_by_cell
 
 INTERACTION = "interaction"
 

@@ -17,7 +17,7 @@ from biasgrid.tasks.connectors.model_identity import fingerprint, parameters, re
 from biasgrid.tasks.probe.prompts import Prompt
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.planned_cells import CELL, planned
+from biasgrid.warehouse.storage.runs import CELL, planned
 
 READING = "probe"
 """The oracle type of cases whose replies a probe reads."""

@@ -15,7 +15,7 @@ from biasgrid.tasks.redteam.session import IN_THE_LAKE, Session, Transcript
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.schema_check import polars_schema
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.planned_cells import land_by_cell
+from biasgrid.warehouse.storage.runs import land_by_cell
 
 ATTACK = "attack"
 """The oracle type of sessions: a judge decides."""

@@ -10,8 +10,7 @@ import duckdb
 import polars as pl
 
 from biasgrid.tasks.report.orders import MITIGATIONS, SETTINGS, STAGES, TESTS
-from biasgrid.warehouse.build.build import query, selected
-from biasgrid.warehouse.queries.run_row import run_row
+from biasgrid.warehouse.build.build import query, run_row, selected
 from biasgrid.warehouse.storage.lake import Lake
 
 MARTS = ("requirement_findings", "pass_rates", "deltas", "refusals", "costs")

@@ -13,8 +13,8 @@ from typing import Any
 import duckdb
 import polars as pl
 
+from biasgrid.warehouse.queries.lineage import as_script
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.lake_views import as_script
 
 CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 

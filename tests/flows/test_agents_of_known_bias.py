@@ -18,8 +18,7 @@ from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
 from biasgrid.tasks.interaction.task import interact_cell, land_plays
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.planned_cells import record_planned
-from biasgrid.warehouse.storage.runs import begin
+from biasgrid.warehouse.storage.runs import begin, record_planned
 
 pytestmark = pytest.mark.drill
 

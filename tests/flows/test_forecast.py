@@ -33,8 +33,7 @@ from biasgrid.tasks.generate.instantiate import instances
 from biasgrid.tasks.generate.land import land_cases
 from biasgrid.tasks.prompt.prompt import prompt_cell
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.planned_cells import record_planned
-from biasgrid.warehouse.storage.runs import begin
+from biasgrid.warehouse.storage.runs import begin, record_planned
 
 Asked = Callable[..., ResolvedScenario]
 BOTH = ("verbose", "constrained")

@@ -25,8 +25,7 @@ from biasgrid.tasks.generate.land import land_cases
 from biasgrid.tasks.prompt.prompt import prompt_cell
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.planned_cells import record_planned
-from biasgrid.warehouse.storage.runs import begin
+from biasgrid.warehouse.storage.runs import begin, record_planned
 
 RATE = 0.3
 LOPSIDED: dict[str, Any] = {

@@ -17,8 +17,7 @@ from biasgrid.tasks.connectors.task import NAME
 from biasgrid.tasks.generate.instantiate import instances
 from biasgrid.tasks.generate.land import land_cases
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.planned_cells import planned_cells, record_planned
-from biasgrid.warehouse.storage.runs import begin
+from biasgrid.warehouse.storage.runs import begin, planned_cells, record_planned
 
 SCENARIO = {
     "scenario": {"models": ["simulated/mine"], "templates": 2},

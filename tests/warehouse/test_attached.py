@@ -13,8 +13,7 @@ import pytest
 
 from biasgrid.warehouse.build.attach_lake import attach_lake
 from biasgrid.warehouse.build.build import build, connect, fill, opened, selected
-from biasgrid.warehouse.build.deduplicate import Made, none_yet
-from biasgrid.warehouse.build.materialize import make
+from biasgrid.warehouse.build.materialize import Made, make, none_yet
 from biasgrid.warehouse.build.model_tests import ModelTestFailed, check
 from biasgrid.warehouse.build.models import Model, load_models
 from biasgrid.warehouse.storage import compaction

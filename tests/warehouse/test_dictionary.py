@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from biasgrid.warehouse.build.models import Model, load_models
-from biasgrid.warehouse.queries.dictionary import DICTIONARY, as_markdown
-from biasgrid.warehouse.queries.schema_docs import column_meanings, table_meaning
+from biasgrid.warehouse.queries.dictionary import DICTIONARY, as_markdown, column_meanings, table_meaning
 from biasgrid.warehouse.schemas import TABLES
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,9 +10,8 @@ import duckdb
 import pytest
 
 from biasgrid.warehouse.build.build import build, query
-from biasgrid.warehouse.queries.lineage import made_of, script
+from biasgrid.warehouse.queries.lineage import as_script, made_of, script
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.lake_views import as_script
 
 RELATIONS = ("marts.requirement_findings", "marts.deltas")
 

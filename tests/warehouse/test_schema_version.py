@@ -12,7 +12,7 @@ import pytest
 from biasgrid.flows.runs.prepare import existing_lake, open_lake
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.build.integrity import LakeDamaged
-from biasgrid.warehouse.schema_version import KEY, LakeTooNew, version_of
+from biasgrid.warehouse.schema_check import KEY, LakeTooNew, version_of
 from biasgrid.warehouse.schemas import SCHEMA_VERSION, TABLES
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import all_runs

@@ -22,9 +22,9 @@ from biasgrid.warehouse.storage.errors import StorageTrouble
 from biasgrid.warehouse.storage.journal import Journal, recover
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
-from biasgrid.warehouse.storage.s3 import bucket, mutex, uploader
-from biasgrid.warehouse.storage.s3.host_id import Machine as MachineOf
+from biasgrid.warehouse.storage.s3 import bucket, leases, uploader
 from biasgrid.warehouse.storage.s3.leases import Lease, Taken
+from biasgrid.warehouse.storage.s3.leases import Machine as MachineOf
 
 WHERE = "s3://lakes/team"
 Machine = Callable[[str], Lake]
@@ -188,7 +188,7 @@ from biasgrid.warehouse.storage.s3 import uploader
 from biasgrid.warehouse.storage.journal import Journal
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.s3.leases import Lease, Taken
-from biasgrid.warehouse.storage.s3.host_id import Machine as MachineOf
+from biasgrid.warehouse.storage.s3.leases import Machine as MachineOf
 from biasgrid.warehouse.storage.run_lock import RunLock
 uploader.EVERY_S = 0.1
 lake = Lake.open(sys.argv[1])
@@ -319,7 +319,7 @@ def test_a_machine_that_was_not_heard_of_notices_that_its_run_is_anothers(
 
 @pytest.mark.drill
 def test_machines_build_one_after_the_other(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mutex, "PAUSE_S", 0.01)
+    monkeypatch.setattr(leases, "PAUSE_S", 0.01)
     here, there = machine("here"), machine("there")
     waiting = threading.Thread(target=build, args=[there])
     with alone(here):
@@ -333,7 +333,7 @@ def test_machines_build_one_after_the_other(machine: Machine, monkeypatch: pytes
 def test_a_machine_that_was_not_heard_of_publishes_no_warehouse(
     machine: Machine, s3: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mutex, "RENEWED_S", 0.2)
+    monkeypatch.setattr(leases, "RENEWED_S", 0.2)
     here = machine("here")
     here.database.write_bytes(b"older")
     with alone(here) as turn:
@@ -351,7 +351,7 @@ def test_a_machine_that_was_not_heard_of_publishes_no_warehouse(
         eventually(takes)
         eventually(lambda: lease.renew() and not turn.is_ours)
         with pytest.raises(StorageTrouble, match="another may have built a newer one"):
-            turn.publish(here, here.database, here.database)
+            turn.publish(here.database, here.database)
     assert s3.names("team/biasgrid.duckdb") == []
     lease.give_back()
 

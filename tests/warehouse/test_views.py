@@ -11,9 +11,10 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
+from biasgrid.warehouse.build.text_views import column_types
+from biasgrid.warehouse.queries.lineage import as_script
 from biasgrid.warehouse.schemas import TABLES
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.lake_views import as_script, column_types
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ import polars as pl
 from biasgrid.warehouse.build.run_scope import Side
 from biasgrid.warehouse.build.sql_quoting import literal, literally
 from biasgrid.warehouse.hashing import content_hash
-from biasgrid.warehouse.schema_check import declared
-from biasgrid.warehouse.schema_version import refuse_newer
+from biasgrid.warehouse.schema_check import declared, refuse_newer
 from biasgrid.warehouse.schemas import KINDS, OF_KINDS, SHOWN, SUPERSEDED, TABLES
 from biasgrid.warehouse.storage.compaction import are_small, folded
 from biasgrid.warehouse.storage.lake import Lake, scanned

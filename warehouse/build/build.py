@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import filelock
 import polars as pl
 
-from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.warehouse.build.attach_lake import attach_lake
-from biasgrid.warehouse.build.deduplicate import made_in_turn, none_yet
 from biasgrid.warehouse.build.integrity import refuse_damage, refuse_damage_within, refuse_flaws, refuse_unreadable
 from biasgrid.warehouse.build.integrity_rules import FLAWS_BEHIND
 from biasgrid.warehouse.build.macros import ROW_GROUP, blank
-from biasgrid.warehouse.build.materialize import STORAGE
+from biasgrid.warehouse.build.materialize import STORAGE, made_in_turn, none_yet
 from biasgrid.warehouse.build.model_tests import ModelTestFailed, check
 from biasgrid.warehouse.build.models import SCHEMAS, Model, load_models
 from biasgrid.warehouse.build.run_scope import Side
@@ -27,7 +27,7 @@ from biasgrid.warehouse.storage.atomic_file import replacing, sweep
 from biasgrid.warehouse.storage.errors import StorageTrouble, storing
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.s3.address import WHERE
-from biasgrid.warehouse.storage.s3.mutex import Turn, taking_turns
+from biasgrid.warehouse.storage.s3.leases import Turn, taking_turns
 
 OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -76,6 +76,12 @@ def build(
             if turn and target == lake.database:
                 turn.publish(partial, target)
     return target
+
+
+def prepare() -> None:
+    """Reads the models and macros into this process's memory."""
+    load_models()
+    blank()
 
 
 def fill(
@@ -205,3 +211,20 @@ def _unreadable(lake: Lake, error: duckdb.Error) -> Problem:
         where=str(lake.database),
         remedy="it is derived: delete it, then `biasgrid warehouse build`",
     )
+
+
+def run_row(lake: Lake, run_id: str) -> dict[str, Any]:
+    """Its row of staging.stg_runs, the run as last recorded. Raises `UserError` for one that the warehouse does
+    not hold, and where none has been built."""
+    with connect(lake) as warehouse:
+        return recorded(warehouse, lake, run_id)
+
+
+def recorded(warehouse: duckdb.DuckDBPyConnection, lake: Lake, run_id: str) -> dict[str, Any]:
+    """As `run_row`, of a warehouse that is open."""
+    rows = selected(warehouse, "select * from staging.stg_runs where run_id = ?", [run_id]).to_dicts()
+    if rows:
+        return rows[0]
+    known = selected(warehouse, "select run_id from staging.stg_runs order by run_id")["run_id"].to_list()
+    remedy = nearest(run_id, known) or "`biasgrid runs` lists them; `biasgrid warehouse build` brings in new ones"
+    raise UserError(Problem(f"the warehouse holds no run `{run_id}`", str(lake.told(lake.database)), remedy))

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from biasgrid.catalogs.errors import Problem
-from biasgrid.warehouse.build.deduplicate import look_closer, settle
 from biasgrid.warehouse.build.integrity_rules import (
     EVERY_CASE_IS_THERE,
     FLAWS,
@@ -22,6 +21,7 @@ from biasgrid.warehouse.build.integrity_rules import (
     Row,
     found_flaws,
 )
+from biasgrid.warehouse.build.materialize import look_closer, settle
 from biasgrid.warehouse.schemas import TABLES, UNITS
 from biasgrid.warehouse.storage.errors import LakeDamaged
 from biasgrid.warehouse.storage.lake import Lake

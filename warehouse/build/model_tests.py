@@ -11,8 +11,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from biasgrid.warehouse.build.deduplicate import Made
-from biasgrid.warehouse.build.materialize import Part
+from biasgrid.warehouse.build.materialize import Made, Part
 from biasgrid.warehouse.build.models import Model
 from biasgrid.warehouse.build.sql_quoting import literal, quoted
 

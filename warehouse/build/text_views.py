@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -17,10 +18,10 @@ import duckdb
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.warehouse.build.materialize import STORAGE
 from biasgrid.warehouse.build.models import Model
-from biasgrid.warehouse.build.sql_quoting import literal, literally
+from biasgrid.warehouse.build.sql_quoting import literal, literally, quoted
+from biasgrid.warehouse.schema_check import declared
 from biasgrid.warehouse.schemas import SUPERSEDED, UNITS
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.lake_views import of_files
 
 ALL = "*"
 """In place of a run: every run's texts are asked for."""
@@ -100,3 +101,29 @@ def _unread(error: duckdb.Error) -> Problem:
         remedy="the warehouse has no copy of what lies there: put it back, or go on without it "
         "(`biasgrid warehouse build` tells what is amiss)",
     )
+
+
+@cache
+def column_types(table: str) -> dict[str, str]:
+    """DuckDB's type of each declared column of a table of the lake."""
+    with duckdb.connect() as session:
+        session.register("declared_rows", declared(table).empty_table())
+        return {name: kind for name, kind, *_ in session.execute("describe declared_rows").fetchall()}
+
+
+def of_files(table: str, files: str) -> str:
+    """A SELECT of the declared columns from Parquet files, which an SQL expression names; those columns that are
+    younger than every file are null."""
+    columns = (f"    {quoted(name)}::{kind} as {quoted(name)}" for name, kind in column_types(table).items())
+    landed = f"read_parquet({files}, union_by_name = true, hive_partitioning = false)"
+    rows = f"{_indented(no_rows(table))}    union all by name\n    from {landed}"
+    return "select\n" + ",\n".join(columns) + f"\nfrom (\n{rows}\n)"
+
+
+def no_rows(table: str) -> str:
+    columns = (f"    null::{kind} as {quoted(name)}" for name, kind in column_types(table).items())
+    return "select\n" + ",\n".join(columns) + "\nwhere false"
+
+
+def _indented(sql: str) -> str:
+    return "".join(f"    {line}\n" for line in sql.splitlines())

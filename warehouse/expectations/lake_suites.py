@@ -23,7 +23,7 @@ from biasgrid.warehouse.expectations.expectation import (
     unique,
 )
 from biasgrid.warehouse.expectations.mart_suites import in_range, of_column
-from biasgrid.warehouse.queries.schema_docs import column_meanings
+from biasgrid.warehouse.queries.dictionary import column_meanings
 from biasgrid.warehouse.schemas import KEYS, OUTCOMES, SHOWN, TABLES
 from biasgrid.warehouse.storage.assessments import BLIND
 from biasgrid.warehouse.storage.runs import State

@@ -1,4 +1,4 @@
-"""The SQL that made a table, as one script: every model that it reads, directly or not, of one run alone."""
+"""SQL scripts for a DuckDB session: the lake's tables as views, and what made a table of one run."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ import sqlglot
 from biasgrid.warehouse.build.attach_lake import superseded
 from biasgrid.warehouse.build.macros import TOPICS
 from biasgrid.warehouse.build.models import SCHEMAS, Model, load_models, with_sources
-from biasgrid.warehouse.build.sql_quoting import literal
+from biasgrid.warehouse.build.sql_quoting import literal, literally
+from biasgrid.warehouse.build.text_views import no_rows, of_files
+from biasgrid.warehouse.queries.dictionary import table_meaning
 from biasgrid.warehouse.schemas import SHOWN, SUPERSEDED, TABLES, UNITS
+from biasgrid.warehouse.storage.lake import Lake
 
 HEAD = """-- How the rows at the end came about: the models of warehouse/models, from what landed in run {run_id}.
 -- To run it, in an empty DuckDB session: write the lake's views (`biasgrid warehouse views --out lake.sql`),
@@ -123,3 +126,29 @@ def _name(definition: str) -> str:
 
 def _schema(definition: str) -> str:
     return _name(definition).partition(".")[0]
+
+
+VIEWS_HEAD = """-- The lake's tables as views. In a DuckDB session: .read {name}
+-- They read the Parquet files where they lie and write nothing; what lands later in a table shows by itself.
+create schema if not exists lake;
+"""
+MIRRORED = """-- The files are this machine's copies of those at {address}: biasgrid's next command renews them.
+"""
+NOTHING_LANDED = "-- nothing had landed here when this was written: write it again when something has\n"
+
+
+def as_script(lake: Lake, name: str = "views.sql") -> str:
+    """One view per table of the lake, as SQL that any DuckDB session can run again and again. `name` is what the
+    file will be called."""
+    mirrored = MIRRORED.format(address=lake.named) if lake.shared else ""
+    return "\n".join([mirrored + VIEWS_HEAD.format(name=name), *(_view(lake, table) for table in TABLES)])
+
+
+def _view(lake: Lake, table: str) -> str:
+    meaning = " ".join(table_meaning(table).split())
+    body = _landed(lake, table) if lake.files(table) else NOTHING_LANDED + no_rows(table)
+    return f"-- {meaning}\ncreate or replace view lake.{table} as\n{body};\n"
+
+
+def _landed(lake: Lake, table: str) -> str:
+    return of_files(table, literal(f"{literally(lake.root)}/lake/{table}/run_id=*/*.parquet"))

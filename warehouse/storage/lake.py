@@ -27,8 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.warehouse.schema_check import SchemaMismatch, conform, declared, polars_schema
-from biasgrid.warehouse.schema_version import refuse_newer
+from biasgrid.warehouse.schema_check import SchemaMismatch, conform, declared, polars_schema, refuse_newer
 from biasgrid.warehouse.schemas import EVENTS
 from biasgrid.warehouse.storage.atomic_file import replacing
 from biasgrid.warehouse.storage.disk_reserve import Reserve

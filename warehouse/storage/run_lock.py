@@ -13,8 +13,7 @@ from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.disk_reserve import Reserve
 from biasgrid.warehouse.storage.errors import StorageTrouble, storing
 from biasgrid.warehouse.storage.lake import Lake, checked_name
-from biasgrid.warehouse.storage.s3.host_id import Machine
-from biasgrid.warehouse.storage.s3.leases import EXPIRES_S, Lease, Taken
+from biasgrid.warehouse.storage.s3.leases import EXPIRES_S, Lease, Machine, Taken
 from biasgrid.warehouse.storage.s3.uploader import Courier
 
 BEGINNING_S = 10.0

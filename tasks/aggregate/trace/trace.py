@@ -15,9 +15,8 @@ from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.tasks.aggregate.trace import queries as asking
 from biasgrid.tasks.aggregate.trace.kinds import Kind
 from biasgrid.tasks.aggregate.trace.origin import Origin, find_origin
-from biasgrid.warehouse.build.build import connect, selected
+from biasgrid.warehouse.build.build import connect, run_row, selected
 from biasgrid.warehouse.build.text_views import ALL, reading_texts
-from biasgrid.warehouse.queries.run_row import run_row
 from biasgrid.warehouse.storage.lake import Lake
 
 Rows = list[dict[str, Any]]

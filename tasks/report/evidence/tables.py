@@ -15,8 +15,7 @@ import pyarrow.parquet as pq
 
 from biasgrid.tasks.report.invisible import HIDDEN, numbered
 from biasgrid.warehouse.build.build import selected
-from biasgrid.warehouse.schema_check import declared
-from biasgrid.warehouse.schema_version import refuse_newer
+from biasgrid.warehouse.schema_check import declared, refuse_newer
 from biasgrid.warehouse.schemas import TABLES
 from biasgrid.warehouse.storage.export_files import csv_header, csv_rows, flat
 from biasgrid.warehouse.storage.lake import Lake

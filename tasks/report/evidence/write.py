@@ -37,8 +37,7 @@ from biasgrid.tasks.report.evidence.record_pages import write_record_markdown, w
 from biasgrid.tasks.report.evidence.sources import catalog_files, criteria_of, write_catalogs, write_scenario
 from biasgrid.tasks.report.evidence.tables import write_marts, write_records
 from biasgrid.tasks.report.languages import LANGUAGES
-from biasgrid.warehouse.build.build import connect, selected
-from biasgrid.warehouse.queries.run_row import run_row
+from biasgrid.warehouse.build.build import connect, run_row, selected
 from biasgrid.warehouse.schemas import KINDS, SCHEMA_VERSION
 from biasgrid.warehouse.storage.atomic_file import replacing
 from biasgrid.warehouse.storage.export_files import writing

@@ -10,7 +10,7 @@ import polars as pl
 
 from biasgrid.tasks.report.findings import BENCHMARKS, MARTS, OF_INTERACTIONS, OF_PROBES, OF_RED_TEAMS, mart
 from biasgrid.tasks.transcripts.sessions import outcomes
-from biasgrid.warehouse.queries.run_row import run_row
+from biasgrid.warehouse.build.build import run_row
 from biasgrid.warehouse.storage.export_files import write_table, write_text
 from biasgrid.warehouse.storage.lake import Lake
 

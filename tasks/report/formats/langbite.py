@@ -9,8 +9,7 @@ from pathlib import Path
 import orjson
 import polars as pl
 
-from biasgrid.warehouse.build.build import query
-from biasgrid.warehouse.queries.run_row import run_row
+from biasgrid.warehouse.build.build import query, run_row
 from biasgrid.warehouse.storage.export_files import write_table
 from biasgrid.warehouse.storage.lake import Lake
 

@@ -16,8 +16,7 @@ from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.tasks.report.orders import MITIGATIONS, SETTINGS
 from biasgrid.tasks.report.run_heading import ToldRun, told_run
 from biasgrid.tasks.transcripts.plays import LOST, Play, plays
-from biasgrid.warehouse.build.build import connect, selected
-from biasgrid.warehouse.queries.run_row import run_row
+from biasgrid.warehouse.build.build import connect, run_row, selected
 from biasgrid.warehouse.storage.lake import Lake
 
 Row = Mapping[str, Any]

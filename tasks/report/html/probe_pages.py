@@ -17,8 +17,7 @@ from biasgrid.tasks.report.html.page import write_page
 from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.tasks.report.run_heading import ToldRun, told_run
 from biasgrid.tasks.transcripts.text import LONGEST, Said
-from biasgrid.warehouse.build.build import query
-from biasgrid.warehouse.queries.run_row import run_row
+from biasgrid.warehouse.build.build import query, run_row
 from biasgrid.warehouse.storage.lake import Lake
 
 Row = Mapping[str, Any]

@@ -17,7 +17,7 @@ from biasgrid.tasks.report.html.page import differing, write_page
 from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.tasks.report.run_heading import ToldRun, told_run
 from biasgrid.tasks.transcripts.sessions import OUTCOMES, Exchange, Session, outcomes, sessions
-from biasgrid.warehouse.queries.run_row import run_row
+from biasgrid.warehouse.build.build import run_row
 from biasgrid.warehouse.storage.lake import Lake
 
 Row = Mapping[str, Any]

@@ -29,8 +29,7 @@ from biasgrid.tasks.report.html.navigation import Ways
 from biasgrid.tasks.report.html.page_frame import shell
 from biasgrid.tasks.report.html.replies import chunks
 from biasgrid.tasks.report.languages import LANGUAGES as SPOKEN
-from biasgrid.warehouse.build.build import connect
-from biasgrid.warehouse.queries.run_row import recorded
+from biasgrid.warehouse.build.build import connect, recorded
 from biasgrid.warehouse.storage.lake import Lake
 
 

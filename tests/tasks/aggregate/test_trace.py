@@ -14,8 +14,8 @@ from biasgrid.tasks.aggregate.trace.kinds import Kind
 from biasgrid.tasks.aggregate.trace.sql import finding_sql
 from biasgrid.tasks.aggregate.trace.trace import trace
 from biasgrid.warehouse.build.build import build
+from biasgrid.warehouse.queries.lineage import as_script
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.lake_views import as_script
 
 ODD = "simulated/odd/sexism-1/women"
 """The id of a case, its instance, its request and its verdict."""

@@ -15,8 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.warehouse.storage.errors import StorageTrouble
-from biasgrid.warehouse.storage.s3.address import WHERE, Address
-from biasgrid.warehouse.storage.s3.settings import ENDPOINTS, PAIR, REGIONS, endpoint, filesystem, has_keys
+from biasgrid.warehouse.storage.s3.address import (
+    ENDPOINTS,
+    PAIR,
+    REGIONS,
+    WHERE,
+    Address,
+    endpoint,
+    filesystem,
+    has_keys,
+)
 
 if TYPE_CHECKING:
     from pyarrow.fs import S3FileSystem

@@ -20,9 +20,8 @@ from ulid import ULID
 
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.errors import storing
-from biasgrid.warehouse.storage.s3.address import Address
+from biasgrid.warehouse.storage.s3.address import Address, endpoint
 from biasgrid.warehouse.storage.s3.bucket import Bucket, Entry
-from biasgrid.warehouse.storage.s3.settings import endpoint
 
 CACHE = "BIASGRID_CACHE"
 """The environment variable that names the folder of mirrors."""

@@ -94,7 +94,8 @@ class Courier:
             with self._kept(waiting):
                 for cell_id in list(waiting):
                     self._sent.add(cell_id)  # though it fail: something may have arrived
-                    self._shared.bucket.send(b"".join(waiting[cell_id]), new_segment_name(self._shared, self.folder, cell_id))
+                    name = new_segment_name(self._shared, self.folder, cell_id)
+                    self._shared.bucket.send(b"".join(waiting[cell_id]), name)
                     del waiting[cell_id]
 
     @contextmanager
