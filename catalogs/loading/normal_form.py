@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
+from biasgrid.catalogs.text_safety import CONTROL, FILLERS, FORMAT, JOINERS
+
 _QUOTES: Final = str.maketrans(
     dict.fromkeys("“”„‟«»″‶「」『』《》〈〉〝〞〟", '"')
     | dict.fromkeys("‘’‚‛‹›′‵ʼʹˈ", "'")
@@ -20,7 +22,7 @@ _QUOTES: Final = str.maketrans(
 )
 _SPLIT_BY_NFKC: Final = str.maketrans({"´": "'", "″": '"', "‶": '"'})
 _FOLDED: Final = str.maketrans({"ß": "ss", "ς": "σ", "ı": "i"})
-_FILLERS: Final = frozenset("\u034f\u115f\u1160\u3164\uffa0") | {chr(code) for code in range(0xFE00, 0xFE10)}
+_INVISIBLE: Final = re.compile(rf"(?!\s)[{CONTROL}{FORMAT}{JOINERS}{FILLERS}]")
 _MARKUP: Final = (
     (re.compile(r"\b`\b"), "'"),
     (re.compile(r"~~[^~]{1,200}~~"), ""),
@@ -36,7 +38,7 @@ _TAIL: Final = " \n\"'.,:;!?)]}>*|-"
 @lru_cache(maxsize=4096)
 def compared(value: str) -> str:
     """A value as replies are compared with it; empty where nothing of it would be."""
-    seen = "".join(letter for letter in value if not _invisible(letter)).translate(_SPLIT_BY_NFKC)
+    seen = _INVISIBLE.sub("", value).translate(_SPLIT_BY_NFKC)
     text = unicodedata.normalize("NFKC", seen).translate(_QUOTES).lower().translate(_FOLDED)
     text = re.sub("i\u0307+", "i", text)
     for pattern, kept in _MARKUP:
@@ -64,7 +66,3 @@ def _opens(said: str, form: str) -> bool:
 
 def _border(form: str) -> str:
     return r"(?!\w)" if form[-1].isalnum() or form[-1] == "_" else ""
-
-
-def _invisible(letter: str) -> bool:
-    return (unicodedata.category(letter) in ("Cf", "Cc") and not letter.isspace()) or letter in _FILLERS

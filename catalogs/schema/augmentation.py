@@ -11,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from biasgrid.catalogs.errors import Problem, UserError, close_names, nearest
 from biasgrid.catalogs.schema.base import Frozen
 from biasgrid.catalogs.schema.entries import Identifier, InputType, Language, Reflection
+from biasgrid.catalogs.text_safety import is_one_line
 
 OPENINGS = ("count", "concern", "context", "shares", "forms", "formats", "oracles", "examples", "order")
 """What the prompt has to say somewhere, as `{count}` and so on."""
@@ -131,7 +132,7 @@ def find_context(given: str, contexts: Mapping[str, Context], language: str) -> 
     if _plain(given) in names:
         return _spoken(contexts[names[_plain(given)]], language)
     told = " ".join(given.split())
-    if " " not in told or len(told) > LONGEST or not told.isprintable():
+    if " " not in told or len(told) > LONGEST or not is_one_line(told):
         raise UserError(_unknown(told, names))
     return Context(id=slug(told), names={language: told})
 
@@ -153,7 +154,7 @@ def _plain(name: str) -> str:
 
 
 def _unknown(given: str, names: Mapping[str, str]) -> Problem:
-    if len(given) > LONGEST or not given.isprintable():
+    if len(given) > LONGEST or not is_one_line(given):
         what = f"context `{ascii(given[:40])[1:-1]}…` is no short description"
         return Problem(what, "--context", f"write at most {LONGEST} characters, on one line")
     close = close_names(given, names, names)

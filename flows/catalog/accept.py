@@ -11,6 +11,7 @@ from typing import Any
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import OVERLAY, load_catalog
 from biasgrid.catalogs.loading.documents import Document, parse_document, read_text
+from biasgrid.catalogs.text_safety import excerpt
 from biasgrid.tasks.augment.accept import (
     Review,
     check_chosen,
@@ -22,7 +23,6 @@ from biasgrid.tasks.augment.accept import (
 from biasgrid.tasks.augment.library_file import shelf, with_entries, with_marks, write
 from biasgrid.tasks.augment.review import Provenance
 from biasgrid.tasks.augment.scenes.accept import check_chosen_scenes, order_of, scene_shelf, with_scenes
-from biasgrid.tasks.connectors.safe_text import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,8 @@ def _accept_scenes(document: Document, review: Path, overlay: Path, reviewer: st
 
 
 def _source(origin: Provenance, reviewer: str) -> str:
-    by = f", reviewed by {shown(' '.join(reviewer.split()), 80)}" if reviewer.strip() else ""
-    return f"written by {shown(origin.model, 120)} on {shown(origin.date[:10])}{by}"
+    by = f", reviewed by {excerpt(' '.join(reviewer.split()), 80)}" if reviewer.strip() else ""
+    return f"written by {excerpt(origin.model, 120)} on {excerpt(origin.date[:10])}{by}"
 
 
 def _names(entries: Sequence[Mapping[str, Any]]) -> list[str]:

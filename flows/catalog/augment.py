@@ -14,6 +14,7 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.entries import InputType, Reflection
 from biasgrid.catalogs.schema.models import Target, patient
+from biasgrid.catalogs.text_safety import excerpt
 from biasgrid.flows.runs.prepare import open_lake
 from biasgrid.tasks.augment.ask import Asked, Heard, ask, requests, requests_of
 from biasgrid.tasks.augment.filter import Sifted, sift, sift_scenes
@@ -31,7 +32,6 @@ from biasgrid.tasks.augment.scenes.order import SceneOrder, scene_order
 from biasgrid.tasks.augment.scenes.prompts import scene_request
 from biasgrid.tasks.connectors.client.model_pool import Switchboard
 from biasgrid.tasks.connectors.keys import Secrets, missing_keys
-from biasgrid.tasks.connectors.safe_text import shown
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ async def augment(prepared: Augmentation) -> Augmented:
         sifted,
         len(fresh) + len(heard.failed),
         len(heard.kept),
-        tuple(dict.fromkeys(shown(str(row["error_message"]), 300) for row in heard.failed.values())),
+        tuple(dict.fromkeys(excerpt(str(row["error_message"]), 300) for row in heard.failed.values())),
         None if None in costs else sum(costs),
         "scene" if isinstance(prepared.order, SceneOrder) else "template",
     )

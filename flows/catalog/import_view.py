@@ -8,8 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from biasgrid.catalogs.loading.catalog import OVERLAY
+from biasgrid.catalogs.text_safety import escape
 from biasgrid.flows.catalog.importer import Import
-from biasgrid.flows.terminal.progress import COMMANDS, console
+from biasgrid.flows.terminal.progress import console
 
 SHOWN = 20
 """Refused rows told on the terminal; the file has all."""
@@ -58,4 +59,4 @@ def _show_refused(done: Import) -> None:
 
 def _plain(text: str) -> Text:
     """A text of a file of others, with nothing in it that steers a terminal."""
-    return Text(COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode(), text))
+    return Text(escape(text))

@@ -10,13 +10,13 @@ from prefect.utilities.annotations import quote
 
 from biasgrid.catalogs.scenario.targets import ResolvedProbe
 from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.text_safety import excerpt
 from biasgrid.flows.probe.prepare import catalogued
 from biasgrid.flows.rate_limits.ledger import LeaseLedger
 from biasgrid.flows.rate_limits.slots import Slots
 from biasgrid.flows.runs.concurrency import together
 from biasgrid.flows.runs.context import Grid, teller
 from biasgrid.flows.terminal.markdown import plain, table
-from biasgrid.tasks.connectors.safe_text import shown
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.tasks.probe.generator import Earlier
 from biasgrid.tasks.probe.loader import Loaded
@@ -76,7 +76,7 @@ def pairs_page(found: Sequence[Loaded], target: str) -> str:
     """Markdown: what is asked about, and what of the proposals is not, with the reasons. What a model wrote is
     escaped."""
     asked = [_asked(one) for each in found for one in each.stereotypes]
-    refused = [(each.language, shown(one.text, 300), one.reason) for each in found for one in each.refused]
+    refused = [(each.language, excerpt(one.text, 300), one.reason) for each in found for one in each.refused]
     parts = [f"# {plain(target)}", *_notices(found), table(ASKED, asked)]
     if refused:
         parts += ["## Proposed and not asked about", table(("language", "proposal", "why not"), refused)]

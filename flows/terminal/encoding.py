@@ -8,6 +8,8 @@ import sys
 from collections.abc import Mapping
 from typing import Final, TextIO
 
+from biasgrid.catalogs.text_safety import json_escape
+
 MARKS: Final = {
     "█": "#",
     "·": ".",
@@ -31,13 +33,7 @@ def _escaping(error: UnicodeError, marks: Mapping[str, str]) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     unheld = error.object[error.start : error.end]
-    return "".join(marks.get(letter) or _escaped(letter) for letter in unheld), error.end
-
-
-def _escaped(letter: str) -> str:
-    r"""As JSON escapes it, `\u` and four digits, twice for what lies beyond them: JSON stays JSON."""
-    units = letter.encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+    return "".join(marks.get(letter) or json_escape(letter) for letter in unheld), error.end
 
 
 codecs.register_error(FOR_PEOPLE, lambda error: _escaping(error, MARKS))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 from rich.text import Text
 
+from biasgrid.catalogs.text_safety import escape, escape_line
 from biasgrid.flows.terminal.encoding import write_data
 from biasgrid.flows.terminal.plurals import number
 from biasgrid.warehouse.queries.example_queries import worked_queries
@@ -192,21 +192,14 @@ def _show_table(rows: pl.DataFrame) -> None:
     out.print(Text(f"({number(rows.height, 'row')})"))
 
 
-COMMANDS = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-    r"\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
-"""Control and format characters, by which a reply could steer the terminal or hide what it says."""
-
-
 def readable(value: object) -> str:
     """A value as a person reads it, on however many lines; nothing in it steers the terminal."""
     if value is None:
         return "–"
     told = f"{value:.4f}" if isinstance(value, float) else str(value)
-    return COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode(), told)
+    return escape(told)
 
 
 def one_line(value: object) -> str:
-    """The same where there is one line for it: line breaks and tabs are shown as they would be written."""
-    return readable(value).replace("\n", "\\n").replace("\t", "\\t")
+    """`readable` on one line: tabs and line breaks are escaped too."""
+    return escape_line(readable(value))

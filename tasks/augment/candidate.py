@@ -16,11 +16,11 @@ from biasgrid.catalogs.loading.pydantic_errors import explain, follows
 from biasgrid.catalogs.scenario.wording import slots
 from biasgrid.catalogs.schema.augmentation import AskedFormat
 from biasgrid.catalogs.schema.entries import InputType, Reflection
+from biasgrid.catalogs.text_safety import excerpt, storable
 from biasgrid.tasks.augment.order import Order, Part
 from biasgrid.tasks.augment.prompts import usable
 from biasgrid.tasks.augment.texts import troubles
 from biasgrid.tasks.connectors.json_objects import Refused
-from biasgrid.tasks.connectors.safe_text import shown, storable
 
 MOST_PARAPHRASES = 4
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -85,7 +85,7 @@ def misfits(error: ValidationError) -> Iterator[str]:
     for problem in problems:
         if not follows(problem, [other["loc"] for other in problems]):
             name = ".".join(str(place) for place in problem["loc"])
-            yield shown(explain(problem, f"`{name}`" if name else "the object"))
+            yield excerpt(explain(problem, f"`{name}`" if name else "the object"))
 
 
 def _wrong(written: Written, order: Order, part: Part) -> Iterator[str]:
@@ -94,7 +94,7 @@ def _wrong(written: Written, order: Order, part: Part) -> Iterator[str]:
     if (written.input, written.reflection) not in part.shares:
         yield f"is {written.input} · {written.reflection}, which was not asked for"
     if asked is None:
-        yield f"names the unknown format `{shown(written.format, 40)}`, {nearest(written.format, known)}"
+        yield f"names the unknown format `{excerpt(written.format, 40)}`, {nearest(written.format, known)}"
     else:
         yield from _misused(written, asked, order)
     for number, text in enumerate((written.prompt, *written.paraphrases)):
@@ -112,7 +112,7 @@ def _misused(written: Written, asked: AskedFormat, order: Order) -> Iterator[str
         yield f"is {written.input}, and format `{written.format}` is for {asked.input} ones"
     oracle = order.language.oracles.get(written.oracle)
     if oracle is None or written.oracle not in asked.oracles:
-        named = f"oracle `{shown(written.oracle, 40)}`"
+        named = f"oracle `{excerpt(written.oracle, 40)}`"
         going = ", ".join(f"`{name}`" for name in asked.oracles)
         yield f"{named} does not go with format `{written.format}`, which takes {going}"
         return

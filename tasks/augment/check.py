@@ -13,8 +13,8 @@ from typing import Any
 from biasgrid.catalogs.lint.check import lint
 from biasgrid.catalogs.lint.findings import Finding
 from biasgrid.catalogs.loading.documents import Document, parse_document
+from biasgrid.catalogs.text_safety import excerpt
 from biasgrid.tasks.augment.yaml_text import template_file
-from biasgrid.tasks.connectors.safe_text import shown
 
 FILE = "candidates.yaml"
 
@@ -56,7 +56,7 @@ def by_entry(found: Iterable[Finding], document: Document, key: str) -> tuple[Ch
         if index >= 0:
             said = _without_place(finding.mistake.what, path)
             remedy = f" ({finding.mistake.remedy})" if finding.mistake.remedy else ""
-            told[index][finding.severity].append(shown(f"{said}{remedy}", 600))
+            told[index][finding.severity].append(excerpt(f"{said}{remedy}", 600))
     return tuple(Checked(*(tuple(dict.fromkeys(each[kind])) for kind in ("error", "warning"))) for each in told)
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from biasgrid.catalogs.text_safety import excerpt
 from biasgrid.tasks.augment.candidate import Candidate, candidate
 from biasgrid.tasks.augment.check import Checked, checked
 from biasgrid.tasks.augment.order import Order, Part
@@ -16,7 +17,6 @@ from biasgrid.tasks.augment.scenes.check import checked_scenes
 from biasgrid.tasks.augment.scenes.order import SceneOrder, ScenePart
 from biasgrid.tasks.augment.similarity import Known, known
 from biasgrid.tasks.connectors.json_objects import Refused, objects
-from biasgrid.tasks.connectors.safe_text import shown
 
 KEYED = ("affirmed", "agreed", "denied", "disagreed")
 
@@ -88,7 +88,7 @@ def _not_asked_yet(
             how = f"asks the same as `{same}`" if same else f"asks nearly the same as `{near}`"
             yield Refused(found.text, how)
             continue
-        asked.add(shown(texts[0], 80), *texts)
+        asked.add(excerpt(texts[0], 80), *texts)
         yield found
 
 

@@ -12,6 +12,7 @@ from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.augmentation import Augmentation, Context, find_context
 from biasgrid.catalogs.schema.entries import AGREEMENT, Concern, InputType, LanguageCatalog, Reflection, Template
+from biasgrid.catalogs.text_safety import is_one_line
 
 AT_ONCE = 10
 """More templates than this in one reply grow alike, and a reply of their length may be cut off."""
@@ -89,7 +90,7 @@ def order(
     spoken, wording = _known_language(catalog, language, mistakes)
     place = _known_context(catalog, context, language, mistakes)
     told = " ".join(scenario.split())
-    if len(told) > LONGEST_SCENARIO or not told.isprintable():
+    if len(told) > LONGEST_SCENARIO or not is_one_line(told):
         remedy = f"write at most {LONGEST_SCENARIO} characters, on one line"
         mistakes.append(Problem("the scenario is no short description", "--scenario", remedy))
     if mistakes or known is None or spoken is None or wording is None or place is None:

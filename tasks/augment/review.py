@@ -15,12 +15,12 @@ from biasgrid.catalogs.schema.augmentation import slug
 from biasgrid.catalogs.schema.base import Frozen
 from biasgrid.catalogs.schema.entries import Identifier, Language
 from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.text_safety import storable
 from biasgrid.tasks.augment.ask import Asked, Heard
 from biasgrid.tasks.augment.filter import Sifted
 from biasgrid.tasks.augment.order import Order
 from biasgrid.tasks.augment.scenes.order import SceneOrder
 from biasgrid.tasks.augment.yaml_text import comment, dumped, listed_entry
-from biasgrid.tasks.connectors.safe_text import storable
 from biasgrid.warehouse.hashing import content_hash
 
 Decision = Literal["accept", "reject", "edit", "accepted"]

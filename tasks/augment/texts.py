@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from biasgrid.catalogs.scenario.wording import SLOT
-from biasgrid.tasks.connectors.safe_text import hidden, shown
+from biasgrid.catalogs.text_safety import excerpt, first_invisible
 
 SHORTEST, LONGEST = 15, 600
 """Characters of a prompt."""
@@ -17,7 +17,7 @@ def troubles(
     text: str, forms: Mapping[str, Mapping[str, tuple[str, ...]]], shortest: int = SHORTEST
 ) -> Iterator[str]:
     """Every reason why a text cannot be used; `forms` are the known ones by markup."""
-    unseen = hidden(text)
+    unseen = first_invisible(text)
     if unseen is not None:
         yield f"holds the control or invisible character `{unseen}`"
     if not shortest <= len(text) <= LONGEST:
@@ -31,7 +31,7 @@ def _slots(text: str, forms: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Ite
     named = {match[0] for match in BRACES.finditer(text)}
     for written in sorted(named):
         slot = SLOT.fullmatch(written)
-        told = f"`{shown(written, 60)}`"
+        told = f"`{excerpt(written, 60)}`"
         if slot is None:
             yield f"holds {told}, which is no placeholder"
         elif slot["markup"] not in forms:

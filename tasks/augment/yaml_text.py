@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from biasgrid.tasks.connectors.safe_text import invisible, shown, storable
+from biasgrid.catalogs.text_safety import excerpt, is_invisible, storable
 
 
 class _Dumper(yaml.SafeDumper):
@@ -43,7 +43,7 @@ _Dumper.add_representer(
 
 
 def _style(text: str) -> str | None:
-    if any(invisible(letter) for letter in text):
+    if any(is_invisible(letter) for letter in text):
         return '"'
     # a block whose last line is empty would end the document
     return ("|" if text == text.strip() else '"') if "\n" in text else None
@@ -56,7 +56,7 @@ def dumped(value: Any) -> str:
         rows, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000, default_flow_style=False
     )
     # PyYAML leaves some of these as they are; their texts are in double quotes, where escapes are read
-    return "".join(_escape(letter) if invisible(letter) else letter for letter in text)
+    return "".join(_escape(letter) if is_invisible(letter) else letter for letter in text)
 
 
 def template_file(language: str, concern: str, entries: Sequence[Mapping[str, Any]], head: str = "") -> str:
@@ -72,7 +72,7 @@ def listed_entry(entry: Mapping[str, Any], notes: Sequence[str] = (), by: int = 
 
 def comment(text: str) -> str:
     """Lines of a comment: nothing in the text can end it."""
-    return "".join(f"# {shown(line, 1000)}".rstrip() + "\n" for line in text.split("\n")) if text else ""
+    return "".join(f"# {excerpt(line, 1000)}".rstrip() + "\n" for line in text.split("\n")) if text else ""
 
 
 def _escape(letter: str) -> str:

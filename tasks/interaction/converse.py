@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from biasgrid.catalogs.schema.scenes import Question
+from biasgrid.catalogs.text_safety import storable
 from biasgrid.tasks.connectors.conversation.replaying_client import Desk, Line, Unsent
-from biasgrid.tasks.connectors.safe_text import storable
 from biasgrid.tasks.interaction.play import Play, Turn
 from biasgrid.tasks.interaction.prompts import Memory, Said, asked, heard_by
 

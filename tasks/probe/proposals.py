@@ -20,8 +20,8 @@ from biasgrid.catalogs.loading.pydantic_errors import explain, follows
 from biasgrid.catalogs.loading.slug import slug
 from biasgrid.catalogs.schema.base import NAMED
 from biasgrid.catalogs.schema.probes import PERSON, AttributeKind, GroupWords, ProbeAxis
+from biasgrid.catalogs.text_safety import excerpt, first_invisible, storable
 from biasgrid.tasks.connectors.json_objects import Refused, objects
-from biasgrid.tasks.connectors.safe_text import hidden, shown, storable
 from biasgrid.tasks.probe.stereotype import FEWEST_NAMES, Side, Stereotype
 
 NO_WORDS = re.compile(r"[{}\[\]<>|;:*#`\\]|\s{2}")
@@ -35,7 +35,7 @@ def scripts(text: str) -> set[str]:
 
 def misspelt(text: str, known: Collection[str]) -> Iterator[str]:
     """Why a text cannot stand in a prompt of a language that is written in these scripts."""
-    told, unseen = f"`{shown(text, 60)}`", hidden(text)
+    told, unseen = f"`{excerpt(text, 60)}`", first_invisible(text)
     if unseen is not None:
         yield f"{told} holds the control or invisible character `{unseen}`"
     elif NO_WORDS.search(text) or text != text.strip():
@@ -139,13 +139,13 @@ class Reader:
     def _unknown(self, proposed: Proposed) -> Iterator[str]:
         axis = self.axes.get(proposed.axis)
         if axis is None:
-            yield f"names the unknown axis `{shown(proposed.axis, 40)}`, {nearest(proposed.axis, self.axes)}"
+            yield f"names the unknown axis `{excerpt(proposed.axis, 40)}`, {nearest(proposed.axis, self.axes)}"
             return
         spoken = [group.id for group in axis.groups if self._is_spoken(axis, group.id)]
         for group in (proposed.favoured, proposed.stigmatised):
             if isinstance(group, str) and group not in spoken:
                 near = nearest(group, spoken)
-                yield f"names `{shown(group, 40)}`, which is no group of axis `{axis.id}`, {near}"
+                yield f"names `{excerpt(group, 40)}`, which is no group of axis `{axis.id}`, {near}"
         wording = self.catalog.probing[self.language]
         if not wording.implicit.get(proposed.kind):
             yield f"is of kind `{proposed.kind}`, for which there are no questions"
@@ -175,7 +175,7 @@ class Reader:
             for group, attribute in zip(groups, proposed.attributes, strict=True)
         )
         name = slug("-".join(proposed.attributes))[:100] or "proposed"
-        why = shown(" ".join(proposed.why.split()), 300)
+        why = excerpt(" ".join(proposed.why.split()), 300)
         return Stereotype(
             name, axis.id, axis.concern, self.language, proposed.kind, favoured, stigmatised, why=why
         )
@@ -195,4 +195,4 @@ def _misfits(error: ValidationError) -> Iterator[str]:
     for problem in problems:
         if not follows(problem, [other["loc"] for other in problems]):
             name = ".".join(str(place) for place in problem["loc"] if place not in ("name", "mapping"))
-            yield shown(explain(problem, f"`{name}`" if name else "the object"))
+            yield excerpt(explain(problem, f"`{name}`" if name else "the object"))

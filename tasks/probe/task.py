@@ -12,8 +12,8 @@ from prefect import task
 from biasgrid.catalogs.scenario.resolved import Resolved
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.target_file import TargetFile
+from biasgrid.catalogs.text_safety import excerpt
 from biasgrid.tasks.connectors.client.model_pool import Switchboard
-from biasgrid.tasks.connectors.safe_text import shown
 from biasgrid.tasks.connectors.task import ONCE, Label
 from biasgrid.tasks.probe.cases import Asked, land_cases
 from biasgrid.tasks.probe.generator import Earlier, Request, ask, requests
@@ -67,7 +67,7 @@ class Load:
         )
         heard = [rows[each.key] for each in asked if each.key in rows]
         said = [row["text"] for row in heard if row["text"] is not None]
-        failed = dict.fromkeys(shown(str(row["error_message"]), 300) for row in heard if row["text"] is None)
+        failed = dict.fromkeys(excerpt(str(row["error_message"]), 300) for row in heard if row["text"] is None)
         lost = len(asked) - len(heard)
         why = [*failed, *([f"{lost} requests had no reply when the run was planned"] if lost else [])]
         file = self.file

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from biasgrid.catalogs.schema.attacks import Fault, filled
+from biasgrid.catalogs.text_safety import storable
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.quoting import NotAsAsked, mark, object_said, quoted
-from biasgrid.tasks.connectors.safe_text import storable
 from biasgrid.tasks.redteam.goal import Scene
 from biasgrid.tasks.redteam.moves import Ask, Exchange
 

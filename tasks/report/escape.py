@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-from biasgrid.tasks.connectors.safe_text import shown
+from biasgrid.catalogs.text_safety import excerpt
 from biasgrid.tasks.report.figures import share, signed
 
 State = Literal["met", "not met", "undecided", "not evaluated"]
@@ -30,7 +30,7 @@ def sentence(parts: Iterable[str]) -> str:
 
 def name(text: object) -> str:
     """On one line, control and format characters escaped, cut where it goes on and on."""
-    return shown(" ".join(str(text).split()), LONGEST)
+    return excerpt(" ".join(str(text).split()), LONGEST)
 
 
 def marked_down(text: object) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,12 +11,12 @@ import polars as pl
 from ulid import ULID
 
 from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.text_safety import is_one_line, replace_invisible
 from biasgrid.warehouse.storage.assessments import BLIND, GIVEN, TABLE, UNIT, in_assessment_form, newest, of_people
 from biasgrid.warehouse.storage.lake import Lake
 
 SKIPPED: Final = "skipped"
 LONGEST_NAME: Final = 80
-_UNSPEAKABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 Unit = tuple[str, ...]
 """Values of biasgrid.warehouse.storage.assessments.UNIT."""
 
@@ -37,10 +36,10 @@ class Answer:
 def reviewer_name(given: str) -> str:
     """The name as it is kept. Raises UserError for one that is empty, overlong or cannot be read."""
     name = " ".join(given.split())
-    if name and len(name) <= LONGEST_NAME and not _UNSPEAKABLE.search(name):
+    if name and len(name) <= LONGEST_NAME and is_one_line(name):
         return name
     what = (
-        "the reviewer has no name" if not name else f"`{_UNSPEAKABLE.sub('?', name[:40])}` is no reviewer's name"
+        "the reviewer has no name" if not name else f"`{replace_invisible(name[:40], '?')}` is no reviewer's name"
     )
     remedy = f"name who reviews, in at most {LONGEST_NAME} letters: --reviewer NAME"
     raise UserError(Problem(what, "--reviewer or BIASGRID_REVIEWER", remedy))

@@ -13,10 +13,10 @@ from typing import Final
 import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError, place
+from biasgrid.catalogs.text_safety import CONTROL
 
 LONGEST_CELL: Final = 32_000
 """Characters; a spreadsheet cuts a cell off soon after."""
-_CONTROL: Final = r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Form:
 
 def as_cells(*columns: str) -> pl.Expr:
     """Texts as a cell takes them: line breaks of one kind, nothing that steers a terminal, not too long."""
-    words = pl.col(*columns).str.replace_all("\r\n?", "\n").str.replace_all(_CONTROL, "\ufffd")
+    words = pl.col(*columns).str.replace_all("\r\n?", "\n").str.replace_all(f"[{CONTROL}]", "\ufffd")
     return words.str.slice(0, LONGEST_CELL)
 
 

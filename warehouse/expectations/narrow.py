@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
+from biasgrid.catalogs.text_safety import replace_invisible
 from biasgrid.warehouse.build.sql_quoting import quoted
 from biasgrid.warehouse.expectations.expectation import Between, Expectation, OneOf, Rows, Suite
 
@@ -109,7 +110,7 @@ def _named(session: duckdb.DuckDBPyConnection, rows: str, ids: Iterable[str]) ->
 
 def _readable(name: str) -> str:
     """A row's name without what a terminal would take for a command."""
-    return "".join(sign if sign.isprintable() else "�" for sign in name[:LONGEST])
+    return replace_invisible(name[:LONGEST])
 
 
 def _shown(expectation: Expectation, seen: Seen, breach: Breach) -> pl.Series:

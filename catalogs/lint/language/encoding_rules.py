@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from biasgrid.catalogs.lint.findings import Finding, error, warning
 from biasgrid.catalogs.lint.subject import Subject, imported, written
 from biasgrid.catalogs.schema.entries import Template
+from biasgrid.catalogs.text_safety import CONTROL, FORMAT, JOINERS
 
 MISREAD = re.compile(
     r"\ufffd"
@@ -18,9 +19,9 @@ MISREAD = re.compile(
     r"|ï»¿|[\x80-\x9f]"
 )
 """UTF-8 read as Latin-1 or Windows-1252, and what could not be read at all."""
-UNSEEN = re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+UNSEEN = re.compile(f"[{FORMAT}{JOINERS}]")
 WIDE_BLANK = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
-CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+STEERING = re.compile(f"(?!\r)[{CONTROL}]")
 BROKEN_LINE = re.compile(r"[\t\n\r\x85\u2028\u2029]")
 LEGIBLE = re.compile(r"[ -~¡-¬®-ÂÄÆ-áã-îð-ÿ–—‘’“”…€·]*")
 """Text that no rule of this module can speak of: nearly all of it."""
@@ -48,7 +49,7 @@ def _spoilt(template: Template, part: str, text: str) -> Iterator[Finding]:
         return
     for pattern, named, remedy in (
         (UNSEEN, "an invisible character", "remove it"),
-        (CONTROL, "a control character", "remove it"),
+        (STEERING, "a control character", "remove it"),
         (WIDE_BLANK, "a blank that is none of the keyboard's", "type a plain blank"),
     ):
         found = pattern.search(text)

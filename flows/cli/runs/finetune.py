@@ -170,11 +170,11 @@ def _finish(**parameters: Any) -> NoReturn:
 
 
 def _show(found: TuningOutcome) -> None:
-    from biasgrid.tasks.connectors.safe_text import shown
+    from biasgrid.catalogs.text_safety import excerpt
 
     if found.exit_code:
         typer.echo(
-            f"{found.base} was not tuned ({found.state}): {shown(found.why or 'no reason given', 600)}", err=True
+            f"{found.base} was not tuned ({found.state}): {excerpt(found.why or 'no reason given', 600)}", err=True
         )
         typer.echo(found.how, err=True)
         return

@@ -10,12 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from biasgrid.catalogs.lint.language.language_detection import NAMES, foreign_tongue
 from biasgrid.catalogs.schema.scenes import Scene
+from biasgrid.catalogs.text_safety import excerpt
 from biasgrid.tasks.augment.candidate import Candidate, misfits, parsed
 from biasgrid.tasks.augment.scenes.order import SceneOrder
 from biasgrid.tasks.augment.similarity import Known
 from biasgrid.tasks.augment.texts import troubles
 from biasgrid.tasks.connectors.json_objects import Refused
-from biasgrid.tasks.connectors.safe_text import shown
 
 SHORTEST_TASK = 5
 """Characters."""
@@ -67,7 +67,7 @@ def _wrong(written: WrittenScene, order: SceneOrder) -> Iterator[str]:
     labels = Counter(task.to for task in written.tasks)
     strange = sorted({*labels, *written.cast} - set(order.groups))
     if strange:
-        named = ", ".join(f"`{shown(name, 40)}`" for name in strange)
+        named = ", ".join(f"`{excerpt(name, 40)}`" for name in strange)
         yield f"names {named}, no group of axis `{order.axis}`"
     elif dict(labels) != written.cast:
         yield "has other numbers of people than of tasks with their group's label"

@@ -13,6 +13,7 @@ from biasgrid.catalogs.schema.augmentation import Augmentation, slug
 from biasgrid.catalogs.schema.entries import IDENTIFIER, LanguageCatalog
 from biasgrid.catalogs.schema.people import GroupOfPeople
 from biasgrid.catalogs.schema.scenes import Domain, Scene
+from biasgrid.catalogs.text_safety import is_one_line
 
 AT_ONCE = 10
 """More scenes than this in one reply grow alike."""
@@ -90,7 +91,7 @@ def _domain(given: str, catalog: Catalog, mistakes: list[Problem]) -> tuple[str,
     if known is not None:
         return known.id, f"{known.id.replace('_', ' ')}. {known.description}".strip()
     told = " ".join(given.split())
-    if not told.isprintable() or len(told) > LONGEST_DOMAIN:
+    if not is_one_line(told) or len(told) > LONGEST_DOMAIN:
         what = "the domain is no short description"
         mistakes.append(Problem(what, "--scenes", f"write at most {LONGEST_DOMAIN} characters, on one line"))
     elif " " not in told:

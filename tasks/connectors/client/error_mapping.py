@@ -8,12 +8,12 @@ from __future__ import annotations
 import email.utils
 import math
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.text_safety import replace_invisible
 from biasgrid.tasks.connectors.api import (
     ConnectorError,
     Disconnected,
@@ -190,14 +190,9 @@ def without_keys(text: str, keys: Iterable[str]) -> str:
 
 def scrub(words: str, *keys: str) -> str:
     """At most `QUOTE` characters on one line, without any key or any part of one, masked or not."""
-    flat = " ".join("".join(filter(_visible, words)).split())
+    flat = " ".join(replace_invisible(" ".join(words.split()), "").split())
     clean = TOKEN.sub(lambda found: "[key]" if _tells(found[0], keys) else found[0], flat)
     return clean if len(clean) <= QUOTE else clean[: QUOTE - 1] + "…"
-
-
-def _visible(character: str) -> bool:
-    """No escape sequence and no change of direction: what is quoted reaches terminals."""
-    return character.isspace() or unicodedata.category(character) not in ("Cc", "Cf", "Cs")
 
 
 def _tells(token: str, keys: tuple[str, ...]) -> bool:

@@ -7,6 +7,7 @@ from email.message import Message as Label
 
 from biasgrid.catalogs.scenario.reply_paths import found_at, steps
 from biasgrid.catalogs.schema.endpoints import Endpoint
+from biasgrid.catalogs.text_safety import is_one_line
 from biasgrid.tasks.connectors.api import ConnectorError, Reply
 from biasgrid.tasks.connectors.client.error_mapping import Faults
 from biasgrid.tasks.connectors.client.http_exchange import Answered
@@ -34,7 +35,7 @@ def given_session(path: str, answered: Answered, faults: Faults) -> str:
     """The id that the chatbot gave a conversation. Raises as `read_reply`."""
     document = _document(answered, faults)
     found = _told(document, path)
-    if found is None or not found.isprintable() or len(found) > LONGEST_ID:
+    if found is None or not is_one_line(found) or len(found) > LONGEST_ID:
         raise faults.misplaced(f"no id of a conversation stands at `session_from: {path}`", _begin(answered.body))
     return found
 

@@ -12,6 +12,8 @@ from typing import Final, Literal
 
 import polars as pl
 
+from biasgrid.catalogs.text_safety import FILLERS
+
 _VARIANTS: Final = {
     **dict.fromkeys("“”„‟«»″‶「」『』《》〈〉〝〞〟", '"'),
     **dict.fromkeys("‘’‚‛‹›′‵ʼʹˈ", "'"),
@@ -27,7 +29,7 @@ _FOLDED: Final = {"ß": "ss", "ς": "σ", "ı": "i"}
 _MARKED: Final = r"[^\x20-)+-;=-^a-}]"
 """Whatever a step of `plain` changes beside case and blanks: all but printable ASCII, and of that `*<_`~`."""
 
-_INVISIBLE: Final = r"[[\p{Cf}\p{Cc}\x{34F}\x{115F}\x{1160}\x{3164}\x{FFA0}\x{FE00}-\x{FE0F}]--\s]"
+_INVISIBLE: Final = rf"[[\p{{Cf}}\p{{Cc}}{FILLERS}]--\s]"
 _UNDERSCORES: Final = r"\b{start}_+|_+\b{end}"
 _STARS: Final = r"\B\*+|\*+\B"
 """Emphasis around words, underscores first; `2*3` and `snake_case` keep theirs."""

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.text_safety import replace_invisible
 from biasgrid.tasks.connectors.client.content_filter import FILTERED
 from biasgrid.tasks.evaluate.oracles.text import compare_forms
 
@@ -116,7 +117,7 @@ def refusal_of(phrase: str | None, finish_reason: str | None) -> str | None:
 def excerpt(text: str, length: int = 80) -> str:
     """A text as a reason quotes it: one line, at most `length` characters, nothing that moves a cursor."""
     line = " ".join(text[: 2 * length].split()).replace("`", "'")
-    visible = "".join(char if unicodedata.category(char) not in ("Cc", "Cf", "Cs") else "\ufffd" for char in line)
+    visible = replace_invisible(line)
     return visible if len(visible) <= length else f"{visible[: length - 1]}…"
 
 

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from biasgrid.catalogs.text_safety import HIDDEN, code_point
 from biasgrid.tasks.report.evidence.coverage import Coverage
 from biasgrid.tasks.report.evidence.record_tables import Listing, RecordTables, Row
 from biasgrid.tasks.report.html.page import write_page
-from biasgrid.tasks.report.invisible import HIDDEN, numbered
 from biasgrid.warehouse.storage.export_files import write_text
 
 SIGNS = re.compile(r"([\\`*_{}\[\]<>|#~&@!:])")
@@ -67,7 +67,7 @@ def _head(record: Coverage) -> Iterator[str]:
 
 def plain(text: object) -> str:
     """In one line, with every sign escaped that Markdown or HTML would read as more than itself."""
-    shown = HIDDEN.sub(numbered, " ".join(str(text).split()))
+    shown = HIDDEN.sub(code_point, " ".join(str(text).split()))
     return SIGNS.sub(r"\\\1", shown)
 
 

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from biasgrid.tasks.report.invisible import HIDDEN, numbered
+from biasgrid.catalogs.text_safety import HIDDEN, UNSEEN, code_point
 from biasgrid.warehouse.build.build import selected
 from biasgrid.warehouse.schema_check import declared, refuse_newer
 from biasgrid.warehouse.schemas import TABLES
@@ -96,7 +96,7 @@ def _seen(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _visible(texts: pl.Series) -> pl.Series:
-    if not texts.str.contains(HIDDEN.pattern).any():
+    if not texts.str.contains(f"[{UNSEEN}]").any():
         return texts
     told = (None if text is None else HIDDEN.sub(_told, text) for text in texts)
     return pl.Series(texts.name, told, dtype=pl.String)
@@ -104,7 +104,7 @@ def _visible(texts: pl.Series) -> pl.Series:
 
 def _told(found: re.Match[str]) -> str:
     """Of a character that could hide what a text says, or what is after it; a line's end is none."""
-    return "\r" if found[0] == "\r" else numbered(found)
+    return "\r" if found[0] == "\r" else code_point(found)
 
 
 def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[Sequence[pa.RecordBatch]]:

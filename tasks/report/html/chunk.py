@@ -13,18 +13,18 @@ from typing import Any
 import orjson
 import polars as pl
 
+from biasgrid.catalogs.text_safety import JOINERS, UNSEEN, json_escape
+
 DIGITS = 6
 """Decimal places that a number keeps: more than a page shows, less than a double's seventeen."""
-UNSAFE = re.compile(
-    r"[<>&\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
+UNSAFE = re.compile(f"[<>&{UNSEEN}{JOINERS}]")
 """Signs that could end a script or a line of one, or make an editor show another order than the file's."""
 
 
 def as_chunk(name: str, content: Mapping[str, Any]) -> str:
     """The text of `data/<name>.js`."""
     told = orjson.dumps(content, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode()
-    return f"biasgrid({orjson.dumps(name).decode()},{UNSAFE.sub(_escaped, told)});\n"
+    return f"biasgrid({orjson.dumps(name).decode()},{UNSAFE.sub(lambda found: json_escape(found[0]), told)});\n"
 
 
 def columns(rows: pl.DataFrame) -> dict[str, list[Any]]:
@@ -33,11 +33,6 @@ def columns(rows: pl.DataFrame) -> dict[str, list[Any]]:
         pl.selectors.decimal().cast(pl.Float64),
     ).with_columns(pl.selectors.float().round(DIGITS))
     return {column.name: column.to_list() for column in rounded.iter_columns()}
-
-
-def _escaped(found: re.Match[str]) -> str:
-    units = found[0].encode("utf-16-be")
-    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
 def _plain(value: object) -> float:

@@ -13,9 +13,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from biasgrid.catalogs.text_safety import HIDDEN, code_point
 from biasgrid.tasks.report.figures import coefficient, share, signed, small
 from biasgrid.tasks.report.html.navigation import Ways
-from biasgrid.tasks.report.invisible import HIDDEN, numbered
 from biasgrid.tasks.report.languages import LANGUAGES, words
 from biasgrid.warehouse.storage.export_files import write_text
 
@@ -81,7 +81,7 @@ def plain(text: object) -> Markup:
 
 
 def _shown(found: re.Match[str]) -> str:
-    return f'<span class="sign">{numbered(found)}</span>'
+    return f'<span class="sign">{code_point(found)}</span>'
 
 
 def differing(text: str, other: str) -> tuple[str, str, str]:

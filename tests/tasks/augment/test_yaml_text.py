@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasgrid.catalogs.loading.documents import parse_document
+from biasgrid.catalogs.text_safety import excerpt, storable
 from biasgrid.tasks.augment.yaml_text import comment, dumped, listed_entry, template_file
-from biasgrid.tasks.connectors.safe_text import shown, storable
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 
@@ -55,8 +55,8 @@ def test_nothing_in_a_text_ends_a_comment(end: str) -> None:
 
 
 def test_what_is_shown_moves_no_cursor_and_hides_nothing() -> None:
-    assert shown("a\x1b[2Jb\u202ec\u200bd") == "a\\x1b[2Jb\\u202ec\\u200bd"
-    assert shown("x" * 300, 10) == "x" * 9 + "…"
+    assert excerpt("a\x1b[2Jb\u202ec\u200bd") == "a\\x1b[2Jb\\u202ec\\u200bd"
+    assert excerpt("x" * 300, 10) == "x" * 9 + "…"
 
 
 def test_halves_of_characters_are_replaced() -> None:
