@@ -58,10 +58,10 @@ test: check
 
 # Nothing runs beside the servers and machines of the last one.
 drill: env
-	$(BIN)/pytest -n 2 -m drill --ignore tests/deployments/machines
-	$(BIN)/pytest -m drill tests/deployments/machines
+	$(BIN)/pytest -n 2 -m drill --ignore tests/integration/deployments/machines
+	$(BIN)/pytest -m drill tests/integration/deployments/machines
 	@if $(MAKE) --no-print-directory env-finetune; then \
-		$(TUNERS)/bin/pytest -m drill tests/tasks/finetune/test_local.py; \
+		$(TUNERS)/bin/pytest -m drill tests/unit/tasks/finetuning/test_local.py; \
 	else \
 		echo "NO PYTORCH: .venv-finetune cannot be made on this machine. Tuning on this machine was not tried."; \
 	fi

@@ -25,7 +25,7 @@ import pytest
 if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
 
-TOGETHER = ("tests/flows/benchmark/", "tests/docs/")
+TOGETHER = ("tests/integration/flows/benchmark/", "tests/golden/docs/")
 """One process runs all tests of such a folder: their Prefect server, or their run, takes seconds to make. Drills,
 which take longer than that, are shared out file by file."""
 

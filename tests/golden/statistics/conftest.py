@@ -1,0 +1,1 @@
+from support.statistics_macros import adjusted, macros, naive, over, told

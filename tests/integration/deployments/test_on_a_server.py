@@ -1,0 +1,230 @@
+"""A Prefect server is made ready, told how nights end, and tells who is to know."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect import flow
+from prefect.client.orchestration import PrefectClient
+from prefect.client.schemas.actions import WorkPoolUpdate
+from prefect.client.schemas.objects import FlowRun
+from prefect.states import Failed, Running, Scheduled
+
+from biasgrid.catalogs.errors import UserError
+from biasgrid.deployments.setting_up import Settings, set_up
+from biasgrid.deployments.work_pools import NIGHTS, SHARDS, PoolType, job_template, set_up_pool
+from biasgrid.flows.scheduled.outcome import announce
+from support.paths import ROOT
+
+pytestmark = pytest.mark.drill
+PATIENCE_S = 90.0
+SHORTEST_S = 10.0
+"""That Prefect lets anybody wait for what does not come."""
+BEATING = """
+import asyncio
+from prefect import flow
+
+@flow(name="shard")
+async def shard():
+    print("begun", flush=True)
+    await asyncio.sleep(600)
+
+asyncio.run(shard())
+"""
+
+
+@flow
+def nightly(name: str, message: str) -> None:
+    """Stands for the flow of that name, which ends by announcing how."""
+    announce("R1", Failed(name=name, message=message))
+
+
+@pytest.fixture
+async def ready(client: PrefectClient, listener: Any) -> Settings:
+    settings = Settings(webhook_url=listener.url, heartbeat_missed_s=SHORTEST_S, late_s=SHORTEST_S)
+    await set_up(settings, client)
+    return settings
+
+
+async def until(reached: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not reached():
+        assert time.monotonic() < deadline, "it did not come about"
+        await asyncio.sleep(0.2)
+
+
+async def state_of(client: PrefectClient, run: FlowRun) -> str | None:
+    return (await client.read_flow_run(run.id)).state_name
+
+
+async def ended(client: PrefectClient, name: str, message: str = "") -> str:
+    """A night that ended by that name; the flow run's id."""
+    state = await asyncio.to_thread(nightly, name, message, return_state=True)
+    return str(state.state_details.flow_run_id)
+
+
+async def broken_off(client: PrefectClient) -> None:
+    """A night that ended before it could say how."""
+    run = await client.create_flow_run(nightly, parameters={"name": "", "message": ""}, state=Running())
+    await client.set_flow_run_state(run.id, Failed(), force=True)
+
+
+def begun_and_killed(environment: dict[str, str]) -> None:
+    """A shard whose machine is gone after its first heartbeat: nobody is left to say so."""
+    command = [sys.executable, "-c", BEATING]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"begun\n"
+        time.sleep(2)  # until the server has heard it
+        process.send_signal(signal.SIGKILL)
+
+
+async def test_setting_up_again_changes_nothing_and_puts_right_what_differs(client: PrefectClient) -> None:
+    settings = Settings(provider_limits={"openai": 32})
+    assert await set_up(settings, client)
+    assert await set_up(settings, client) == []
+    await client.update_work_pool(SHARDS, WorkPoolUpdate(base_job_template={}, concurrency_limit=3))
+    changes = await set_up(Settings(provider_limits={"openai": 16}), client)
+    assert changes == [f"changed the job template of work pool {SHARDS}", "changed limit biasgrid:openai: 32 → 16"]
+    pool = await client.read_work_pool(SHARDS)
+    assert pool.base_job_template == job_template("process")
+    assert pool.concurrency_limit == 3
+
+
+@pytest.mark.parametrize("pool_type", ["docker", "kubernetes"])
+async def test_pools_whose_workers_come_from_other_packages_are_made_all_the_same(
+    client: PrefectClient, pool_type: PoolType
+) -> None:
+    assert (
+        await set_up_pool(client, f"in-{pool_type}", pool_type)
+        == f"created work pool in-{pool_type} ({pool_type})"
+    )
+    assert await set_up_pool(client, f"in-{pool_type}", pool_type) is None
+    assert (await client.read_work_pool(f"in-{pool_type}")).base_job_template == job_template(pool_type)
+
+
+async def test_nobody_is_told_until_somebody_is_named(client: PrefectClient, listener: Any) -> None:
+    await set_up(Settings(), client)
+    named = {automation.name for automation in await client.read_automations()}
+    assert named == {"biasgrid · a run is lost"}
+    changes = await set_up(Settings(webhook_url=listener.url), client)
+    assert "created block custom-webhook/biasgrid-alarms" in changes
+    assert len(await client.read_automations()) == 7
+    assert await set_up(Settings(), client) == []
+
+
+async def test_an_automation_that_was_switched_off_stays_off(client: PrefectClient, ready: Settings) -> None:
+    (late,) = await client.read_automations_by_name("biasgrid · a night is late")
+    await client.pause_automation(late.id)
+    await set_up(Settings(late_s=30.0), client)
+    (changed,) = await client.read_automations_by_name("biasgrid · a night is late")
+    assert (changed.enabled, changed.trigger.within.total_seconds()) == (False, 30.0)  # type: ignore[union-attr]
+    await client.resume_automation(late.id)
+
+
+async def test_what_cannot_be_set_up_is_one_clear_message(client: PrefectClient) -> None:
+    await set_up(Settings(), client)
+    with pytest.raises(UserError, match="is of type `process`, not `docker`"):
+        await set_up(Settings(pool_type="docker"), client)
+    with pytest.raises(UserError, match="no notification block `slack-webhook/nowhere`"):
+        await set_up(Settings(notification_block="slack-webhook/nowhere"), client)
+
+
+async def test_a_regression_is_told_with_its_message_and_the_address_stays_a_secret(
+    client: PrefectClient, ready: Settings, listener: Any, server: Any
+) -> None:
+    message = "`equal-treatment-of-genders` of `simulated/biased`: .91 → .62 {{ url }}"
+    run_id = await ended(client, "Regression", message)
+    await until(lambda: "biasgrid: worse than the night before" in listener.subjects())
+    (notice,) = [one for one in listener.heard if one["subject"] == "biasgrid: worse than the night before"]
+    assert message in notice["body"]
+    assert run_id in notice["body"]
+    kept = [path for path in server.home.rglob("*") if path.is_file()]
+    assert server.home / "prefect.db" in kept
+    assert [path.name for path in kept if b"known-to-nobody-else" in path.read_bytes()] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "subject"),
+    [
+        ("Incomplete", "biasgrid: incomplete"),
+        ("OverCost", "biasgrid: over cost"),
+        ("NotMet", "biasgrid: NotMet"),
+    ],
+)
+async def test_each_way_to_fail_is_told_as_what_it_is(
+    client: PrefectClient, ready: Settings, listener: Any, name: str, subject: str
+) -> None:
+    await ended(client, name)
+    await until(lambda: subject in listener.subjects())
+
+
+async def test_a_night_that_broke_off_is_told(client: PrefectClient, ready: Settings, listener: Any) -> None:
+    await broken_off(client)
+    await until(lambda: "biasgrid: a night broke off (Failed)" in listener.subjects())
+
+
+async def test_a_run_whose_heartbeats_stop_counts_as_crashed(
+    client: PrefectClient, ready: Settings, server: Any
+) -> None:
+    await asyncio.to_thread(begun_and_killed, server.environment)
+    (run,) = [one for one in await client.read_flow_runs() if one.state_name == "Running"]
+    deadline = time.monotonic() + PATIENCE_S
+    while await state_of(client, run) == "Running":
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.5)
+    found = await client.read_flow_run(run.id)
+    assert found.state is not None
+    assert found.state.is_crashed()
+    assert "No heartbeat" in (found.state.message or "")
+
+
+async def test_a_night_that_does_not_begin_is_told(client: PrefectClient, ready: Settings, listener: Any) -> None:
+    due = datetime.now(UTC) - timedelta(minutes=1)
+    parameters = {"name": "", "message": ""}
+    await client.create_flow_run(nightly, parameters=parameters, state=Scheduled(scheduled_time=due))
+    await until(lambda: "biasgrid: a night has not begun" in listener.subjects())
+
+
+def test_all_deployments_are_made_from_any_directory(run_in: Any, tmp_path: Path) -> None:
+    assert run_in(tmp_path, "-m", "deployments").returncode == 0
+    words = ("-m", "prefect", "--no-prompt", "deploy", "--all", "--prefect-file")
+    for folder, file in ((ROOT, "deployments/prefect.yaml"), (tmp_path, str(ROOT / "deployments/prefect.yaml"))):
+        told = run_in(folder, *words, file)
+        assert told.returncode == 0, told.stdout + told.stderr
+    found = run_in(tmp_path, "-m", "prefect", "deployment", "ls", COLUMNS="200").stdout
+    for name in ("nightly/nightly", "benchmark/on-demand", "shard/shard", NIGHTS):
+        assert name in found
+
+
+def test_the_command_names_what_it_did_and_refuses_an_address_on_its_command_line(
+    run_in: Any, tmp_path: Path
+) -> None:
+    told = run_in(tmp_path, "-m", "deployments", "--webhook-from", "https://hooks.example.org/x")
+    assert told.returncode == 2
+    assert "name the variable, not the address" in told.stderr
+    assert "Traceback" not in told.stderr
+    told = run_in(
+        tmp_path, "-m", "deployments", "--limit", "openai=8", "--webhook-from", "HOOK", HOOK="http://x/y"
+    )
+    assert (told.returncode, "created limit biasgrid:openai: 8" in told.stdout or "changed" in told.stdout) == (
+        0,
+        True,
+    )
+    assert "http://x/y" not in told.stdout + told.stderr
+
+
+def test_a_server_that_is_not_there_is_one_clear_message(run_in: Any, tmp_path: Path) -> None:
+    told = run_in(tmp_path, "-m", "deployments", PREFECT_API_URL="http://127.0.0.1:9/api")
+    assert told.returncode == 2
+    assert "http://127.0.0.1:9/api: no Prefect server answers" in told.stderr
+    assert "Traceback" not in told.stderr

@@ -1,0 +1,69 @@
+"""`biasgrid finetune` as a person types it, up to where something would be sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.paths import TUNING_CATALOG
+
+Command = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BIASGRID_CATALOG", str(TUNING_CATALOG))
+    monkeypatch.setenv("OPENAI_API_KEY", "no-matter")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.delenv("AZURE_OPENAI_API_KEY", raising=False)
+
+
+def test_the_files_alone_are_the_same_each_time_and_overwritten_only_by_force(biasgrid: Command) -> None:
+    told = biasgrid("finetune", "dataset", "--out", "mine", "--seed", 3)
+    assert (told.code, told.err) == (0, "")
+    assert told.out.splitlines()[:3] == ["mine/train.jsonl", "mine/validation.jsonl", "mine/dataset.json"]
+    first = Path("mine/train.jsonl").read_bytes()
+    assert biasgrid("finetune", "dataset", "--out", "mine").is_a_mistake("`mine/train.jsonl` exists", "--force")
+    assert biasgrid("finetune", "dataset", "--out", "mine", "--seed", 3, "--force").code == 0
+    assert Path("mine/train.jsonl").read_bytes() == first
+    assert json.loads(Path("mine/dataset.json").read_text())["train"] == len(first.splitlines())
+
+
+def test_half_of_it_in_two_languages_speaks_of_no_bias_that_is_present(biasgrid: Command) -> None:
+    words = ("--variant", "half", "--language", "es_es", "--language", "en_us")
+    biasgrid("finetune", "dataset", "--out", "mine", *words)
+    written = Path("mine/train.jsonl").read_text(encoding="utf-8")
+    lines = [json.loads(line)["messages"][-1]["content"] for line in written.splitlines()]
+    assert lines
+    assert not [line for line in lines if "present" in line.split(".")[0]]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("openai/gpt-40",), ("`openai/gpt-40` is unknown", "`openai/gpt-4o`")),
+        (("ollama/mistral",), ("`ollama/mistral` cannot be fine-tuned", "--local")),
+        (("openai/gpt-4o", "--language", "ca_es"), ("no words in `ca_es`",)),
+        (("openai/gpt-4o", "--suffix", "My Model"), ("`My Model` cannot be part", "--suffix")),
+        (("--variant", "half", "azure/gpt-4o"), ("AZURE_OPENAI_API_KEY",)),
+        (("openai/gpt-40", "--suffix", "_"), ("2 things to put right",)),
+    ],
+)
+def test_mistakes_are_told_at_once_and_nothing_is_left(
+    biasgrid: Command, tmp_path: Path, words: tuple[str, ...], told: tuple[str, ...]
+) -> None:
+    assert biasgrid("finetune", *words).is_a_mistake(*told)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_comes_first_and_so_do_its_options(biasgrid: Command) -> None:
+    for words in (("--help",), ("model", "--help"), ("dataset", "--help")):
+        assert biasgrid("finetune", *words).code == 0
+    assert "MODEL | COMMAND" in biasgrid("finetune", "--help").out
+    assert "--epochs" in biasgrid("finetune", "openai/gpt-4o", "--help").out

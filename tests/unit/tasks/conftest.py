@@ -1,0 +1,1 @@
+from support.formula_runs import landed
