@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Never
 
-LONGEST: Final = 400_000
+LONGEST_REPLY: Final = 400_000
 MOST: Final = 200
 """Objects, or attempts to read one, in a reply."""
 _THOUGHTS: Final = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
@@ -32,8 +32,8 @@ class Refused:
 def objects(reply: str) -> Iterator[dict[str, Any] | Refused]:
     """Every object of the reply's arrays, in order; `Refused` in place of one that is no valid JSON."""
     body = _THOUGHTS.sub("", reply, count=1)
-    if len(body) > LONGEST:
-        yield Refused(f"{body[:1000]}…", f"the reply has more than {LONGEST:,} characters")
+    if len(body) > LONGEST_REPLY:
+        yield Refused(f"{body[:1000]}…", f"the reply has more than {LONGEST_REPLY:,} characters")
         return
     place = _beginning(body)
     if place is None:

@@ -9,7 +9,7 @@ import json
 from hashlib import blake2b
 from typing import Any, Final
 
-LONGEST: Final = 20_000
+LONGEST_OBJECT: Final = 20_000
 """Characters; a longer reply is no such object."""
 
 
@@ -30,7 +30,7 @@ def quoted(name: str, marked: str, text: str) -> str:
 def object_said(text: str) -> dict[str, Any]:
     """The one JSON object that a reply is, alone or in one fence, with every key once. Raises NotAsAsked."""
     body = _unfenced(text.strip())
-    if len(body) > LONGEST:
+    if len(body) > LONGEST_OBJECT:
         raise NotAsAsked("is too long to be the JSON asked for")
     try:
         said = json.loads(body, object_pairs_hook=_keys_once)
@@ -45,10 +45,3 @@ def _unfenced(text: str) -> str:
     if not (text.startswith("```") and text.endswith("```") and "\n" in text):
         return text
     return text[text.index("\n") : -3].strip()
-
-
-def _keys_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    keys = dict(pairs)
-    if len(keys) != len(pairs):
-        raise ValueError("a key occurs twice")
-    return keys

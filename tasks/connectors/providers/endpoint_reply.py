@@ -24,7 +24,7 @@ def read_reply(endpoint: Endpoint, answered: Answered, faults: Faults) -> Reply:
         return Reply(_plain(answered, faults))
     document = _document(answered, faults)
     return Reply(
-        text=_text(document, endpoint.reply, answered, faults),
+        text=_reply_text(document, endpoint.reply, answered, faults),
         input_tokens=_count(document, endpoint.input_tokens),
         output_tokens=_count(document, endpoint.output_tokens),
         model_reported=_told(document, endpoint.model_reported),
@@ -67,7 +67,7 @@ def _document(answered: Answered, faults: Faults) -> object:
     raise fault
 
 
-def _text(document: object, path: str, answered: Answered, faults: Faults) -> str:
+def _reply_text(document: object, path: str, answered: Answered, faults: Faults) -> str:
     try:
         values = list(found_at(document, steps(path)))
     except LookupError as lost:

@@ -15,27 +15,26 @@ from biasgrid.catalogs.schema.probes import AttributePair, ProbeAxis, every_pair
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.tasks.connectors.simulated.chance import Chance
 
-ORDER = re.compile(r"^\{\"order\": \"stereotypes\".*\}\s*\Z", re.MULTILINE)
+STEREOTYPES_ORDER = re.compile(r"^\{\"order\": \"stereotypes\".*\}\s*\Z", re.MULTILINE)
 """The last line of a request: what it asks for, for machines."""
-MOST = 50
 LONGEST_WHY = 300
 
 
 def proposed(respondent: Respondent, text: str, seed: int | None, catalog: Catalog) -> str | None:
     """The reply to a request for stereotypes: a JSON array. None where the text is none, or where the respondent
     refuses or always says the same."""
-    found = ORDER.search(text)
-    order = _order(found[0]) if found else None
+    found = STEREOTYPES_ORDER.search(text)
+    order = _stereotypes_order(found[0]) if found else None
     if order is None or respondent.answers != "by-rate":
         return None
     chance = Chance(respondent.id, respondent.seed, text, seed)
     drawn = sorted(_fitting(order, catalog), key=lambda one: chance.uniform(f"pair {one[1].id}"))
-    rows = [_row(axis, pair, order["language"]) for axis, pair in drawn[: min(order["count"], MOST)]]
+    rows = [_pair_row(axis, pair, order["language"]) for axis, pair in drawn[: min(order["count"], MOST)]]
     listed = "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]"
     return f"Sure, here they are:\n\n```json\n{listed}\n```" if respondent.noise == "messy" else listed
 
 
-def _order(line: str) -> dict[str, Any] | None:
+def _stereotypes_order(line: str) -> dict[str, Any] | None:
     """None for what looks like an order and is none: anybody may ask over HTTP."""
     try:
         order = json.loads(line)
@@ -53,7 +52,7 @@ def _fitting(order: Mapping[str, Any], catalog: Catalog) -> Iterator[tuple[Probe
             yield axis, pair
 
 
-def _row(axis: ProbeAxis, pair: AttributePair, language: str) -> dict[str, Any]:
+def _pair_row(axis: ProbeAxis, pair: AttributePair, language: str) -> dict[str, Any]:
     return {
         "axis": axis.id,
         "favoured": pair.favoured,
