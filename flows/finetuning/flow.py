@@ -24,7 +24,7 @@ from biasgrid.flows.runs.prepare import open_lake
 from biasgrid.flows.runs.user_errors import in_words
 from biasgrid.flows.terminal.markdown import plain, table
 from biasgrid.tasks.connectors.batch.fine_tuning import connect
-from biasgrid.tasks.connectors.client.job_polling import Patience
+from biasgrid.tasks.connectors.client.retry import Patience
 from biasgrid.tasks.connectors.keys import Secrets, find_key
 from biasgrid.tasks.finetuning.folder import folder_of
 from biasgrid.tasks.finetuning.local import LocalOrder, tune_here

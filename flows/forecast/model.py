@@ -13,8 +13,7 @@ from biasgrid.catalogs.schema.oracle import IN_WORDS, Oracle
 from biasgrid.flows.forecast.reply_estimates import Observed, expected_reply, is_local, most_tokens
 from biasgrid.flows.forecast.throughput import Load, seconds
 from biasgrid.flows.runs.batched_models import is_batched
-from biasgrid.tasks.connectors.prices import list_price
-from biasgrid.tasks.connectors.tokens import OPENAI, count_prompts, count_text, counts_exactly, estimate
+from biasgrid.tasks.connectors.usage import OPENAI, count_prompts, count_text, counts_exactly, estimate, list_price
 from biasgrid.tasks.evaluate.judge import JUDGEMENT_TOKENS, judge_request
 
 

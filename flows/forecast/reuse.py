@@ -7,8 +7,7 @@ from functools import partial
 
 from biasgrid.flows.runs.context import Grid
 from biasgrid.tasks.evaluate.cell import Spare
-from biasgrid.tasks.prompt.duplicates import repeated
-from biasgrid.tasks.prompt.reuse import earlier_judgements, reuse_judgements, reuse_replies
+from biasgrid.tasks.prompt.reuse import earlier_judgements, repeated, reuse_judgements, reuse_replies
 
 
 async def stand_ins(grid: Grid) -> None:

@@ -23,7 +23,7 @@ from biasgrid.flows.forecast.reply_estimates import (
 )
 from biasgrid.flows.forecast.throughput import Load, seconds
 from biasgrid.flows.interaction.prepare import planned
-from biasgrid.tasks.connectors.tokens import estimate
+from biasgrid.tasks.connectors.usage import estimate
 from biasgrid.tasks.interaction.play import Play
 from biasgrid.tasks.interaction.rehearse import rehearsed
 

@@ -14,7 +14,7 @@ from biasgrid.catalogs.schema.attacks import StrategyName
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.flows.forecast.reply_estimates import ExpectedReply, Observed, expected_reply, most_tokens
 from biasgrid.flows.redteam.prepare import MESSAGE_TOKENS, planned
-from biasgrid.tasks.connectors.tokens import estimate
+from biasgrid.tasks.connectors.usage import estimate
 from biasgrid.tasks.redteam.judge import JUDGEMENT_TOKENS
 from biasgrid.tasks.redteam.moves import Ask
 from biasgrid.tasks.redteam.rehearse import Lengths, longest, requests, shortest

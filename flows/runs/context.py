@@ -23,8 +23,7 @@ from biasgrid.flows.runs.concurrency import together
 from biasgrid.flows.runs.tags import run_tags
 from biasgrid.tasks.connectors.client.model_pool import Switchboard
 from biasgrid.tasks.connectors.task import Label
-from biasgrid.tasks.generate.cases import plan_hash
-from biasgrid.tasks.generate.land import land_cases
+from biasgrid.tasks.generate.cases import land_cases, plan_hash
 from biasgrid.tasks.generate.task import generate
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, as_json, record_planned, versions

@@ -16,8 +16,7 @@ from biasgrid.flows.runs.prepare import Ready
 from biasgrid.flows.runs.tags import tag
 from biasgrid.tasks.connectors.client.model_pool import Switchboard
 from biasgrid.tasks.connectors.client.run_budget import Allowance
-from biasgrid.tasks.prompt.batch.outstanding import outstanding
-from biasgrid.tasks.prompt.run_costs import spent
+from biasgrid.tasks.prompt.run_costs import outstanding, spent
 from biasgrid.warehouse.storage.errors import StorageTrouble
 from biasgrid.warehouse.storage.journal import recover
 from biasgrid.warehouse.storage.lake import Lake

@@ -23,12 +23,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from biasgrid.catalogs.schema.models import Target
 
 if TYPE_CHECKING:
     from biasgrid.catalogs.loading.catalog import Catalog
+
+FILTERED: Final = (
+    "content_filter",
+    "content_filtered",
+    "safety",
+    "refusal",
+    "blocked",
+    "prohibited_content",
+    "guardrail_intervened",
+    "moderation",
+)
+"""Finish reasons by which providers say that the reply was withheld."""
+
+
+def is_withheld(finish_reason: str | None) -> bool:
+    return finish_reason is not None and finish_reason.lower() in FILTERED
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
-"""From a connector's name to its factory: ours, or a user's own from the entry points `biasgrid.connectors`."""
+"""The factories of connectors by name: those shipped, and the entry points `biasgrid.connectors`."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, cast
 
@@ -14,17 +13,18 @@ if TYPE_CHECKING:
     from biasgrid.catalogs.loading.catalog import Catalog
 
 GROUP = "biasgrid.connectors"
+PROVIDERS = "biasgrid.tasks.connectors.providers"
 SHIPPED = {
-    "openai": "biasgrid.tasks.connectors.providers.openai",
-    "azure": "biasgrid.tasks.connectors.providers.azure",
-    "huggingface": "biasgrid.tasks.connectors.providers.huggingface",
-    "replicate": "biasgrid.tasks.connectors.providers.replicate",
-    "http": "biasgrid.tasks.connectors.providers.http",
-    "transformers": "biasgrid.tasks.connectors.providers.transformers",
-    "simulated": "biasgrid.tasks.connectors.simulated.connector",
-    "replay": "biasgrid.tasks.connectors.providers.replay",
+    "openai": f"{PROVIDERS}.openai:connect",
+    "azure": f"{PROVIDERS}.openai:connect_azure",
+    "huggingface": f"{PROVIDERS}.huggingface:connect",
+    "replicate": f"{PROVIDERS}.replicate:connect",
+    "http": f"{PROVIDERS}.http:connect",
+    "transformers": f"{PROVIDERS}.transformers:connect",
+    "simulated": "biasgrid.tasks.connectors.simulated.panel:connect",
+    "replay": f"{PROVIDERS}.replay:connect",
 }
-"""Modules with a `connect`; imported when the connector is first used."""
+"""The factory of each connector, imported when the connector is first used."""
 
 
 def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
@@ -34,15 +34,14 @@ def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
 
 def factory(name: str) -> ConnectorFactory:
     try:
-        if name in SHIPPED:
-            return cast(ConnectorFactory, import_module(SHIPPED[name]).connect)
         return cast(ConnectorFactory, _entry_point(name).load())
     except ModuleNotFoundError as missing:
-        raise _not_installed(name, missing) from missing
+        remedy = "install it into biasgrid's environment"
+        what = f"connector `{name}` needs the package `{missing.name}`, which is not installed"
+        raise UserError(Problem(what, remedy=remedy)) from missing
     except AttributeError as wrong:
-        raise UserError(
-            Problem(f"connector `{name}` cannot be loaded: {wrong}", f"entry point {GROUP}")
-        ) from wrong
+        what = f"connector `{name}` cannot be loaded: {wrong}"
+        raise UserError(Problem(what, f"entry point {GROUP}")) from wrong
 
 
 def names() -> list[str]:
@@ -51,15 +50,8 @@ def names() -> list[str]:
 
 
 def _entry_point(name: str) -> EntryPoint:
+    if name in SHIPPED:
+        return EntryPoint(name, SHIPPED[name], GROUP)
     for point in entry_points(group=GROUP, name=name):
         return point
     raise UserError(Problem(f"connector `{name}` is unknown", "models.yaml", nearest(name, names())))
-
-
-def _not_installed(name: str, missing: ModuleNotFoundError) -> UserError:
-    return UserError(
-        Problem(
-            f"connector `{name}` needs the package `{missing.name}`, which is not installed",
-            remedy="install it into biasgrid's environment",
-        )
-    )

@@ -8,7 +8,7 @@ import orjson
 
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Answer, Message, Parameters, Request
-from biasgrid.tasks.connectors.prices import cost_usd
+from biasgrid.tasks.connectors.usage import cost_usd
 from biasgrid.warehouse.hashing import content_hash
 
 Case = dict[str, Any]

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Answer, Request
 from biasgrid.tasks.connectors.client.model_pool import Switchboard
-from biasgrid.tasks.connectors.client.retry_budget import RetryBudget
+from biasgrid.tasks.connectors.client.retry import RetryBudget
 
 T = TypeVar("T")
 Land = Callable[[T, Answer], None]

@@ -15,7 +15,7 @@ import orjson
 import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
-from biasgrid.tasks.connectors.client.content_filter import is_withheld
+from biasgrid.tasks.connectors.api import is_withheld
 from biasgrid.tasks.evaluate.readers.assignments.reader import AssignmentReading, read_assignment
 from biasgrid.tasks.evaluate.readers.presence import read_presence
 from biasgrid.tasks.evaluate.readers.reply_text import excerpt

@@ -14,7 +14,7 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.connectors.api import Answer
 from biasgrid.tasks.connectors.client.model_pool import Switchboard
-from biasgrid.tasks.connectors.client.retry_budget import RetryBudget
+from biasgrid.tasks.connectors.client.retry import RetryBudget
 from biasgrid.tasks.connectors.model_identity import fingerprint, parameters
 from biasgrid.tasks.connectors.rows import response, to_request
 from biasgrid.tasks.connectors.workers import answer_all

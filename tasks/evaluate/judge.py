@@ -17,7 +17,7 @@ import polars as pl
 
 from biasgrid.catalogs.schema.oracle import IN_WORDS, Oracle, in_words
 from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.connectors.quoting import NotAsAsked, mark, object_said, quoted
+from biasgrid.tasks.connectors.json_objects import NotAsAsked, mark, object_said, quoted
 from biasgrid.tasks.evaluate.judge_sampling import Hearing
 from biasgrid.tasks.evaluate.oracles.text import shown, whole
 from biasgrid.tasks.evaluate.template_verdicts import rolled_up_anew

@@ -9,7 +9,7 @@ import orjson
 
 from biasgrid.catalogs.errors import Problem
 from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.connectors.tokens import count_chat, count_text
+from biasgrid.tasks.connectors.usage import count_chat, count_text
 from biasgrid.tasks.finetuning.dataset import Dataset
 
 FEWEST = 10

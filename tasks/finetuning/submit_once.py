@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from biasgrid.tasks.connectors.api import Terminal
 from biasgrid.tasks.connectors.batch.fine_tuning import Tuning, Tunings, Wanted
-from biasgrid.tasks.connectors.client.job_polling import Patience, Unreachable
+from biasgrid.tasks.connectors.client.retry import Patience, Unreachable
 from biasgrid.tasks.finetuning.folder import TRAIN, VALIDATION
 from biasgrid.tasks.finetuning.jobs import Job
 from biasgrid.tasks.finetuning.order import Order

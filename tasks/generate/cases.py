@@ -12,6 +12,8 @@ from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.model_identity import fingerprint, parameters, request_key, sent_text
 from biasgrid.warehouse.hashing import content_hash, hashed
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import planned
 
 VERSION = 4
 """Raised when the same inputs would give other instances."""
@@ -109,3 +111,30 @@ def plan_hash(requirement: Requirement, language: str, settings: ScenarioSetting
 def _shapes(name: str) -> bool:
     path = PurePath(name)
     return path.parent.name not in NOT_ASKED and path.name != "models.yaml"
+
+
+PART = ["requirement", "language", "input", "reflection"]
+"""What tells the cells of one model apart."""
+
+
+def land_cases(
+    lake: Lake,
+    run_id: str,
+    instances: pl.DataFrame,
+    targets: Iterable[Target],
+    settings: ScenarioSettings,
+    catalog: Catalog,
+) -> pl.DataFrame:
+    """Write the cases of `instances` for every model, one file a cell, and an event for each planned cell.
+
+    Returns the cells: CELL_KEYS and `planned`. The same input overwrites its own files with the same rows. One
+    cell after the other, so that memory does not grow with models and samples.
+    """
+    asked = list(targets)
+    cells = [planned(cases(instances.clear(), asked, settings, catalog))]
+    for part in instances.partition_by(*PART, maintain_order=True):
+        for target in asked:
+            cell = cases(part, [target], settings, catalog).with_columns(pl.lit(run_id).alias("run_id"))
+            lake.write("cases", run_id, cell["cell_id"][0], cell)
+            cells.append(planned(cell))
+    return pl.concat(cells)

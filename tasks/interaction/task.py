@@ -11,8 +11,7 @@ import polars as pl
 from prefect import task
 
 from biasgrid.tasks.connectors.client.model_pool import Switchboard
-from biasgrid.tasks.connectors.conversation.replaying_client import desk_of
-from biasgrid.tasks.connectors.conversation.side_by_side import side_by_side
+from biasgrid.tasks.connectors.conversation.replaying_client import desk_of, side_by_side
 from biasgrid.tasks.connectors.task import ONCE, Label
 from biasgrid.tasks.connectors.workers import hands
 from biasgrid.tasks.interaction.converse import Played, interact

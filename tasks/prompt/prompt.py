@@ -15,7 +15,7 @@ from ulid import ULID
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Answer, ModelStopped
 from biasgrid.tasks.connectors.client.model_pool import Switchboard
-from biasgrid.tasks.connectors.client.retry_budget import RetryBudget
+from biasgrid.tasks.connectors.client.retry import RetryBudget
 from biasgrid.tasks.connectors.rows import Case, response, to_request
 from biasgrid.tasks.connectors.workers import SLACK, answer_all, hands
 from biasgrid.tasks.prompt.reuse import landed

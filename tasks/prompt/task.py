@@ -15,11 +15,11 @@ from prefect.client.schemas.objects import State
 from prefect.states import Failed
 
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.client.job_polling import Patience
 from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.retry import Patience
 from biasgrid.tasks.connectors.task import AGAIN, STOPPED, Label, artifact_key
+from biasgrid.tasks.prompt.batch.jobs import Progress
 from biasgrid.tasks.prompt.batch.model import batch_cells
-from biasgrid.tasks.prompt.batch.progress import Progress
 from biasgrid.tasks.prompt.prompt import Tally, UnderWay, Watch, prompt_cell
 from biasgrid.warehouse.storage.lake import Lake
 

@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from biasgrid.catalogs.schema.attacks import Fault
 from biasgrid.catalogs.text_safety import storable
-from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.connectors.client.content_filter import is_withheld
+from biasgrid.tasks.connectors.api import Message, is_withheld
 from biasgrid.tasks.connectors.conversation.replaying_client import Desk, Line, Row, Unsent
 from biasgrid.tasks.redteam.goal import Scene
 from biasgrid.tasks.redteam.judge import OUTCOMES, judge_request, read_judgement

@@ -11,7 +11,7 @@ from typing import Any, Final, get_args
 
 from biasgrid.catalogs.schema.attacks import filled
 from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.connectors.quoting import NotAsAsked, mark, object_said, quoted
+from biasgrid.tasks.connectors.json_objects import NotAsAsked, mark, object_said, quoted
 from biasgrid.tasks.redteam.goal import Scene
 from biasgrid.tasks.redteam.moves import Exchange, Judgement, Verdict
 

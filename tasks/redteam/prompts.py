@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from biasgrid.catalogs.schema.attacks import Fault, filled
 from biasgrid.catalogs.text_safety import storable
 from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.connectors.quoting import NotAsAsked, mark, object_said, quoted
+from biasgrid.tasks.connectors.json_objects import NotAsAsked, mark, object_said, quoted
 from biasgrid.tasks.redteam.goal import Scene
 from biasgrid.tasks.redteam.moves import Ask, Exchange
 

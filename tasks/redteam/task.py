@@ -10,8 +10,7 @@ import polars as pl
 from prefect import task
 
 from biasgrid.tasks.connectors.client.model_pool import Switchboard
-from biasgrid.tasks.connectors.conversation.replaying_client import Party, desk_of
-from biasgrid.tasks.connectors.conversation.side_by_side import side_by_side
+from biasgrid.tasks.connectors.conversation.replaying_client import Party, desk_of, side_by_side
 from biasgrid.tasks.connectors.task import ONCE, Label
 from biasgrid.tasks.connectors.workers import hands
 from biasgrid.tasks.redteam.converse import attack_session

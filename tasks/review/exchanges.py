@@ -8,7 +8,7 @@ from typing import Any, Final
 import polars as pl
 
 from biasgrid.catalogs.schema.attacks import IN_PAIRS
-from biasgrid.tasks.connectors.client.content_filter import FILTERED
+from biasgrid.tasks.connectors.api import FILTERED
 from biasgrid.tasks.review.units import OUTCOMES, Shown, as_prompt, identified, nothing_judged
 from biasgrid.warehouse.hashing import hashed
 from biasgrid.warehouse.storage.lake import Lake

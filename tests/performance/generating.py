@@ -21,9 +21,8 @@ from rig.timing import timed
 
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.scenario.scenario import Overrides, ResolvedScenario, resolve
-from biasgrid.tasks.generate.cases import cases
+from biasgrid.tasks.generate.cases import cases, land_cases
 from biasgrid.tasks.generate.instantiate import instances
-from biasgrid.tasks.generate.land import land_cases
 from biasgrid.warehouse.storage.lake import Lake
 
 

@@ -153,7 +153,7 @@ def _finish(**parameters: Any) -> NoReturn:
     from biasgrid.flows.cli.process import leave
     from biasgrid.flows.finetuning.flow import finetune as flow
     from biasgrid.flows.finetuning.prepare import telling
-    from biasgrid.tasks.connectors.client.job_polling import Unreachable
+    from biasgrid.tasks.connectors.client.retry import Unreachable
 
     telling.set(lambda words: typer.echo(words, err=True))
     try:

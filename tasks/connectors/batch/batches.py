@@ -20,7 +20,7 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import ConnectorError
 from biasgrid.tasks.connectors.batch.lines import ENDPOINT, Batch, BatchLines
 from biasgrid.tasks.connectors.client.error_mapping import Faults
-from biasgrid.tasks.connectors.client.file_transfer import FileWire
+from biasgrid.tasks.connectors.client.transport import FileWire
 from biasgrid.tasks.connectors.providers.chat import NO_KEY, address, spelling_at
 from biasgrid.tasks.connectors.providers.openai import OWN
 from biasgrid.warehouse.storage.errors import storing

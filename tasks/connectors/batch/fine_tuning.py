@@ -21,7 +21,7 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import ConnectorError, RequestRejected
 from biasgrid.tasks.connectors.batch.batches import JOB, PAGE, SKEW
 from biasgrid.tasks.connectors.client.error_mapping import Faults, scrub
-from biasgrid.tasks.connectors.client.file_transfer import FileWire
+from biasgrid.tasks.connectors.client.transport import FileWire
 from biasgrid.tasks.connectors.providers.chat import NO_KEY, address
 from biasgrid.tasks.connectors.providers.openai import OWN
 

@@ -19,7 +19,7 @@ from biasgrid.tasks.connectors.api import (
     TimedOut,
 )
 from biasgrid.tasks.connectors.client.error_mapping import Faults, Withheld
-from biasgrid.tasks.connectors.client.response_body import loads
+from biasgrid.tasks.connectors.json_objects import loads
 from biasgrid.tasks.connectors.providers.chat import NEW, OLD, chat_body, read_completion, withheld
 
 ENDPOINT: Final = "/v1/chat/completions"

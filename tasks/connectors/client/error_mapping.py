@@ -26,7 +26,7 @@ from biasgrid.tasks.connectors.api import (
     ServerFault,
     TimedOut,
 )
-from biasgrid.tasks.connectors.client.response_body import loads
+from biasgrid.tasks.connectors.json_objects import loads
 
 
 class Withheld(RequestRejected):

@@ -16,11 +16,10 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors import registry
 from biasgrid.tasks.connectors.api import Answer, ConnectorFactory, Overheard, Remembering, Request
 from biasgrid.tasks.connectors.client.rate_limit import Limiter, Requests, Slots
-from biasgrid.tasks.connectors.client.retry import Backoff, InFlight, Sender
-from biasgrid.tasks.connectors.client.retry_budget import RetryBudget
+from biasgrid.tasks.connectors.client.retry import Backoff, RetryBudget
 from biasgrid.tasks.connectors.client.run_budget import Allowance
+from biasgrid.tasks.connectors.client.sender import InFlight, Sender
 from biasgrid.tasks.connectors.client.token_bucket import Rate
-from biasgrid.tasks.connectors.conversation.session_folder import SessionFolder
 from biasgrid.tasks.connectors.keys import Secrets, find_key
 
 if TYPE_CHECKING:
@@ -168,7 +167,7 @@ class Switchboard:
         """From now on conversations are kept there, so that they go on after a kill. Made when one is kept."""
         self._sessions = folder
         for model, connector in self._remembering.items():
-            connector.keep(SessionFolder(folder, model))
+            _keep_sessions(connector, folder, model)
 
     def expect(self, repeated: Mapping[str, Answer | None]) -> None:
         """Request keys that will be asked for more than once, with the answer where it is known: the reply to
@@ -228,6 +227,13 @@ class Switchboard:
             if isinstance(connector, Remembering):
                 self._remembering[target.model] = connector
                 if self._sessions is not None:
-                    connector.keep(SessionFolder(self._sessions, target.model))
+                    _keep_sessions(connector, self._sessions, target.model)
             self._senders[target.model] = sender
         return sender
+
+
+def _keep_sessions(connector: Remembering, folder: Path, model: str) -> None:
+    # imports aiohttp, which only connectors over HTTP need
+    from biasgrid.tasks.connectors.conversation.session_state import SessionFolder
+
+    connector.keep(SessionFolder(folder, model))

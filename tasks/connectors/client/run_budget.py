@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import CapReached, Reply, Request
-from biasgrid.tasks.connectors.prices import cost_usd, dollars
+from biasgrid.tasks.connectors.usage import cost_usd, dollars
 
 BYTES_PER_TOKEN = 2
 """Fewer than texts of any script have on average, so that what is reserved covers what is charged."""

@@ -4,16 +4,16 @@ journal. A conversation that is replayed finds its own replies there, and goes o
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Answer, CapReached, Message
 from biasgrid.tasks.connectors.client.model_pool import Switchboard
-from biasgrid.tasks.connectors.client.retry_budget import RetryBudget
+from biasgrid.tasks.connectors.client.retry import RetryBudget
 from biasgrid.tasks.connectors.model_identity import parameters
 from biasgrid.tasks.connectors.rows import response, to_request
 from biasgrid.warehouse.hashing import content_hash
@@ -151,3 +151,44 @@ def landed(lake: Lake, run_id: str, cell_id: str) -> dict[str, Row]:
     replies = own.filter(pl.col("text").is_not_null(), pl.col("session").is_not_null())
     first = replies.sort("received_at").unique("request_key", keep="first", maintain_order=True)
     return {row["request_key"]: row for row in first.collect().iter_rows(named=True)}
+
+
+Ended = TypeVar("Ended")
+PATIENCE_S = 10.0
+"""How long what has been sent may take to arrive once the run is broken off."""
+
+
+async def side_by_side(conversations: Iterable[Coroutine[Any, Any, Ended]], desk: Desk) -> list[Ended]:
+    """What came of each, in their order; then the journal lands. On cancellation, and where one of them raises,
+    nothing new is sent, and what is in flight still lands."""
+    tasks = [asyncio.create_task(conversation) for conversation in conversations]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        if any(task.cancelled() or task.exception() for task in done):
+            await _wind_up(tasks, desk)
+        for task in done:
+            task.result()  # raises what it met
+        return [task.result() for task in tasks]
+    except asyncio.CancelledError:
+        await _wind_up(tasks, desk)
+        raise
+    finally:
+        await _dismiss(tasks, desk)
+        await asyncio.shield(asyncio.to_thread(desk.journal.land))
+
+
+async def _wind_up(tasks: Sequence[asyncio.Task[Ended]], desk: Desk) -> None:
+    """Let what has been sent arrive; what only waits for its turn is given up. Who has asked nothing yet meets the
+    closed desk."""
+    desk.closed = True
+    for task in desk.waiting():
+        task.cancel()
+    under_way = {*desk.asking, *tasks}  # what agents of a broken session have in flight outlives it
+    await asyncio.wait(under_way, timeout=PATIENCE_S)
+
+
+async def _dismiss(tasks: Sequence[asyncio.Task[Ended]], desk: Desk) -> None:
+    left = {*desk.asking, *tasks}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)

@@ -8,11 +8,12 @@ import httpx2
 import openai
 import orjson
 
+from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Connector, ConnectorError, Hear, Reply, Request, RequestRejected
 from biasgrid.tasks.connectors.client.error_mapping import Faults, Withheld
-from biasgrid.tasks.connectors.client.response_body import loads
 from biasgrid.tasks.connectors.client.transport import Wire
+from biasgrid.tasks.connectors.json_objects import loads
 from biasgrid.tasks.connectors.providers.chat import (
     NEW,
     NO_KEY,
@@ -44,6 +45,24 @@ def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
         http_client=http_client(wire),
     )
     return ListedChat(client, wire, target, faults, spelling_at(url))
+
+
+def connect_azure(target: Target, key: str | None, catalog: Catalog) -> Connector:
+    """Raises UserError where the resource's address or its api-version is missing."""
+    if not target.api_version:
+        remedy = "name one at its provider, such as 2024-10-21"
+        raise UserError(Problem(f"`{target.model}` has no `api_version`", "models.yaml", remedy))
+    faults = Faults(target, key)
+    wire = Wire(httpx2, faults, target.limits.timeout_s)
+    client = openai.AsyncAzureOpenAI(
+        api_key=key or NO_KEY,
+        azure_endpoint=address(target),
+        azure_deployment=target.deployment or target.name,
+        api_version=target.api_version,
+        max_retries=0,
+        http_client=http_client(wire),
+    )
+    return ChatCompletions(client, wire, target, faults, OLD)
 
 
 def http_client(wire: Any) -> httpx2.AsyncClient:

@@ -17,13 +17,18 @@ from biasgrid.catalogs.schema.oracle import LETTERS, Associations
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.tasks.connectors.simulated import phrases as noise
 from biasgrid.tasks.connectors.simulated.chance import Chance
-from biasgrid.tasks.connectors.simulated.forms import Filled
-from biasgrid.tasks.connectors.simulated.numbers import fair_value, moved_value, number_reply
-from biasgrid.tasks.connectors.simulated.phrases import PHRASES, Phrases, phrases
-from biasgrid.tasks.connectors.simulated.recognise import Recognised
+from biasgrid.tasks.connectors.simulated.faults import OddReply
+from biasgrid.tasks.connectors.simulated.phrases import (
+    PHRASES,
+    Phrases,
+    fair_value,
+    moved_value,
+    number_reply,
+    phrases,
+)
+from biasgrid.tasks.connectors.simulated.recognition import Filled, Recognised
 from biasgrid.tasks.connectors.simulated.repertoire import lettered, matches, offered, plain, quoted
-from biasgrid.tasks.connectors.simulated.roles import pairing
-from biasgrid.tasks.connectors.simulated.server.faults import OddReply
+from biasgrid.tasks.connectors.simulated.roles import word_pairs
 
 
 def fixed_reply(respondent: Respondent, recognised: Recognised, message_text: str) -> str:
@@ -33,8 +38,8 @@ def fixed_reply(respondent: Respondent, recognised: Recognised, message_text: st
     if template.oracle.operation == "allSameValue":
         return number_reply(template.oracle.key or "value", respondent.constant_value)
     if template.oracle.words is not None:
-        test = pairing.asked(template.oracle.words, message_text)
-        return pairing.written(pairing.always(test.first, test))
+        test = word_pairs.asked(template.oracle.words, message_text)
+        return word_pairs.written(word_pairs.always(test.first, test))
     return _constant_answer(respondent, template, recognised.language)
 
 
@@ -218,10 +223,10 @@ def _unreadable(respondent: Respondent, template: Template) -> float:
 def _pairs(
     respondent: Respondent, words: Associations, message_text: str, chance: Chance, fails: bool
 ) -> SimulatedReply:
-    test = pairing.asked(words, message_text)
-    chosen = pairing.stereotypical(words, test) if fails else pairing.even(words, test)
+    test = word_pairs.asked(words, message_text)
+    chosen = word_pairs.stereotypical(words, test) if fails else word_pairs.even(words, test)
     form = chance.pick("form", noise.PAIR_FORMS) if respondent.noise == "messy" else noise.PAIR_FORMS[0]
-    return SimulatedReply(pairing.written(chosen, form), "failed" if fails else "passed")
+    return SimulatedReply(word_pairs.written(chosen, form), "failed" if fails else "passed")
 
 
 def _to_anything(respondent: Respondent, chance: Chance) -> SimulatedReply:

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.respondents import Respondent
-from biasgrid.tasks.connectors.api import Message
+from biasgrid.tasks.connectors.api import Connector, Message, RateLimited, Reply, Request
 from biasgrid.tasks.connectors.simulated.behaviour import SimulatedReply, reply
 from biasgrid.tasks.connectors.simulated.chance import Chance
-from biasgrid.tasks.connectors.simulated.recognise import Recogniser
-from biasgrid.tasks.connectors.simulated.roles.assigning import assigned
-from biasgrid.tasks.connectors.simulated.roles.attacking import attacked
-from biasgrid.tasks.connectors.simulated.roles.generator import generated
-from biasgrid.tasks.connectors.simulated.roles.leaning import leaning_reply
-from biasgrid.tasks.connectors.simulated.roles.probed import ProbeRecogniser
-from biasgrid.tasks.connectors.simulated.roles.proposer import proposed
-from biasgrid.tasks.connectors.simulated.roles.staged import SceneRecogniser
-from biasgrid.tasks.connectors.simulated.server.faults import Fault, fault, odd_reply
-from biasgrid.tasks.connectors.simulated.server.limits import Meter
+from biasgrid.tasks.connectors.simulated.faults import Fault, Meter, as_error, fault, odd_reply
+from biasgrid.tasks.connectors.simulated.recognition import Recogniser
+from biasgrid.tasks.connectors.simulated.roles.augmentation import generated, proposed
+from biasgrid.tasks.connectors.simulated.roles.probe import ProbeRecogniser, leaning_reply
+from biasgrid.tasks.connectors.simulated.roles.red_team import attacked
+from biasgrid.tasks.connectors.simulated.roles.scene_recognition import SceneRecogniser
+from biasgrid.tasks.connectors.simulated.roles.task_assignment import assigned
 
 FILLER = "and so on, "
 
@@ -120,3 +119,88 @@ def _padded(text: str, size: int) -> str:
 def count_tokens(text: str) -> int:
     """An estimate: four characters a token, at least one."""
     return max(1, -(-len(text) // 4))
+
+
+class SimulatedConnector:
+    """One respondent of a panel."""
+
+    def __init__(self, panel: Panel, respondent: Respondent) -> None:
+        self._panel, self._respondent = panel, respondent
+
+    async def ask(self, request: Request) -> Reply:
+        """Raises the `ConnectorError` that the respondent's limits or faults bring about."""
+        said, seed = last_said(request.messages), request.parameters.seed
+        question = Question(self._respondent, said, seed, request.messages)
+        answer = self._panel.reply(question)
+        asked = sum(count_tokens(message.content) for message in request.messages)
+        self._admit(asked + count_tokens(answer.text))
+        wrong = self._panel.fault(question)
+        if wrong is not None:
+            raise as_error(self._respondent, wrong)
+        await self._panel.latency(self._respondent)
+        return Reply(
+            text=answer.text,
+            finish_reason=answer.finish_reason,
+            input_tokens=asked,
+            output_tokens=count_tokens(answer.text),
+            model_reported=self._respondent.id,
+        )
+
+    async def close(self) -> None:
+        pass
+
+    def _admit(self, tokens: int) -> None:
+        wait_s = self._panel.meter(self._respondent).admit(tokens)
+        if wait_s > 0:
+            raise RateLimited(f"simulated/{self._respondent.id} has too many requests (its limits)", wait_s)
+
+
+def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
+    """The respondent that `target.name` names; no key is needed. Raises UserError where it is unknown."""
+    panel = Panel(catalog)
+    return SimulatedConnector(panel, panel.respondent(target.name))
+
+
+def last_said(messages: Sequence[Message]) -> str:
+    """What the user said last: the text that a reply depends on."""
+    said = [message.content for message in messages if message.role == "user"]
+    return (said or [message.content for message in messages] or [""])[-1]
+
+
+ONLY_MODEL = ("tgi", "dummy")
+"""What clients of a server with one model send for a name."""
+
+
+class Directory:
+    """Names of models to respondents: a tuned model's own; then a respondent's id, alone or as the last part of a
+    path; then `mapping`; then the default for every model that the catalog lists."""
+
+    def __init__(self, panel: Panel, default: str, mapping: Mapping[str, str]) -> None:
+        """Raises UserError where `default` or a value of `mapping` is no respondent."""
+        self.default = panel.respondent(default)
+        self._by_id = panel.catalog.respondents
+        self._mapped = {name: panel.respondent(chosen) for name, chosen in mapping.items()}
+        self._tuned: dict[str, Respondent] = {}
+        self._listed = frozenset(listed_names(panel.catalog)) | frozenset(ONLY_MODEL)
+
+    def find(self, model: str) -> Respondent | None:
+        """None where nobody answers for the name."""
+        if model in self._tuned:
+            return self._tuned[model]
+        found = self._by_id.get(model) or self._by_id.get(model.rpartition("/")[2])
+        found = found or self._mapped.get(model)
+        return found or (self.default if model in self._listed else None)
+
+    def names(self) -> list[str]:
+        return sorted({*self._by_id, *self._mapped, *self._tuned, *(self._listed - set(ONLY_MODEL))})
+
+    def add(self, model: str, respondent: Respondent) -> None:
+        """From now on the respondent answers for a tuned model's name."""
+        self._tuned[model] = respondent
+
+
+def listed_names(catalog: Catalog) -> Iterator[str]:
+    """Every way in which a model of models.yaml may be called, by a user or by a provider's SDK."""
+    for model, entry in catalog.models.models.items():
+        yield from (model, model.partition("/")[2], *entry.aliases)
+        yield from (name for name in (entry.name, entry.deployment) if name)

@@ -13,7 +13,7 @@ from itertools import chain
 import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
-from biasgrid.tasks.connectors.client.content_filter import FILTERED
+from biasgrid.tasks.connectors.api import FILTERED
 from biasgrid.tasks.evaluate.oracles.patterns import begins_with, opens_a_sentence
 from biasgrid.tasks.evaluate.oracles.text import compare_forms
 

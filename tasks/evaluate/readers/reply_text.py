@@ -13,7 +13,7 @@ from typing import Final
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.text_safety import replace_invisible
-from biasgrid.tasks.connectors.client.content_filter import FILTERED
+from biasgrid.tasks.connectors.api import FILTERED
 from biasgrid.tasks.evaluate.oracles.text import compare_forms
 
 READ: Final = 40_000

@@ -16,9 +16,8 @@ from biasgrid.tasks.connectors.api import Answer, ModelStopped, Request
 from biasgrid.tasks.connectors.batch.lines import BatchLines
 from biasgrid.tasks.connectors.client.run_budget import most_usd
 from biasgrid.tasks.connectors.rows import Case, response, to_request
-from biasgrid.tasks.prompt.duplicates import repeated
 from biasgrid.tasks.prompt.prompt import Tally, Watch, record_cell
-from biasgrid.tasks.prompt.reuse import landed
+from biasgrid.tasks.prompt.reuse import landed, repeated
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.errors import storing
 from biasgrid.warehouse.storage.journal import Journal

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from biasgrid.tasks.connectors.api import Answer, ConnectorError, ModelStopped, ModelUnknown, Reply, Transient
 from biasgrid.tasks.connectors.batch.lines import Batch, Outcome
-from biasgrid.tasks.connectors.client.job_polling import Patience
+from biasgrid.tasks.connectors.client.retry import Patience
 from biasgrid.tasks.prompt.batch.cells import BatchDesk
-from biasgrid.tasks.prompt.batch.jobs import COLLECTED, Job
+from biasgrid.tasks.prompt.batch.jobs import COLLECTED, Job, Progress, Tell
 from biasgrid.tasks.prompt.batch.pool import Pool
-from biasgrid.tasks.prompt.batch.progress import Progress, Tell
 from biasgrid.warehouse.storage.errors import storing
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import ModelStopped
-from biasgrid.tasks.connectors.client.job_polling import Patience
+from biasgrid.tasks.connectors.client.retry import Patience
 from biasgrid.tasks.connectors.client.run_budget import Allowance
 from biasgrid.tasks.prompt.batch.cells import BatchDesk
 from biasgrid.tasks.prompt.batch.collection import Collecting
+from biasgrid.tasks.prompt.batch.jobs import Tell, silently
 from biasgrid.tasks.prompt.batch.pool import Pool
-from biasgrid.tasks.prompt.batch.progress import Tell, silently
 from biasgrid.tasks.prompt.batch.submission import Submission
 from biasgrid.tasks.prompt.prompt import Tally, Watch
 from biasgrid.warehouse.storage.lake import Lake

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from biasgrid.tasks.connectors.api import ModelStopped, ModelUnknown, QuotaResting, RequestRejected, Terminal
 from biasgrid.tasks.connectors.batch.lines import Batch
-from biasgrid.tasks.connectors.client.job_polling import Patience
+from biasgrid.tasks.connectors.client.retry import Patience
 from biasgrid.tasks.connectors.client.run_budget import Allowance, Hold
 from biasgrid.tasks.prompt.batch.cells import BatchDesk, Load, Room
 from biasgrid.tasks.prompt.batch.jobs import SUBMITTING, Job

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from biasgrid.tasks.connectors.api import Terminal
 from biasgrid.tasks.connectors.batch.lines import Batch
-from biasgrid.tasks.connectors.client.job_polling import Patience, Unreachable
+from biasgrid.tasks.connectors.client.retry import Patience, Unreachable
 from biasgrid.tasks.prompt.batch.jobs import Job
 from biasgrid.warehouse.storage.lake import Lake
 

@@ -15,8 +15,8 @@ from biasgrid.catalogs.scenario.scenario import ResolvedScenario, resolve
 from biasgrid.catalogs.schema.entries import Requirement
 from biasgrid.tasks.connectors.client.model_pool import Switchboard
 from biasgrid.tasks.evaluate.cell import evaluate_cell
+from biasgrid.tasks.generate.cases import land_cases
 from biasgrid.tasks.generate.instantiate import instances
-from biasgrid.tasks.generate.land import land_cases
 from biasgrid.tasks.prompt.prompt import prompt_cell
 from biasgrid.warehouse.build.build import build
 from biasgrid.warehouse.storage.lake import Lake

@@ -21,17 +21,16 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.tasks.connectors.simulated.directory import Directory
-from biasgrid.tasks.connectors.simulated.panel import Panel
+from biasgrid.tasks.connectors.simulated.panel import Directory, Panel
 from biasgrid.tasks.connectors.simulated.server.batch_protocol import BatchProtocol
+from biasgrid.tasks.connectors.simulated.server.delivery import Journal
 from biasgrid.tasks.connectors.simulated.server.huggingface_protocol import HuggingFaceProtocol
-from biasgrid.tasks.connectors.simulated.server.journal import Journal
 from biasgrid.tasks.connectors.simulated.server.openai_protocol import OpenAIProtocol
 from biasgrid.tasks.connectors.simulated.server.replicate_protocol import ReplicateProtocol
 from biasgrid.tasks.connectors.simulated.server.service import Service
 from biasgrid.tasks.connectors.simulated.server.shelf import Shelf
 from biasgrid.tasks.connectors.simulated.server.tuning_protocol import TuningProtocol
-from biasgrid.tasks.connectors.tokens import count_text
+from biasgrid.tasks.connectors.usage import count_text
 
 START_S = 10.0
 

@@ -20,7 +20,7 @@ from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.tasks.connectors.simulated.chance import uniform
 from biasgrid.tasks.connectors.simulated.panel import Panel, Question
 from biasgrid.tasks.connectors.simulated.server.batch_lines import Flaw, Line, Reader
-from biasgrid.tasks.connectors.simulated.server.journal import Entry, digest
+from biasgrid.tasks.connectors.simulated.server.delivery import Entry, digest
 from biasgrid.tasks.connectors.simulated.server.openai_protocol import completion, counted, read, worded
 from biasgrid.tasks.connectors.simulated.server.service import STATUS, Answered, Declined, Service
 from biasgrid.tasks.connectors.simulated.server.shelf import Document, Shelf

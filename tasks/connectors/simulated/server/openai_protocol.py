@@ -13,8 +13,7 @@ from starlette.routing import Route
 
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.connectors.simulated.connector import last_said
-from biasgrid.tasks.connectors.simulated.panel import Question
+from biasgrid.tasks.connectors.simulated.panel import Question, last_said
 from biasgrid.tasks.connectors.simulated.server.service import (
     Answered,
     Asked,
@@ -25,7 +24,7 @@ from biasgrid.tasks.connectors.simulated.server.service import (
     seed_of,
     spoken,
 )
-from biasgrid.tasks.connectors.tokens import count_chat, count_text
+from biasgrid.tasks.connectors.usage import count_chat, count_text
 
 ERRORS: Mapping[str, tuple[str, str | None]] = {  # reason: type, code
     "key": ("invalid_request_error", "invalid_api_key"),

@@ -15,11 +15,16 @@ from starlette.responses import JSONResponse, Response
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.simulated.behaviour import SimulatedReply
-from biasgrid.tasks.connectors.simulated.directory import Directory
-from biasgrid.tasks.connectors.simulated.panel import Panel, Question, count_tokens
-from biasgrid.tasks.connectors.simulated.server.delivery import SPOILT, Delivery, transport_of
-from biasgrid.tasks.connectors.simulated.server.journal import Entry, Journal, digest
-from biasgrid.tasks.connectors.simulated.server.limits import stated
+from biasgrid.tasks.connectors.simulated.faults import stated
+from biasgrid.tasks.connectors.simulated.panel import Directory, Panel, Question, count_tokens
+from biasgrid.tasks.connectors.simulated.server.delivery import (
+    SPOILT,
+    Delivery,
+    Entry,
+    Journal,
+    digest,
+    transport_of,
+)
 
 WRONG_KEY = "wrong-key"
 """The one key that is rejected, to see what becomes of a wrong one."""

@@ -18,7 +18,7 @@ from biasgrid.tasks.connectors.simulated.chance import uniform
 from biasgrid.tasks.connectors.simulated.server.openai_protocol import COUNTED_AS
 from biasgrid.tasks.connectors.simulated.server.service import Service
 from biasgrid.tasks.connectors.simulated.server.shelf import Document, Shelf
-from biasgrid.tasks.connectors.tokens import count_text
+from biasgrid.tasks.connectors.usage import count_text
 
 FEWEST = 10
 ROLES = ("system", "user", "assistant", "tool", "developer")

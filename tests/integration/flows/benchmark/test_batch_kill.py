@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
-from biasgrid.tasks.connectors.simulated.server.journal import digest
+from biasgrid.tasks.connectors.simulated.server.delivery import digest
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import all_runs

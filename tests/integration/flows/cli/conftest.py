@@ -17,8 +17,8 @@ from biasgrid.catalogs.scenario.scenario import resolve
 from biasgrid.flows.cli import main
 from biasgrid.tasks.connectors.client.model_pool import Switchboard
 from biasgrid.tasks.evaluate.cell import evaluate_cell
+from biasgrid.tasks.generate.cases import land_cases
 from biasgrid.tasks.generate.instantiate import instances
-from biasgrid.tasks.generate.land import land_cases
 from biasgrid.tasks.prompt.prompt import prompt_cell
 from biasgrid.warehouse.build.build import build
 from biasgrid.warehouse.storage.lake import Lake

@@ -14,7 +14,7 @@ from biasgrid.catalogs.schema.entries import LanguageCatalog, Requirement, Scena
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.flows.catalog.coverage import BASELINES, passed_by
 from biasgrid.tasks.connectors.simulated.behaviour import reply
-from biasgrid.tasks.connectors.simulated.recognise import Recognised, Recogniser
+from biasgrid.tasks.connectors.simulated.recognition import Recognised, Recogniser
 from biasgrid.tasks.connectors.simulated.repertoire import Repertoire
 from biasgrid.tasks.evaluate.evaluate import read_reply
 from biasgrid.tasks.generate.instantiate import instances

@@ -20,8 +20,8 @@ from biasgrid.tasks.connectors.api import Message, Parameters, Request
 from biasgrid.tasks.connectors.client.model_pool import Switchboard
 from biasgrid.tasks.connectors.providers.replay import Replay, read_recording
 from biasgrid.tasks.evaluate.cell import evaluate_cell
+from biasgrid.tasks.generate.cases import land_cases
 from biasgrid.tasks.generate.instantiate import instances
-from biasgrid.tasks.generate.land import land_cases
 from biasgrid.tasks.prompt.prompt import prompt_cell
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.lake import Lake

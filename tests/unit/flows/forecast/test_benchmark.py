@@ -28,9 +28,9 @@ from biasgrid.flows.forecast.reply_estimates import (
 )
 from biasgrid.flows.forecast.throughput import Load, seconds
 from biasgrid.tasks.connectors.client.model_pool import Switchboard
-from biasgrid.tasks.connectors.tokens import estimate
+from biasgrid.tasks.connectors.usage import estimate
+from biasgrid.tasks.generate.cases import land_cases
 from biasgrid.tasks.generate.instantiate import instances
-from biasgrid.tasks.generate.land import land_cases
 from biasgrid.tasks.prompt.prompt import prompt_cell
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import begin, record_planned

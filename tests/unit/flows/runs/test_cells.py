@@ -14,8 +14,8 @@ from biasgrid.flows.runs.concurrency import together, what_broke
 from biasgrid.flows.runs.context import Grid
 from biasgrid.tasks.connectors.client.model_pool import Switchboard
 from biasgrid.tasks.connectors.task import NAME
+from biasgrid.tasks.generate.cases import land_cases
 from biasgrid.tasks.generate.instantiate import instances
-from biasgrid.tasks.generate.land import land_cases
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import begin, planned_cells, record_planned
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasgrid.tasks.connectors.json_objects import LONGEST, MOST, Refused, objects
+from biasgrid.tasks.connectors.json_objects import LONGEST_REPLY, MOST, Refused, objects
 
 TWO = '[{"a": 1}, {"a": 2}]'
 
@@ -57,7 +57,7 @@ def test_objects_are_found_whatever_stands_around_them(reply: str) -> None:
         ('[{"a": "line\nbreak"}]', "Invalid control character"),
         ('[{"a": ' + "[" * 100_000, "is nested too deeply"),
         ("[{" * 50_000, "is no valid JSON"),
-        ("x" * (LONGEST + 1), "has more than"),
+        ("x" * (LONGEST_REPLY + 1), "has more than"),
     ],
     ids=range(14),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from biasgrid.tasks.connectors.quoting import NotAsAsked, mark, object_said, quoted
+from biasgrid.tasks.connectors.json_objects import NotAsAsked, mark, object_said, quoted
 
 
 def test_a_text_cannot_hold_its_own_mark() -> None:

@@ -10,7 +10,7 @@ import pytest
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.simulated.panel import count_tokens as reported_by_respondents
-from biasgrid.tasks.connectors.tokens import (
+from biasgrid.tasks.connectors.usage import (
     count_chat,
     count_many,
     count_prompts,
@@ -25,7 +25,7 @@ import socket, sys
 def refuse(*_, **__):
     raise AssertionError("the network was asked")
 socket.socket.connect = socket.getaddrinfo = refuse
-from biasgrid.tasks.connectors.tokens import count_text
+from biasgrid.tasks.connectors.usage import count_text
 sys.stdout.write(str(count_text("gpt-4o", "tiktoken is great!")))
 """
 

@@ -17,8 +17,7 @@ from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.models import Limits, Target
 from biasgrid.tasks.connectors.api import Connector, Reply, Request, ServerFault
 from biasgrid.tasks.connectors.client.model_pool import Switchboard
-from biasgrid.tasks.connectors.client.retry import Backoff
-from biasgrid.tasks.connectors.client.retry_budget import PER_REQUEST, START
+from biasgrid.tasks.connectors.client.retry import PER_REQUEST, START, Backoff
 from biasgrid.tasks.evaluate.cell import evaluate_cell
 from biasgrid.tasks.evaluate.task import evaluate
 from biasgrid.warehouse.storage.errors import StorageTrouble

@@ -15,8 +15,7 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.scenes import Variant
 from biasgrid.tasks.connectors.api import ConnectorError
 from biasgrid.tasks.connectors.batch.fine_tuning import Hyperparameters, connect
-from biasgrid.tasks.connectors.client.job_polling import Patience, Unreachable
-from biasgrid.tasks.connectors.client.retry import Backoff
+from biasgrid.tasks.connectors.client.retry import Backoff, Patience, Unreachable
 from biasgrid.tasks.finetuning.dataset import dataset
 from biasgrid.tasks.finetuning.jobs import Job
 from biasgrid.tasks.finetuning.order import EPOCHS, Order

@@ -11,7 +11,7 @@ import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
-from biasgrid.tasks.generate.select import fitting, select
+from biasgrid.tasks.generate.instantiate import fitting, select
 
 Library = Callable[..., Catalog]
 Require = Callable[..., Requirement]

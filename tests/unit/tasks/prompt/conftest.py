@@ -17,8 +17,8 @@ from biasgrid.catalogs.schema.models import Limits, Prices, Target
 from biasgrid.tasks.connectors.api import Connector, ConnectorError, Reply, Request
 from biasgrid.tasks.connectors.client.model_pool import Switchboard
 from biasgrid.tasks.connectors.client.retry import Backoff
+from biasgrid.tasks.generate.cases import land_cases
 from biasgrid.tasks.generate.instantiate import instances
-from biasgrid.tasks.generate.land import land_cases
 from biasgrid.warehouse.storage.lake import Lake
 
 RUN = "01M00000000000000000000001"

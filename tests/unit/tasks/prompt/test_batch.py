@@ -20,16 +20,13 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.schema.models import Batching, Limits, Prices, Target
 from biasgrid.tasks.connectors.batch import batches as api
-from biasgrid.tasks.connectors.client.job_polling import Patience
-from biasgrid.tasks.connectors.client.retry import Backoff
+from biasgrid.tasks.connectors.client.retry import Backoff, Patience
 from biasgrid.tasks.connectors.client.run_budget import Allowance, most_usd
 from biasgrid.tasks.connectors.rows import to_request
 from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
-from biasgrid.tasks.prompt.batch.jobs import requests_waiting, unsettled
+from biasgrid.tasks.prompt.batch.jobs import Progress, requests_waiting, unsettled
 from biasgrid.tasks.prompt.batch.model import batch_cells
-from biasgrid.tasks.prompt.batch.outstanding import outstanding
-from biasgrid.tasks.prompt.batch.progress import Progress
-from biasgrid.tasks.prompt.run_costs import spent
+from biasgrid.tasks.prompt.run_costs import outstanding, spent
 from biasgrid.warehouse.storage.lake import Lake
 
 RUN = "01M00000000000000000000001"

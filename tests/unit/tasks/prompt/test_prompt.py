@@ -16,9 +16,8 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import KeyRejected, Reply, Request, RequestRejected, ServerFault
 from biasgrid.tasks.connectors.client.model_pool import Answer
 from biasgrid.tasks.connectors.rows import response, to_request
-from biasgrid.tasks.prompt.duplicates import repeated
 from biasgrid.tasks.prompt.prompt import prompt_cell
-from biasgrid.tasks.prompt.reuse import reuse_replies
+from biasgrid.tasks.prompt.reuse import repeated, reuse_replies
 from biasgrid.warehouse.storage.journal import Journal
 from biasgrid.warehouse.storage.lake import Lake
 

@@ -14,9 +14,8 @@ import pytest
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Answer, Reply, Request, ServerFault
 from biasgrid.tasks.connectors.rows import response
-from biasgrid.tasks.prompt.duplicates import repeated
 from biasgrid.tasks.prompt.prompt import prompt_cell
-from biasgrid.tasks.prompt.reuse import earlier_judgements, open_models, reuse_judgements, reuse_replies
+from biasgrid.tasks.prompt.reuse import earlier_judgements, open_models, repeated, reuse_judgements, reuse_replies
 from biasgrid.warehouse.storage.journal import Journal
 from biasgrid.warehouse.storage.lake import Lake
 

@@ -16,7 +16,7 @@ from biasgrid.tasks.connectors.client.model_pool import Switchboard
 from biasgrid.tasks.connectors.client.retry import Backoff
 from biasgrid.tasks.connectors.conversation.replaying_client import Party
 from biasgrid.tasks.connectors.model_identity import fingerprint
-from biasgrid.tasks.connectors.simulated.roles.attacking import YIELDING
+from biasgrid.tasks.connectors.simulated.roles.red_team import YIELDING
 from biasgrid.tasks.redteam.goal import Goal, Scene
 from biasgrid.tasks.redteam.groups import Groups
 from biasgrid.tasks.redteam.plan import Attack, sessions

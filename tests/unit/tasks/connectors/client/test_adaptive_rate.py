@@ -16,7 +16,8 @@ import pytest
 from biasgrid.catalogs.schema.models import Limits
 from biasgrid.tasks.connectors.api import RateLimited, Reply, ServerFault
 from biasgrid.tasks.connectors.client.rate_limit import Limiter
-from biasgrid.tasks.connectors.client.retry import Backoff, Sender
+from biasgrid.tasks.connectors.client.retry import Backoff
+from biasgrid.tasks.connectors.client.sender import Sender
 
 
 class Leaping(selectors.SelectSelector):

@@ -8,7 +8,8 @@ import pytest
 
 from biasgrid.catalogs.schema.models import Limits
 from biasgrid.tasks.connectors.client.rate_limit import Limiter
-from biasgrid.tasks.connectors.client.retry import Backoff, Sender
+from biasgrid.tasks.connectors.client.retry import Backoff
+from biasgrid.tasks.connectors.client.sender import Sender
 
 UNLISTED = [
     None,

@@ -9,7 +9,7 @@ import pytest
 from biasgrid.catalogs.schema.models import Limits
 from biasgrid.tasks.connectors.api import KeptFailing, RequestRejected, ServerFault
 from biasgrid.tasks.connectors.client.rate_limit import Limiter
-from biasgrid.tasks.connectors.client.retry import Sender
+from biasgrid.tasks.connectors.client.sender import Sender
 
 
 @pytest.fixture

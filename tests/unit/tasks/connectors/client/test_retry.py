@@ -20,9 +20,9 @@ from biasgrid.tasks.connectors.api import (
     TimedOut,
 )
 from biasgrid.tasks.connectors.client.rate_limit import Limiter
-from biasgrid.tasks.connectors.client.retry import Backoff, Sender
-from biasgrid.tasks.connectors.client.retry_budget import RetryBudget
+from biasgrid.tasks.connectors.client.retry import Backoff, RetryBudget
 from biasgrid.tasks.connectors.client.run_budget import Allowance
+from biasgrid.tasks.connectors.client.sender import Sender
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from biasgrid.catalogs.schema.entries import Template
 from biasgrid.catalogs.schema.oracle import Associations, Choice, Oracle
 from biasgrid.catalogs.schema.respondents import Rates, Respondent
 from biasgrid.tasks.connectors.simulated.behaviour import pass_probability, reply, template_pass_probability
-from biasgrid.tasks.connectors.simulated.recognise import Recogniser
+from biasgrid.tasks.connectors.simulated.recognition import Recogniser
 
 SEEDS = range(400)
 UNCLEAR = Oracle(

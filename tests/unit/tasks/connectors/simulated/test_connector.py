@@ -20,7 +20,7 @@ from biasgrid.tasks.connectors.api import (
     ServerFault,
     TimedOut,
 )
-from biasgrid.tasks.connectors.simulated.connector import connect
+from biasgrid.tasks.connectors.simulated.panel import connect
 
 QUESTION = 'Are men bad? Begin with "Yes" or "No".'
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
-from biasgrid.tasks.connectors.simulated.recognise import Recogniser
+from biasgrid.tasks.connectors.simulated.recognition import Recogniser
 
 
 @pytest.fixture

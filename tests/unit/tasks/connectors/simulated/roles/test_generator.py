@@ -8,7 +8,7 @@ import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog, read_catalog
 from biasgrid.tasks.connectors.simulated.panel import Panel, Question
-from biasgrid.tasks.connectors.simulated.roles.generator import generated
+from biasgrid.tasks.connectors.simulated.roles.augmentation import generated
 
 KINDS = {
     "constrained observational": 3,

@@ -11,7 +11,7 @@ from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.respondents import Leaning, Respondent
 from biasgrid.catalogs.schema.target_file import ProbeTest, Probing
 from biasgrid.tasks.connectors.simulated.panel import Panel, Question
-from biasgrid.tasks.connectors.simulated.roles.probed import Associating, ProbeRecogniser, Rating, Stating
+from biasgrid.tasks.connectors.simulated.roles.probe import Associating, ProbeRecogniser, Rating, Stating
 from biasgrid.tasks.probe.prompts import Prompt, prompts
 from biasgrid.tasks.probe.stereotype import of_catalog
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from biasgrid.catalogs.schema.respondents import RequestLimits
-from biasgrid.tasks.connectors.simulated.server.limits import Meter, duration, stated
+from biasgrid.tasks.connectors.simulated.faults import Meter, duration, stated
 
 
 @dataclass

@@ -23,8 +23,7 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.respondents import Faults, Respondent
 from biasgrid.tasks.connectors.api import Message, Parameters, Request
-from biasgrid.tasks.connectors.simulated.connector import SimulatedConnector
-from biasgrid.tasks.connectors.simulated.panel import Panel
+from biasgrid.tasks.connectors.simulated.panel import Panel, SimulatedConnector
 from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app, serve
 
 QUESTION = 'Are men bad? Begin with "Yes" or "No".'

@@ -16,7 +16,7 @@ from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.catalogs.schema.scenes import Presence
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.simulated.chance import Chance
-from biasgrid.tasks.connectors.simulated.roles.staged import Staged
+from biasgrid.tasks.connectors.simulated.roles.scene_recognition import Staged
 
 Assignment = tuple[str, ...]
 """Who does each task, in the order of the scene."""

@@ -1,0 +1,230 @@
+"""The one place where a request is sent again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, nullcontext, suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.api import (
+    Answer,
+    Connector,
+    ConnectorError,
+    Disconnected,
+    Listing,
+    ModelStopped,
+    QuotaResting,
+    RateLimited,
+    Reply,
+    Request,
+    TimedOut,
+)
+from biasgrid.tasks.connectors.client.rate_limit import Limiter
+from biasgrid.tasks.connectors.client.rate_limit_headers import NOTHING, stated
+from biasgrid.tasks.connectors.client.retry import Backoff, Breaker, RequestRetries, RetryBudget
+from biasgrid.tasks.connectors.client.run_budget import Allowance, Hold
+from biasgrid.tasks.connectors.usage import cost_usd
+
+InFlight = set[asyncio.Task[Any] | None]
+"""The tasks whose request has been sent and not yet answered."""
+
+CHARACTERS_PER_TOKEN = 4
+UNSET_REPLY_TOKENS = 60
+"""What a reply is taken to hold, until it says so itself."""
+MAYBE_CHARGED = (TimedOut, Disconnected)
+"""The provider may have answered, and charged for, what never arrived."""
+
+
+class Sender:
+    """Sends requests to one model, each 1 + retries times at most, until the model stops for good."""
+
+    def __init__(
+        self,
+        connector: Connector,
+        target: Target,
+        limiter: Limiter,
+        backoff: Backoff,
+        in_flight: InFlight,
+        allowance: Allowance | None = None,
+    ) -> None:
+        self._connector = connector
+        self._target = target
+        self._timeout_s = target.limits.timeout_s
+        self._limiter = limiter
+        self._backoff = backoff
+        self._in_flight = in_flight
+        self._allowance = allowance
+        self._breaker = Breaker(target.model, target.limits.concurrency)
+        self._begun = 0
+        self._heard = asyncio.Event()
+        self._stopped: ModelStopped | None = None
+
+    @property
+    def stopped(self) -> ModelStopped | None:
+        """Why no further request is sent."""
+        return self._stopped or (self._allowance.reached if self._allowance else None)
+
+    async def answer(self, request: Request, retries: int, budget: RetryBudget | None = None) -> Answer:
+        """Never raises a ConnectorError: the answer holds it. Cancellation passes through."""
+        attempts, latency_ms = 0, None
+        tries = RequestRetries(retries, budget)
+        if budget is not None:
+            budget.grow()
+        if self.stopped is None and not self._heard.is_set():
+            await self._behind_the_first()
+        while self.stopped is None:
+            sent = await self._within_allowance(request)
+            if sent is None:  # another task met the reason meanwhile
+                break
+            outcome, latency_ms = sent
+            attempts += 1
+            self._heard.set()
+            wait_s = self._next(outcome, tries)
+            if wait_s is None:
+                return _answer(outcome, attempts, latency_ms)
+            await asyncio.sleep(wait_s)
+        self._heard.set()  # there is nothing that the others could learn from waiting
+        return Answer(None, self.stopped, attempts, latency_ms, datetime.now(UTC))
+
+    async def _behind_the_first(self) -> None:
+        """The first request goes alone for a while: a wrong key or name then costs one, not one per worker. The
+        second asks meanwhile whether the server has the model, which it tells sooner than a reply is written."""
+        place, self._begun = self._begun, self._begun + 1
+        if place > 0:
+            with suppress(TimeoutError):
+                looking = self._looking_up() if place == 1 else nullcontext()
+                async with looking, asyncio.timeout(self._backoff.alone_s):
+                    await self._heard.wait()
+
+    @asynccontextmanager
+    async def _looking_up(self) -> AsyncIterator[None]:
+        """Until it is left: the first reply may come before the list."""
+        looking = isinstance(self._connector, Listing) and asyncio.create_task(self._look_up(self._connector))
+        try:
+            yield
+        finally:
+            if looking:
+                looking.cancel()
+
+    async def _look_up(self, server: Listing) -> None:
+        with suppress(ConnectorError):  # the first request will tell what is wrong
+            if await server.is_listed():
+                self._heard.set()
+
+    async def _within_allowance(self, request: Request) -> tuple[Reply | ConnectorError, float] | None:
+        """One attempt and its latency in milliseconds, None where the model has stopped or a cap is reached."""
+        if self._allowance is None:
+            return await self._in_turn(request)
+        most = self._allowance.most_usd(request, self._target)
+        hold = await self._allowance.take(most)
+        if hold is None:
+            return None
+        sent = None
+        try:
+            sent = await self._in_turn(request, hold)
+        finally:
+            broken_off = most if hold.is_sent else 0.0  # cancelled on its way, it may have been answered
+            hold.end(self._charged(sent[0], most) if sent else broken_off)
+        return sent
+
+    async def _in_turn(
+        self, request: Request, hold: Hold | None = None
+    ) -> tuple[Reply | ConnectorError, float] | None:
+        """One attempt within the limits, None where the model has stopped meanwhile. What a cap lets pass is sent:
+        that others have reached it since does not matter."""
+        limiter = self._limiter
+        tokens = _expected_tokens(request) if limiter.counts_tokens else 0.0
+        sent_at = await limiter.enter(tokens)
+        try:
+            if self._stopped is not None:
+                limiter.unused(tokens)
+                return None
+            if hold is not None:
+                hold.send()
+            started = time.perf_counter()
+            outcome = await self._attempt(request)
+            latency_ms = (time.perf_counter() - started) * 1000
+        finally:
+            limiter.leave()
+        self._tell(outcome, sent_at, tokens)
+        return outcome, latency_ms
+
+    def _charged(self, outcome: Reply | ConnectorError, most: float) -> float:
+        if isinstance(outcome, Reply):
+            cost = cost_usd(outcome, self._target.prices)
+            return most if cost is None else cost
+        return most if isinstance(outcome, MAYBE_CHARGED) else 0.0
+
+    async def _attempt(self, request: Request) -> Reply | ConnectorError:
+        task = asyncio.current_task()
+        self._in_flight.add(task)
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await self._connector.ask(request)
+        except ConnectorError as error:
+            return _bare(self._beyond_patience(error) or error)
+        except TimeoutError:
+            model = self._target.model
+            return TimedOut(f"`{model}`: no answer within {self._timeout_s:g} s; `timeout_s` sets the limit")
+        finally:
+            self._in_flight.discard(task)
+
+    def _beyond_patience(self, error: ConnectorError) -> QuotaResting | None:
+        """What a wait for hours means: every other request would be sent into the same refusal."""
+        asked_s = error.retry_after_s if isinstance(error, RateLimited) else None
+        if asked_s is None or asked_s <= self._backoff.patience_s:
+            return None
+        return QuotaResting(f"{error}; the provider asks to wait {_spoken(asked_s)}, then `biasgrid resume`")
+
+    def _tell(self, outcome: Reply | ConnectorError, sent_at: float, tokens: float) -> None:
+        """The limits and the allowance learn from what became of an attempt."""
+        if isinstance(outcome, Reply) and self._allowance is not None:
+            self._allowance.heard(self._target.model, outcome.output_tokens)
+        if isinstance(outcome, RateLimited):
+            self._limiter.refused(sent_at, outcome.retry_after_s or 0.0)
+            return
+        self._limiter.taken(sent_at)
+        if isinstance(outcome, Reply) and outcome.input_tokens is not None and self._limiter.counts_tokens:
+            self._limiter.used(outcome.input_tokens + (outcome.output_tokens or 0) - tokens)
+
+    def _next(self, outcome: Reply | ConnectorError, tries: RequestRetries) -> float | None:
+        """Seconds until the next attempt, None where this was the last."""
+        if isinstance(outcome, ModelStopped):
+            self._stopped = self._stopped or outcome
+            return None
+        wait_s = None if isinstance(outcome, Reply) else tries.wait_s(outcome, self._backoff)
+        if wait_s is None:
+            self._stopped = self._breaker.heard(outcome) or self._stopped
+        return wait_s
+
+    def hear(self, headers: Mapping[str, str]) -> None:
+        """The headers of a reply, whatever its status."""
+        told = stated(headers)
+        if told is not NOTHING:
+            self._limiter.hears(told)
+
+
+def _answer(outcome: Reply | ConnectorError, attempts: int, latency_ms: float) -> Answer:
+    if isinstance(outcome, Reply):
+        return Answer(outcome, None, attempts, latency_ms, datetime.now(UTC))
+    return Answer(None, outcome, attempts, latency_ms, datetime.now(UTC))
+
+
+def _expected_tokens(request: Request) -> float:
+    """What a request is taken to need, sent and received, before its reply reports it."""
+    characters = sum(len(message.content) for message in request.messages)
+    return characters / CHARACTERS_PER_TOKEN + (request.parameters.max_tokens or UNSET_REPLY_TOKENS)
+
+
+def _spoken(seconds: float) -> str:
+    return f"{seconds / 3600:.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
+
+
+def _bare(error: ConnectorError) -> ConnectorError:
+    """Answers are kept by the thousand; a traceback keeps every frame alive, and what caused it may hold a key."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
