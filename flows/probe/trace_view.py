@@ -10,7 +10,7 @@ from rich.tree import Tree
 
 from biasgrid.flows.probe.findings_view import STYLES
 from biasgrid.flows.results.trace_view import ASKED, OUTCOMES
-from biasgrid.flows.terminal.plurals import number
+from biasgrid.flows.terminal.plurals import format_count
 from biasgrid.flows.terminal.progress import console, readable
 from biasgrid.tasks.aggregate.trace.other_origin import OtherOrigin
 from biasgrid.tasks.aggregate.trace.probe import UNIT, ProbeTrace
@@ -25,13 +25,13 @@ CALLED = {"interaction": {"requirement": "domain", "template": "scene", "case": 
 def show_probe_trace(found: ProbeTrace) -> None:
     """The tree, then how to see more of it."""
     out = console()
-    out.print(Text(head(found.origin) + f", {number(found.trials_in_all, 'trial')}"), soft_wrap=True)
+    out.print(Text(head(found.origin) + f", {format_count(found.trials_in_all, 'trial')}"), soft_wrap=True)
     for finding in found.findings:
         own = [trial for trial in found.trials if all(trial[name] == finding[name] for name in KEY)]
         if own or len(found.findings) == 1:
             out.print(_finding(found, finding, own))
     if len(found.trials) < found.trials_in_all:
-        shown = f"{len(found.trials)} of {number(found.trials_in_all, 'trial')} shown"
+        shown = f"{len(found.trials)} of {format_count(found.trials_in_all, 'trial')} shown"
         out.print(Text(f"{shown}: --examples N for more"))
     out.print(Text("how the finding was computed: add --sql"))
 
@@ -39,12 +39,12 @@ def show_probe_trace(found: ProbeTrace) -> None:
 def head(origin: OtherOrigin) -> str:
     """What was asked for, and in which run it is."""
     run = origin.run
-    also = f"; also in {number(len(origin.other_runs), 'other run')}" if origin.other_runs else ""
+    also = f"; also in {format_count(len(origin.other_runs), 'other run')}" if origin.other_runs else ""
     called = CALLED.get(run.kind, {"requirement": "pair"})
     kind = called.get(origin.kind, origin.kind)
     state = f"{run.state}, {run.started_at:%Y-%m-%d %H:%M} UTC"
     told = f"{kind} {origin.id} in {run.kind} {run.run_id} ({state}){also}"
-    return readable(f"{told}: {number(len(origin.case_ids), called.get('case', 'case'))}")
+    return readable(f"{told}: {format_count(len(origin.case_ids), called.get('case', 'case'))}")
 
 
 def line(origin: OtherOrigin, id_: str | None, told: str) -> Text:

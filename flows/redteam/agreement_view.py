@@ -32,7 +32,7 @@ def show_attack_agreement(lake: Lake, run_id: str) -> None:
         )
         return
     for row in rows:
-        out.print(block(f"the judge {row['judge']}, measured by {_whom(row)}", _lines(row)))
+        out.print(block(f"the judge {row['judge']}, measured by {_whom(row)}", _attack_lines(row)))
         out.print()
     hint = f"by strategy: biasgrid sql \"from marts.attack_judge_agreement where run_id = '{run_id}'\""
     out.print(Text(hint), soft_wrap=True)
@@ -42,7 +42,7 @@ def _whom(row: Mapping[str, Any]) -> str:
     return "what most reviewers say" if row["reviewer"] == "all" else str(row["reviewer"])
 
 
-def _lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _attack_lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     silent = [
         f"{row[name]} {told}"
         for name, told in (

@@ -12,7 +12,7 @@ from rich.tree import Tree
 
 from biasgrid.flows.probe.trace_view import head, line
 from biasgrid.flows.results.trace_view import OUTCOMES
-from biasgrid.flows.terminal.plurals import number
+from biasgrid.flows.terminal.plurals import format_count
 from biasgrid.flows.terminal.progress import console, readable
 from biasgrid.tasks.aggregate.trace.other_origin import OtherOrigin
 from biasgrid.tasks.transcripts.sessions import Exchange, Session
@@ -33,7 +33,7 @@ def show_sessions(origin: OtherOrigin, sessions: Sequence[Session]) -> None:
 def show_left_out(out: Console, origin: OtherOrigin, shown: int, what: str) -> None:
     """How to see more where not all of it is shown."""
     if shown < len(origin.case_ids):
-        told = f"{shown} of {number(len(origin.case_ids), what)} shown"
+        told = f"{shown} of {format_count(len(origin.case_ids), what)} shown"
         out.print(Text(f"{told}: --examples N for more"))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from biasgrid.flows.terminal.plurals import number
+from biasgrid.flows.terminal.plurals import format_count
 from biasgrid.flows.terminal.progress import dollars
 from biasgrid.tasks.aggregate.trace.trace import Trace
 
@@ -85,12 +85,12 @@ def counts(outcomes: Mapping[str, int]) -> str:
 def hints(found: Trace) -> Iterable[str]:
     """How to see more of a trace, or less."""
     if found.stands_in:
-        yield f"the reply was used again for {number(found.stands_in, 'further prompt')}"
+        yield f"the reply was used again for {format_count(found.stands_in, 'further prompt')}"
     if found.origin.other_runs:
-        yield f"also in {number(len(found.origin.other_runs), 'other run')}: --run {found.origin.other_runs[0]}"
+        yield f"also in {format_count(len(found.origin.other_runs), 'other run')}: --run {found.origin.other_runs[0]}"
     if not found.is_whole:
         yield (
-            f"{len(found.cases)} of {number(found.prompts, 'prompt')} shown, those first that did not pass; "
+            f"{len(found.cases)} of {format_count(found.prompts, 'prompt')} shown, those first that did not pass; "
             "for others trace an id from above, or add --model MODEL or --examples N"
         )
     yield "how the finding was computed: add --sql"

@@ -19,7 +19,7 @@ from biasgrid.flows.results.trace_labels import (
     oracle,
     why,
 )
-from biasgrid.flows.terminal.plurals import number
+from biasgrid.flows.terminal.plurals import format_count
 from biasgrid.flows.terminal.progress import STYLES, console, readable
 from biasgrid.tasks.aggregate.trace.trace import Rows, Trace
 from biasgrid.tasks.report.figures import share
@@ -42,8 +42,8 @@ def _head(found: Trace) -> Text:
     told = (
         f"{found.origin.kind} {found.origin.id} in run {found.run['run_id']} "
         f"({found.run['state']}, {found.run['started_at']:%Y-%m-%d %H:%M} UTC): "
-        f"{number(found.prompts, 'prompt')}, {number(found.tests, 'template test')} ({counts(found.outcomes)}), "
-        f"{number(found.cells, 'cell')}"
+        f"{format_count(found.prompts, 'prompt')}, {format_count(found.tests, 'template test')} ({counts(found.outcomes)}), "
+        f"{format_count(found.cells, 'cell')}"
     )
     return Text(readable(told))
 
@@ -84,7 +84,10 @@ def _add_finding(tree: Tree, found: Trace, row: Mapping[str, Any]) -> None:
     rest.subtract(Counter(cell["point_finding"] for cell in shown))
     if +rest:
         branch.add(
-            Text(f"… {number((+rest).total(), 'more cell' if shown else 'cell')}: {counts(+rest)}", style="dim")
+            Text(
+                f"… {format_count((+rest).total(), 'more cell' if shown else 'cell')}: {counts(+rest)}",
+                style="dim",
+            )
         )
 
 
@@ -104,7 +107,7 @@ def _add_cell(branch: Tree, found: Trace, row: Mapping[str, Any]) -> None:
     rest = Counter(found.tests_by_cell.get(row["cell_id"], {}))
     rest.subtract(Counter(test["outcome"] or "not judged" for test in tests))
     if +rest:
-        below.add(Text(f"… {number((+rest).total(), 'more template test')}: {counts(+rest)}", style="dim"))
+        below.add(Text(f"… {format_count((+rest).total(), 'more template test')}: {counts(+rest)}", style="dim"))
 
 
 def _add_template(below: Tree, found: Trace, tests: Rows) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.flows.terminal.plurals import number
+from biasgrid.flows.terminal.plurals import format_count
 from biasgrid.flows.terminal.progress import readable
 from biasgrid.tasks.report.evidence.manifest import Newer
 from biasgrid.tasks.report.evidence.verify import Flaw, Verified, verify
@@ -66,5 +66,5 @@ def _verdict(path: Path, found: Verified, digest: str | None) -> str:
     run, count = found.manifest.run, len(found.manifest.files)
     meant = ", and the digest is the one given" if digest else ""
     state = "" if found.manifest.complete else f", a run that was not complete ({readable(run.state)})"
-    files = f"{number(count, 'file')} of run {readable(run.run_id)}"
+    files = f"{format_count(count, 'file')} of run {readable(run.run_id)}"
     return f"{readable(path)} is as it was written: {files}{state}{meant}"

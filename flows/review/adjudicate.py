@@ -7,7 +7,7 @@ from typing import Any
 
 from biasgrid.flows.review.review import Desk, refreshed
 from biasgrid.flows.review.screen import DECIDING_KEYS, QUIT, SKIP, Screen
-from biasgrid.flows.terminal.plurals import number
+from biasgrid.flows.terminal.plurals import format_count
 from biasgrid.tasks.evaluate.cell import decide_again
 from biasgrid.tasks.review.disputes import disputes, unapplied
 from biasgrid.tasks.review.record import Answer, Record
@@ -30,7 +30,7 @@ def adjudicate(desk: Desk, reviewer: str, screen: Screen) -> int:
         _apply(desk, unapplied(desk.lake, desk.run_id))
         record = Record(desk.lake, desk.run_id, desk.evaluation_id, reviewer, DECISION)
         open_ones = disputes(desk.lake, desk.run_id).join(desk.units, on=["cell_id", "case_id"])
-        screen.tell(f"{number(open_ones.height, 'reply')} disputed in run {desk.run_id}; {reviewer} decides")
+        screen.tell(f"{format_count(open_ones.height, 'reply')} disputed in run {desk.run_id}; {reviewer} decides")
         try:
             _decide(desk, open_ones.to_dicts(), desk.shown(open_ones), record, screen)
         finally:

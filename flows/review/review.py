@@ -13,7 +13,7 @@ import polars as pl
 from biasgrid.catalogs.errors import Problem, UserError, place, position
 from biasgrid.flows.results.export import refuse_to_replace
 from biasgrid.flows.review.screen import BACK, HOW, KEYS, QUIT, SKIP, Key, Screen
-from biasgrid.flows.terminal.plurals import number
+from biasgrid.flows.terminal.plurals import format_count
 from biasgrid.tasks.review.kinds import KINDS
 from biasgrid.tasks.review.record import Answer, Record, Unit, said_before, unit_of
 from biasgrid.tasks.review.sample import Draw, drawn
@@ -93,7 +93,7 @@ class Sitting:
     def greeting(self, draw: Draw) -> str:
         done = self._done()
         going_on = f", {done} of them done" if done else ""
-        sample = number(len(self.sample), "reply")
+        sample = format_count(len(self.sample), "reply")
         return (
             f"review of run {self.record.run_id} by {self.record.reviewer}: {sample}, drawn with seed "
             f"{draw.seed}{going_on}\n{HOW[self.kind]}"
@@ -103,7 +103,7 @@ class Sitting:
         left = len(self.sample) - self._done()
         rest = "the sample is done" if not left else f"{left} to go: the same command goes on there"
         agreement = f"\nhow far you agree: biasgrid review {self.record.run_id} --agreement" if self.landed else ""
-        return f"{number(self.landed, 'answer')} landed; {rest}{agreement}"
+        return f"{format_count(self.landed, 'answer')} landed; {rest}{agreement}"
 
     def go(self) -> None:
         at = self._next(0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def number(count: int, noun: str) -> str:
+def format_count(count: int, noun: str) -> str:
     """A count with its noun: `1 reply`, `1,250 replies`."""
     if count == 1:
         return f"1 {noun}"

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from biasgrid.catalogs.text_safety import escape, escape_line
 from biasgrid.flows.terminal.encoding import write_data
-from biasgrid.flows.terminal.plurals import number
+from biasgrid.flows.terminal.plurals import format_count
 from biasgrid.warehouse.queries.example_queries import worked_queries
 from biasgrid.warehouse.storage.export_files import as_csv
 from biasgrid.warehouse.storage.runs import Run
@@ -189,7 +189,7 @@ def _show_table(rows: pl.DataFrame) -> None:
         for values in rows.iter_rows():
             table.add_row(*(Text(readable(value)) for value in values))
         out.print(table)
-    out.print(Text(f"({number(rows.height, 'row')})"))
+    out.print(Text(f"({format_count(rows.height, 'row')})"))
 
 
 def readable(value: object) -> str:

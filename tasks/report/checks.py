@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from biasgrid.tasks.report.escape import State, number, sentence
+from biasgrid.tasks.report.escape import State, format_measure, join_parts
 from biasgrid.tasks.report.orders import MITIGATIONS, SETTINGS, STAGES, TESTS
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
@@ -62,18 +62,18 @@ class Check:
         """All numbers in one line."""
         told = [
             f"{self.counted:,} of {self.total:,} {self.counts}",
-            f"{self.measure} {number(self.value, self.unit)} (95% interval {self.interval})",
-            f"{self.bar_name} {number(self.bar, self.unit)}" if self.bar_name else "",
+            f"{self.measure} {format_measure(self.value, self.unit)} (95% interval {self.interval})",
+            f"{self.bar_name} {format_measure(self.bar, self.unit)}" if self.bar_name else "",
             ", ".join(f"{count:,} {what}" for what, count in self.lost.items() if count),
             f"needs ≥ {self.needed:,} templates" if self.needed else "",
         ]
-        return sentence(told)
+        return join_parts(told)
 
     @property
     def interval(self) -> str:
         if self.low is None or self.high is None:
             return "none"
-        return f"{number(self.low, self.unit)} to {number(self.high, self.unit)}"
+        return f"{format_measure(self.low, self.unit)} to {format_measure(self.high, self.unit)}"
 
 
 def checks(lake: Lake, run: Run) -> list[Check]:

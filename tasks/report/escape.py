@@ -17,32 +17,32 @@ SYMBOLS: dict[State, str] = {"met": "✓", "not met": "✗", "undecided": "?", "
 _SIGN = re.compile(r"[^\w\s\-/,·–’×]|_")
 
 
-def number(value: float | None, unit: Literal["share", "score"]) -> str:
+def format_measure(value: float | None, unit: Literal["share", "score"]) -> str:
     """A share in percent, or a score from −1 to 1 with its sign; `none` where there is no number."""
     if value is None:
         return "none"
     return share(value) if unit == "share" else signed(value)
 
 
-def sentence(parts: Iterable[str]) -> str:
+def join_parts(parts: Iterable[str]) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def name(text: object) -> str:
+def escape_name(text: object) -> str:
     """On one line, control and format characters escaped, cut where it goes on and on."""
     return excerpt(" ".join(str(text).split()), LONGEST)
 
 
-def marked_down(text: object) -> str:
+def escape_markdown(text: object) -> str:
     """As Markdown that shows the text as it is: every sign that Markdown, HTML or a table could read as a command
     is a character reference."""
-    return _SIGN.sub(_reference, name(text))
+    return _SIGN.sub(_reference, escape_name(text))
 
 
 def _reference(found: re.Match[str]) -> str:
     return f"&#{ord(found[0])};"
 
 
-def code(text: object) -> str:
+def format_code(text: object) -> str:
     """A name from a file, in Markdown: within `<code>` GitHub makes links neither of people nor of addresses."""
-    return f"<code>{marked_down(text)}</code>"
+    return f"<code>{escape_markdown(text)}</code>"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from biasgrid.flows.cli.options import Data
-from biasgrid.flows.terminal.plurals import number
+from biasgrid.flows.terminal.plurals import format_count
 
 if TYPE_CHECKING:
     from biasgrid.flows.catalog.accept import Accepted
@@ -144,10 +144,12 @@ def _tell(found: Augmented) -> None:
     agreeing, of = sifted.reverse_keyed
     noted = sum(map(bool, sifted.warnings))
     cost = "" if found.cost_usd is None else f", ${found.cost_usd:.4f}"
-    typer.echo(f"{number(len(sifted.entries), found.kind)} to review, {len(sifted.refused)} refused: {found.out}")
+    typer.echo(
+        f"{format_count(len(sifted.entries), found.kind)} to review, {len(sifted.refused)} refused: {found.out}"
+    )
     keyed = f"{agreeing} of {of} are answered by agreeing; " if found.kind == "template" else ""
     typer.echo(f"{keyed}{noted} come with a warning")
-    typer.echo(f"{number(found.sent, 'request')} sent, {found.kept} answered from the lake{cost}")
+    typer.echo(f"{format_count(found.sent, 'request')} sent, {found.kept} answered from the lake{cost}")
     if sifted.entries:
         typer.echo(f"decide on each, then: biasgrid catalog accept {found.out}")
 
@@ -158,7 +160,7 @@ def _tell_accepted(found: Accepted) -> None:
     for name, settled in found.names:
         typer.echo(f"{name} is {settled}")
     where = f" into {found.library}" if found.names else ""
-    typer.echo(f"{number(len(found.names), found.kind)} accepted{where}")
+    typer.echo(f"{format_count(len(found.names), found.kind)} accepted{where}")
     beside = (("undecided", found.undecided), ("rejected", found.rejected), ("accepted before", found.done))
     for told, names in beside:
         if names:

@@ -10,7 +10,7 @@ import typer
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.cli.options import Data, Force, Gate, RunId
-from biasgrid.flows.terminal.plurals import number
+from biasgrid.flows.terminal.plurals import format_count
 
 
 class ReportFormat(StrEnum):
@@ -56,7 +56,9 @@ def report(
     if all_runs:
         _refuse_besides_all(run, format)
         site = write_all(out, data, language.value)
-        typer.echo(f"pages of {number(site.written, 'run')} written, of {site.kept:,} kept as they were", err=True)
+        typer.echo(
+            f"pages of {format_count(site.written, 'run')} written, of {site.kept:,} kept as they were", err=True
+        )
         typer.echo(site.index)
         return
     written = write_report(run, format.value, out, data, language.value, gate.value)
@@ -137,4 +139,4 @@ def export(
     from biasgrid.flows.results.export import export as written
 
     path, rows = written(mart, format.value, run, out, data, force=force)
-    typer.echo(f"{path} ({number(rows, 'row')})")
+    typer.echo(f"{path} ({format_count(rows, 'row')})")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from biasgrid.flows.cli.options import Data, Force, RunId
-from biasgrid.flows.terminal.plurals import number
+from biasgrid.flows.terminal.plurals import format_count
 
 if TYPE_CHECKING:
     from biasgrid.flows.review.review import Desk
@@ -114,7 +114,7 @@ def _exported(desk: Desk, draw: Draw, out: Path, *, force: bool) -> None:
 
     rows = export_sheet(desk, draw, out, force=force)
     how = "fill in `verdict` (passed, failed, refused, unreadable), then --import it"
-    typer.echo(f"{out} ({number(rows, 'reply')}): {how}")
+    typer.echo(f"{out} ({format_count(rows, 'reply')}): {how}")
 
 
 def _imported(desk: Desk, path: Path, reviewer: str) -> None:
@@ -122,7 +122,7 @@ def _imported(desk: Desk, path: Path, reviewer: str) -> None:
 
     new, before = import_sheet(desk, path, reviewer)
     known = f", {before:,} had landed before" if before else ""
-    typer.echo(f"{number(new, 'verdict')} of {reviewer} landed{known}")
+    typer.echo(f"{format_count(new, 'verdict')} of {reviewer} landed{known}")
 
 
 def _at_the_terminal(desk: Desk, draw: Draw, reviewer: str, *, adjudicate: bool) -> None:
@@ -133,7 +133,7 @@ def _at_the_terminal(desk: Desk, draw: Draw, reviewer: str, *, adjudicate: bool)
     screen = Screen()
     try:
         if adjudicate:
-            typer.echo(f"{number(decide(desk, reviewer, screen), 'decision')} landed; findings follow them")
+            typer.echo(f"{format_count(decide(desk, reviewer, screen), 'decision')} landed; findings follow them")
         else:
             review(desk, draw, reviewer, screen)
     except KeyboardInterrupt:

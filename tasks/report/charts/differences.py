@@ -9,7 +9,7 @@ import altair as alt
 
 from biasgrid.tasks.report.charts.draw import Picture, drawn, plotted
 from biasgrid.tasks.report.charts.theme import CHANGES, CONTRASTS, GREY, INK, PAPER, SERIES
-from biasgrid.tasks.report.escape import name, number
+from biasgrid.tasks.report.escape import escape_name, format_measure
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -65,7 +65,9 @@ TALKED = """
 
 
 def contrasts(lake: Lake, run_id: str) -> Picture | None:
-    rows = [row | {"contrast": name(row["contrast"])} for row in query(lake, COMMUNITIES, [run_id]).to_dicts()]
+    rows = [
+        row | {"contrast": escape_name(row["contrast"])} for row in query(lake, COMMUNITIES, [run_id]).to_dicts()
+    ]
     if not rows:
         return None
     differ = sum(row["finding"] != "no difference shown" for row in rows)
@@ -96,7 +98,7 @@ def _contrasts(rows: Sequence[Row]) -> Any:
 def trend(lake: Lake, run_id: str) -> Picture | None:
     """Pass rates over the runs up to this one; None of a first run."""
     found = query(lake, RUNS, [run_id]).to_dicts()
-    rows = [row | {key: name(row[key]) for key in ("model", "requirement")} for row in found]
+    rows = [row | {key: escape_name(row[key]) for key in ("model", "requirement")} for row in found]
     runs = {row["run"] for row in rows}
     if len(runs) < 2:
         return None
@@ -140,10 +142,10 @@ def escalation(lake: Lake, run_id: str) -> Picture | None:
     rows = query(lake, TALKED, [run_id]).to_dicts()
     if not rows:
         return None
-    named = [row | {key: name(row[key]) for key in ("model", "check")} for row in rows]
+    named = [row | {key: escape_name(row[key]) for key in ("model", "check")} for row in rows]
     told = "; ".join(
-        f"{row['check']} of {row['model']} from {number(row['first_score'], 'score')} to "
-        f"{number(row['last_score'], 'score')}, {row['pairs']} pairs"
+        f"{row['check']} of {row['model']} from {format_measure(row['first_score'], 'score')} to "
+        f"{format_measure(row['last_score'], 'score')}, {row['pairs']} pairs"
         for row in named[:8]
     )
     notes = ["Bias score of the same speakers, before (ring) and after (dot)"]

@@ -9,7 +9,7 @@ import altair as alt
 
 from biasgrid.tasks.report.charts.draw import Picture, drawn, plotted
 from biasgrid.tasks.report.charts.theme import HIGH, INK, LOW, MIDDLE, PAPER, REQUIREMENTS
-from biasgrid.tasks.report.escape import name
+from biasgrid.tasks.report.escape import escape_name
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -83,7 +83,7 @@ def _rows(lake: Lake, sql: str, run_id: str) -> list[Row]:
 
 def _tile(row: Row) -> Row:
     """With names made harmless, and how far the rate is from the tolerance, −1 to 1 of the way there is."""
-    told = {key: name(row[key]) for key in ("model", "check", "cell") if key in row}
+    told = {key: escape_name(row[key]) for key in ("model", "check", "cell") if key in row}
     rate, tolerance = row["rate"], row["tolerance"]
     way = 0.0 if rate is None else tolerance if rate < tolerance else 1 - tolerance
     margin = None if rate is None else (rate - tolerance) / way if way else 0.0

@@ -11,7 +11,7 @@ import altair as alt
 from biasgrid.tasks.report.charts.draw import Picture, drawn, plotted
 from biasgrid.tasks.report.charts.theme import BY_KIND, GREY, INK, Words
 from biasgrid.tasks.report.checks import Check
-from biasgrid.tasks.report.escape import name, number
+from biasgrid.tasks.report.escape import escape_name
 
 MOST = 300
 """Checks in one picture."""
@@ -39,8 +39,8 @@ def measures(kind: str, found: Sequence[Check]) -> Picture | None:
 
 def _row(check: Check, kind: str) -> dict[str, Any]:
     return {
-        "model": name(check.model),
-        "check": name(check.title),
+        "model": escape_name(check.model),
+        "check": escape_name(check.title),
         "finding": _finding(check, kind),
         "lack": "" if check.value is not None else check.finding,
         **{field: getattr(check, field) for field in ("value", "low", "high", "bar")},
@@ -78,7 +78,9 @@ def _told(found: Sequence[Check], kind: str) -> str:
     count = Counter(_finding(check, kind) for check in found)
     counted = ", ".join(f"{number} {finding}" for finding, number in count.most_common())
     unmet = [check for check in found if check.decided == "not met"]
-    named = "; ".join(f"{name(one.title)} of {name(one.model)} {number(one.value, one.unit)}" for one in unmet[:8])
+    named = "; ".join(
+        f"{escape_name(one.title)} of {escape_name(one.model)} {number(one.value, one.unit)}" for one in unmet[:8]
+    )
     more = f"; and {len(unmet) - 8} more" if len(unmet) > 8 else ""
     models = len({check.model for check in found})
     told = f"{len(found)} checks of {models} model{'' if models == 1 else 's'} with 95% intervals: {counted}."

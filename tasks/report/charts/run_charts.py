@@ -9,7 +9,7 @@ from biasgrid.tasks.report.charts.draw import Picture
 from biasgrid.tasks.report.charts.heat_map import grid, leaderboard
 from biasgrid.tasks.report.charts.measures import measures
 from biasgrid.tasks.report.checks import Check
-from biasgrid.tasks.report.escape import marked_down
+from biasgrid.tasks.report.escape import escape_markdown
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run
 
@@ -29,6 +29,6 @@ def files(run: Run, made: Iterable[Picture]) -> dict[str, str | bytes]:
     page = [f"# {run.kind} `{run.run_id}`"]
     for picture in made:
         told |= {f"{picture.name}.svg": picture.svg, f"{picture.name}.png": picture.png()}
-        words = marked_down(picture.alt)
+        words = escape_markdown(picture.alt)
         page += [f"## {picture.title}", f"![{words}]({picture.name}.svg)", words]
     return told | {"pictures.md": "\n\n".join(page) + "\n"}

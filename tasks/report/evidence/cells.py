@@ -97,7 +97,7 @@ INTERACTION = """
     where run_id = $1
     order by all
 """
-OF_KIND: Final[Mapping[str, str]] = {
+CELLS_OF_KIND: Final[Mapping[str, str]] = {
     "benchmark": BENCHMARK,
     "probe": PROBE,
     "redteam": RED_TEAM,
@@ -114,7 +114,7 @@ ERRORS = """
 
 def cells(warehouse: duckdb.DuckDBPyConnection, run_id: str, kind: str) -> pl.DataFrame:
     """A row per cell, columns as COLUMNS."""
-    return selected(warehouse, OF_KIND[kind], [run_id]).select(COLUMNS)
+    return selected(warehouse, CELLS_OF_KIND[kind], [run_id]).select(COLUMNS)
 
 
 def errors(warehouse: duckdb.DuckDBPyConnection, run_id: str) -> list[dict[str, Any]]:

@@ -61,7 +61,7 @@ _BENCHMARK = """
     from scores
     group by all
 """
-OF_KIND: Final = {"probe": _PROBE, "interaction": _INTERACTION, "benchmark": _BENCHMARK}
+RATES_OF_KIND: Final = {"probe": _PROBE, "interaction": _INTERACTION, "benchmark": _BENCHMARK}
 RATES = """
     with categories as ({of_kind}),
 
@@ -91,7 +91,7 @@ RATES = """
 def selection_rates(warehouse: duckdb.DuckDBPyConnection, run_id: str, kind: str) -> list[dict[str, Any]]:
     """A row per category of each comparison: `rate_of` (selection, scoring), `model`, `language`, `what`,
     `category`, `people`, `chosen`, `rate`, `is_left_out`, `impact_ratio`; none where nothing was decided."""
-    if kind not in OF_KIND:
+    if kind not in RATES_OF_KIND:
         return []
-    asked = RATES.format(of_kind=OF_KIND[kind], least=LEAST)
+    asked = RATES.format(of_kind=RATES_OF_KIND[kind], least=LEAST)
     return selected(warehouse, asked, [run_id]).to_dicts()

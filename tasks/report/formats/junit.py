@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from biasgrid.tasks.report.checks import Check, Gate, by_model
-from biasgrid.tasks.report.escape import name
+from biasgrid.tasks.report.escape import escape_name
 from biasgrid.warehouse.storage.runs import Run
 
 TAGS: Mapping[Gate, Mapping[str, str]] = {
@@ -25,7 +25,7 @@ def junit(run: Run, found: Sequence[Check], gate: Gate) -> str:
     """A run that is not complete has a case of its own, which is an error: what it lacks may hide a failure."""
     root = Element("testsuites", name=f"biasgrid {run.kind} {run.run_id}")
     for number, (model, own) in enumerate(by_model(found)):
-        _suite(root, run, name(model), number, [_case(check, run, gate) for check in own])
+        _suite(root, run, escape_name(model), number, [_case(check, run, gate) for check in own])
     if run.state != "completed":
         _suite(root, run, "the run itself", len(root), [_incomplete(run)])
     counts = _counted(case for suite in root for case in suite.findall("testcase"))
@@ -52,7 +52,9 @@ def _counted(cases: Iterable[Element]) -> dict[str, str]:
 
 
 def _case(check: Check, run: Run, gate: Gate) -> Element:
-    case = Element("testcase", classname=name(f"{check.model}.{check.topic}"), name=name(check.title))
+    case = Element(
+        "testcase", classname=escape_name(f"{check.model}.{check.topic}"), name=escape_name(check.title)
+    )
     tag = TAGS[gate].get(check.state(gate))
     if tag:
         message = f"{check.finding if gate == 'point' else check.decided}: {check.told}"
@@ -79,7 +81,7 @@ def _command(check: Check, run: Run) -> str:
     if run.kind != "benchmark":
         return f"biasgrid report {run.run_id}"
     words = ("biasgrid", "trace", check.name, "--kind", "requirement", "--model", check.model, "--run", run.run_id)
-    return shlex.join(map(name, words))
+    return shlex.join(map(escape_name, words))
 
 
 def _incomplete(run: Run) -> Element:

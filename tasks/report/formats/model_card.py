@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from biasgrid.tasks.report.checks import Check, by_model
-from biasgrid.tasks.report.escape import name
+from biasgrid.tasks.report.escape import escape_name
 from biasgrid.warehouse.storage.runs import Run
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def model_cards(run: Run, found: Sequence[Check]) -> dict[str, str]:
     for model, own in by_model(found):
         results = [_result(check, run) for check in own if check.value is not None]
         if results:
-            index = {"model-index": eval_results_to_model_index(name(model), results)}
+            index = {"model-index": eval_results_to_model_index(escape_name(model), results)}
             cards[f"{file_name(model)}.model-card.yaml"] = yaml.safe_dump(
                 index, sort_keys=False, allow_unicode=True
             )
@@ -57,7 +57,7 @@ def _result(check: Check, run: Run) -> EvalResult:
         task_type=TASK,
         dataset_type="biasgrid",
         dataset_name=f"biasgrid {run.kind}",
-        dataset_config=name(check.title),
+        dataset_config=escape_name(check.title),
         dataset_split="test",
         dataset_revision=run.run_id,
         metric_type=check.measure.replace(" ", "_"),

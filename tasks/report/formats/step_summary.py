@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, takewhile
 
 from biasgrid.tasks.report.checks import STATES, Check, Gate, by_model
-from biasgrid.tasks.report.escape import SYMBOLS, State, code, number
+from biasgrid.tasks.report.escape import SYMBOLS, State, format_code, format_measure
 from biasgrid.tasks.report.figures import moment
 from biasgrid.warehouse.storage.runs import Run
 
@@ -44,7 +44,7 @@ def _about(run: Run, gate: Gate) -> str:
 
 def _by_models(found: Sequence[Check], gate: Gate) -> str:
     rows = [
-        [code(model), *(str(Counter(check.state(gate) for check in own)[state]) for state in SYMBOLS)]
+        [format_code(model), *(str(Counter(check.state(gate) for check in own)[state]) for state in SYMBOLS)]
         for model, own in list(by_model(found))[:MODELS]
     ]
     headings = ["model", *(f"{symbol} {state}" for state, symbol in SYMBOLS.items())]
@@ -69,12 +69,12 @@ def _section(state: State, own: Sequence[Check], room: int) -> str:
 
 def _cells(check: Check) -> Iterator[str]:
     yield SYMBOLS[check.by_point]
-    yield f"{code(check.title)}<br>{code(check.model)}"
+    yield f"{format_code(check.title)}<br>{format_code(check.model)}"
     both = check.by_point == check.decided
     yield check.finding if both else f"{check.finding}, {check.decided} by the interval"
-    yield number(check.value, check.unit)
+    yield format_measure(check.value, check.unit)
     yield check.interval
-    yield f"{check.bar_name} {number(check.bar, check.unit)}" if check.bar_name else "–"
+    yield f"{check.bar_name} {format_measure(check.bar, check.unit)}" if check.bar_name else "–"
     needed = f"; needs ≥ {check.needed:,} templates" if check.needed else ""
     yield f"{check.counted:,} of {check.total:,} {check.counts}{needed}"
 
