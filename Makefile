@@ -78,7 +78,7 @@ lock:
 
 schemas: env
 	$(BIN)/python -m biasgrid.catalogs.scenario.editor_schemas
-	$(BIN)/python -m biasgrid.tasks.report.formats.report_schema
+	$(BIN)/python -m biasgrid.tasks.report.formats.data_files
 
 dictionary: env
 	$(BIN)/python -m biasgrid.warehouse.queries.dictionary

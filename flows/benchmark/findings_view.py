@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from biasgrid.flows.runs.outcome import Outcome, need
-from biasgrid.flows.terminal.grouped_rows import GroupedRow, Heading, numbers, show_grouped
 from biasgrid.flows.terminal.progress import STYLES, console, one_line, show_failures, show_places
+from biasgrid.flows.terminal.tables import GroupedRow, Heading, numbers, show_grouped
 from biasgrid.tasks.report.figures import share
 
 HEADINGS: Final = (

@@ -15,8 +15,8 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.scenario.scenario import Overrides
 from biasgrid.catalogs.schema.entries import Reuse
 from biasgrid.flows.benchmark.artifacts import publish
-from biasgrid.flows.benchmark.chart_artifacts import publish_pictures
 from biasgrid.flows.benchmark.summary import counted
+from biasgrid.flows.benchmark.trend_chart import publish_pictures
 from biasgrid.flows.operations.expectations_process import inspecting
 from biasgrid.flows.operations.secrets import secret_blocks
 from biasgrid.flows.runs.cells import cells_stage

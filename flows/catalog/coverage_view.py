@@ -2,23 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+import polars as pl
 from rich.console import Console
 from rich.text import Text
 
-from biasgrid.catalogs.loading.catalog import OVERLAY, Catalog
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.loading.catalog import OVERLAY, Catalog, load_catalog
 from biasgrid.catalogs.scenario.coverage import CELLS
+from biasgrid.catalogs.schema.entries import LANGUAGE
 from biasgrid.catalogs.schema.probes import tally
-from biasgrid.flows.catalog.coverage import Coverage
-from biasgrid.flows.interaction.scenes_view import show_scenes
-from biasgrid.flows.terminal.progress import one_line
-from biasgrid.flows.terminal.responsive_table import Column, show_folded
+from biasgrid.catalogs.schema.scenes import tally as tally_of_scenes
+from biasgrid.flows.catalog.coverage import Coverage, coverage
+from biasgrid.flows.terminal.encoding import write_data
+from biasgrid.flows.terminal.progress import console, one_line
+from biasgrid.flows.terminal.tables import Column, show_folded
+from biasgrid.warehouse.storage.export_files import defused
 
 Row = dict[str, Any]
+
+
+def show_scenes(out: Console, catalog: Catalog) -> None:
+    """A row per domain and axis: scenes in each language, tasks by the group to which a stereotype gives them."""
+    rows = [*tally_of_scenes(catalog.scenes)]
+    if not rows:
+        return
+    languages = sorted({row["language"] for row in rows})
+    domains = [[*own] for _, own in groupby(rows, key=lambda row: (row["domain"], row["axis"]))]
+    out.print(Text(_headline(rows, languages), style="bold"))
+    key = Column("\ndomain", [Text(own[0]["domain"]) for own in domains], "left")
+    show_folded(out, key, [*_scenes(domains, languages), *_about(domains)])
+    out.print(Text("Held out, by name: played where a run names the domain, and nowhere else."))
+    out.print()
+
+
+def _headline(rows: Sequence[Row], languages: Sequence[str]) -> str:
+    told = (f"{sum(r['scenes'] for r in rows if r['language'] == tag):,} in {tag}" for tag in languages)
+    return f"Scenes of interactions: {', '.join(told)}"
+
+
+def _scenes(domains: Sequence[Sequence[Row]], languages: Sequence[str]) -> list[Column]:
+    return [
+        Column(
+            f"\n{tag}",
+            [Text(str(next((r["scenes"] for r in own if r["language"] == tag), "–"))) for own in domains],
+        )
+        for tag in languages
+    ]
+
+
+def _about(domains: Sequence[Sequence[Row]]) -> list[Column]:
+    """What the languages have in common: of the one with the most scenes."""
+    whole = [max(own, key=lambda row: row["scenes"]) for own in domains]
+    return [
+        Column("\naxis", [Text(row["axis"]) for row in whole], "left"),
+        Column("tasks of\none group", [Text(_tasks(row, 0)) for row in whole], "left"),
+        Column("tasks of\nthe other", [Text(_tasks(row, 1)) for row in whole], "left"),
+        Column("\nplayed", [Text(_played(row)) for row in whole], "left"),
+    ]
+
+
+def _tasks(row: Row, place: int) -> str:
+    named = [f"{count} {group}" for group, count in row["tasks"].items()]
+    return "–" if not any(row["tasks"].values()) or place >= len(named) else named[place]
+
+
+def _played(row: Row) -> str:
+    kind = "held out" if row["held_out"] else "by name" if row["by_name"] else "by default"
+    return f"{kind}, control" if row["controls"] == row["scenes"] else kind
+
+
 HIGH: Final = 0.6
 """Share of a concern's tests that a constant answer passes above which a score says little."""
 HIGH_IN_CELL: Final = 2 / 3
@@ -170,3 +229,52 @@ def _is_high(share: float | None, high: float = HIGH) -> bool:
 
 def _number(value: float | None, form: str) -> Text:
     return Text("–" if value is None else format(value, form))
+
+
+def stats(
+    library: str,
+    kind: Literal["table", "csv", "json"],
+    concerns: Collection[str] = (),
+    languages: Collection[str] = (),
+    tolerance: float = 0.9,
+) -> None:
+    """Shows what a library covers. Raises UserError with all that is wrong with it or with what is asked."""
+    if not library.strip():
+        remedy = "name a file or directory of templates, or leave the option out"
+        raise UserError(Problem("no library is named", "--library", remedy))
+    catalog = load_catalog(library, language=_spoken(languages))
+    found = coverage(catalog, tolerance, concerns, languages)
+    if kind == "json":
+        probes = [{"language": tag, **tally(catalog.probes, tag)} for tag in sorted(catalog.probing)]
+        beside = {"probes": probes, "scenes": [*tally_of_scenes(catalog.scenes)]}
+        write_data(json.dumps(as_json(found) | beside, indent=2) + "\n")
+    elif kind == "csv":
+        write_data(defused(found.rows).write_csv())
+    else:
+        Picture(found, catalog, console()).show()
+
+
+def _spoken(languages: Collection[str]) -> str | None:
+    """The language of a table whose name does not say: the one that is asked for, if it is one."""
+    return next((each for each in languages if len(languages) == 1 and re.match(LANGUAGE, each)), None)
+
+
+def as_json(found: Coverage) -> dict[str, Any]:
+    """What `--format json` writes; templates of a sector count in `templates_by_sector` and `sectors` alone."""
+    return {
+        "library": found.library,
+        "overlay": found.overlay,
+        "tolerance": found.tolerance,
+        "templates_by_language": _counts(found.cells, "language"),
+        "templates_by_concern": _counts(found.cells, "concern"),
+        "templates_by_sector": _counts(found.sectors, "sector"),
+        "cells": found.cells.to_dicts(),
+        "concerns": found.concerns.to_dicts(),
+        "sectors": found.sectors.to_dicts(),
+        "missing": found.missing.to_dicts(),
+        "uncounted": found.uncounted.to_dicts(),
+    }
+
+
+def _counts(rows: pl.DataFrame, key: str) -> dict[str, int]:
+    return dict(rows.group_by(key).agg(pl.col("templates").sum()).sort(key).iter_rows())

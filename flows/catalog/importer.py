@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+from rich.table import Table
+from rich.text import Text
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest, position
 from biasgrid.catalogs.importers import bbq
@@ -20,9 +22,12 @@ from biasgrid.catalogs.importers.langbite import written as langbite_files
 from biasgrid.catalogs.importers.result import Imported, NotTheFormat, RecordedReply, slug
 from biasgrid.catalogs.importers.scenarios import scenario
 from biasgrid.catalogs.importers.tables import table
+from biasgrid.catalogs.loading.catalog import OVERLAY
 from biasgrid.catalogs.loading.documents import read_text
 from biasgrid.catalogs.loading.template_lines import written_line
 from biasgrid.catalogs.schema.entries import LANGUAGE
+from biasgrid.catalogs.text_safety import escape
+from biasgrid.flows.terminal.progress import console
 from biasgrid.warehouse.storage.atomic_file import replacing
 from biasgrid.warehouse.storage.export_files import defused
 
@@ -190,3 +195,53 @@ def _write(path: Path, content: Content) -> None:
 
 def _told(path: Path, out: Path) -> str:
     return path.relative_to(out).as_posix()
+
+
+SHOWN = 20
+"""Refused rows told on the terminal; the file has all."""
+CATALOG = ("scenes/", "tuning/")
+"""Folders whose files are read as a catalog's."""
+
+
+def show_import(done: Import) -> None:
+    out = console()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("file", overflow="fold")
+    for heading in ("rows read", "imported", "refused"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in done.read:
+        table.add_row(_plain(one.file), *(Text(f"{n:,}") for n in (one.rows, one.rows - one.lost, one.lost)))
+    out.print(table)
+    _show_refused(done)
+    for notice in [notice for one in done.read for notice in one.notices][:SHOWN]:
+        out.print(_plain(notice), soft_wrap=True)
+    for path in done.written.values():
+        out.print(Text(f"wrote {path}"), soft_wrap=True)
+    for line in dict.fromkeys(_next(done)):
+        out.print(Text(line), soft_wrap=True)
+
+
+def _next(done: Import) -> Iterator[str]:
+    """What to do with each file."""
+    for name, path in done.written.items():
+        if path.name.endswith(".scenario.yaml"):
+            yield f"run it: biasgrid run {path}"
+        elif path.suffix == ".parquet":
+            yield f"play it back: --model replay/{path}"
+        elif name.startswith(CATALOG):
+            yield f"ask it: name it as your catalog, {OVERLAY}={path.parent.parent}"
+
+
+def _show_refused(done: Import) -> None:
+    out = console()
+    refused = [mistake for one in done.read for mistake in one.refused]
+    for mistake in refused[:SHOWN]:
+        out.print(_plain(f"{mistake.where}: {mistake.what}"), soft_wrap=True)
+    if len(refused) > SHOWN:
+        where = next((path for name, path in done.written.items() if name.endswith(".refused.csv")), "")
+        out.print(Text(f"… and {len(refused) - SHOWN:,} more in {where}"), soft_wrap=True)
+
+
+def _plain(text: str) -> Text:
+    """A text of a file of others, with nothing in it that steers a terminal."""
+    return Text(escape(text))

@@ -20,10 +20,10 @@ from biasgrid.flows.compare import benchmark, other_kinds
 from biasgrid.flows.compare.rows import Line, Section
 from biasgrid.flows.runs.prepare import existing_lake
 from biasgrid.flows.terminal.encoding import write_data
-from biasgrid.flows.terminal.grouped_rows import GroupedRow, Heading, show_grouped
 from biasgrid.flows.terminal.markdown import plain
 from biasgrid.flows.terminal.markdown import table as markdown_table
 from biasgrid.flows.terminal.progress import STYLES, console, one_line
+from biasgrid.flows.terminal.tables import GroupedRow, Heading, show_grouped
 from biasgrid.tasks.aggregate.compare import Comparison, compare
 from biasgrid.tasks.aggregate.run_selector import Chosen
 from biasgrid.warehouse.storage.export_files import as_csv

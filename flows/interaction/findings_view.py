@@ -10,8 +10,8 @@ from rich.text import Text
 
 from biasgrid.flows.interaction.formatting import difference, interval
 from biasgrid.flows.interaction.outcome import InteractionOutcome
-from biasgrid.flows.terminal.grouped_rows import GroupedRow, Heading, lost, numbers, show_grouped
 from biasgrid.flows.terminal.progress import console, one_line, show_failures, show_places
+from biasgrid.flows.terminal.tables import GroupedRow, Heading, lost, numbers, show_grouped
 from biasgrid.tasks.report.figures import share, signed
 
 STYLES = {"biased": "red", "anti-biased": "red", "not shown": "green", "not evaluated": "yellow"}

@@ -8,8 +8,8 @@ from rich.text import Text
 
 from biasgrid.flows.interaction.formatting import p_value
 from biasgrid.flows.probe.outcome import ProbeOutcome
-from biasgrid.flows.terminal.grouped_rows import GroupedRow, Heading, lost, numbers, show_grouped
 from biasgrid.flows.terminal.progress import console, one_line, show_failures, show_places
+from biasgrid.flows.terminal.tables import GroupedRow, Heading, lost, numbers, show_grouped
 from biasgrid.tasks.report.figures import share
 
 STYLES = {"biased": "red", "no bias shown": "green", "not evaluated": "yellow"}

@@ -10,11 +10,10 @@ from rich.tree import Tree
 
 from biasgrid.flows.probe.findings_view import STYLES
 from biasgrid.flows.results.trace_view import ASKED, OUTCOMES
-from biasgrid.flows.terminal.plurals import format_count
 from biasgrid.flows.terminal.progress import console, readable
 from biasgrid.tasks.aggregate.trace.other_origin import OtherOrigin
 from biasgrid.tasks.aggregate.trace.probe import UNIT, ProbeTrace
-from biasgrid.tasks.report.figures import share
+from biasgrid.tasks.report.figures import format_count, share
 
 FALLEN = {"stereotypical": "red", "counter": "green", "balanced": "green"}
 KEY = ("pair", "model", "language", "test")

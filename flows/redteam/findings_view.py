@@ -7,8 +7,8 @@ from typing import Any
 from rich.text import Text
 
 from biasgrid.flows.redteam.outcome import AttackOutcome
-from biasgrid.flows.terminal.grouped_rows import GroupedRow, Heading, lost, numbers, show_grouped
 from biasgrid.flows.terminal.progress import console, one_line, show_failures, show_places
+from biasgrid.flows.terminal.tables import GroupedRow, Heading, lost, numbers, show_grouped
 from biasgrid.tasks.report.figures import share
 
 REST = (

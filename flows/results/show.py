@@ -1,4 +1,4 @@
-"""How much each model passes of each concern, in bars: readable at 80 columns and without colour."""
+"""Findings of a run on the terminal, with bars of how much each model passes, and the table of expectations."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from rich.console import Console
+from rich.status import Status
+from rich.table import Table
 from rich.text import Text
 
 from biasgrid.flows.benchmark.findings_view import show_outcome
@@ -21,9 +23,29 @@ from biasgrid.flows.redteam.outcome import attack_outcome
 from biasgrid.flows.runs.outcome import outcome
 from biasgrid.flows.runs.prepare import existing_lake
 from biasgrid.flows.terminal.progress import STYLES, console, readable
-from biasgrid.flows.terminal.responsive_table import Column, show_folded
+from biasgrid.flows.terminal.tables import Column, show_folded
+from biasgrid.warehouse.expectations.report import Report
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import find
+
+
+def patience(what: str) -> Status:
+    """Tells what takes its time, on a terminal and while it does."""
+    return Console(stderr=True).status(Text(what))
+
+
+def show_report(report: Report, lake: Lake) -> None:
+    """Every table with its rows, and how much of what is expected of it does not hold."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("table", no_wrap=True)
+    for heading in ("rows", "expectations", "not as expected"):
+        table.add_column(heading, justify="right")
+    for inspected in report.tables:
+        broken = Text(str(len(inspected.failures) or "–"), style="red" if inspected.failures else "")
+        table.add_row(inspected.relation, f"{inspected.rows:,}", str(inspected.expectations), broken)
+    console().print(table)
+    console().print(Text(f"pages  {lake.told(report.pages)}"), soft_wrap=True)
+
 
 LENGTH: Final = 12
 """Signs of a full bar."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
-from biasgrid.flows.terminal.plurals import format_count
 from biasgrid.flows.terminal.progress import dollars
 from biasgrid.tasks.aggregate.trace.trace import Trace
+from biasgrid.tasks.report.figures import format_count
 
 EXPECTED = 6
 """Expected values that are told of an oracle."""
@@ -87,7 +87,8 @@ def hints(found: Trace) -> Iterable[str]:
     if found.stands_in:
         yield f"the reply was used again for {format_count(found.stands_in, 'further prompt')}"
     if found.origin.other_runs:
-        yield f"also in {format_count(len(found.origin.other_runs), 'other run')}: --run {found.origin.other_runs[0]}"
+        runs = format_count(len(found.origin.other_runs), "other run")
+        yield f"also in {runs}: --run {found.origin.other_runs[0]}"
     if not found.is_whole:
         yield (
             f"{len(found.cases)} of {format_count(found.prompts, 'prompt')} shown, those first that did not pass; "

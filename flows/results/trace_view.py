@@ -19,10 +19,9 @@ from biasgrid.flows.results.trace_labels import (
     oracle,
     why,
 )
-from biasgrid.flows.terminal.plurals import format_count
 from biasgrid.flows.terminal.progress import STYLES, console, readable
 from biasgrid.tasks.aggregate.trace.trace import Rows, Trace
-from biasgrid.tasks.report.figures import share
+from biasgrid.tasks.report.figures import format_count, share
 
 OUTCOMES = {"passed": "green", "failed": "red", "refused": "yellow", "unreadable": "yellow", "error": "yellow"}
 ASKED = "← asked for"
@@ -42,7 +41,8 @@ def _head(found: Trace) -> Text:
     told = (
         f"{found.origin.kind} {found.origin.id} in run {found.run['run_id']} "
         f"({found.run['state']}, {found.run['started_at']:%Y-%m-%d %H:%M} UTC): "
-        f"{format_count(found.prompts, 'prompt')}, {format_count(found.tests, 'template test')} ({counts(found.outcomes)}), "
+        f"{format_count(found.prompts, 'prompt')}, "
+        f"{format_count(found.tests, 'template test')} ({counts(found.outcomes)}), "
         f"{format_count(found.cells, 'cell')}"
     )
     return Text(readable(told))

@@ -13,8 +13,8 @@ from rich.text import Text
 from biasgrid.catalogs.errors import Problem, UserError, position
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.scenario.tuning_examples import TuningExample, tuning_examples
-from biasgrid.flows.results.export import refuse_to_replace
-from biasgrid.flows.review.agreement_view import number
+from biasgrid.flows.results.sql import refuse_to_replace
+from biasgrid.flows.review.agreement import number
 from biasgrid.flows.terminal.progress import console, readable
 from biasgrid.tasks.report.figures import share
 from biasgrid.tasks.review.concordance import Concordance, concordances, unknown_items

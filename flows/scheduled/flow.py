@@ -18,8 +18,8 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.scenario.scenario import Overrides, Source
 from biasgrid.catalogs.schema.entries import Reuse
 from biasgrid.flows.benchmark.artifacts import publish
-from biasgrid.flows.benchmark.chart_artifacts import publish_pictures
 from biasgrid.flows.benchmark.flow import NOTHING_NAMED, begun, concluded
+from biasgrid.flows.benchmark.trend_chart import publish_pictures
 from biasgrid.flows.forecast.reuse import of_other_runs
 from biasgrid.flows.operations.expectations_process import inspecting
 from biasgrid.flows.runs.context import Grid, generate_stage

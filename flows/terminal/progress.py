@@ -15,7 +15,7 @@ from rich.text import Text
 
 from biasgrid.catalogs.text_safety import escape, escape_line
 from biasgrid.flows.terminal.encoding import write_data
-from biasgrid.flows.terminal.plurals import format_count
+from biasgrid.tasks.report.figures import format_count
 from biasgrid.warehouse.queries.example_queries import worked_queries
 from biasgrid.warehouse.storage.export_files import as_csv
 from biasgrid.warehouse.storage.runs import Run

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from biasgrid.tasks.report.escape import State, format_measure, join_parts
-from biasgrid.tasks.report.orders import MITIGATIONS, SETTINGS, STAGES, TESTS
+from biasgrid.tasks.report.figures import State, format_measure, join_parts
+from biasgrid.tasks.report.findings import MITIGATIONS, SETTINGS, STAGES, TESTS
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run

@@ -1,8 +1,20 @@
-"""Numbers and moments as people read them, on pages and on the terminal, with the signs of English."""
+"""Numbers, moments, counts and names as people read them, escaped for the place where they stand."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from datetime import datetime
+from typing import Literal
+
+from biasgrid.catalogs.text_safety import excerpt
+
+
+def format_count(count: int, noun: str) -> str:
+    """A count with its noun: `1 reply`, `1,250 replies`."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} {noun[:-1]}ies" if noun.endswith("y") else f"{count:,} {noun}s"
 
 
 def share(value: float | None) -> str:
@@ -28,3 +40,42 @@ def coefficient(value: float | None) -> str:
 def moment(when: datetime | None) -> str:
     """To the minute."""
     return "–" if when is None else f"{when:%Y-%m-%d %H:%M} UTC"
+
+
+State = Literal["met", "not met", "undecided", "not evaluated"]
+LONGEST = 300
+"""Signs of a name that are shown."""
+SYMBOLS: dict[State, str] = {"met": "✓", "not met": "✗", "undecided": "?", "not evaluated": "–"}
+"""Beside colours, for who does not see them."""
+_SIGN = re.compile(r"[^\w\s\-/,·–’×]|_")
+
+
+def format_measure(value: float | None, unit: Literal["share", "score"]) -> str:
+    """A share in percent, or a score from −1 to 1 with its sign; `none` where there is no number."""
+    if value is None:
+        return "none"
+    return share(value) if unit == "share" else signed(value)
+
+
+def join_parts(parts: Iterable[str]) -> str:
+    return "; ".join(part for part in parts if part)
+
+
+def escape_name(text: object) -> str:
+    """On one line, control and format characters escaped, cut where it goes on and on."""
+    return excerpt(" ".join(str(text).split()), LONGEST)
+
+
+def escape_markdown(text: object) -> str:
+    """As Markdown that shows the text as it is: every sign that Markdown, HTML or a table could read as a command
+    is a character reference."""
+    return _SIGN.sub(_reference, escape_name(text))
+
+
+def _reference(found: re.Match[str]) -> str:
+    return f"&#{ord(found[0])};"
+
+
+def format_code(text: object) -> str:
+    """A name from a file, in Markdown: within `<code>` GitHub makes links neither of people nor of addresses."""
+    return f"<code>{escape_markdown(text)}</code>"

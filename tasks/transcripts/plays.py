@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from biasgrid.tasks.transcripts.text import LONGEST, Said
+from biasgrid.tasks.transcripts.sessions import LONGEST, Said
 from biasgrid.warehouse.build.build import connect, selected
 from biasgrid.warehouse.storage.lake import Lake
 

@@ -9,8 +9,27 @@ from typing import Any
 import orjson
 import polars as pl
 
-from biasgrid.tasks.transcripts.text import Said
 from biasgrid.warehouse.storage.lake import Lake
+
+LONGEST = 4_000
+"""Signs of a text that are shown: what goes on for pages is told of, and lies in the lake."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Its beginning, and how many signs it has in all."""
+
+    text: str
+    signs: int
+
+    @classmethod
+    def of(cls, text: str | None) -> Said | None:
+        return None if text is None else cls(text[:LONGEST], len(text))
+
+    @property
+    def left_out(self) -> int:
+        return self.signs - len(self.text)
+
 
 Row = Mapping[str, Any]
 OPEN = "open"

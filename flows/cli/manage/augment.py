@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from biasgrid.flows.cli.options import Data
-from biasgrid.flows.terminal.plurals import format_count
+from biasgrid.tasks.report.figures import format_count
 
 if TYPE_CHECKING:
     from biasgrid.flows.catalog.accept import Accepted

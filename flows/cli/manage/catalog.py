@@ -127,7 +127,7 @@ def stats(
 ) -> None:
     """What a library covers, per language, concern, input and reflection: templates and instances, what constant
     answers pass, and what can be decided with so many."""
-    from biasgrid.flows.catalog.coverage_report import stats as shown
+    from biasgrid.flows.catalog.coverage_view import stats as shown
 
     shown(library, format.value, concern or (), language or (), tolerance)
 
@@ -143,8 +143,7 @@ def import_(
     """Bring in benchmarks and replies of others: a library and a scenario ready to run, a recording that
     `replay/FILE` plays back, or a catalog of scenes and assignments to tune on. Rows that cannot be brought over
     are listed with their reason."""
-    from biasgrid.flows.catalog.import_view import show_import
-    from biasgrid.flows.catalog.importer import import_files
+    from biasgrid.flows.catalog.importer import import_files, show_import
 
     show_import(import_files(format.value, files, out, language, force=force))
 

@@ -39,7 +39,7 @@ def check(data: Data = None) -> None:
     written to `expectations/index.html` in the data directory.
     """
     from biasgrid.flows.operations.expectations_process import check_warehouse
-    from biasgrid.flows.results.expectations_view import patience, show_report
+    from biasgrid.flows.results.show import patience, show_report
     from biasgrid.flows.runs.prepare import lake_to_change
     from biasgrid.warehouse.expectations.report import ExpectationsFailed
 
@@ -61,7 +61,7 @@ def views(
     data: Data = None,
 ) -> None:
     """The lake's Parquet tables as views, in SQL that a DuckDB session of your own can `.read`."""
-    from biasgrid.flows.results.export import write_views
+    from biasgrid.flows.results.sql import write_views
     from biasgrid.flows.terminal.encoding import write_data
 
     told = write_views(out, data, force=force)

@@ -35,7 +35,7 @@ def verify(
     Exit codes: 0 all is as written, 1 something was changed, is missing, added or renamed, or the digest is
     another, 2 there is no such file, or the digest is none.
     """
-    from biasgrid.flows.results.verify_evidence import checked, show_verified
+    from biasgrid.flows.results.report import checked, show_verified
 
     found = checked(file, digest)
     show_verified(file, found, digest)

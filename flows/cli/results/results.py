@@ -10,7 +10,7 @@ import typer
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.cli.options import Data, Force, Gate, RunId
-from biasgrid.flows.terminal.plurals import format_count
+from biasgrid.tasks.report.figures import format_count
 
 
 class ReportFormat(StrEnum):
@@ -136,7 +136,7 @@ def export(
 
     In CSV, text that a spreadsheet would run as a formula gets a quote before it, and nested values are JSON.
     """
-    from biasgrid.flows.results.export import export as written
+    from biasgrid.flows.results.sql import export as written
 
     path, rows = written(mart, format.value, run, out, data, force=force)
     typer.echo(f"{path} ({format_count(rows, 'row')})")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from biasgrid.flows.cli.options import Data, Force, RunId
-from biasgrid.flows.terminal.plurals import format_count
+from biasgrid.tasks.report.figures import format_count
 
 if TYPE_CHECKING:
     from biasgrid.flows.review.review import Desk
@@ -100,8 +100,7 @@ def _named(reviewer: str | None) -> str:
 
 
 def _agreement(lake: Lake, run: Run) -> None:
-    from biasgrid.flows.redteam.agreement_view import show_attack_agreement
-    from biasgrid.flows.review.agreement_view import show_agreement
+    from biasgrid.flows.review.agreement import show_agreement, show_attack_agreement
     from biasgrid.flows.review.review import refreshed
 
     refreshed(lake)
@@ -126,7 +125,7 @@ def _imported(desk: Desk, path: Path, reviewer: str) -> None:
 
 
 def _at_the_terminal(desk: Desk, draw: Draw, reviewer: str, *, adjudicate: bool) -> None:
-    from biasgrid.flows.review.adjudicate import adjudicate as decide
+    from biasgrid.flows.review.review import adjudicate as decide
     from biasgrid.flows.review.review import review
     from biasgrid.flows.review.screen import Screen
 

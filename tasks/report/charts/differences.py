@@ -7,9 +7,18 @@ from typing import Any
 
 import altair as alt
 
-from biasgrid.tasks.report.charts.draw import Picture, drawn, plotted
-from biasgrid.tasks.report.charts.theme import CHANGES, CONTRASTS, GREY, INK, PAPER, SERIES
-from biasgrid.tasks.report.escape import escape_name, format_measure
+from biasgrid.tasks.report.charts.theme import (
+    CHANGES,
+    CONTRASTS,
+    GREY,
+    INK,
+    PAPER,
+    SERIES,
+    Picture,
+    drawn,
+    plotted,
+)
+from biasgrid.tasks.report.figures import escape_name, format_measure
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 

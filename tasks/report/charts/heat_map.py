@@ -7,9 +7,8 @@ from typing import Any
 
 import altair as alt
 
-from biasgrid.tasks.report.charts.draw import Picture, drawn, plotted
-from biasgrid.tasks.report.charts.theme import HIGH, INK, LOW, MIDDLE, PAPER, REQUIREMENTS
-from biasgrid.tasks.report.escape import escape_name
+from biasgrid.tasks.report.charts.theme import HIGH, INK, LOW, MIDDLE, PAPER, REQUIREMENTS, Picture, drawn, plotted
+from biasgrid.tasks.report.figures import escape_name
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any, Final
 
 import duckdb
@@ -12,14 +13,58 @@ import orjson
 import polars as pl
 
 from biasgrid.tasks.report.evidence import cells as by_cell
-from biasgrid.tasks.report.evidence.cells import NOT_EVALUATED, UNDECIDED
+from biasgrid.tasks.report.evidence.cells import NOT_EVALUATED, UNDECIDED, selection_rates
 from biasgrid.tasks.report.evidence.dimensions import Dimension, dimensions, folder_and_name
-from biasgrid.tasks.report.evidence.selection_rates import selection_rates
 from biasgrid.tasks.report.evidence.sources import CatalogFile, kept_text
-from biasgrid.tasks.report.evidence.wording import Wording
-from biasgrid.tasks.report.languages import LANGUAGES
-from biasgrid.tasks.report.run_heading import ToldRun, told_run
+from biasgrid.tasks.report.figures import share, signed
+from biasgrid.tasks.report.findings import ToldRun, told_run
+from biasgrid.tasks.report.html.page import Speech
+from biasgrid.tasks.report.languages import LANGUAGES, words
 from biasgrid.warehouse.storage.lake import Lake
+
+ABSENT = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    language: str
+
+    def text(self, key: str, /, **given: object) -> str:
+        """Raises KeyError for a text that the language does not have, and where something is not given."""
+        return words("record", self.language)[key].format(**given)
+
+    def word(self, value: object, kind: str = "finding") -> str:
+        """A value of the warehouse as the record or other pages call it; what a catalog alone knows, as it is."""
+        spoken = words("pages", self.language) | words("record", self.language)
+        known = (spoken[key] for key in (f"{kind}.{value}", f"value.{value}") if key in spoken)
+        return ABSENT if value is None else next(known, str(value))
+
+    def words(self, told: str | None, kinds: Sequence[str]) -> str:
+        """Values of several kinds, in one text with a comma between them; of kind `` they are names."""
+        if told is None:
+            return ABSENT
+        parts = told.split(", ", max(len(kinds) - 1, 0))
+        pairs = zip_longest(parts, kinds[: len(parts)], fillvalue="")
+        return ", ".join(self.word(part, kind) if kind else part for part, kind in pairs)
+
+    def count(self, number: int) -> str:
+        return self._figures(f"{number:,}")
+
+    def ratio(self, value: float | None) -> str:
+        return ABSENT if value is None else self._figures(f"{value:.2f}")
+
+    def share(self, value: float | None) -> str:
+        return self._figures(share(value))
+
+    def whole_share(self, value: float) -> str:
+        return self._figures(f"{value:.0%}")
+
+    def score(self, value: float | None) -> str:
+        return self._figures(signed(value))
+
+    def _figures(self, number: str) -> str:
+        return Speech(self.language).figures(number)
+
 
 Cell = Mapping[str, Any]
 LEAST_SCENES = 2

@@ -4,19 +4,128 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import orjson
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.documents import read_text
 from biasgrid.catalogs.loading.reader import SHIPPED
+from biasgrid.catalogs.text_safety import HIDDEN, UNSEEN, code_point
+from biasgrid.warehouse.build.build import selected
+from biasgrid.warehouse.schema_check import declared, refuse_newer
+from biasgrid.warehouse.schemas import TABLES
+from biasgrid.warehouse.storage.export_files import csv_header, csv_rows, flat
 from biasgrid.warehouse.storage.lake import Lake
+
+AT_ONCE = 1_000
+"""Rows that are read together, of which each may be a megabyte long."""
+TOGETHER = 16 << 20
+"""Bytes that are written as one group of rows, or a little more."""
+OVER_RUNS = frozenset({"leaderboard", "paired_differences", "regressions", "trend"})
+"""Marts that change with every run: what they say of one is no evidence of it."""
+
+
+def write_marts(warehouse: duckdb.DuckDBPyConnection, run_id: str, folder: Path) -> list[str]:
+    """A mart each that has rows of the run; returns their names."""
+    written = []
+    for name in _marts(warehouse):
+        rows = warehouse.sql(f"from marts.{name} where run_id = ? order by all", params=[run_id]).to_arrow_table()
+        if rows.num_rows:
+            write_rows(folder, name, rows.schema, rows.combine_chunks().to_batches(AT_ONCE))
+            written.append(name)
+    return written
+
+
+def _marts(warehouse: duckdb.DuckDBPyConnection) -> list[str]:
+    """Those that tell runs apart."""
+    known = """
+        select table_name
+        from information_schema.columns
+        where table_catalog = current_database() and table_schema = 'marts' and column_name = 'run_id'
+        order by table_name
+    """
+    return [name for name in selected(warehouse, known)["table_name"] if name not in OVER_RUNS]
+
+
+def write_records(lake: Lake, run_id: str, folder: Path) -> list[str]:
+    """Each table of the lake in which the run has landed anything, as it landed; returns their names."""
+    written = []
+    for table in TABLES:
+        files = lake.files(table, run_id)
+        refuse_newer(files)
+        if files:
+            schema = declared(table)
+            write_rows(folder, table, schema, (batch for file in files for batch in _landed(file, schema)))
+            written.append(table)
+    return written
+
+
+def _landed(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The rows of a file; columns younger than it are null."""
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=AT_ONCE):
+            there = set(batch.schema.names)
+            columns = (
+                batch.column(one.name).cast(one.type) if one.name in there else pa.nulls(len(batch), one.type)
+                for one in schema
+            )
+            yield pa.RecordBatch.from_arrays(list(columns), schema=schema)
+
+
+def write_rows(folder: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+    """`<name>.parquet` and `<name>.csv`; in the latter, text that a spreadsheet would run has a quote before it,
+    nested values are JSON, and characters that nobody sees are told by their numbers."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as files:
+        parquet = files.enter_context(pq.ParquetWriter(folder / f"{name}.parquet", schema, compression="zstd"))
+        lines = files.enter_context((folder / f"{name}.csv").open("w", encoding="utf-8", newline=""))
+        lines.write(csv_header(schema.names))
+        for group in _groups(batches):
+            rows = pa.Table.from_batches(group, schema)
+            parquet.write_table(rows, row_group_size=rows.num_rows or None)
+            told = pl.from_arrow(rows)
+            assert isinstance(told, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
+            lines.write(csv_rows(_seen(flat(told))))
+
+
+def _seen(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(_visible(column) for column in rows.iter_columns() if column.dtype == pl.String)
+
+
+def _visible(texts: pl.Series) -> pl.Series:
+    if not texts.str.contains(f"[{UNSEEN}]").any():
+        return texts
+    told = (None if text is None else HIDDEN.sub(_told, text) for text in texts)
+    return pl.Series(texts.name, told, dtype=pl.String)
+
+
+def _told(found: re.Match[str]) -> str:
+    """Of a character that could hide what a text says, or what is after it; a line's end is none."""
+    return "\r" if found[0] == "\r" else code_point(found)
+
+
+def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[Sequence[pa.RecordBatch]]:
+    group: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        group.append(batch)
+        size += batch.nbytes
+        if size >= TOGETHER:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
 
 DIGITS = 12
 """Of a hash: enough to tell files of one name apart."""

@@ -16,15 +16,17 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Protocol, TypeVar
 
-from biasgrid.tasks.report.evidence.container import Frame, Stored, layout
 from biasgrid.tasks.report.evidence.manifest import (
     MANIFEST,
     SUMS,
     Content,
+    Frame,
     Manifest,
     Newer,
     NoManifest,
+    Stored,
     content,
+    layout,
     read_manifest,
 )
 

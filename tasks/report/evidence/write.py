@@ -16,7 +16,6 @@ import orjson
 import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.tasks.report.evidence.container import Stored, layout
 from biasgrid.tasks.report.evidence.coverage import ENDED, Coverage, coverage
 from biasgrid.tasks.report.evidence.manifest import (
     BUNDLE_SCHEMA,
@@ -27,15 +26,23 @@ from biasgrid.tasks.report.evidence.manifest import (
     Manifest,
     Member,
     Role,
+    Stored,
     Versions,
     content,
     content_of,
+    layout,
     manifest_of,
     pieces,
 )
-from biasgrid.tasks.report.evidence.record_pages import write_record_markdown, write_record_page
-from biasgrid.tasks.report.evidence.sources import catalog_files, criteria_of, write_catalogs, write_scenario
-from biasgrid.tasks.report.evidence.tables import write_marts, write_records
+from biasgrid.tasks.report.evidence.record import write_record_markdown, write_record_page
+from biasgrid.tasks.report.evidence.sources import (
+    catalog_files,
+    criteria_of,
+    write_catalogs,
+    write_marts,
+    write_records,
+    write_scenario,
+)
 from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.warehouse.build.build import connect, run_row, selected
 from biasgrid.warehouse.schemas import KINDS, SCHEMA_VERSION

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from biasgrid.tasks.report.checks import Check, Gate, by_model
-from biasgrid.tasks.report.escape import escape_name
+from biasgrid.tasks.report.figures import escape_name
 from biasgrid.warehouse.storage.runs import Run
 
 TAGS: Mapping[Gate, Mapping[str, str]] = {

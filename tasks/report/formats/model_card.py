@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from biasgrid.tasks.report.checks import Check, by_model
-from biasgrid.tasks.report.escape import escape_name
+from biasgrid.tasks.report.figures import escape_name
 from biasgrid.warehouse.storage.runs import Run
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, takewhile
 
 from biasgrid.tasks.report.checks import STATES, Check, Gate, by_model
-from biasgrid.tasks.report.escape import SYMBOLS, State, format_code, format_measure
-from biasgrid.tasks.report.figures import moment
+from biasgrid.tasks.report.figures import SYMBOLS, State, format_code, format_measure, moment
 from biasgrid.warehouse.storage.runs import Run
 
 MOST = 900_000

@@ -9,12 +9,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from biasgrid.tasks.report.findings import InteractionFindings, rows_of
-from biasgrid.tasks.report.html.navigation import Ways
-from biasgrid.tasks.report.html.page import write_page
+from biasgrid.tasks.report.findings import MITIGATIONS, SETTINGS, InteractionFindings, ToldRun, rows_of, told_run
+from biasgrid.tasks.report.html.page import Ways, write_page
 from biasgrid.tasks.report.languages import LANGUAGES
-from biasgrid.tasks.report.orders import MITIGATIONS, SETTINGS
-from biasgrid.tasks.report.run_heading import ToldRun, told_run
 from biasgrid.tasks.transcripts.plays import LOST, Play, plays
 from biasgrid.warehouse.build.build import connect, run_row, selected
 from biasgrid.warehouse.storage.lake import Lake

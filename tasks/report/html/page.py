@@ -1,23 +1,126 @@
-"""Pages of HTML: one file each, nothing fetched, no script, and what models said never markup."""
+"""Pages of HTML: templates, the frame with its script, and links between runs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
+from hashlib import sha256
+from importlib.resources import files
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+import orjson
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from biasgrid.catalogs.text_safety import HIDDEN, code_point
-from biasgrid.tasks.report.figures import coefficient, share, signed, small
-from biasgrid.tasks.report.html.navigation import Ways
+from biasgrid.tasks.report.figures import coefficient, moment, share, signed, small
 from biasgrid.tasks.report.languages import LANGUAGES, words
 from biasgrid.warehouse.storage.export_files import write_text
+
+HOME = "../../index.html"
+"""From a run's page to that of all runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    href: str
+    name: str
+    """Of its scenario, or of what it has assessed."""
+    started_at: datetime | None
+
+    @property
+    def moment(self) -> str:
+        return moment(self.started_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    home: str
+    older: Neighbour | None = None
+    newer: Neighbour | None = None
+
+    def as_told(self) -> dict[str, Any]:
+        """As a page loads it."""
+        return {"home": self.home, "older": _told(self.older), "newer": _told(self.newer)}
+
+
+def _told(neighbour: Neighbour | None) -> dict[str, Any] | None:
+    if neighbour is None:
+        return None
+    return {"href": neighbour.href, "name": neighbour.name, "started_at": neighbour.started_at}
+
+
+def ways_between(pages: Sequence[Neighbour]) -> Iterator[Ways]:
+    """Of each of these runs, the newest first; each `href` leads there from the page of any other."""
+    for at, _ in enumerate(pages):
+        newer = pages[at - 1] if at else None
+        older = pages[at + 1] if at + 1 < len(pages) else None
+        yield Ways(HOME, older, newer)
+
+
+SCRIPTS = (
+    *("dom", "words", "chunks", "marks", "tables", "leaderboard", "grid", "beside", "communities", "trend"),
+    *("agreement", "covered", "search", "filters", "tests", "run", "lake", "start"),
+)
+"""Parts of the one script, each after what it needs to begin with."""
+
+
+def shell(first: str, language: str = LANGUAGES[0]) -> str:
+    """The page that begins with `data/<first>.js` and speaks `language` until its reader chooses another.
+
+    Its policy admits this very style and script, and what that script loads: no other, and no request elsewhere.
+    """
+    style, script = _part("page.css"), _script()
+    filled = {
+        "POLICY": _policy(style, script),
+        "STYLE": style,
+        "SCRIPT": script,
+        "FIRST": first,
+        "LANGUAGE": language,
+        "LANG": language[:2],
+        "NOSCRIPT": words("script", language)["noscript"],
+    }
+    page = _part("page.html")
+    for name, text in filled.items():
+        page = page.replace(f"@@{name}@@", text)
+    return page
+
+
+@cache
+def _script() -> str:
+    spoken = {language: words("script", language) for language in LANGUAGES}
+    told = orjson.dumps(spoken).decode().replace("<", "\\u003c")
+    parts = "\n".join(_part(f"{name}.js") for name in SCRIPTS)
+    return f'"use strict";\n(() => {{\nconst WORDS = {told};\n{parts}\n}})();\n'
+
+
+def _policy(style: str, script: str) -> str:
+    rules = {
+        "default-src": "'none'",
+        "script-src": f"'{_hash(script)}' 'strict-dynamic'",
+        "style-src": f"'{_hash(style)}'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "require-trusted-types-for": "'script'",
+        "trusted-types": "biasgrid",
+    }
+    return "; ".join(f"{name} {value}" for name, value in rules.items())
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def _part(name: str) -> str:
+    return files("biasgrid.tasks.report").joinpath("site", name).read_text(encoding="utf-8")
+
 
 WORDS = re.compile(r"\S+\s*|\s+")
 

@@ -11,12 +11,10 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.tasks.report.findings import FINDINGS, RULES
-from biasgrid.tasks.report.html.navigation import Ways
-from biasgrid.tasks.report.html.page import write_page
+from biasgrid.tasks.report.findings import FINDINGS, RULES, ToldRun, told_run
+from biasgrid.tasks.report.html.page import Ways, write_page
 from biasgrid.tasks.report.languages import LANGUAGES
-from biasgrid.tasks.report.run_heading import ToldRun, told_run
-from biasgrid.tasks.transcripts.text import LONGEST, Said
+from biasgrid.tasks.transcripts.sessions import LONGEST, Said
 from biasgrid.warehouse.build.build import query, run_row
 from biasgrid.warehouse.storage.lake import Lake
 

@@ -11,11 +11,9 @@ from typing import Any
 import polars as pl
 
 from biasgrid.catalogs.schema.attacks import IN_PAIRS
-from biasgrid.tasks.report.findings import mart
-from biasgrid.tasks.report.html.navigation import Ways
-from biasgrid.tasks.report.html.page import differing, write_page
+from biasgrid.tasks.report.findings import ToldRun, mart, told_run
+from biasgrid.tasks.report.html.page import Ways, differing, write_page
 from biasgrid.tasks.report.languages import LANGUAGES
-from biasgrid.tasks.report.run_heading import ToldRun, told_run
 from biasgrid.tasks.transcripts.sessions import OUTCOMES, Exchange, Session, outcomes, sessions
 from biasgrid.warehouse.build.build import run_row
 from biasgrid.warehouse.storage.lake import Lake

@@ -11,8 +11,8 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from biasgrid.tasks.report.html.chunk import columns
-from biasgrid.tasks.transcripts.text import LONGEST
+from biasgrid.tasks.report.html.mart_tables import columns
+from biasgrid.tasks.transcripts.sessions import LONGEST
 from biasgrid.warehouse.build.build import selected
 
 SLOTS_EACH = 3

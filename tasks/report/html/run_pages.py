@@ -8,8 +8,6 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from biasgrid.tasks.report.html.chunk import as_chunk, columns
-from biasgrid.tasks.report.html.folder import Folder
 from biasgrid.tasks.report.html.mart_tables import (
     AGREEMENT,
     CELLS,
@@ -20,13 +18,15 @@ from biasgrid.tasks.report.html.mart_tables import (
     LANGUAGES,
     REFUSALS,
     Row,
+    as_chunk,
+    columns,
     head,
     not_planned,
     of_run,
     trend,
 )
-from biasgrid.tasks.report.html.navigation import Ways
-from biasgrid.tasks.report.html.page_frame import shell
+from biasgrid.tasks.report.html.page import Ways, shell
+from biasgrid.tasks.report.html.page_cache import Folder
 from biasgrid.tasks.report.html.replies import chunks
 from biasgrid.tasks.report.languages import LANGUAGES as SPOKEN
 from biasgrid.warehouse.build.build import connect, recorded

@@ -15,12 +15,9 @@ from typing import Any, Protocol
 import duckdb
 import orjson
 
-from biasgrid.tasks.report.html.chunk import as_chunk, columns
-from biasgrid.tasks.report.html.folder import Folder
-from biasgrid.tasks.report.html.mart_tables import LEADERBOARD, RUNS, head, trend
-from biasgrid.tasks.report.html.navigation import Neighbour, Ways, ways_between
-from biasgrid.tasks.report.html.page_cache import holds, renew, take_away
-from biasgrid.tasks.report.html.page_frame import shell
+from biasgrid.tasks.report.html.mart_tables import LEADERBOARD, RUNS, as_chunk, columns, head, trend
+from biasgrid.tasks.report.html.page import Neighbour, Ways, shell, ways_between
+from biasgrid.tasks.report.html.page_cache import Folder, holds, renew, take_away
 from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.warehouse.build.build import connect, selected
 from biasgrid.warehouse.build.text_views import ALL, reading_texts

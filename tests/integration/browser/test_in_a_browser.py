@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from biasgrid.tasks.report.html.chunk import as_chunk
+from biasgrid.tasks.report.html.mart_tables import as_chunk
 from biasgrid.tasks.report.html.run_pages import write_run_pages
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from biasgrid.flows.terminal.grouped_rows import GroupedRow, Heading, numbers, show_grouped
+from biasgrid.flows.terminal.tables import GroupedRow, Heading, numbers, show_grouped
 
 NAME = "equal-treatment-of-genders"
 GROUP = "huggingface/mistralai/Mistral-7B-Instruct-v0.3"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from biasgrid.tasks.transcripts.text import LONGEST, Said
+from biasgrid.tasks.transcripts.sessions import LONGEST, Said
 
 
 def test_a_text_knows_what_is_left_out() -> None:

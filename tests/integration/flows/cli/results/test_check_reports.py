@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 import pytest
 from jsonschema import Draft202012Validator
 
-from biasgrid.flows.benchmark.chart_artifacts import pictures_page
+from biasgrid.flows.benchmark.trend_chart import pictures_page
 from biasgrid.tasks.report.checks import checks
-from biasgrid.tasks.report.formats.report_schema import as_text
+from biasgrid.tasks.report.formats.data_files import as_text
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import find

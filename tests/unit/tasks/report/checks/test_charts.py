@@ -6,8 +6,7 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
-from biasgrid.tasks.report.charts.measures import measures
-from biasgrid.tasks.report.charts.run_charts import files
+from biasgrid.tasks.report.charts.pictures import files, measures
 from biasgrid.tasks.report.checks import Check
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -10,11 +10,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from biasgrid.tasks.report.evidence.coverage import reason
-from biasgrid.tasks.report.evidence.record_pages import plain, table
-from biasgrid.tasks.report.evidence.record_tables import Listing
-from biasgrid.tasks.report.evidence.selection_rates import selection_rates
-from biasgrid.tasks.report.evidence.wording import Wording
+from biasgrid.tasks.report.evidence.cells import selection_rates
+from biasgrid.tasks.report.evidence.coverage import Wording, reason
+from biasgrid.tasks.report.evidence.record import Listing, plain, table
 from biasgrid.tasks.report.evidence.write import write_evidence
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from biasgrid.tasks.report.evidence.tables import write_rows
+from biasgrid.tasks.report.evidence.sources import write_rows
 
 SAID = {
     "=cmd|' /C calc'!A0": "'=cmd|' /C calc'!A0",

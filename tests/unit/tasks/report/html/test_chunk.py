@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from biasgrid.tasks.report.html.chunk import as_chunk, columns
-from biasgrid.tasks.report.html.page_frame import shell
+from biasgrid.tasks.report.html.mart_tables import as_chunk, columns
+from biasgrid.tasks.report.html.page import shell
 from biasgrid.tasks.report.html.replies import FEWEST, bitmap, slot, trigrams
 from biasgrid.tasks.report.languages import LANGUAGES, words
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.tasks.report.html.folder import Folder
-from biasgrid.tasks.report.html.page_cache import NAME, holds, renew, take_away
+from biasgrid.tasks.report.html.page_cache import NAME, Folder, holds, renew, take_away
 
 OLD = {"index.html": "old", "data/run.js": "old", "data/tests-0.js": "old", "plays/plays-1.html": "old"}
 NEW = {"index.html": "new", "data/run.js": "new"}

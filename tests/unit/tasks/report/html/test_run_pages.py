@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.tasks.report.html.chunk import DIGITS
+from biasgrid.tasks.report.html.mart_tables import DIGITS
 from biasgrid.tasks.report.html.run_pages import write_run_pages
 from biasgrid.tasks.report.html.site_pages import PagesOf, Site, write_lake_pages
-from biasgrid.tasks.transcripts.text import LONGEST
+from biasgrid.tasks.transcripts.sessions import LONGEST
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 

@@ -1,17 +1,20 @@
-"""Every check of a run as a point with its interval, beside what it is held against."""
+"""A run's pictures: what it measured with intervals, and all the other charts as files."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import altair as alt
 
-from biasgrid.tasks.report.charts.draw import Picture, drawn, plotted
-from biasgrid.tasks.report.charts.theme import BY_KIND, GREY, INK, Words
+from biasgrid.tasks.report.charts.differences import contrasts, escalation, trend
+from biasgrid.tasks.report.charts.heat_map import grid, leaderboard
+from biasgrid.tasks.report.charts.theme import BY_KIND, GREY, INK, Picture, Words, drawn, plotted
 from biasgrid.tasks.report.checks import Check
-from biasgrid.tasks.report.escape import escape_name
+from biasgrid.tasks.report.figures import escape_markdown, escape_name, format_measure
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import Run
 
 MOST = 300
 """Checks in one picture."""
@@ -79,9 +82,31 @@ def _told(found: Sequence[Check], kind: str) -> str:
     counted = ", ".join(f"{number} {finding}" for finding, number in count.most_common())
     unmet = [check for check in found if check.decided == "not met"]
     named = "; ".join(
-        f"{escape_name(one.title)} of {escape_name(one.model)} {number(one.value, one.unit)}" for one in unmet[:8]
+        f"{escape_name(one.title)} of {escape_name(one.model)} {format_measure(one.value, one.unit)}"
+        for one in unmet[:8]
     )
     more = f"; and {len(unmet) - 8} more" if len(unmet) > 8 else ""
     models = len({check.model for check in found})
     told = f"{len(found)} checks of {models} model{'' if models == 1 else 's'} with 95% intervals: {counted}."
     return f"{told} First to look at: {named}{more}." if named else told
+
+
+MORE = {"benchmark": (leaderboard, grid, contrasts, trend), "interaction": (escalation,)}
+"""Beside the measures, which every kind of run has."""
+
+
+def pictures(lake: Lake, run: Run, found: Sequence[Check]) -> list[Picture]:
+    """Those that have anything to show. Raises UserError where no warehouse has been built."""
+    made = [measures(run.kind, found), *(draw(lake, run.run_id) for draw in MORE.get(run.kind, ()))]
+    return [picture for picture in made if picture]
+
+
+def files(run: Run, made: Iterable[Picture]) -> dict[str, str | bytes]:
+    """By name: SVG and PNG of each, and a page of Markdown that shows them and says in words what they show."""
+    told: dict[str, str | bytes] = {}
+    page = [f"# {run.kind} `{run.run_id}`"]
+    for picture in made:
+        told |= {f"{picture.name}.svg": picture.svg, f"{picture.name}.png": picture.png()}
+        words = escape_markdown(picture.alt)
+        page += [f"## {picture.title}", f"![{words}]({picture.name}.svg)", words]
+    return told | {"pictures.md": "\n\n".join(page) + "\n"}
