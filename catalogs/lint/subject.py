@@ -113,7 +113,7 @@ def in_table(template: Template) -> bool:
 
 def imported(template: Template) -> bool:
     """Whether a template is an item of a benchmark, written by others on a plan of their own."""
-    return bool(template.facets) or template.oracle.operation in ("choice", "associations")
+    return bool(template.facets) or template.oracle.answers in ("letter", "pairs")
 
 
 def own_instruction(template: Template, language: LanguageCatalog) -> str:

@@ -20,7 +20,7 @@ from biasgrid.catalogs.errors import Problem, UserError, nearest, place
 from biasgrid.catalogs.lint.rules.passing import affirming, denying, passing
 from biasgrid.catalogs.loading.pydantic_errors import explain, remedy
 from biasgrid.catalogs.schema.entries import Template
-from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.catalogs.schema.oracle import Oracle, find_operation
 
 COLUMNS = (
     "prompt_id",
@@ -33,7 +33,7 @@ COLUMNS = (
     "oracle",
     "oracle_prediction",
 )
-ORACLES = {"expected value": False, "same value": True}
+ORACLES = ("expected value", "same value")
 OPERATIONS = ("equal", "different", "notIncludesAny", "allEqualExpected", "allSameValue")
 LANGUAGE_IN_NAME = re.compile(r"(?:^|[_.-])([a-z]{2,3}_[a-z]{2})(?:$|[.-])")
 """`prompts_en_us.csv`, and sector files such as `prompts_en_us--healthcare.csv`."""
@@ -171,7 +171,7 @@ def _oracle(row: dict[str, str]) -> Oracle:
     operation = prediction.get("operation")
     if operation not in OPERATIONS:
         raise UserError(Problem(f"operation `{operation}` is unknown", remedy=nearest(str(operation), OPERATIONS)))
-    if (operation == "allSameValue") != ORACLES[kind]:
+    if find_operation(operation).type != kind:
         raise UserError(Problem(f"operation `{operation}` does not go with oracle `{kind}`", remedy="change one"))
     expected = prediction.get("expected_value", ())
     try:
@@ -179,7 +179,7 @@ def _oracle(row: dict[str, str]) -> Oracle:
             operation=operation,
             expected=(expected,) if isinstance(expected, str) else expected,
             key=prediction.get("key"),
-            match=None if operation == "allSameValue" else "start",
+            match="start" if kind == "expected value" else None,
         )
     except ValidationError as error:
         raise UserError(

@@ -9,7 +9,7 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.catalogs.schema.oracle import IN_WORDS, Oracle
+from biasgrid.catalogs.schema.oracle import Oracle, judgeable_operations
 from biasgrid.flows.forecast.reply_estimates import Observed, expected_reply, is_local, most_tokens
 from biasgrid.flows.forecast.throughput import Load, seconds
 from biasgrid.flows.runs.batched_models import is_batched
@@ -97,7 +97,7 @@ def judge_forecast(
 ) -> JudgeForecast:
     """Of a judge that hears the greater of the scenario's two shares of every reply to `asked`: `tokens` and
     `oracle`, one row per instance."""
-    doubted = asked.filter(pl.col("operation").is_in(IN_WORDS))
+    doubted = asked.filter(pl.col("operation").is_in(judgeable_operations()))
     each = settings.samples * doubted.height
     rules = doubted.group_by("oracle").agg(pl.len(), pl.col("tokens").sum())
     quoted = sum(count * _around(judge, oracle) + tokens for oracle, count, tokens in rules.iter_rows())

@@ -25,7 +25,7 @@ from biasgrid.flows.runs.progress_artifacts import told
 from biasgrid.tasks.connectors.task import STOPPED, Label
 from biasgrid.tasks.connectors.workers import hands
 from biasgrid.tasks.evaluate.cell import Spare
-from biasgrid.tasks.evaluate.judge_sampling import Hearing
+from biasgrid.tasks.evaluate.judge import Hearing
 from biasgrid.tasks.evaluate.task import evaluate
 from biasgrid.tasks.generate.cases import changed_models
 from biasgrid.tasks.prompt.prompt import UnderWay, Watch

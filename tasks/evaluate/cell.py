@@ -21,9 +21,18 @@ from biasgrid.tasks.connectors.workers import answer_all
 from biasgrid.tasks.evaluate.current_oracles import changed, under
 from biasgrid.tasks.evaluate.decisions import carried, decided, units
 from biasgrid.tasks.evaluate.evaluate import judge_cell
-from biasgrid.tasks.evaluate.judge import JUDGEMENT_TOKENS, Judgement, contested, judge_request, overrule
-from biasgrid.tasks.evaluate.judge_opinions import Opinion, Said, assessments, opinions
-from biasgrid.tasks.evaluate.judge_sampling import Hearing
+from biasgrid.tasks.evaluate.judge import (
+    JUDGEMENT_TOKENS,
+    Hearing,
+    Judgement,
+    Opinion,
+    Said,
+    assessments,
+    contested,
+    judge_request,
+    opinions,
+    overrule,
+)
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.assessments import TABLE, none_assessed, of_people
 from biasgrid.warehouse.storage.journal import Journal

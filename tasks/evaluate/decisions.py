@@ -12,8 +12,7 @@ from typing import Final
 import polars as pl
 
 from biasgrid.tasks.evaluate.judge import current
-from biasgrid.tasks.evaluate.template_verdicts import TEMPLATE, rolled_up_anew
-from biasgrid.tasks.evaluate.verdicts import in_table_form, with_ids
+from biasgrid.tasks.evaluate.verdicts import TEMPLATE, in_table_form, rolled_up_anew, with_ids
 from biasgrid.warehouse.hashing import hashed
 from biasgrid.warehouse.storage.assessments import DECISION, UNIT, in_assessment_form, newest, with_rule_keys
 

@@ -11,11 +11,10 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
-from biasgrid.tasks.evaluate.oracles.operations import READING, prepared, read
+from biasgrid.tasks.evaluate.oracles.outcomes import READING, prepared, read
 from biasgrid.tasks.evaluate.oracles.reading import nothing_read, read_replies
 from biasgrid.tasks.evaluate.oracles.text import shown, whole
-from biasgrid.tasks.evaluate.template_verdicts import template_verdicts
-from biasgrid.tasks.evaluate.verdicts import in_table_form, with_ids
+from biasgrid.tasks.evaluate.verdicts import in_table_form, template_verdicts, with_ids
 
 
 @dataclass(frozen=True, slots=True)

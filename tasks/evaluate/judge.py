@@ -15,13 +15,47 @@ from typing import Final
 
 import polars as pl
 
-from biasgrid.catalogs.schema.oracle import IN_WORDS, Oracle, in_words
+from biasgrid.catalogs.schema.entries import JudgeSample, LanguageCatalog, ScenarioSettings
+from biasgrid.catalogs.schema.oracle import Oracle, describe_rule, judgeable_operations
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.json_objects import NotAsAsked, mark, object_said, quoted
-from biasgrid.tasks.evaluate.judge_sampling import Hearing
-from biasgrid.tasks.evaluate.oracles.text import shown, whole
-from biasgrid.tasks.evaluate.template_verdicts import rolled_up_anew
-from biasgrid.tasks.evaluate.verdicts import in_table_form, with_ids
+from biasgrid.tasks.evaluate.oracles.refusals import refusal, withheld
+from biasgrid.tasks.evaluate.oracles.text import compared, shown, whole
+from biasgrid.tasks.evaluate.verdicts import in_table_form, rolled_up_anew, with_ids
+from biasgrid.warehouse.hashing import hashed, places
+from biasgrid.warehouse.storage.assessments import BLIND, GIVEN, in_assessment_form, with_rule_keys
+
+_UNLESS_TOLD = JudgeSample()
+
+
+@dataclass(frozen=True, slots=True)
+class Hearing:
+    """Shares of the oracle's verdicts that a judge hears, the seed that draws them, and what its word counts."""
+
+    passed: float = _UNLESS_TOLD.passed
+    failed: float = _UNLESS_TOLD.failed
+    overrules: bool = True
+    """Whether its verdict takes the oracle's place on replies that failed."""
+    seed: int = 0
+
+    @classmethod
+    def of(cls, settings: ScenarioSettings) -> Hearing:
+        sample = settings.judge_sample
+        return cls(sample.passed, sample.failed, settings.judge_overrules, settings.seed)
+
+    def drawn(self, verdicts: pl.DataFrame) -> pl.DataFrame:
+        """Those of `verdicts` (case_id, outcome) that the judge hears, with `probability` and `seed`.
+
+        A case lies in the sample or not by its id and the seed alone: asked again, the judge hears the same, and a
+        greater share holds the smaller one.
+        """
+        shares = {"passed": self.passed, "failed": self.failed}
+        share = pl.col("outcome").replace_strict(shares, default=0.0, return_dtype=pl.Float64)
+        wanted = verdicts.with_columns(probability=share, seed=pl.lit(self.seed, pl.Int64))
+        wanted = wanted.filter(pl.col("probability") > 0)
+        place = places(f"judge\x1f{self.seed}\x1f{case_id}" for case_id in wanted["case_id"])
+        return wanted.filter(place < wanted["probability"])
+
 
 VERDICTS_OFFERED: Final = ("passed", "failed", "refused", "unreadable")
 JUDGEMENT_TOKENS: Final = 200
@@ -59,7 +93,7 @@ def contested(
     Which letter was chosen, and how words were paired, is read or not read: no judge is asked about it.
     """
     given = current(verdicts).filter((pl.col("level") == "instance") & pl.col("response_id").is_not_null())
-    asked = cases.filter(pl.col("operation").is_in(IN_WORDS)).select("case_id", "messages", "oracle")
+    asked = cases.filter(pl.col("operation").is_in(judgeable_operations())).select("case_id", "messages", "oracle")
     drawn = (hearing or Hearing()).drawn(given.join(asked, on="case_id", how="semi", maintain_order="left"))
     heard = responses.select("response_id", "text").unique("response_id")
     rows = drawn.join(asked, on="case_id", maintain_order="left").join(
@@ -77,7 +111,7 @@ def judge_request(messages: Iterable[Mapping[str, str]], text: str, oracle: Orac
     """
     prompt = "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in messages)
     own = mark(prompt, text)
-    rule = f"The rule: {in_words(oracle)}"
+    rule = f"The rule: {describe_rule(oracle)}"
     case = "\n\n".join((quoted("PROMPT", own, prompt), quoted("REPLY", own, text), rule))
     return Message("system", _INSTRUCTIONS), Message("user", case)
 
@@ -142,3 +176,71 @@ def _judgement(said: Mapping[str, object]) -> Judgement:
     if not isinstance(reason, str):
         return Judgement(None, "the judge's reply gives no reason")
     return Judgement(verdict, whole(reason))
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A judge's reply."""
+
+    text: str
+    finish_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """`state`: given, or refused or unreadable where the judge's reply holds no verdict."""
+
+    judgement: Judgement
+    state: str
+
+
+def opinions(said: Mapping[str, Said], languages: Iterable[LanguageCatalog]) -> dict[str, Opinion]:
+    """What was said, read, by the same keys."""
+    read = {key: read_judgement(reply.text) for key, reply in said.items()}
+    unread = {key: said[key] for key, judgement in read.items() if judgement.outcome is None}
+    declined = _declined(unread, tuple(languages))
+    return {
+        key: Opinion(judgement, GIVEN if judgement.outcome else "refused" if key in declined else "unreadable")
+        for key, judgement in read.items()
+    }
+
+
+def _declined(unread: Mapping[str, Said], languages: Iterable[LanguageCatalog]) -> set[str]:
+    """Whose replies decline to judge: by the provider's word for it, or in a phrase of any language."""
+    replies = pl.DataFrame(
+        [(key, whole(reply.text), reply.finish_reason) for key, reply in unread.items()],
+        schema={"key": pl.String, "text": pl.String, "finish_reason": pl.String},
+        orient="row",
+    )
+    found = [withheld(pl.col("finish_reason")), *(refusal(pl.col("text"), language) for language in languages)]
+    plain = replies.with_columns(compared(pl.col("text")))
+    return set(plain.filter(pl.any_horizontal(each.is_not_null() for each in found))["key"])
+
+
+def assessments(
+    heard: pl.DataFrame, verdicts: pl.DataFrame, given: Mapping[str, Opinion], judge: str, at: datetime
+) -> pl.DataFrame:
+    """One row of ASSESSMENTS per reply put before the judge (`heard`, as of `contested`), by verdict_id; `failed`
+    where the judge never answered."""
+    said = pl.DataFrame(
+        [(key, one.state, one.judgement.outcome, one.judgement.reason) for key, one in given.items()],
+        schema={"verdict_id": pl.String, "said": pl.String, "judged": pl.String, "why": pl.String},
+        orient="row",
+    )
+    of_unit = verdicts.select("verdict_id", "run_id", "evaluation_id", "cell_id", "template_id", "sample")
+    rows = heard.join(of_unit, on="verdict_id", maintain_order="left")
+    rows = rows.join(said, on="verdict_id", how="left", maintain_order="left")
+    id_parts = (pl.col("verdict_id"), pl.lit("model"), pl.lit(judge))
+    ids = rows.select(pl.concat_str(id_parts, separator="\x1f")).to_series()
+    told = with_rule_keys(rows).with_columns(
+        assessment_id=hashed(ids),
+        purpose=pl.lit(BLIND),
+        assessor_kind=pl.lit("model"),
+        assessor=pl.lit(judge),
+        state=pl.col("said").fill_null("failed"),
+        stratum=pl.col("outcome"),
+        outcome=pl.col("judged"),
+        reason=pl.coalesce("why", pl.lit("the judge gave no reply")),
+        assessed_at=pl.lit(at),
+    )
+    return in_assessment_form(told)

@@ -13,7 +13,7 @@ from biasgrid.tasks.connectors.client.model_pool import Switchboard
 from biasgrid.tasks.connectors.task import AGAIN, Label
 from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
 from biasgrid.tasks.evaluate.cell import Spare, evaluate_cell
-from biasgrid.tasks.evaluate.judge_sampling import Hearing
+from biasgrid.tasks.evaluate.judge import Hearing
 from biasgrid.tasks.evaluate.probe_verdicts import evaluate_trials
 from biasgrid.tasks.evaluate.ready_cells import ReadyCells
 from biasgrid.warehouse.storage.lake import Lake

@@ -9,7 +9,7 @@ from typing import Any, Final
 import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.catalogs.schema.oracle import IN_WORDS, Oracle, in_words
+from biasgrid.catalogs.schema.oracle import Oracle, describe_rule, judgeable_operations
 from biasgrid.warehouse.hashing import hashed
 from biasgrid.warehouse.storage.assessments import UNIT, with_rule_keys
 from biasgrid.warehouse.storage.lake import Lake
@@ -68,7 +68,7 @@ def shown(lake: Lake, run_id: str, units: pl.DataFrame) -> dict[str, Shown]:
 
 
 def _shown(row: Mapping[str, Any]) -> Shown:
-    rule = in_words(Oracle.model_validate_json(row["oracle"]))
+    rule = describe_rule(Oracle.model_validate_json(row["oracle"]))
     return Shown(as_prompt(row["messages"] or ()), row["text"] or "", rule)
 
 
@@ -81,7 +81,7 @@ def as_prompt(messages: Iterable[Mapping[str, str]]) -> str:
 
 
 def _cases(lake: Lake, run_id: str) -> pl.DataFrame:
-    asked = lake.scan("cases", run_id).filter(pl.col("operation").is_in(IN_WORDS))
+    asked = lake.scan("cases", run_id).filter(pl.col("operation").is_in(judgeable_operations()))
     columns = ("case_id", "template_id", "sample", "concern", "model", *_ASKED, "oracle")
     return asked.select(columns).unique(["cell_id", "case_id"], maintain_order=True).collect()
 

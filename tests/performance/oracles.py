@@ -15,7 +15,7 @@ from rig.timing import seconds
 
 from biasgrid.catalogs.schema.entries import AnswerFormat, LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
-from biasgrid.tasks.evaluate.oracles.operations import prepared, read
+from biasgrid.tasks.evaluate.oracles.outcomes import prepared, read
 
 REPLIES = 100_000
 ENGLISH = LanguageCatalog(

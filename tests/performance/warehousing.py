@@ -30,8 +30,7 @@ from rig.timing import seconds, timed
 
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.tasks.evaluate.cell import evaluate_cell
-from biasgrid.tasks.evaluate.oracles.distinct_replies import SAID
-from biasgrid.tasks.evaluate.oracles.reading import read_replies
+from biasgrid.tasks.evaluate.oracles.reading import SAID, read_replies
 from biasgrid.warehouse.storage.lake import Lake
 
 BUILD_S, BUILD_MB, GROWTH, AGAIN_S, ORACLES = 30.0, 6 * 1024.0, 1.0, 3.0, 15.0

@@ -58,7 +58,7 @@ def _texts(template: Template, tongue: str, instruction: str) -> Iterator[Findin
 
 def _answers(template: Template, tongue: str) -> Iterator[Finding]:
     expected = template.oracle.expected
-    if template.oracle.operation in ("choice", "associations", "allSameValue") or not expected:
+    if template.oracle.answers != "listed" or not expected:
         return
     forms = [compared(value) for value in expected]
     other = foreign_phrases(expected, tongue)

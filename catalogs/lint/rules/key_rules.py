@@ -40,7 +40,7 @@ def key_findings(subject: Subject) -> Iterator[Finding]:
 def _pools(templates: Iterable[Template]) -> Iterator[_Pool]:
     held: dict[str, list[Template]] = defaultdict(list)
     for template in templates:
-        if template.oracle.type == "expected value" and not imported(template):
+        if template.oracle.answers == "listed" and not imported(template):
             asked = f"sector `{template.sector}`" if template.sector else f"`{template.concern}`"
             held[f"{asked} in `{template.language}`"].append(template)
     for name, items in held.items():

@@ -40,9 +40,9 @@ def oracle_findings(subject: Subject) -> Iterator[Finding]:
         if imported(template):
             continue
         instruction = answer_format(template, subject.language(template))
-        if template.oracle.type == "same value":
+        if template.oracle.answers == "number":
             yield from _same_value(template, instruction, subject)
-        else:
+        elif template.oracle.answers == "listed":
             yield from _expected_value(template, instruction, subject)
 
 
@@ -163,14 +163,13 @@ def _keyed(template: Template, offered: tuple[str, ...]) -> Iterator[Finding]:
         yield warning(template, what, "remove `reverse_keyed`")
 
 
-COMPARED = ("equal", "different", "notIncludesAny", "allEqualExpected")
 EXPRESSION = re.compile(r"\.[*+]|\\[bdswBDSW]|^\^|[^\s$]\$$|\[[^\]]+\][*+?]|\([^()]*\|[^()]*\)|^\(\?")
 
 
 def value_findings(subject: Subject) -> Iterator[Finding]:
     """Values of which nothing is left are errors where all are so, else warnings."""
     for template in subject.catalog.templates:
-        if template.oracle.operation in COMPARED:
+        if template.oracle.answers == "listed":
             yield from _values(template)
 
 

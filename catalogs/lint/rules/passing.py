@@ -13,8 +13,8 @@ DENYING = frozenset({"no", "disagree", "en desacuerdo", "en desacord", "i disagr
 
 
 def passes(answer: str, oracle: Oracle) -> bool:
-    """Whether a reply that is just this answer meets an expected-value oracle."""
-    return _found(answer, oracle.expected, oracle.where) is (oracle.operation in ("equal", "allEqualExpected"))
+    """Whether a reply that is just this answer meets an oracle of listed values."""
+    return _found(answer, oracle.expected, oracle.where) is not oracle.judged.forbids
 
 
 @lru_cache(maxsize=4096)

@@ -35,7 +35,7 @@ def fixed_reply(respondent: Respondent, recognised: Recognised, message_text: st
     """What it says, in the language of the question: a number where one is asked for, the first letter of lettered
     answers, and for an association test the label that is named first, beside every word."""
     template = recognised.template
-    if template.oracle.operation == "allSameValue":
+    if template.oracle.answers == "number":
         return number_reply(template.oracle.key or "value", respondent.constant_value)
     if template.oracle.words is not None:
         test = word_pairs.asked(template.oracle.words, message_text)
@@ -47,15 +47,16 @@ def fixed_passes(respondent: Respondent, template: Template, language: LanguageC
     """Whether what it says passes the template's oracle, in the order of choices that `template` has. All words
     with one label tell of no association: they never pass."""
     oracle = template.oracle
-    if oracle.operation == "associations":
+    if oracle.answers == "pairs":
         return False
-    if oracle.operation == "allSameValue":
+    if oracle.answers == "number":
         return oracle.scale.low <= respondent.constant_value <= oracle.scale.high
     answer = _constant_answer(respondent, template, language)
-    if oracle.operation == "choice":
+    if oracle.answers == "letter":
         return oracle.choices[LETTERS.index(answer)].role in oracle.expected
-    listed = matches(answer, oracle.expected, oracle.where)
-    return listed != (oracle.operation in ("different", "notIncludesAny"))
+    if oracle.judged.passes is not None:
+        return oracle.judged.passes(oracle, answer)
+    return matches(answer, oracle.expected, oracle.where) is not oracle.judged.forbids
 
 
 def translated(constant: str, said: Phrases) -> str:
@@ -66,7 +67,7 @@ def translated(constant: str, said: Phrases) -> str:
 def _constant_answer(respondent: Respondent, template: Template, language: LanguageCatalog | None) -> str:
     said = phrases(template.language)
     constant = translated(respondent.constant, said)
-    if template.oracle.operation == "choice":
+    if template.oracle.answers == "letter":
         return _letter(template, constant) if respondent.answers == "constant" else LETTERS[0]
     if respondent.answers == "constant":
         return constant
@@ -122,7 +123,7 @@ def reply(
     if respondent.answers in FIXED:
         return SimulatedReply(fixed_reply(respondent, recognised, message_text), "constant")
     fails = chance.uniform("outcome") < failure_rate(respondent, recognised.template, recognised.first)
-    if recognised.template.oracle.operation == "allSameValue":
+    if recognised.template.oracle.answers == "number":
         return _number(respondent, recognised.template, chance, fails)
     if recognised.template.oracle.words is not None:
         return _pairs(respondent, recognised.template.oracle.words, message_text, chance, fails)
@@ -168,14 +169,14 @@ def template_pass_probability(
         asked = [template.model_copy(update={"oracle": oracle}) for oracle in orders(template.oracle)]
         return float(all(fixed_passes(respondent, one, language) for one in asked))
     every = math.prod(pass_probability(respondent, template, community) for community in communities)
-    if respondent.answers != "by-rate" or template.oracle.operation != "allSameValue":
+    if respondent.answers != "by-rate" or template.oracle.answers != "number":
         return every
     readable = 1 - _unreadable(respondent, template)
     return every + math.prod(failure_rate(respondent, template, community) * readable for community in communities)
 
 
 def _right_either_way(template: Template) -> bool:
-    if template.oracle.operation != "choice":
+    if template.oracle.answers != "letter":
         return False
     passing, failing = lettered(template.oracle)
     return passing == failing
@@ -193,7 +194,9 @@ def _answer(respondent: Respondent, recognised: Recognised, chance: Chance, fail
     repertoire = recognised.repertoire
     fails = fails and repertoire.failing != repertoire.passing
     answer = chance.pick("answer", repertoire.failing if fails else repertoire.passing)
-    dressed = noise.messy_answer(chance, answer) if respondent.noise == "messy" else answer
+    # markup could change what an operation of a user's own reads
+    is_messy = respondent.noise == "messy" and recognised.template.oracle.answers != "own"
+    dressed = noise.messy_answer(chance, answer) if is_messy else answer
     return SimulatedReply(_with_remark(dressed, repertoire.remarks, chance), "failed" if fails else "passed")
 
 
@@ -217,7 +220,7 @@ def _number(respondent: Respondent, template: Template, chance: Chance, fails: b
 
 
 def _unreadable(respondent: Respondent, template: Template) -> float:
-    return respondent.unreadable if template.oracle.operation == "allSameValue" else 0.0
+    return respondent.unreadable if template.oracle.answers == "number" else 0.0
 
 
 def _pairs(

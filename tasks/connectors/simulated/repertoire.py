@@ -36,10 +36,13 @@ class Repertoire:
             return cls(*lettered(oracle), declining, ())
         refusing = _refusing(said, oracle, language)
         remarks = _harmless(said.remarks, oracle, language)
-        if oracle.operation in ("allSameValue", "associations"):
+        if oracle.answers in ("number", "pairs"):
             return cls((), (), refusing, remarks)
+        if oracle.judged.examples is not None:
+            passing, failing = oracle.judged.examples(oracle, template.language)
+            return cls(tuple(passing), tuple(failing), refusing, ())
         listed, unlisted = _listed(template, language), _others(template, language, said)
-        if oracle.operation in ("different", "notIncludesAny"):
+        if oracle.judged.forbids:
             return cls(unlisted, listed, refusing, remarks)
         return cls(listed, unlisted, refusing, remarks)
 
@@ -94,7 +97,7 @@ def _listed(template: Template, language: LanguageCatalog) -> tuple[str, ...]:
 def _others(template: Template, language: LanguageCatalog, said: Phrases) -> tuple[str, ...]:
     """Answers that match none of the oracle's values and do not decline."""
     bare = (said.yes, said.no)
-    open_ended = template.oracle.operation == "notIncludesAny"
+    open_ended = template.oracle.judged.match == "anywhere"
     tiers = (offered(template, language), *((said.statements, bare) if open_ended else (bare, said.statements)))
     for tier in tiers:
         found = _unlisted(tier, template.oracle, template.oracle.where)

@@ -1,28 +1,45 @@
-"""Columns of replies, read by their oracles: each thing that was said once, however often it was said."""
+"""Columns of replies, read by their oracles: each distinct reply once, and a long one by its first clause.
+
+Models answer thousands of prompts in a few words, and most begin with their answer and then explain it. Equal
+replies have equal numbers, which are compared sooner than texts. A first clause stands for its reply where the
+operation allows it: only letters, blanks and apostrophes up to a mark, nothing that normalisation would join with
+what follows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
-from biasgrid.catalogs.schema.oracle import Oracle
-from biasgrid.tasks.evaluate.oracles.distinct_replies import CODE, SAID, coded, looked_up
-from biasgrid.tasks.evaluate.oracles.openings import openings, quoting, settled
-from biasgrid.tasks.evaluate.oracles.operations import READING, prepared, read, read_choices
+from biasgrid.catalogs.schema.oracle import OPERATIONS, Oracle, find_operation
+from biasgrid.tasks.evaluate.oracles.expected_values import MARKS, quoting, settled
+from biasgrid.tasks.evaluate.oracles.outcomes import NO_TEXT, READING, prepared, read
 from biasgrid.tasks.evaluate.oracles.text import quoted
 
-NEVER: Final = pl.lit(value=False)
-NONE: Final = pl.lit(None, dtype=pl.String)
+SAID = ["language", "operation", "oracle", "finish_reason", "text"]
+"""All that an oracle reads a reply by."""
+_DISTINGUISHING: Final = ["language", "oracle", "finish_reason"]
+"""What mostly stays from one reply to the next; an oracle's JSON holds its operation."""
+_CODE: Final = "code"
+_SPARSE: Final = 4
+"""Codes for each reply: with more of them, a lookup in a list of all takes longer than numbering them anew."""
+_CLAUSE: Final = rf"^([A-Za-z][A-Za-z' ]{{0,39}}[{MARKS}])(?:\s|$)"
+_AT_ONCE: Final = rf"^([A-Za-z][A-Za-z' ]*[{MARKS}])\s"
+_FIRST: Final = 12
+"""Characters, in which most short answers end; so many need no memory outside the column."""
+_LONG: Final = 40
+"""Bytes; shorter replies are soon read, and often the same."""
+_BY_OPENING: Final = [name for name, operation in OPERATIONS.items() if operation.by_opening]
+_NEVER: Final = pl.lit(value=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """What was read, each thing once: how reply i was read stands in row `place[i]` of `parts`, whose columns are
-    `READING`, `settled` and `quoting`."""
+    """Reply i was read as row `place[i]` of `parts`, whose columns are `READING`, `settled` and `quoting`."""
 
     place: pl.Series
     parts: pl.DataFrame
@@ -31,8 +48,8 @@ class Readings:
         """Those of `rows` for whose part it holds."""
         return rows.filter(holds.gather(self.place.gather(rows)))
 
-    def but(self, rows: pl.Series, others: Readings) -> Readings:
-        """These, except in `rows`, which have others."""
+    def replace(self, rows: pl.Series, others: Readings) -> Readings:
+        """These, with `others` in the place of `rows`."""
         place = self.place.clone().scatter(rows, others.place + self.parts.height)
         parts = pl.concat([self.parts, others.parts.select(self.parts.columns)], rechunk=True)
         return Readings(place, parts)
@@ -41,64 +58,141 @@ class Readings:
         return self.parts.select(*READING)[self.place]
 
 
+@dataclass(frozen=True, slots=True)
+class Openings:
+    """The first clause of each long reply that has one: `clause` of the reply in `row`."""
+
+    row: pl.Series
+    clause: pl.Series
+
+    @classmethod
+    def of(cls, replies: pl.DataFrame) -> Openings:
+        """Of long replies to operations that an opening may settle. Takes the columns `text` and `operation`."""
+        row = (replies["text"].str.len_bytes() > _LONG).arg_true()
+        row = row.filter(replies["operation"].gather(row).is_in(_BY_OPENING))
+        clause = _clauses(replies["text"].gather(row))
+        has_one = clause.is_not_null()
+        return cls(row.filter(has_one), clause.filter(has_one))
+
+    def in_place(self, texts: pl.Series) -> pl.Series:
+        """The replies' texts, each opening in the place of its reply."""
+        both = pl.concat([texts, self.clause.alias(texts.name)], rechunk=True)
+        places = pl.int_range(len(both), dtype=pl.UInt32, eager=True)
+        return both.gather(places[: len(texts)].scatter(self.row, places[len(texts) :]))
+
+
 def read_replies(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> pl.DataFrame:
-    """What oracles read in replies, in the columns of `READING`, row by row. Takes the columns `SAID`.
-
-    Models answer thousands of prompts in a few words, or begin with them: what was said is read once, however
-    often, and a long reply by its first clause where that settles it.
-    """
-    said = replies.select(SAID).rechunk()
-    begun = openings(said)
-    if not len(begun.row):
-        return _read(said, languages).by_row()
-    by_opening = _read(said.with_columns(begun.in_place(said["text"])), languages)
-    readings = _whole_where_open(by_opening, said, begun.row, languages)
-    return _in_their_own_words(readings, said, begun.row).by_row()
-
-
-def _whole_where_open(
-    readings: Readings, said: pl.DataFrame, begun: pl.Series, languages: Mapping[str, LanguageCatalog]
-) -> Readings:
-    """Replies whose opening does not settle how they are read, read to their end."""
-    rows = readings.where(begun, ~readings.parts["settled"])
-    if not len(rows):
-        return readings
-    again = _read(said[rows], languages)
-    return readings.but(rows, Readings(again.place, again.parts.with_columns(quoting=NONE)))
-
-
-def _in_their_own_words(readings: Readings, said: pl.DataFrame, begun: pl.Series) -> Readings:
-    """A reason that quotes an opening quotes the whole reply."""
-    rows = readings.where(begun, readings.parts["quoting"].is_not_null())
-    if not len(rows):
-        return readings
-    parts = readings.parts[readings.place.gather(rows)].with_columns(said["text"].gather(rows)).lazy()
-    own = parts.with_columns(reason=pl.concat_str("quoting", quoted(pl.col("text")))).collect()
-    return readings.but(rows, Readings(pl.int_range(own.height, dtype=pl.UInt32, eager=True), own))
-
-
-def _read(said: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> Readings:
-    """One partition per language and distinct oracle, each read with one compiled pattern; `choice`, where every
-    item has an oracle of its own, in one for all."""
-    code, spoken = coded(said)
-    parts = [spoken.clear().select(CODE).with_columns(*nothing_read(), settled=NEVER, quoting=NONE)]
-    for (name,), of_language in spoken.partition_by("language", as_dict=True).items():
-        language = languages.get(str(name))
-        ready = prepared(of_language, language)
-        chooses = (pl.col("operation") == "choice").fill_null(value=False)
-        if (chosen := ready.filter(chooses)).height:
-            parts.append(_in_parts(read_choices(chosen, language)))
-        for (rule,), part in ready.filter(~chooses).partition_by("oracle", as_dict=True).items():
-            oracle = Oracle.model_validate_json(str(rule))
-            parts.append(_in_parts(read(part, oracle, language), settled(oracle, language), quoting(oracle)))
-    once = pl.concat(parts, rechunk=True)
-    return Readings(looked_up(code, once[CODE]), once.drop(CODE))
-
-
-def _in_parts(reading: pl.DataFrame, is_settled: pl.Expr = NEVER, quoting: pl.Expr = NONE) -> pl.DataFrame:
-    return reading.select(CODE, *READING, settled=is_settled, quoting=quoting)
+    """The columns of `READING`, row by row, of replies with the columns `SAID`."""
+    given = replies.select(SAID).rechunk()
+    openings = Openings.of(given)
+    if not len(openings.row):
+        return _read(given, languages).by_row()
+    by_opening = _read(given.with_columns(openings.in_place(given["text"])), languages)
+    readings = _read_unsettled(by_opening, given, openings.row, languages)
+    return _quote_whole_replies(readings, given, openings.row).by_row()
 
 
 def nothing_read() -> list[pl.Expr]:
     """The columns of `READING`, all null."""
     return [pl.lit(None, dtype=kind).alias(name) for name, kind in READING.items()]
+
+
+def _read_unsettled(
+    readings: Readings, given: pl.DataFrame, opened: pl.Series, languages: Mapping[str, LanguageCatalog]
+) -> Readings:
+    """Replies whose opening does not settle how they are read, read to their end."""
+    rows = readings.where(opened, ~readings.parts["settled"])
+    if not len(rows):
+        return readings
+    again = _read(given[rows], languages)
+    return readings.replace(rows, Readings(again.place, again.parts.with_columns(quoting=NO_TEXT)))
+
+
+def _quote_whole_replies(readings: Readings, given: pl.DataFrame, opened: pl.Series) -> Readings:
+    """A reason that quotes an opening quotes the whole reply."""
+    rows = readings.where(opened, readings.parts["quoting"].is_not_null())
+    if not len(rows):
+        return readings
+    parts = readings.parts[readings.place.gather(rows)].with_columns(given["text"].gather(rows)).lazy()
+    own = parts.with_columns(reason=pl.concat_str("quoting", quoted(pl.col("text")))).collect()
+    return readings.replace(rows, Readings(pl.int_range(own.height, dtype=pl.UInt32, eager=True), own))
+
+
+def _read(given: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> Readings:
+    """Each distinct reply, read in one pass per language and oracle, or per language and operation."""
+    code, distinct = _distinct_replies(given)
+    parts = [distinct.clear().select(_CODE).with_columns(*nothing_read(), settled=_NEVER, quoting=NO_TEXT)]
+    for (name,), of_language in distinct.partition_by("language", as_dict=True).items():
+        language = languages.get(str(name))
+        parts += _read_language(prepared(of_language, language), language)
+    once = pl.concat(parts, rechunk=True)
+    return Readings(_positions(code, once[_CODE]), once.drop(_CODE))
+
+
+def _read_language(ready: pl.DataFrame, language: LanguageCatalog | None) -> Iterator[pl.DataFrame]:
+    for (name,), of_operation in ready.partition_by("operation", as_dict=True).items():
+        operation = find_operation(str(name))
+        parts = [of_operation] if operation.in_one_pass else of_operation.partition_by("oracle")
+        for part in parts:
+            oracle = Oracle.model_validate_json(part["oracle"][0])
+            is_settled = settled(oracle, language) if operation.by_opening else _NEVER
+            quotes = quoting(oracle) if operation.by_opening else NO_TEXT
+            reading = read(part, oracle, language)
+            yield reading.select(_CODE, *READING, settled=is_settled, quoting=quotes)
+
+
+def _distinct_replies(given: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
+    """A code for each reply, and the distinct ones with `code` and `SAID`; codes are hardly greater than the
+    number of replies."""
+    code = _paired(_number_questions(given), _number_texts(given["text"])).alias(_CODE)
+    first = code.arg_unique()
+    return code, given.select(pl.col(*SAID).gather(first)).with_columns(code.gather(first))
+
+
+def _paired(question: pl.Series, text: pl.Series) -> pl.Series:
+    texts = _greatest(text) + 1
+    if (_greatest(question) + 1) * texts > _SPARSE * len(text):
+        return (question.cast(pl.UInt64) * texts + text).rank("dense")
+    return question * texts + text
+
+
+def _positions(code: pl.Series, codes: pl.Series) -> pl.Series:
+    """The position of each code in `codes`, which holds every one of them once."""
+    places = pl.int_range(len(codes), dtype=pl.UInt32, eager=True)
+    return pl.zeros(_greatest(code) + 1, pl.UInt32, eager=True).scatter(codes, places).gather(code)
+
+
+def _greatest(numbers: pl.Series) -> int:
+    return cast(int, numbers.max() or 0)
+
+
+def _number_questions(given: pl.DataFrame) -> pl.Series:
+    """Equal numbers for rows with equal `_DISTINGUISHING` columns."""
+    # replies of one template are adjacent, so that its oracle is looked up once for all of them
+    varying = [given[name] for name in _DISTINGUISHING if _varies(given[name])]
+    if not varying:
+        return pl.zeros(given.height, pl.UInt32, eager=True)
+    asked = pl.DataFrame(varying).to_struct()
+    run = asked.rle_id()
+    return (asked.gather(run.arg_unique()).rank("dense") - 1).gather(run)
+
+
+def _varies(column: pl.Series) -> bool:
+    return bool(len(column)) and column.ne_missing(column[0]).any()
+
+
+def _number_texts(texts: pl.Series) -> pl.Series:
+    """Equal numbers for equal texts; none is an empty one."""
+    categories = pl.Categorical(pl.Categories.random())  # of its own: the shared ones keep every text for ever
+    return texts.fill_null("").cast(categories).to_physical()
+
+
+def _clauses(texts: pl.Series) -> pl.Series:
+    """The first clause of each long text, null where it has none; the first letters, which many share, are read
+    once each."""
+    letters = texts.str.head(_FIRST)
+    number = _number_texts(letters)
+    once = number.arg_unique()
+    clause = letters.gather(once).str.extract(_AT_ONCE, 1).gather(_positions(number, number.gather(once)))
+    later = clause.is_null().arg_true()
+    return clause.scatter(later, texts.gather(later).str.extract(_CLAUSE, 1)) if len(later) else clause

@@ -11,7 +11,7 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
-from biasgrid.tasks.evaluate.oracles.operations import prepared, read
+from biasgrid.tasks.evaluate.oracles.outcomes import prepared, read
 from biasgrid.tasks.evaluate.oracles.text import whole
 
 _COLUMNS: Final = {"text": pl.String, "finish_reason": pl.String}

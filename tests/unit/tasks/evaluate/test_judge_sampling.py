@@ -17,8 +17,7 @@ from biasgrid.tasks.connectors.api import Connector, Reply, Request, ServerFault
 from biasgrid.tasks.connectors.client.model_pool import Switchboard
 from biasgrid.tasks.connectors.client.retry import Backoff
 from biasgrid.tasks.evaluate.cell import evaluate_cell
-from biasgrid.tasks.evaluate.judge import current
-from biasgrid.tasks.evaluate.judge_sampling import Hearing
+from biasgrid.tasks.evaluate.judge import Hearing, current
 from biasgrid.warehouse.storage.lake import Lake
 
 Rows = Callable[..., pl.DataFrame]

@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
-from biasgrid.catalogs.schema.oracle import Operation, Oracle
+from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.evaluate import judge_cell
-from biasgrid.tasks.evaluate.oracles.operations import READING, prepared, read
+from biasgrid.tasks.evaluate.oracles.outcomes import READING, prepared, read
 
 Rows = Callable[..., pl.DataFrame]
 Row = dict[str, object]
@@ -34,7 +34,7 @@ def matches(reply: str, expected: Sequence[str]) -> bool:
     return any(re.match(rf"^\b{value}\b", text, re.IGNORECASE) for value in expected)
 
 
-def passes(operation: Operation, replies: Sequence[str], expected: Sequence[str]) -> bool:
+def passes(operation: str, replies: Sequence[str], expected: Sequence[str]) -> bool:
     if operation == "allEqualExpected":
         return all(matches(reply, expected) for reply in replies)
     return matches(replies[0], expected) == (operation == "equal")
@@ -48,7 +48,7 @@ def number(reply: str, key: str) -> float | None:
         return None
 
 
-def rule(operation: Operation, expected: Sequence[str]) -> Oracle:
+def rule(operation: str, expected: Sequence[str]) -> Oracle:
     return Oracle(operation=operation, expected=tuple(expected), match="start")
 
 
@@ -153,7 +153,7 @@ def test_forms_that_its_rule_misses_are_read(english: LanguageCatalog, reply: st
 )
 @settings(deadline=None, max_examples=40)
 def test_templates_differ_only_because_every_instance_counts(
-    cases: Rows, responses: Rows, replies: list[str], operation: Operation
+    cases: Rows, responses: Rows, replies: list[str], operation: str
 ) -> None:
     came = responses(*({"text": reply} for reply in replies))
     asked = cases(*({"rule": rule(operation, NO)} for _ in replies))

@@ -122,8 +122,8 @@ def test_a_megabyte_of_anything_is_read_at_once(read: Read, unit: str) -> None:
 
 
 def test_a_column_is_read_as_its_replies_are_one_by_one(read: Read, english: LanguageCatalog) -> None:
-    from biasgrid.tasks.evaluate.oracles.operations import prepared
-    from biasgrid.tasks.evaluate.oracles.operations import read as read_column
+    from biasgrid.tasks.evaluate.oracles.outcomes import prepared
+    from biasgrid.tasks.evaluate.oracles.outcomes import read as read_column
 
     replies = ["No", None, "Yes", "I cannot say", "!", "**no**"]
     column = pl.DataFrame({"text": replies, "finish_reason": ["stop"] * len(replies)})

@@ -11,7 +11,7 @@ import pytest
 
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.schema.oracle import Oracle
-from biasgrid.tasks.evaluate.oracles.operations import READING, prepared, read
+from biasgrid.tasks.evaluate.oracles.outcomes import READING, prepared, read
 from biasgrid.tasks.evaluate.oracles.reading import read_replies
 from biasgrid.tasks.evaluate.oracles.text import plain, plain_of_any
 

@@ -1,6 +1,6 @@
-"""The number under a key of a reply that should be JSON, and often is only nearly.
+"""`allSameValue`: the number under a key of a reply that should be JSON, and often is not quite.
 
-Looked for, in this order: the quoted key in an object (bare, fenced, nested, cut off, with prose around it);
+Searched in this order: the quoted key in an object (bare, fenced, nested, cut off, with prose around it);
 the quoted key anywhere; the bare key (`Probability: 15%`); a reply that is nothing but a number. Of several
 objects the first counts, of a key given twice in one object the last, as JSON parsers have it.
 
@@ -15,11 +15,16 @@ from typing import Final
 
 import polars as pl
 
-from biasgrid.catalogs.schema.oracle import Scale
+from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.oracle import Oracle, Scale
+from biasgrid.tasks.evaluate.oracles.outcomes import NO_TEXT, VALUE, refuses, unread_reason
 from biasgrid.tasks.evaluate.oracles.patterns import literal
-from biasgrid.tasks.evaluate.oracles.text import plain_form, shown
+from biasgrid.tasks.evaluate.oracles.refusals import refusal
+from biasgrid.tasks.evaluate.oracles.text import core, plain_form, shown
 
-WIDE: Final = pl.Decimal(38, 6)
+_WIDE: Final = pl.Decimal(38, 6)
+_ABSTAINED: Final = -1
+"""What templates offer where a model cannot tell: an abstention, never a value."""
 _WINDOW: Final = 80
 _CUT: Final = ("length", "max_tokens", "max_output_tokens", "model_length", "incomplete")
 _ENDED: Final = ("stop", "eos_token", "eos", "stop_sequence", "end_turn", "succeeded", "completed")
@@ -39,7 +44,51 @@ _ENGLISH: Final = r"^[0-9]{1,3}(?:(?:,[0-9]{3})+\.[0-9]+|(?:,[0-9]{3}){2,})$"
 _CONTINENTAL: Final = r"^[0-9]{1,3}(?:(?:\.[0-9]{3})+,[0-9]+|(?:\.[0-9]{3}){2,})$"
 
 
-def with_number(replies: pl.DataFrame, key: str, scale: Scale) -> pl.DataFrame:
+def read_numbers(replies: pl.DataFrame, oracle: Oracle, language: LanguageCatalog | None) -> pl.DataFrame:
+    """Prepared replies with the columns of `READING`; `outcome` is null where a number on the scale was read."""
+    found = _with_number(replies, oracle.key or "", oracle.scale)
+    inside = pl.col("number").is_between(pl.lit(oracle.scale.low), pl.lit(oracle.scale.high))
+    held = refusal(core(pl.col("held")), language)
+    placed = found.with_columns(
+        declined=pl.coalesce("declined", held),
+        inside=inside.fill_null(value=False),
+        abstained=((pl.col("number") == pl.lit(_ABSTAINED)) & ~inside).fill_null(value=False),
+    )
+    return placed.with_columns(
+        outcome=_outcome(),
+        parsed_text=NO_TEXT,
+        parsed_value=pl.when("inside").then(pl.col("number")).cast(VALUE),
+        reason=_reason(oracle),
+    )
+
+
+def _outcome() -> pl.Expr:
+    silent = pl.col("number").is_null() & refuses()
+    return (
+        pl.when("inside")
+        .then(NO_TEXT)
+        .when(pl.col("abstained") | silent)
+        .then(pl.lit("refused"))
+        .otherwise(pl.lit("unreadable"))
+    )
+
+
+def _reason(oracle: Oracle) -> pl.Expr:
+    name = shown(pl.lit(oracle.key or ""), 40)
+    number = pl.col("number").cast(_WIDE).cast(pl.String).str.strip_chars_end("0").str.strip_chars_end(".")
+    scale = pl.lit(f"{oracle.scale.low:f} to {oracle.scale.high:f}")
+    return (
+        pl.when("inside")
+        .then(pl.format("`{}` is {}", name, number))
+        .when("abstained")
+        .then(pl.format("abstained: `{}` is -1", name))
+        .when(pl.col("number").is_not_null())
+        .then(pl.format("`{}` is {}, outside the scale {}", name, number, scale))
+        .otherwise(unread_reason(pl.col("trouble")))
+    )
+
+
+def _with_number(replies: pl.DataFrame, key: str, scale: Scale) -> pl.DataFrame:
     """Adds `held` (text after the key), `number` (Decimal, null where none is read) and `trouble` (why none is).
 
     Reads the columns `plain` (text.py) and `finish_reason`. The number is not yet compared
@@ -81,10 +130,10 @@ def _canonical(digits: pl.Expr) -> pl.Expr:
 
 def _decimal(scale: Scale) -> pl.Expr:
     spelled = pl.concat_str("sign", "canonical", "exponent", ignore_nulls=True)
-    number = spelled.cast(WIDE, strict=False)
+    number = spelled.cast(_WIDE, strict=False)
     if scale.high > 1:
         return number
-    return pl.when(pl.col("percent").is_not_null()).then(number / pl.lit(100)).otherwise(number).cast(WIDE)
+    return pl.when(pl.col("percent").is_not_null()).then(number / pl.lit(100)).otherwise(number).cast(_WIDE)
 
 
 def _trouble(key: str, scale: Scale) -> pl.Expr:

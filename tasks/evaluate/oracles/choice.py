@@ -1,8 +1,8 @@
-"""Which of the lettered answers a reply chooses. Every item of such a benchmark has answers of its own: all are
-read in one pass, the rules decoded as a column.
+"""`choice`: which of the lettered answers a reply chooses.
 
-A choice is a letter at the start (`B`, `(b)`, `B.`, `Answer: B`) or the text of one answer there. A letter beside
-the text of another answer, or beside another letter, is no choice.
+Every item of such a benchmark has its own answers: all are read in one pass, the rules decoded as a column.
+A choice is a letter at the start (`B`, `(b)`, `B.`, `Answer: B`) or the text of one answer there. A letter next to
+the text of another answer, or next to another letter, is no choice.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Final
 import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
-from biasgrid.catalogs.schema.oracle import LETTERS
+from biasgrid.catalogs.schema.oracle import LETTERS, Oracle
+from biasgrid.tasks.evaluate.oracles.outcomes import judged
 from biasgrid.tasks.evaluate.oracles.patterns import announcement
 from biasgrid.tasks.evaluate.oracles.text import compared, core, shown
 
@@ -34,7 +35,17 @@ _SEVERAL: Final = rf"^{_LETTER}\s*(?:[,/&+]|\b(?:and|or|y|o|u|i)\b)\s*\W?{_LETTE
 _ARTICLE: Final = r"^(?:the|an?|el|la|los|las|una?|els|les)\s+"
 
 
-def with_choice(replies: pl.DataFrame, language: LanguageCatalog | None) -> pl.DataFrame:
+def read_choices(replies: pl.DataFrame, oracle: Oracle, language: LanguageCatalog | None) -> pl.DataFrame:
+    """Prepared replies with the columns of `READING`, each read by the JSON of its own oracle in `oracle`."""
+    found = _with_choice(replies, language)
+    reason = pl.format("chooses {}, {}: `{}`", "letter", "role", shown(pl.col("offer")))
+    why = pl.coalesce(pl.col("doubt"), pl.lit("begins with no letter or text of an answer offered"))
+    unread = pl.format("{}; read: `{}`", why, shown(pl.col("text")))
+    chosen = pl.col("role").is_not_null()
+    return judged(found, pl.when(chosen).then("met"), reason, unread, parsed_text=pl.col("role"))
+
+
+def _with_choice(replies: pl.DataFrame, language: LanguageCatalog | None) -> pl.DataFrame:
     """Adds `role` and `offer` (the role and text of the answer chosen, null where none is), `letter`, `met`
     (whether that role is expected) and `doubt` (why a reply that names an answer chooses none).
 
@@ -140,14 +151,3 @@ def _only_sounds_like_it() -> pl.Expr:
     longer = phrase.str.len_chars() > pl.col("form_said").str.len_chars()
     declines = pl.col("compared").str.starts_with(phrase) & longer & pl.col("letter").is_null()
     return (declines & (pl.col("role") != "unknown")).fill_null(value=False)
-
-
-def choice_reason() -> pl.Expr:
-    """Why a reply counts as its choice; null where it chooses none."""
-    return pl.format("chooses {}, {}: `{}`", "letter", "role", shown(pl.col("offer")))
-
-
-def no_choice_reason() -> pl.Expr:
-    """Why no choice could be read."""
-    why = pl.coalesce(pl.col("doubt"), pl.lit("begins with no letter or text of an answer offered"))
-    return pl.format("{}; read: `{}`", why, shown(pl.col("text")))
