@@ -52,11 +52,12 @@ def row_tests(model: Model) -> Iterator[RowTest]:
             values = ", ".join(map(literal, column.accepted))
             yield RowTest(f"{name} is one of {values}", f"{quoted(name)} not in ({values})", frozenset([name]))
     for sentence, expression in model.about.invariants.items():
-        yield RowTest(sentence, f"({expression}) is not true", _mentioned(expression))
+        yield RowTest(sentence, f"({expression}) is not true", columns_in(expression))
 
 
 @cache
-def _mentioned(expression: str) -> frozenset[str]:
+def columns_in(expression: str) -> frozenset[str]:
+    """The columns that an SQL expression reads."""
     return frozenset(
         column.name for column in sqlglot.parse_one(expression, dialect="duckdb").find_all(exp.Column)
     )

@@ -8,7 +8,7 @@ from functools import cache
 from graphlib import TopologicalSorter
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import sqlglot
 import yaml
@@ -141,6 +141,11 @@ def with_sources(ordered: Sequence[Model], relations: Iterable[str]) -> list[Mod
     return [model for model in ordered if model.relation in wanted]
 
 
+def read_yaml(file: Traversable) -> Any:
+    """What a YAML file holds."""
+    return yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - safe
+
+
 def _ordered(folder: Traversable, schemas: Iterable[str] = SCHEMAS) -> tuple[Model, ...]:
     models = {model.relation: model for model in _found(folder, schemas)}
     for model in models.values():
@@ -160,7 +165,7 @@ def _found(folder: Traversable, schemas: Iterable[str]) -> Iterable[Model]:
 def _model(schema: str, room: Traversable, source: Traversable) -> Model:
     name = source.name.removesuffix(".sql")
     sql = source.read_text(encoding="utf-8")
-    about = yaml.load((room / f"{name}.yml").read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - safe
+    about = read_yaml(room / f"{name}.yml")
     return Model(
         schema=schema,
         name=name,

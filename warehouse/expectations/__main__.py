@@ -1,7 +1,7 @@
 """The process that judges: `python -m biasgrid.warehouse.expectations`, started by an `Inspector`.
 
-It reads one request a line, `{"lake": …, "built": …}`, and answers each with a line: a report, or why there is
-none. It ends when nobody can ask any more.
+It reads a line for each narrowed table and judges it at once, after a line `{"begin": true}`; a line
+`{"pages": …}` is answered by a line with what fails, or with the error. It ends when standard input is closed.
 """
 
 from __future__ import annotations
@@ -11,47 +11,77 @@ import sys
 import threading
 from pathlib import Path
 from queue import SimpleQueue
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import orjson
 
+if TYPE_CHECKING:
+    from biasgrid.warehouse.expectations.validation import Validator
+
 
 def main() -> None:
-    """Load what takes seconds, then answer."""
-    answers = _answers_alone()
+    """Imports what takes seconds, then answers."""
+    answers = _open_answers()
     requests: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
-    from biasgrid.warehouse.expectations import inspection  # noqa: F401 - seconds, while nobody asks yet
+    from biasgrid.warehouse.expectations.validation import Validator
 
+    inspection = Inspection(Validator())
     while True:
-        answers.write(_answer(requests.get()) + b"\n")
-        answers.flush()
+        request = orjson.loads(requests.get())
+        if "begin" in request:
+            inspection = Inspection(Validator())
+        elif "pages" not in request:
+            inspection.judge(request)
+        else:
+            answers.write(inspection.answer(Path(request["pages"])) + b"\n")
+            answers.flush()
 
 
-def _answers_alone() -> BinaryIO:
-    """Standard output for answers; what libraries say there joins their errors."""
+class Inspection:
+    """Tables that are judged together; any error is reported to the process that asked."""
+
+    def __init__(self, validator: Validator) -> None:
+        self._validator = validator
+        self._error = ""
+
+    def judge(self, table: dict[str, Any]) -> None:
+        """Judges a table, unless one before it could not be judged."""
+        if self._error:
+            return
+        try:
+            self._validator.judge(table)
+        except Exception as error:  # noqa: BLE001 - reported with the answer
+            self._error = _described(error)
+
+    def answer(self, pages: Path) -> bytes:
+        """Writes the pages; returns what fails, or the first error."""
+        if self._error:
+            return orjson.dumps({"error": self._error})
+        try:
+            return orjson.dumps({"failed": self._validator.write(pages)})
+        except Exception as error:  # noqa: BLE001 - reported
+            return orjson.dumps({"error": _described(error)})
+
+
+def _open_answers() -> BinaryIO:
+    """Standard output for answers; what libraries print there joins their errors."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return answers
 
 
 def _listen(requests: SimpleQueue[bytes]) -> None:
-    """Whoever asks has the other end: it is closed when that process ends, in whatever way."""
-    for line in sys.stdin.buffer:
-        requests.put(line)
+    """Queues requests; the process that sends them holds the other end, which is closed when it ends."""
+    # a reader of its own: at its end, Python wants the lock of `sys.stdin`, which a thread that reads it would hold
+    with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as lines:
+        for line in lines:
+            requests.put(line)
     os._exit(0)
 
 
-def _answer(request: bytes) -> bytes:
-    from biasgrid.warehouse.expectations.inspection import inspect
-    from biasgrid.warehouse.storage.lake import Lake
-
-    asked = orjson.loads(request)
-    built = Path(asked["built"]) if asked["built"] else None
-    try:
-        return inspect(Lake(Path(asked["lake"])), built).as_json()
-    except Exception as error:  # noqa: BLE001 - told to whoever asked, who decides
-        return orjson.dumps({"error": f"{type(error).__name__}: {error}"})
+def _described(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 if __name__ == "__main__":

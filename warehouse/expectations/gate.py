@@ -6,6 +6,7 @@ from pathlib import Path
 
 from biasgrid.warehouse.build.build import alone, build
 from biasgrid.warehouse.build.model_tests import ModelTestFailed
+from biasgrid.warehouse.expectations.inspection import inspect
 from biasgrid.warehouse.expectations.process import Inspector, NotInspected
 from biasgrid.warehouse.expectations.report import ExpectationsFailed, Report, as_mistakes
 from biasgrid.warehouse.storage.errors import LakeDamaged
@@ -20,7 +21,7 @@ def build_inspected(lake: Lake, inspector: Inspector) -> Report:
     passed: list[Report] = []
 
     def gate(built: Path) -> None:
-        report = inspector.inspect(lake, built)
+        report = inspect(inspector, lake, built)
         if report.failures:
             raise ExpectationsFailed(tuple(as_mistakes(report, lake)), report)
         passed.append(report)
@@ -39,7 +40,7 @@ def _of_lake(lake: Lake, inspector: Inspector) -> Report | None:
     """What is not as expected of a lake of which no warehouse could be made; None where nobody can tell more."""
     try:
         with alone(lake):
-            report = inspector.inspect(lake, None)
+            report = inspect(inspector, lake, None)
     except NotInspected:
         return None
     return report if report.failures else None

@@ -1,9 +1,9 @@
-"""A look at the lake and at a warehouse, table by table, judged by what is expected of them."""
+"""Lake and warehouse narrowed by SQL, table by table, and judged by the process of an `Inspector`."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,41 +13,50 @@ from ulid import ULID
 from biasgrid.warehouse.build.attach_lake import attach_lake
 from biasgrid.warehouse.build.build import OFFLINE
 from biasgrid.warehouse.build.sql_quoting import literal
-from biasgrid.warehouse.expectations.expectation import Suite
-from biasgrid.warehouse.expectations.narrow import Narrowed, narrowed
+from biasgrid.warehouse.expectations.narrow import Narrowed, as_request, narrowed
+from biasgrid.warehouse.expectations.process import Inspector, NotInspected, as_problem
 from biasgrid.warehouse.expectations.report import Failure, Inspected, Report
 from biasgrid.warehouse.expectations.suites import all_suites
-from biasgrid.warehouse.expectations.validation import validated
 from biasgrid.warehouse.storage.lake import Lake
 
 MEMORY = "2GiB"
-"""What does not fit goes to disk: a build may be under way beside it."""
+"""Larger intermediate results are spilled to disk."""
 
 
-def inspect(lake: Lake, built: Path | None) -> Report:
-    """What is expected of the lake and of the marts in `built`, or of the lake alone, and whether it holds.
+def inspect(inspector: Inspector, lake: Lake, built: Path | None) -> Report:
+    """Whether the lake and the marts in `built`, or the lake alone, are as expected.
 
-    Writes pages about it in place of those of the last time. Raises `duckdb.Error` where a file of the lake
-    cannot be read.
+    Writes pages about it in place of those of the last time. Raises `NotInspected` where a file of the lake cannot
+    be read, or the process that judges has ended or failed.
     """
-    suites = [suite for suite in all_suites() if suite.of_the_lake or built]
-    with _scratch(lake) as folder:
-        tables = _narrowed(lake, built, suites, folder)
-        frames, pages = folder / "frames", folder / "pages"
-        frames.mkdir()
-        failed = validated(tables, frames, pages)
-        _replace(lake.pages, pages)
+    try:
+        with _scratch(lake) as folder:
+            inspector.send({"begin": True})
+            tables = []
+            for table in _narrowed_tables(lake, built, folder):
+                inspector.send(as_request(table))
+                tables.append(table)
+            failed = inspector.judge(folder / "pages")
+            shutil.rmtree(lake.pages, ignore_errors=True)
+            (folder / "pages").rename(lake.pages)
+    except duckdb.Error as error:
+        raise NotInspected(as_problem(f"{type(error).__name__}: {error}")) from error
+    if lake.shared:
+        lake.shared.publish_folder(lake.pages)
     return Report(tuple(_inspected(table, failed) for table in tables), lake.pages / "index.html")
 
 
-def _narrowed(lake: Lake, built: Path | None, suites: Sequence[Suite], folder: Path) -> list[Narrowed]:
+def _narrowed_tables(lake: Lake, built: Path | None, folder: Path) -> Iterator[Narrowed]:
+    """One after the other: each is judged while the next is read."""
     with duckdb.connect(config=OFFLINE) as session:
         session.execute(f"set memory_limit = '{MEMORY}'; set TimeZone = 'UTC'")
         session.execute(f"set temp_directory = {literal(folder / 'spilled')}")
         attach_lake(session, lake)
         if built:
             session.execute(f"attach {literal(built)} as biasgrid (read_only); use biasgrid")
-        return [narrowed(session, suite) for suite in suites]
+        for suite in all_suites():
+            if built or suite.of_the_lake:
+                yield narrowed(session, suite)
 
 
 def _inspected(table: Narrowed, failed: set[tuple[str, str]]) -> Inspected:
@@ -62,15 +71,10 @@ def _inspected(table: Narrowed, failed: set[tuple[str, str]]) -> Inspected:
 
 @contextmanager
 def _scratch(lake: Lake) -> Iterator[Path]:
-    """A folder that the next build sweeps away, should this process be killed."""
+    """A folder that the next build removes if this process is killed."""
     folder = lake.root / f".{ULID()}.partial"
     folder.mkdir()
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _replace(pages: Path, written: Path) -> None:
-    shutil.rmtree(pages, ignore_errors=True)
-    written.rename(pages)

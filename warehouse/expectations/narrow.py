@@ -5,13 +5,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import duckdb
-import polars as pl
 
 from biasgrid.catalogs.text_safety import replace_invisible
 from biasgrid.warehouse.build.sql_quoting import quoted
@@ -29,6 +28,9 @@ Seen = Sequence[Any]
 than a look at each row."""
 
 
+Shown = Sequence[Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Breach:
     """How many rows break an expectation, and the names of a few."""
@@ -43,30 +45,54 @@ class Breach:
 
 @dataclass(frozen=True, slots=True)
 class Narrowed:
-    """What was seen of a table."""
+    """A table narrowed to what its expectations are judged by."""
 
     suite: Suite
     rows: int
     breaches: Mapping[str, Breach]
     """By the sentence of each expectation."""
-    frame: pl.DataFrame
-    """A column for each expectation, its values from the top, null below: the values or the least and greatest
-    number of a column, or what breaks a rule, if anything does."""
+    shown: Mapping[str, Shown]
+    """By `shown_as`: the values of a column, its least and greatest number, or what breaks a rule."""
+
+    @property
+    def judged(self) -> Iterator[Expectation]:
+        """What Great Expectations judges: of a table without rows, what rows alone can break is left out."""
+        return (each for each in self.suite.expectations if self.rows or isinstance(each, Rows))
+
+
+def as_request(table: Narrowed) -> dict[str, Any]:
+    """What the process that judges is sent about a table: JSON, with numbers as text, since infinity has none."""
+    return {
+        "relation": table.suite.relation,
+        "expectations": len(table.suite.expectations),
+        "rules": [_as_rule(table, expectation) for expectation in table.judged],
+    }
+
+
+def _as_rule(table: Narrowed, expectation: Expectation) -> dict[str, Any]:
+    column = shown_as(expectation)
+    rule: dict[str, Any] = {"column": column, "sentence": expectation.sentence, "shown": table.shown[column]}
+    if isinstance(expectation, OneOf):
+        rule["values"] = expectation.values
+    if isinstance(expectation, Between):
+        rule |= {"low": expectation.low, "high": expectation.high}
+        rule["shown"] = [None if number is None else str(number) for number in table.shown[column]]
+    return rule | {"rows": table.breaches[expectation.sentence].rows}
 
 
 def narrowed(session: duckdb.DuckDBPyConnection, suite: Suite) -> Narrowed:
-    """Looks through a table once for all that its rows tell by themselves, then asks for what they do not."""
+    """Reads a table once for all that its rows show by themselves, then queries what they do not."""
     rows, seen = _looked_through(session, suite)
     breaches, shown = {}, {}
     for expectation, own in zip(suite.expectations, seen, strict=True):
         breach = _breach(session, suite, expectation, own)
         breaches[expectation.sentence] = breach
         shown[shown_as(expectation)] = _shown(expectation, own, breach)
-    return Narrowed(suite, rows, breaches, _frame(shown))
+    return Narrowed(suite, rows, breaches, shown)
 
 
 def shown_as(expectation: Expectation) -> str:
-    """The column of the frame that an expectation is judged by."""
+    """The column of the narrowed table that an expectation is judged by."""
     return expectation.column if isinstance(expectation, OneOf | Between) else expectation.sentence
 
 
@@ -113,23 +139,16 @@ def _readable(name: str) -> str:
     return replace_invisible(name[:LONGEST])
 
 
-def _shown(expectation: Expectation, seen: Seen, breach: Breach) -> pl.Series:
+def _shown(expectation: Expectation, seen: Seen, breach: Breach) -> Shown:
     if isinstance(expectation, OneOf):
         values = [value for value in seen[1] or () if value is not None]
         unknown_first = sorted(values, key=lambda value: (value in expectation.values, value))
-        return pl.Series([_readable(value) for value in unknown_first[:VALUES]], dtype=pl.String)
+        return [_readable(value) for value in unknown_first[:VALUES]]
     if isinstance(expectation, Between):
-        return pl.Series([_number(seen[1]), _number(seen[2])], dtype=pl.Float64)
-    return pl.Series([str(breach)] if breach.rows else [], dtype=pl.String)
+        return [_number(seen[1]), _number(seen[2])]
+    return [str(breach)] if breach.rows else []
 
 
 def _number(value: float | None) -> float | None:
     # pandas takes NaN for a value that is not there; below every range it is one that does not fit
     return -math.inf if value is not None and math.isnan(value) else value
-
-
-def _frame(shown: Mapping[str, pl.Series]) -> pl.DataFrame:
-    height = max((len(values) for values in shown.values()), default=0)
-    return pl.DataFrame(
-        {name: values.extend_constant(None, height - len(values)) for name, values in shown.items()}
-    )

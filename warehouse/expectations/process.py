@@ -1,4 +1,4 @@
-"""The process that judges, as seen from the one that needs it: started early, asked later, gone with it."""
+"""The process that imports Great Expectations and judges, as seen from the process that starts it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from typing import Any
 import orjson
 
 from biasgrid.catalogs.errors import Problem
-from biasgrid.warehouse.expectations.report import Report
 from biasgrid.warehouse.storage.errors import OldWarehouseStays
-from biasgrid.warehouse.storage.lake import Lake
 
 HANDED_ON = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "LD_LIBRARY_PATH")
 """Variables that the process gets: none of them a key."""
@@ -52,43 +50,40 @@ class Inspector:
             )
         except OSError as error:
             self._said.close()
-            raise NotInspected(_mistake(str(error))) from error
+            raise NotInspected(as_problem(str(error))) from error
 
     @property
     def pid(self) -> int:
         return self._process.pid
 
-    def inspect(self, lake: Lake, built: Path | None) -> Report:
-        """Looks at the lake and the marts in `built`, or at the lake alone. Waits until it can, and has.
+    def send(self, request: dict[str, Any]) -> None:
+        """Begins an inspection, or has a table judged. Raises `NotInspected` where the process has ended."""
+        requests = self._process.stdin
+        assert requests is not None  # noqa: S101 - a pipe
+        try:
+            requests.write(orjson.dumps(request) + b"\n")
+            requests.flush()
+        except OSError as error:
+            raise NotInspected(as_problem(self._last_words())) from error
 
-        Raises `NotInspected` where the process has ended or could not go on.
-        """
-        request = orjson.dumps({"lake": str(lake.root), "built": str(built) if built else None})
-        answer = self._asked(request)
-        if not answer:
-            raise NotInspected(_mistake(self._last_words()))
+    def judge(self, pages: Path) -> set[tuple[str, str]]:
+        """The relation and sentence of each expectation that fails, of the tables of an inspection; writes
+        the pages about them. Raises `NotInspected` where the process has ended or failed."""
+        self.send({"pages": str(pages)})
+        answers = self._process.stdout
+        assert answers is not None  # noqa: S101 - a pipe
+        if not (answer := answers.readline()):
+            raise NotInspected(as_problem(self._last_words()))
         read: dict[str, Any] = orjson.loads(answer)
         if "error" in read:
-            raise NotInspected(_mistake(read["error"]))
-        if lake.shared:
-            lake.shared.publish_folder(lake.pages)
-        return Report.from_json(answer)
-
-    def _asked(self, request: bytes) -> bytes:
-        questions, answers = self._process.stdin, self._process.stdout
-        assert questions is not None  # noqa: S101 - both are pipes
-        assert answers is not None  # noqa: S101
-        try:
-            questions.write(request + b"\n")
-            questions.flush()
-        except OSError:
-            return b""
-        return answers.readline()
+            raise NotInspected(as_problem(read["error"]))
+        return {(relation, sentence) for relation, sentence in read["failed"]}
 
     def _last_words(self) -> str:
+        code = self._process.wait(PATIENCE_S)
         self._said.seek(0)
         lines = self._said.read().decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else f"its process ended with code {self._process.wait(PATIENCE_S)}"
+        return lines[-1] if lines else f"its process ended with code {code}"
 
     def __enter__(self) -> Inspector:
         return self
@@ -101,7 +96,8 @@ class Inspector:
         self._said.close()
 
 
-def _mistake(why: str) -> Problem:
+def as_problem(why: str) -> Problem:
+    """Why nothing was checked, and what to do."""
     return Problem(
         f"the process that checks expectations gave up: {why}",
         remedy="`biasgrid warehouse check` tries again; if it ends like this, install anew (`make env`), or go on "

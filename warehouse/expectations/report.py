@@ -1,12 +1,10 @@
-"""What an inspection found, as one process tells another, and as a person is told."""
+"""What an inspection found, and the messages about it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-
-import orjson
 
 from biasgrid.catalogs.errors import Problem
 from biasgrid.warehouse.schemas import SHOWN
@@ -44,22 +42,6 @@ class Report:
     @property
     def failures(self) -> tuple[Failure, ...]:
         return tuple(failure for table in self.tables for failure in table.failures)
-
-    def as_json(self) -> bytes:
-        return orjson.dumps({"tables": [asdict(table) for table in self.tables], "pages": str(self.pages)})
-
-    @classmethod
-    def from_json(cls, told: bytes) -> Report:
-        """The report that `as_json` wrote."""
-        read = orjson.loads(told)
-        return cls(tuple(map(_inspected, read["tables"])), Path(read["pages"]))
-
-
-def _inspected(read: dict[str, object]) -> Inspected:
-    failures = read.pop("failures")
-    assert isinstance(failures, list)  # noqa: S101 - as `as_json` writes it
-    told = tuple(Failure(**{**failure, "examples": tuple(failure["examples"])}) for failure in failures)
-    return Inspected(**read, failures=told)  # type: ignore[arg-type]
 
 
 class ExpectationsFailed(OldWarehouseStays):

@@ -1,15 +1,239 @@
-"""The suites of every table of the lake and of every mart."""
+"""The suites of every table of the lake and of every mart, exported from schemas, models' YAML and `rules.yml`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from importlib.resources import files
 
-from biasgrid.warehouse.expectations.expectation import Suite
-from biasgrid.warehouse.expectations.lake_suites import lake_suites
-from biasgrid.warehouse.expectations.mart_suites import mart_suites
+from pydantic import Field
+
+from biasgrid.catalogs.schema.base import Frozen
+from biasgrid.warehouse.build.integrity_rules import FLAWS, FLAWS_OF_CASES, Flaw, flaws_of
+from biasgrid.warehouse.build.model_tests import columns_in, row_tests
+from biasgrid.warehouse.build.models import Column, Model, load_models, read_yaml
+from biasgrid.warehouse.build.sql_quoting import quoted
+from biasgrid.warehouse.expectations.expectation import (
+    Between,
+    Expectation,
+    OneOf,
+    RowRule,
+    Rows,
+    Suite,
+    referring,
+    unique,
+)
+from biasgrid.warehouse.queries.dictionary import column_meanings
+from biasgrid.warehouse.schemas import EVENTS, KEYS, SHOWN, TABLES, UNITS
+
+
+class Reference(Frozen):
+    """What these columns name is there in `to`, in columns of the same names."""
+
+    columns: tuple[str, ...]
+    to: str
+
+
+class Invariant(Frozen):
+    """An SQL expression that is true of every row of a mart with these columns."""
+
+    columns: tuple[str, ...]
+    sentence: str
+    holds: str
+
+
+class Unique(Frozen):
+    """No two rows, of those that meet `where`, have the same values in these columns."""
+
+    sentence: str
+    columns: tuple[str, ...]
+    where: str
+
+
+class Rule(Frozen):
+    """A SELECT of what breaks it."""
+
+    sentence: str
+    ids: tuple[str, ...]
+    rows: str
+    doubted: str = "select true"
+
+
+class LakeTable(Frozen):
+    """What is expected of a table of the lake beyond its schema and its staging model."""
+
+    ids: tuple[str, ...] = ()
+    """Columns that name a row; by default the key of events and their id, or the columns of `UNITS`."""
+    accepted: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    accepted_of_kinds: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Values in runs other than benchmarks."""
+    renamed: dict[str, str] = Field(default_factory=dict)
+    """Columns that the staging model has under another name."""
+    least: dict[str, float] = Field(default_factory=dict)
+    invariants: dict[str, str] = Field(default_factory=dict)
+    references: tuple[Reference, ...] = ()
+    unique: tuple[Unique, ...] = ()
+    rules: tuple[Rule, ...] = ()
+
+
+class Marts(Frozen):
+    """What is expected of marts beyond their YAML."""
+
+    ranges: dict[str, tuple[float] | tuple[float, float]]
+    """By unit; without a second number the range is open."""
+    counted: tuple[str, ...]
+    references: tuple[Reference, ...]
+    invariants: tuple[Invariant, ...]
+    complete: dict[str, tuple[str, ...]]
+
+
+class Kind(Frozen):
+    levels: tuple[str, ...]
+    reviewed: bool = False
+
+
+class Rules(Frozen):
+    """`warehouse/models/rules.yml`."""
+
+    marts: Marts
+    kinds: dict[str, Kind]
+    lake: dict[str, LakeTable]
+
+
+@cache
+def load_rules() -> Rules:
+    """The rules that come along."""
+    return Rules.model_validate(read_yaml(files("biasgrid.warehouse") / "models" / "rules.yml"))
+
+
+@cache
+def unit_ranges() -> Mapping[str, tuple[float, float | None]]:
+    """Least and greatest number of each unit that the YAML files name; None: the range is open."""
+    marts = load_rules().marts
+    limits = {unit: (ends[0], ends[1] if len(ends) > 1 else None) for unit, ends in marts.ranges.items()}
+    return limits | dict.fromkeys(marts.counted, (0, None))
 
 
 @cache
 def all_suites() -> tuple[Suite, ...]:
     """The lake's, then the marts'."""
-    return (*lake_suites(), *mart_suites())
+    return (*_lake_suites(), *_mart_suites())
+
+
+def _mart_suites() -> Iterator[Suite]:
+    for model in load_models():
+        if model.schema == "marts":
+            yield Suite(model.relation, model.about.grain, tuple(_expected_of_mart(model)))
+
+
+def _expected_of_mart(model: Model) -> Iterator[Expectation]:
+    rules, columns = load_rules().marts, model.about.columns
+    yield unique(model.relation, model.about.grain)
+    yield from _of_columns(columns)
+    # accepted values stand above, as values and not as a rule
+    listed = {f"{name} is one of " for name in columns}
+    yield from (
+        RowRule(test.name, test.broken) for test in row_tests(model) if not test.name.startswith(tuple(listed))
+    )
+    for rule in rules.invariants:
+        if set(rule.columns) <= columns.keys():
+            yield _invariant(rule.sentence, rule.holds)
+    for reference in rules.references:
+        if set(reference.columns) <= columns.keys():
+            yield referring(model.relation, model.about.grain, reference.columns, reference.to)
+    if key := rules.complete.get(model.relation):
+        yield _complete(model.relation, key)
+
+
+def _of_columns(columns: Mapping[str, Column]) -> Iterator[Expectation]:
+    """The values that columns may hold, and the ranges that their units stand for."""
+    yield from (OneOf(name, column.accepted) for name, column in columns.items() if column.accepted)
+    ranges = unit_ranges()
+    for name, column in columns.items():
+        if column.unit in ranges and not column.accepted:
+            yield Between(name, *ranges[column.unit])
+
+
+def _invariant(sentence: str, holds: str) -> RowRule:
+    return RowRule(sentence, f"({holds}) is not true")
+
+
+def _complete(relation: str, key: Sequence[str]) -> Rows:
+    listed = ", ".join(key)
+    planned = f"select distinct {listed} from staging.stg_planned_cells where planned_cases > 0"  # noqa: S608
+    missing = f"from ({planned}) anti join {relation} using ({listed})"
+    return Rows(f"a row for each planned {' × '.join(key)}", missing, tuple(key))
+
+
+def _lake_suites() -> Iterator[Suite]:
+    """One of every table, and of what runs of other kinds than benchmarks have in it."""
+    rules = load_rules()
+    for table in TABLES:
+        yield Suite(f"lake.{table}", _ids(table), tuple(_expected_of_table(table)))
+    for name, (table, kind) in SHOWN.items():
+        if kind in rules.kinds and (table != "assessments" or rules.kinds[kind].reviewed):
+            yield Suite(f"lake.{name}", _ids(table), tuple(_expected_of_kind(name, table, kind)))
+
+
+def _ids(table: str) -> tuple[str, ...]:
+    named = load_rules().lake[table].ids
+    return named or ((*EVENTS[table], "event_id") if table in EVENTS else UNITS[table])
+
+
+def _expected_of_kind(name: str, table: str, kind: str) -> Iterator[Expectation]:
+    rules, relation = load_rules(), f"lake.{name}"
+    yield from _keys_of(relation, table)
+    yield from (OneOf(column, values) for column, values in rules.lake[table].accepted_of_kinds.items())
+    if table == "verdicts":
+        yield OneOf("level", rules.kinds[kind].levels)
+    yield from (Between(column, least) for column, least in rules.lake[table].least.items())
+    yield referring(relation, _ids(table), ("run_id",), "lake.runs")
+    for reference in rules.lake[table].references:
+        of_kind = reference.to.replace("lake.", f"lake.{kind}_")
+        yield referring(relation, _ids(table), reference.columns, of_kind)
+    yield from _flaws(table, flaws_of(kind))
+
+
+def _expected_of_table(table: str) -> Iterator[Expectation]:
+    relation, rules = f"lake.{table}", load_rules().lake[table]
+    yield from _keys_of(relation, table)
+    yield from (OneOf(column, values) for column, values in rules.accepted.items())
+    yield from (Between(name, least) for name, least in rules.least.items())
+    yield from _of_columns(_described(table, rules.renamed))
+    yield from (_invariant(*rule) for rule in (_staged_invariants(table) | rules.invariants).items())
+    if table != "runs":
+        yield referring(relation, _ids(table), ("run_id",), "lake.runs")
+    yield from (referring(relation, _ids(table), rule.columns, rule.to) for rule in rules.references)
+    yield from _flaws(table, (*FLAWS, *FLAWS_OF_CASES))
+    yield from (unique(relation, rule.columns, rule.where, rule.sentence) for rule in rules.unique)
+    yield from (Rows(rule.sentence, rule.rows, rule.ids, rule.doubted) for rule in rules.rules)
+
+
+def _keys_of(relation: str, table: str) -> Iterator[Expectation]:
+    yield unique(relation, _ids(table))
+    yield from (RowRule(f"{key} is not null", f"{quoted(key)} is null") for key in KEYS[table])
+
+
+def _staged(table: str) -> Model | None:
+    return next((model for model in load_models() if model.relation == f"staging.stg_{table}"), None)
+
+
+def _described(table: str, renamed: Mapping[str, str]) -> Mapping[str, Column]:
+    """The columns as staging describes them, under the lake's names."""
+    staged = _staged(table)
+    found = {ours: staged.about.columns[its] for ours, its in renamed.items()} if staged else {}
+    return column_meanings(table) | found
+
+
+def _staged_invariants(table: str) -> dict[str, str]:
+    """Those of the staging model that read columns of the lake alone."""
+    staged = _staged(table)
+    invariants = staged.about.invariants if staged else {}
+    return {sentence: sql for sentence, sql in invariants.items() if columns_in(sql) <= set(TABLES[table].names)}
+
+
+def _flaws(table: str, flaws: Sequence[Flaw]) -> Iterator[Rows]:
+    """Those that relate several tables: what one table shows by itself is expected above, and more strictly."""
+    for flaw in flaws:
+        if flaw.table == table and (flaw.lacking_to or "anti join" in flaw.rows):
+            yield Rows(f"never: {flaw.what}", flaw.rows, ("run_id", flaw.id), flaw.doubted)

@@ -1,108 +1,129 @@
-"""What SQL has narrowed, judged by Great Expectations: a suite for each table, one checkpoint, and its pages."""
+"""What SQL has narrowed, judged by Great Expectations: a suite for each table, and its pages."""
 
 # ruff: noqa: TID251 - here it runs, in a process of its own
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterable, Iterator, Sequence
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import great_expectations as gx
+import pandas as pd
 from great_expectations.data_context.types.base import ProgressBarsConfig
 from great_expectations.expectations.core.expect_column_values_to_be_between import ExpectColumnValuesToBeBetween
 from great_expectations.expectations.core.expect_column_values_to_be_in_set import ExpectColumnValuesToBeInSet
 from great_expectations.expectations.core.expect_column_values_to_be_null import ExpectColumnValuesToBeNull
-from great_expectations.expectations.expectation import Expectation as Expected
+from great_expectations.expectations.expectation import Expectation
+from great_expectations.render.renderer.page_renderer import ValidationResultsPageRenderer
+from great_expectations.render.view.view import DefaultJinjaPageView
+from jinja2 import ChoiceLoader, PackageLoader, pass_context
 
-from biasgrid.warehouse.expectations.expectation import Between, Expectation, OneOf
-from biasgrid.warehouse.expectations.narrow import Narrowed, shown_as
-
-SITE = "biasgrid"
+TEMPLATES = PackageLoader("biasgrid.warehouse.expectations", "templates")
+HOME = "../../../index.html"
+"""From a table's page to the list of all tables."""
 
 
 class Undecided(RuntimeError):
-    """An expectation was not judged, or not as SQL saw it: a defect of ours, never of the lake."""
+    """An expectation was not judged, or not as SQL counted it: a defect of ours, never of the lake."""
 
 
-def validated(tables: Sequence[Narrowed], frames: Path, pages: Path) -> set[tuple[str, str]]:
-    """Judges every table, writes pages about it into `pages`, and returns what does not hold: relation, sentence.
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One table in the list of all."""
 
-    The narrowed tables are handed over as Parquet files in `frames`. Raises `Undecided`.
-    """
-    for table in tables:
-        table.frame.write_parquet(frames / _file(table))
-    context = _context(pages)
-    asset = context.data_sources.add_pandas_filesystem("narrowed", base_directory=frames).add_parquet_asset(
-        "tables"
-    )
-    checkpoint = gx.Checkpoint(
-        name="warehouse",
-        validation_definitions=[_definition(context, asset, table) for table in tables],
-        result_format="BASIC",
-    )
-    run = context.checkpoints.add(checkpoint).run()
-    context.build_data_docs()
-    shutil.rmtree(pages / "static", ignore_errors=True)  # fonts and pictures of pages that are not written
-    return set(_failed(tables, run))
+    relation: str
+    page: str
+    holds: bool
+    expectations: int
+    failed: int
 
 
-def _context(pages: Path) -> Any:
-    context = gx.get_context(mode="ephemeral")
-    context.variables.progress_bars = ProgressBarsConfig(globally=False)
-    context.delete_data_docs_site("local_site")
-    store = {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(pages)}
-    view = {"module_name": "biasgrid.warehouse.expectations.pages", "class_name": "OfflinePage"}
-    site: Any = {
-        "class_name": "SiteBuilder",
-        "store_backend": store,
-        "site_index_builder": {"module_name": "biasgrid.warehouse.expectations.pages", "class_name": "Index"},
-        "site_section_builders": {
-            "expectations": {"view": view},
-            "validations": {"view": view},
-            "profiling": "None",
-        },
-    }
-    context.add_data_docs_site(SITE, site)
-    return context
+class Validator:
+    """Judges tables one after the other, and keeps what the pages show."""
+
+    def __init__(self) -> None:
+        context = gx.get_context(mode="ephemeral")
+        context.variables.progress_bars = ProgressBarsConfig(globally=False)
+        asset = context.data_sources.add_pandas("narrowed").add_dataframe_asset("tables")
+        self._batches = asset.add_batch_definition_whole_dataframe("table")
+        self._failed: list[tuple[str, str]] = []
+        self._lines: list[Line] = []
+        self._pages: dict[str, Any] = {}
+
+    def judge(self, table: Mapping[str, Any]) -> None:
+        """Judges a table as `narrow.as_request` describes it. Raises `Undecided`."""
+        relation, rules = table["relation"], table["rules"]
+        suite = gx.ExpectationSuite(relation, expectations=[_expectation(rule) for rule in rules])
+        batch = self._batches.get_batch(batch_parameters={"dataframe": _frame(rules)})
+        result = batch.validate(suite, result_format="BASIC")
+        judged = {_column_of(one): one for one in result.results}
+        for rule in rules:
+            one = judged[rule["column"]]
+            if bool(one.success) is not (rule["rows"] == 0):
+                raise Undecided(f"{relation}: {rule['sentence']}: {one.exception_info}")
+        failed = [(relation, rule["sentence"]) for rule in rules if rule["rows"]]
+        page = f"validations/{relation.replace('.', '/')}/index.html"
+        self._failed += failed
+        self._lines.append(Line(relation, page, not failed, table["expectations"], len(failed)))
+        self._pages[page] = result
+
+    def write(self, pages: Path) -> list[tuple[str, str]]:
+        """Writes a page for each table, and the list of all; returns the relation and sentence of what fails."""
+        view: Any = OfflinePage()
+        renderer = ValidationResultsPageRenderer()
+        for name, result in self._pages.items():
+            file = pages / name
+            file.parent.mkdir(parents=True)
+            file.write_text(str(view.render(renderer.render(result), home=HOME)), encoding="utf-8")
+        lines = sorted(self._lines, key=lambda line: (line.holds, line.relation))
+        index = view.env.get_template("index.j2").render(
+            tables=lines, checked_at=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+        )
+        (pages / "index.html").write_text(index, encoding="utf-8")
+        return self._failed
 
 
-def _file(table: Narrowed) -> str:
-    return f"{table.suite.relation}.parquet"
-
-
-def _definition(context: Any, asset: Any, table: Narrowed) -> gx.ValidationDefinition:
-    relation = table.suite.relation
-    batch = asset.add_batch_definition_path(relation, path=_file(table))
-    suite = gx.ExpectationSuite(relation, expectations=list(map(expected, table.suite.expectations)))
-    definition = gx.ValidationDefinition(name=relation, data=batch, suite=context.suites.add(suite))
-    added: gx.ValidationDefinition = context.validation_definitions.add(definition)
-    return added
-
-
-def expected(expectation: Expectation) -> Expected:
-    """The expectation in Great Expectations' words, of its column of the narrowed table."""
-    column = shown_as(expectation)
-    if isinstance(expectation, OneOf):
-        return ExpectColumnValuesToBeInSet(column=column, value_set=list(expectation.values))
-    if isinstance(expectation, Between):
-        return ExpectColumnValuesToBeBetween(column=column, min_value=expectation.low, max_value=expectation.high)
-    return ExpectColumnValuesToBeNull(column=column, description=expectation.sentence)
-
-
-def _failed(tables: Iterable[Narrowed], run: Any) -> Iterator[tuple[str, str]]:
-    results = {result.suite_name: result for result in run.run_results.values()}
-    for table in tables:
-        judged = {_column(result): result for result in results[table.suite.relation].results}
-        for expectation in table.suite.expectations:
-            relation, sentence = table.suite.relation, expectation.sentence
-            holds = judged[shown_as(expectation)].success
-            if holds is not (table.breaches[sentence].rows == 0):
-                raise Undecided(f"{relation}: {sentence}: {judged[shown_as(expectation)].exception_info}")
-            if not holds:
-                yield relation, sentence
-
-
-def _column(result: Any) -> str:
+def _column_of(result: Any) -> str:
     return str(result.expectation_config.kwargs["column"])
+
+
+def _expectation(rule: Mapping[str, Any]) -> Expectation:
+    """The rule in Great Expectations' words, of its column of the narrowed table."""
+    column = rule["column"]
+    if "values" in rule:
+        return ExpectColumnValuesToBeInSet(column=column, value_set=rule["values"])
+    if "low" in rule:
+        return ExpectColumnValuesToBeBetween(column=column, min_value=rule["low"], max_value=rule["high"])
+    return ExpectColumnValuesToBeNull(column=column, description=rule["sentence"])
+
+
+def _frame(rules: list[Mapping[str, Any]]) -> pd.DataFrame:
+    """A column for each rule, its values from the top, null below."""
+    height = max((len(rule["shown"]) for rule in rules), default=0)
+    return pd.DataFrame({rule["column"]: _column(rule, height) for rule in rules})
+
+
+def _column(rule: Mapping[str, Any], height: int) -> pd.Series:
+    shown = [float(value) if "low" in rule and value is not None else value for value in rule["shown"]]
+    return pd.Series([*shown, *[None] * (height - len(shown))], dtype=float if "low" in rule else object)
+
+
+class OfflinePage(DefaultJinjaPageView):
+    """A page about one table, without the style sheets and scripts that the original fetches from the network."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.env.loader = ChoiceLoader([TEMPLATES, *([self.env.loader] if self.env.loader else [])])
+
+    @pass_context
+    def render_content_block(self, context: Any, block: Any, *given: Any, **named: Any) -> Any:
+        """A part of the page. Plain text is what a table holds, a damaged lake's too: never markup."""
+        if isinstance(block, list):
+            block = [html.escape(part) if isinstance(part, str) else part for part in block]
+        elif isinstance(block, str):
+            return html.escape(block)
+        return super().render_content_block(context, block, *given, **named)

@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from biasgrid.warehouse.expectations.inspection import inspect
 from biasgrid.warehouse.expectations.process import Inspector, NotInspected
 from biasgrid.warehouse.storage.lake import Lake
 
 STARTED = """
 import sys, time
+from biasgrid.warehouse.expectations.inspection import inspect
 from biasgrid.warehouse.expectations.process import Inspector
 with Inspector() as inspector:
     print(inspector.pid, flush=True)
@@ -93,7 +95,7 @@ def test_an_end_before_the_answer_is_told_with_what_to_do(tmp_path: Path) -> Non
     with Inspector() as inspector:
         os.kill(inspector.pid, signal.SIGKILL)
         with pytest.raises(NotInspected) as caught:
-            inspector.inspect(Lake(tmp_path), None)
+            inspect(inspector, Lake(tmp_path), None)
     assert "ended with code -9" in str(caught.value)
     assert "biasgrid warehouse check" in str(caught.value)
 
@@ -104,7 +106,7 @@ def test_what_it_could_not_import_is_told(tmp_path: Path, monkeypatch: pytest.Mo
     (broken / "__init__.py").write_text("raise ImportError('no numpy here')")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
     with Inspector() as inspector, pytest.raises(NotInspected, match="no numpy here"):
-        inspector.inspect(Lake(tmp_path), None)
+        inspect(inspector, Lake(tmp_path), None)
 
 
 def test_a_process_that_cannot_be_started_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,7 @@ def of_values(session: duckdb.DuckDBPyConnection) -> Callable[..., Narrowed]:
 
 def test_unknown_values_come_first_and_are_counted(of_values: Callable[..., Narrowed]) -> None:
     found = of_values(OneOf("it", ("passed", "failed")), "passed", "perhaps", None, "perhaps", "failed")
-    assert found.frame["it"].to_list() == ["perhaps", "failed", "passed"]
+    assert found.shown["it"] == ["perhaps", "failed", "passed"]
     (breach,) = found.breaches.values()
     assert (breach.rows, breach.examples) == (2, ("r1", "r3"))
 
@@ -60,7 +60,7 @@ def test_least_and_greatest_tell_of_a_range(
     of_values: Callable[..., Narrowed], values: tuple[float, ...], shown: list[float], rows: int
 ) -> None:
     found = of_values(Between("it", 0, 1), *values)
-    assert found.frame["it"].to_list() == shown
+    assert found.shown["it"] == shown
     assert [breach.rows for breach in found.breaches.values()] == [rows]
 
 
@@ -71,7 +71,7 @@ def test_an_open_range_has_a_least_number_alone(of_values: Callable[..., Narrowe
 
 def test_many_rows_are_counted_and_a_few_are_named(of_values: Callable[..., Narrowed]) -> None:
     found = of_values(RowRule("it is even", "it % 2 = 1"), *range(40))
-    assert found.frame["it is even"].to_list() == ["20 rows, such as r1; r11; r13; r15; r17"]
+    assert found.shown["it is even"] == ["20 rows, such as r1; r11; r13; r15; r17"]
 
 
 def test_a_repeated_key_is_named_once(of_values: Callable[..., Narrowed]) -> None:
@@ -90,7 +90,7 @@ def test_a_reference_to_nothing_is_named_and_null_is_none(
 
 def test_names_hold_nothing_that_a_terminal_would_run(of_values: Callable[..., Narrowed]) -> None:
     found = of_values(OneOf("it", ("passed",)), "\x1b]0;x\x07" + "y" * 400)
-    (shown,) = found.frame["it"]
+    (shown,) = found.shown["it"]
     assert shown.isprintable()
     assert len(shown) == 160
 

@@ -6,8 +6,7 @@ import pytest
 
 from biasgrid.warehouse.build.models import load_models
 from biasgrid.warehouse.expectations.expectation import Between, OneOf, RowRule, Rows, Suite
-from biasgrid.warehouse.expectations.mart_suites import RANGES
-from biasgrid.warehouse.expectations.suites import all_suites
+from biasgrid.warehouse.expectations.suites import all_suites, unit_ranges
 from biasgrid.warehouse.schemas import KEYS, OUTCOMES, SHOWN, TABLES
 
 MARTS = [model for model in load_models() if model.schema == "marts"]
@@ -70,7 +69,7 @@ def test_what_a_marts_yaml_says_is_expected_of_it(model: object) -> None:
 
 def test_every_unit_has_a_range_or_is_known_to_have_none() -> None:
     units = {column.unit for model in MARTS for column in model.about.columns.values()}
-    assert units - RANGES.keys() - UNBOUNDED == set()
+    assert units - unit_ranges().keys() - UNBOUNDED == set()
 
 
 @pytest.mark.parametrize("name", ["tolerance", "delta", "max_refusals", "coverage"])
