@@ -17,7 +17,6 @@ from biasgrid.catalogs.schema.entries import Reuse
 from biasgrid.flows.benchmark.artifacts import publish
 from biasgrid.flows.benchmark.summary import counted
 from biasgrid.flows.benchmark.trend_chart import publish_pictures
-from biasgrid.flows.operations.expectations_process import inspecting
 from biasgrid.flows.operations.secrets import secret_blocks
 from biasgrid.flows.runs.cells import cells_stage
 from biasgrid.flows.runs.context import generate_stage
@@ -29,7 +28,7 @@ from biasgrid.flows.runs.user_errors import in_words
 from biasgrid.tasks.aggregate.task import aggregate
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.warehouse.build import load_warehouse
-from biasgrid.warehouse.expectations.process import Inspector
+from biasgrid.warehouse.expectations.process import Inspector, inspecting
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, find, planned_cells
 

@@ -13,7 +13,6 @@ from biasgrid.catalogs.scenario.scenario import Overrides
 from biasgrid.flows.benchmark.artifacts import publish
 from biasgrid.flows.benchmark.flow import aggregated, ended, warn_of_gaps
 from biasgrid.flows.benchmark.reevaluate_scenario import prepared_again
-from biasgrid.flows.operations.expectations_process import inspecting
 from biasgrid.flows.runs.cells import cells_stage
 from biasgrid.flows.runs.context import record_criteria
 from biasgrid.flows.runs.outcome import Outcome, outcome
@@ -21,7 +20,7 @@ from biasgrid.flows.runs.prepare import Prepared, existing_lake, prepared_before
 from biasgrid.flows.runs.session import under_way
 from biasgrid.flows.runs.user_errors import in_words
 from biasgrid.tasks.evaluate.current_oracles import rules
-from biasgrid.warehouse.expectations.process import Inspector
+from biasgrid.warehouse.expectations.process import Inspector, inspecting
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, State, find, planned_cells
 

@@ -19,7 +19,6 @@ from biasgrid.flows.benchmark.flow import NOTHING_NAMED, scenario_name
 from biasgrid.flows.interaction.artifacts import publish
 from biasgrid.flows.interaction.outcome import InteractionOutcome, ended, interaction_outcome
 from biasgrid.flows.interaction.prepare import PreparedInteraction, overrides, planned, prepare_interaction
-from biasgrid.flows.operations.expectations_process import inspecting
 from biasgrid.flows.operations.secrets import secret_blocks
 from biasgrid.flows.rate_limits.ledger import LeaseLedger
 from biasgrid.flows.rate_limits.pools import pools
@@ -38,6 +37,7 @@ from biasgrid.tasks.interaction.converse import Played
 from biasgrid.tasks.interaction.play import Play
 from biasgrid.tasks.interaction.task import plan_plays, play_scenes
 from biasgrid.warehouse.build import load_warehouse
+from biasgrid.warehouse.expectations.process import inspecting
 from biasgrid.warehouse.storage.runs import find, record_planned
 
 Cell = dict[str, Any]

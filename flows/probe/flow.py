@@ -15,7 +15,6 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.scenario.targets import ResolvedProbe
 from biasgrid.catalogs.schema.target_file import ProbeTest
 from biasgrid.flows.benchmark.flow import NOTHING_NAMED, scenario_name
-from biasgrid.flows.operations.expectations_process import inspecting
 from biasgrid.flows.operations.secrets import secret_blocks
 from biasgrid.flows.probe.artifacts import publish
 from biasgrid.flows.probe.load_pairs import stereotypes_of
@@ -44,6 +43,7 @@ from biasgrid.tasks.evaluate.task import read_trials
 from biasgrid.tasks.probe.stereotype import Stereotype
 from biasgrid.tasks.probe.task import plan
 from biasgrid.warehouse.build import load_warehouse
+from biasgrid.warehouse.expectations.process import inspecting
 from biasgrid.warehouse.storage.runs import find, record_planned
 
 

@@ -14,7 +14,6 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.scenario.attack_target import ResolvedAttack
 from biasgrid.catalogs.schema.attacks import StrategyName
 from biasgrid.flows.benchmark.flow import NOTHING_NAMED, scenario_name
-from biasgrid.flows.operations.expectations_process import inspecting
 from biasgrid.flows.operations.secrets import secret_blocks
 from biasgrid.flows.rate_limits.ledger import LeaseLedger
 from biasgrid.flows.rate_limits.pools import pools
@@ -34,6 +33,7 @@ from biasgrid.tasks.connectors.workers import hands
 from biasgrid.tasks.redteam.session import Parties, Session, Transcript
 from biasgrid.tasks.redteam.task import attack, plan_sessions
 from biasgrid.warehouse.build import load_warehouse
+from biasgrid.warehouse.expectations.process import inspecting
 from biasgrid.warehouse.storage.runs import find, record_planned
 
 

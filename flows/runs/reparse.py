@@ -18,7 +18,6 @@ from biasgrid.flows.interaction import artifacts as interaction_artifacts
 from biasgrid.flows.interaction.flow import read_cells
 from biasgrid.flows.interaction.outcome import InteractionOutcome, interaction_outcome
 from biasgrid.flows.interaction.prepare import PreparedInteraction, prepare_interaction
-from biasgrid.flows.operations.expectations_process import inspecting
 from biasgrid.flows.operations.secrets import secret_blocks
 from biasgrid.flows.probe import artifacts as probe_artifacts
 from biasgrid.flows.probe.flow import read_beside
@@ -28,7 +27,7 @@ from biasgrid.flows.runs.context import Grid
 from biasgrid.flows.runs.prepare import Ready, existing_lake, prepared_before
 from biasgrid.flows.runs.session import under_way
 from biasgrid.flows.runs.user_errors import in_words
-from biasgrid.warehouse.expectations.process import Inspector
+from biasgrid.warehouse.expectations.process import Inspector, inspecting
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, State, find, planned_cells, refuse_other_kinds
 

@@ -21,7 +21,6 @@ from biasgrid.flows.benchmark.artifacts import publish
 from biasgrid.flows.benchmark.flow import NOTHING_NAMED, begun, concluded
 from biasgrid.flows.benchmark.trend_chart import publish_pictures
 from biasgrid.flows.forecast.reuse import of_other_runs
-from biasgrid.flows.operations.expectations_process import inspecting
 from biasgrid.flows.runs.context import Grid, generate_stage
 from biasgrid.flows.runs.outcome import Outcome
 from biasgrid.flows.runs.prepare import open_lake, prepare_unasked
@@ -32,7 +31,7 @@ from biasgrid.flows.scheduled.dispatch import DEPLOYMENT, Lost, Round, hand_out,
 from biasgrid.flows.scheduled.outcome import NightGate, announce, ended, is_over_cost
 from biasgrid.flows.scheduled.shards import By, shards
 from biasgrid.flows.terminal.markdown import Markup
-from biasgrid.warehouse.expectations.process import Inspector
+from biasgrid.warehouse.expectations.process import Inspector, inspecting
 from biasgrid.warehouse.storage.journal import recover
 from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
 from biasgrid.warehouse.storage.runs import find, planned_cells

@@ -9,9 +9,9 @@ from typing import Any
 from prefect import flow, get_run_logger
 from prefect.artifacts import acreate_table_artifact
 
-from biasgrid.flows.operations.expectations_process import check_warehouse
 from biasgrid.flows.runs.prepare import existing_lake
 from biasgrid.flows.runs.user_errors import in_words
+from biasgrid.warehouse.expectations.process import inspecting
 from biasgrid.warehouse.storage.journal import recover
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -46,12 +46,14 @@ def rows_of_marts(lake: Lake) -> dict[str, int]:
 
 def _rebuild(lake: Lake, expectations: bool) -> None:
     from biasgrid.warehouse.build.build import build
+    from biasgrid.warehouse.expectations.gate import build_inspected
 
-    if expectations:
-        check_warehouse(lake)
-    else:
+    with inspecting(expectations) as inspector:
         recover(lake)
-        build(lake)
+        if inspector:
+            build_inspected(lake, inspector)
+        else:
+            build(lake)
 
 
 async def _publish(rows: dict[str, int], seconds: float) -> None:

@@ -73,7 +73,7 @@ def _open_answers() -> BinaryIO:
 
 def _listen(requests: SimpleQueue[bytes]) -> None:
     """Queues requests; the process that sends them holds the other end, which is closed when it ends."""
-    # a reader of its own: at its end, Python wants the lock of `sys.stdin`, which a thread that reads it would hold
+    # a reader of its own: when Python ends, it needs the lock of `sys.stdin`, which this thread would hold
     with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as lines:
         for line in lines:
             requests.put(line)

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -94,6 +96,16 @@ class Inspector:
         self._process.kill()
         self._process.communicate()
         self._said.close()
+
+
+@contextmanager
+def inspecting(wanted: bool) -> Iterator[Inspector | None]:
+    """An inspector that loads while models answer; None where none is wanted. Raises `NotInspected`."""
+    if not wanted:
+        yield None
+        return
+    with Inspector() as inspector:
+        yield inspector
 
 
 def as_problem(why: str) -> Problem:

@@ -38,15 +38,20 @@ def check(data: Data = None) -> None:
     Exit codes: 0 all is as expected, 3 something is not, or could not be checked. Pages about each table are
     written to `expectations/index.html` in the data directory.
     """
-    from biasgrid.flows.operations.expectations_process import check_warehouse
     from biasgrid.flows.results.show import patience, show_report
     from biasgrid.flows.runs.prepare import lake_to_change
+    from biasgrid.warehouse.expectations.process import Inspector
     from biasgrid.warehouse.expectations.report import ExpectationsFailed
+    from biasgrid.warehouse.storage.journal import recover
 
     lake = lake_to_change(data)
     try:
-        with patience("building the warehouse, and looking through lake and marts"):
-            report = check_warehouse(lake)
+        with patience("building the warehouse, and looking through lake and marts"), Inspector() as inspector:
+            # while Great Expectations loads in a process of its own
+            from biasgrid.warehouse.expectations.gate import build_inspected
+
+            recover(lake)
+            report = build_inspected(lake, inspector)
     except ExpectationsFailed as failed:
         if failed.report:
             show_report(failed.report, lake)
