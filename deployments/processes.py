@@ -114,7 +114,7 @@ def begin(
             stdin=subprocess.DEVNULL,
             stdout=said,
             stderr=subprocess.STDOUT,
-            env={**os.environ, **environment},
+            env={**os.environ, "PYTHONSAFEPATH": "1", **environment},
             start_new_session=True,
             pass_fds=[claim.descriptor],
         )

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.metadata
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("catalogs", "deployments", "flows", "tasks", "warehouse")
@@ -88,3 +92,31 @@ def test_rooms_import_downwards_only(room: str) -> None:
         if not any(name == other or name.startswith(f"{other}.") for other in allowed)
     }
     assert upwards == set()
+
+
+def _third_party_imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name.partition(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.partition(".")[0])
+    return found - sys.stdlib_module_names - {"biasgrid"}
+
+
+def test_every_package_that_product_code_imports_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    stated = [*project["dependencies"], *project["optional-dependencies"]["finetune"]]
+    declared = {canonicalize_name(Requirement(one).name) for one in stated}
+    imported = {
+        name
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*.py")
+        for name in _third_party_imports(path)
+    }
+    installed = importlib.metadata.packages_distributions()
+    undeclared = {
+        name for name in imported if not {canonicalize_name(one) for one in installed.get(name, [name])} & declared
+    }
+    assert len(imported) > 20
+    assert undeclared == set()
