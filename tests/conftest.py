@@ -373,7 +373,7 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
 
 
 async def _probed(lake: Any, resolved: Any, prompts: Any, asked: Any) -> str:
-    from biasgrid.tasks.connectors.client.model_pool import Switchboard
+    from biasgrid.tasks.connectors.client.model_pool import ModelPool
     from biasgrid.tasks.evaluate.probe_verdicts import evaluate_trials
     from biasgrid.tasks.probe.cases import land_cases
     from biasgrid.tasks.prompt.prompt import prompt_cell
@@ -383,10 +383,10 @@ async def _probed(lake: Any, resolved: Any, prompts: Any, asked: Any) -> str:
     run = begin(lake, "{}", resolved.as_json(), resolved.catalog.hashes, resolved.settings.seed, "probe")
     cells = land_cases(lake, run.run_id, prompts, asked)
     record_planned(lake, run.run_id, cells)
-    async with Switchboard(resolved.catalog) as board:
+    async with ModelPool(resolved.catalog) as model_pool:
         for cell in cells.to_dicts():
             cases = lake.read("cases", run.run_id, cell["cell_id"])
-            await prompt_cell(lake, cases, resolved.targets[cell["model"]], board, retries=0)
+            await prompt_cell(lake, cases, resolved.targets[cell["model"]], model_pool, retries=0)
     _say_hostile(lake, run.run_id)
     for cell_id in cells["cell_id"]:
         evaluate_trials(lake, run.run_id, cell_id, run.run_id, resolved.catalog)
@@ -423,7 +423,7 @@ def talked(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
 
 
 async def _talked(lake: Any, resolved: Any, planned: Any) -> str:
-    from biasgrid.tasks.connectors.client.model_pool import Switchboard
+    from biasgrid.tasks.connectors.client.model_pool import ModelPool
     from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
     from biasgrid.tasks.interaction.task import interact_cell, land_plays
     from biasgrid.warehouse.build.build import build
@@ -433,9 +433,9 @@ async def _talked(lake: Any, resolved: Any, planned: Any) -> str:
     run = begin(lake, "{}", resolved.as_json(), catalog.hashes, resolved.settings.seed, "interaction")
     by_cell = [*planned(run.run_id, resolved)]
     record_planned(lake, run.run_id, land_plays(lake, [play for plays in by_cell for play in plays]))
-    async with Switchboard(catalog) as board:
+    async with ModelPool(catalog) as model_pool:
         for plays in by_cell:
-            await interact_cell(lake, plays, board, retries=0)
+            await interact_cell(lake, plays, model_pool, retries=0)
     _say_hostile_in_talks(lake, run.run_id)
     for plays in by_cell:
         land_assignments(lake, run.run_id, plays[0].cell_id, catalog.languages, run.run_id)

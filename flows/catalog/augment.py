@@ -30,7 +30,7 @@ from biasgrid.tasks.augment.review import (
 )
 from biasgrid.tasks.augment.scenes.order import SceneOrder, scene_order
 from biasgrid.tasks.augment.scenes.prompts import scene_request
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.keys import Secrets, missing_keys
 
 
@@ -153,9 +153,9 @@ def _resolved(
 async def augment(prepared: Augmentation) -> Augmented:
     """Ask, sift, and write the review file. What arrived lies in the lake whatever happens afterwards."""
     target = prepared.target
-    async with Switchboard(prepared.catalog, prepared.secrets) as board:
-        board.prepare([patient(target)])
-        heard = await ask(open_lake(prepared.data), prepared.asked, target, board)
+    async with ModelPool(prepared.catalog, prepared.secrets) as model_pool:
+        model_pool.prepare([patient(target)])
+        heard = await ask(open_lake(prepared.data), prepared.asked, target, model_pool)
     replies = [
         (each.part, heard.answered[each.key]["text"]) for each in prepared.asked if each.key in heard.answered
     ]

@@ -24,7 +24,7 @@ from biasgrid.flows.runs.prepare import open_lake
 from biasgrid.flows.runs.user_errors import in_words
 from biasgrid.flows.terminal.markdown import plain, table
 from biasgrid.tasks.connectors.batch.fine_tuning import connect
-from biasgrid.tasks.connectors.client.retry import Patience
+from biasgrid.tasks.connectors.client.retry import PollPolicy
 from biasgrid.tasks.connectors.keys import Secrets, find_key
 from biasgrid.tasks.finetuning.folder import folder_of
 from biasgrid.tasks.finetuning.local import LocalOrder, tune_here
@@ -88,7 +88,7 @@ async def _tuned(prepared: PreparedTuning, lake: Lake) -> TuningOutcome:
 
 
 async def _at_provider(order: Order, lake: Lake, secrets: Secrets | None) -> TuningOutcome:
-    patience = replace(Patience.from_environment(), tell=_tell, goes_on=GOES_ON)
+    patience = replace(PollPolicy.from_environment(), tell=_tell, goes_on=GOES_ON)
     tunings = connect(order.target, find_key(order.target, secrets))
     try:
         job = await tune(lake, order, tunings, patience, _tell)

@@ -13,7 +13,7 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.scenes import Variant
-from biasgrid.tasks.connectors.batch.fine_tuning import Hyperparameters, refuse_untunable
+from biasgrid.tasks.connectors.batch.fine_tuning import Hyperparameters, check_tunable
 from biasgrid.tasks.connectors.keys import Secrets, missing_keys
 from biasgrid.tasks.finetuning.dataset import Dataset, dataset
 from biasgrid.tasks.finetuning.folder import TRAIN, VALIDATION, as_json
@@ -138,7 +138,7 @@ def local_outcome(order: LocalOrder, folder: Path) -> TuningOutcome:
 
 def _target(model: str, catalog: Catalog, secrets: Secrets | None) -> Target:
     target = catalog.target(model)
-    refuse_untunable(target)
+    check_tunable(target)
     if missing := missing_keys([target], secrets):
         raise UserError(missing)
     return target

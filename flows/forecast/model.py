@@ -13,7 +13,14 @@ from biasgrid.catalogs.schema.oracle import Oracle, judgeable_operations
 from biasgrid.flows.forecast.reply_estimates import Observed, expected_reply, is_local, most_tokens
 from biasgrid.flows.forecast.throughput import Load, seconds
 from biasgrid.flows.runs.batched_models import is_batched
-from biasgrid.tasks.connectors.usage import OPENAI, count_prompts, count_text, counts_exactly, estimate, list_price
+from biasgrid.tasks.connectors.usage import (
+    OPENAI,
+    count_prompts,
+    count_text,
+    counts_exactly,
+    estimate_tokens,
+    list_price,
+)
 from biasgrid.tasks.evaluate.judge import JUDGEMENT_TOKENS, judge_request
 
 
@@ -141,5 +148,5 @@ def is_tokenized(target: Target, *, brief: bool = False) -> bool:
 def prompt_tokens(sent: pl.DataFrame, *, tokenized: bool) -> pl.DataFrame:
     """`sent` with the `tokens` of each `text` as a user's only message: OpenAI's count, else an estimate."""
     texts = sent["text"].to_list()
-    tokens = count_prompts(texts) if tokenized else [estimate(text) for text in texts]
+    tokens = count_prompts(texts) if tokenized else [estimate_tokens(text) for text in texts]
     return sent.with_columns(pl.Series("tokens", tokens, dtype=pl.Int64))

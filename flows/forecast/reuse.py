@@ -7,7 +7,7 @@ from functools import partial
 
 from biasgrid.flows.runs.context import Grid
 from biasgrid.tasks.evaluate.cell import Spare
-from biasgrid.tasks.prompt.reuse import earlier_judgements, repeated, reuse_judgements, reuse_replies
+from biasgrid.tasks.prompt.reuse import earlier_judgements, repeated_requests, reuse_judgements, reuse_replies
 
 
 async def stand_ins(grid: Grid) -> None:
@@ -16,7 +16,7 @@ async def stand_ins(grid: Grid) -> None:
     if grid.part is None:
         await of_other_runs(grid)
     if grid.resolved.settings.reuse != "none":
-        grid.board.expect(await asyncio.to_thread(repeated, grid.lake, grid.run.run_id))
+        grid.model_pool.expect(await asyncio.to_thread(repeated_requests, grid.lake, grid.run.run_id))
 
 
 async def of_other_runs(grid: Grid) -> None:

@@ -138,7 +138,7 @@ async def _played(grid: Grid, resolved: ResolvedInteraction) -> None:
     ledger = LeaseLedger.of(lake, run.run_id, grid.part)
     leasing = [target for target in resolved.asked if pools([target])]
     hand = {name: hands(targets[0]) for name, targets in resolved.players.items()}
-    async with Slots(grid.board, leasing, ledger) as slots, slots.taken():
+    async with Slots(grid.model_pool, leasing, ledger) as slots, slots.taken():
         await together(_of_cell(grid, rows[plays[0].cell_id], plays, hand[plays[0].player]) for plays in by_cell)
 
 
@@ -161,7 +161,9 @@ async def _of_cell(grid: Grid, cell: Cell, plays: list[Play], hand: asyncio.Sema
                 watcher.landed(found.play.player, outcome, None)
 
     own, retries = cast(Any, quote(plays)), grid.resolved.settings.retries
-    await play_scenes(grid.lake, own, grid.board, retries, hand, watch, cell_label("interact", cell, grid.tags))
+    await play_scenes(
+        grid.lake, own, grid.model_pool, retries, hand, watch, cell_label("interact", cell, grid.tags)
+    )
     await _read(grid, cell)
 
 

@@ -23,7 +23,7 @@ from biasgrid.flows.forecast.reply_estimates import (
 )
 from biasgrid.flows.forecast.throughput import Load, seconds
 from biasgrid.flows.interaction.prepare import planned
-from biasgrid.tasks.connectors.usage import estimate
+from biasgrid.tasks.connectors.usage import estimate_tokens
 from biasgrid.tasks.interaction.play import Play
 from biasgrid.tasks.interaction.rehearse import rehearsed
 
@@ -94,7 +94,7 @@ def _load(plays: Iterable[Play], observed: Observed, max_tokens: int | None) -> 
             reply = expected_reply(party.target, first.setting, max_tokens, observed)
             sums = found.setdefault(party.target.model, _Sums(seen=reply.seen))
             sums.requests += times
-            sums.input_tokens += times * sum(estimate(message.content) for message in messages)
+            sums.input_tokens += times * sum(estimate_tokens(message.content) for message in messages)
             sums.output_tokens += times * reply.tokens
             sums.waiting_s += times * reply.seconds
     return found

@@ -13,7 +13,7 @@ from biasgrid.catalogs.scenario.targets import Given, Source, placed
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.flows.rate_limits.caps import cap_mistakes
 from biasgrid.flows.runs.prepare import Ready
-from biasgrid.tasks.connectors.conversation.replaying_client import Party
+from biasgrid.tasks.connectors.conversation.replaying_client import Participant
 from biasgrid.tasks.connectors.keys import Secrets, missing_keys
 from biasgrid.tasks.connectors.model_identity import fingerprint
 from biasgrid.tasks.interaction.plan import Player, plays
@@ -80,10 +80,10 @@ def players(resolved: ResolvedInteraction) -> Iterator[Player]:
         yield Player(name, parties, resolved.file.interaction.tuned.get(name))
 
 
-def _party(target: Target, resolved: ResolvedInteraction) -> Party:
+def _party(target: Target, resolved: ResolvedInteraction) -> Participant:
     settings = resolved.settings
     own = (settings.temperature, settings.max_tokens, settings.seed)
-    return Party(target, fingerprint(target, resolved.catalog), *own)
+    return Participant(target, fingerprint(target, resolved.catalog), *own)
 
 
 def planned(run_id: str, resolved: ResolvedInteraction) -> Iterator[list[Play]]:

@@ -22,7 +22,7 @@ from biasgrid.tasks.probe.generator import Earlier
 from biasgrid.tasks.probe.loader import Loaded
 from biasgrid.tasks.probe.stereotype import Stereotype
 from biasgrid.tasks.probe.task import Load, load
-from biasgrid.tasks.prompt.reuse import oldest_of
+from biasgrid.tasks.prompt.reuse import earliest_arrival
 
 
 async def stereotypes_of(grid: Grid, resolved: ResolvedProbe) -> list[Stereotype]:
@@ -30,7 +30,7 @@ async def stereotypes_of(grid: Grid, resolved: ResolvedProbe) -> list[Stereotype
     if resolved.generator is None:
         return catalogued(resolved)
     ledger = LeaseLedger.of(grid.lake, grid.run.run_id, grid.part)
-    async with Slots(grid.board, [resolved.generator], ledger) as slots, slots.taken():
+    async with Slots(grid.model_pool, [resolved.generator], ledger) as slots, slots.taken():
         found = await together(_load(grid, each) for each in _loads(grid, resolved, resolved.generator))
     await _tell(found, resolved.name, grid.run.run_id)
     return [one for each in found for one in each.stereotypes]
@@ -38,7 +38,7 @@ async def stereotypes_of(grid: Grid, resolved: ResolvedProbe) -> list[Stereotype
 
 def _loads(grid: Grid, resolved: ResolvedProbe, generator: Target) -> list[Load]:
     run, settings = grid.run, resolved.settings
-    earlier = Earlier(oldest_of(run.started_at, settings.max_age), run.started_at)
+    earlier = Earlier(earliest_arrival(run.started_at, settings.max_age), run.started_at)
     may_ask = not grid.lake.files("cases", run.run_id)
     return [
         Load(
@@ -56,7 +56,7 @@ def _loads(grid: Grid, resolved: ResolvedProbe, generator: Target) -> list[Load]
 
 async def _load(grid: Grid, wanted: Load) -> Loaded:
     label = Label(f"load · {wanted.language}", (wanted.generator.model, wanted.language, *grid.tags))
-    return await load(grid.lake, cast(Load, quote(wanted)), grid.board, label)
+    return await load(grid.lake, cast(Load, quote(wanted)), grid.model_pool, label)
 
 
 async def _tell(found: Sequence[Loaded], target: str, run_id: str) -> None:

@@ -50,7 +50,7 @@ TROUBLE = (httpx.HTTPError, ObjectNotFound, TimeoutError)
 @asynccontextmanager
 async def leased(
     targets: Iterable[Target],
-    board: Board,
+    model_pool: Board,
     ledger: LeaseLedger | None = None,
     *,
     round_s: float = ROUND_S,
@@ -65,7 +65,7 @@ async def leased(
         yield []
         return
     async with get_client() as client:
-        lessee = _Lessee(client, board, shared, round_s, renew_s, ledger)
+        lessee = _Lessee(client, model_pool, shared, round_s, renew_s, ledger)
         try:
             await lessee.begin()
             yield shared
@@ -76,7 +76,7 @@ async def leased(
 @dataclass
 class _Lessee:
     client: PrefectClient
-    board: Board
+    model_pool: Board
     pools: list[Pool]
     round_s: float
     renew_s: float
@@ -227,7 +227,7 @@ class _Lessee:
 
     def _grant(self, pool: Pool, slots: int, total: int | None = None) -> None:
         pool.slots = slots
-        self.board.grant(pool.scope, slots, total)
+        self.model_pool.grant(pool.scope, slots, total)
 
     def _tell(self, error: Exception) -> None:
         if not self.troubled:

@@ -19,7 +19,7 @@ from biasgrid.flows.rate_limits.pools import Board
 class Slots:
     """An async context manager, at whose end nothing is held any more."""
 
-    board: Board
+    model_pool: Board
     targets: Sequence[Target]
     """Who is asked one by one, from the next lease on."""
     ledger: LeaseLedger | None = None
@@ -40,7 +40,7 @@ class Slots:
         """Waits for slots, unless others of this run hold them already."""
         async with self._door:
             if not self.users:
-                await self._lease.enter_async_context(leased(self.targets, self.board, self.ledger))
+                await self._lease.enter_async_context(leased(self.targets, self.model_pool, self.ledger))
             self.users += 1
         try:
             yield

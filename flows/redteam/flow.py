@@ -130,7 +130,7 @@ async def _attacked(grid: Grid, resolved: ResolvedAttack) -> None:
     rows = {cell["cell_id"]: cell for cell in cells.to_dicts()}
     ledger = LeaseLedger.of(lake, run.run_id, grid.part)
     leasing = [target for target in resolved.asked if pools([target])]
-    async with Slots(grid.board, leasing, ledger) as slots, slots.taken():
+    async with Slots(grid.model_pool, leasing, ledger) as slots, slots.taken():
         await together(
             _played(grid, resolved, rows[own[0].cell_id], parties, own, hand[parties.target.target.model])
             for parties, own in by_cell
@@ -156,7 +156,7 @@ async def _played(
         grid.lake,
         cast(Any, quote(sessions)),
         cast(Any, quote(parties)),
-        grid.board,
+        grid.model_pool,
         grid.evaluation_id,
         resolved.settings.retries,
         resolved.file.target.system,

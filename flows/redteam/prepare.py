@@ -13,7 +13,7 @@ from biasgrid.catalogs.scenario.targets import Given, Source, placed
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.flows.rate_limits.caps import cap_mistakes
 from biasgrid.flows.runs.prepare import Ready
-from biasgrid.tasks.connectors.conversation.replaying_client import Party
+from biasgrid.tasks.connectors.conversation.replaying_client import Participant
 from biasgrid.tasks.connectors.keys import Secrets, missing_keys
 from biasgrid.tasks.connectors.model_identity import fingerprint
 from biasgrid.tasks.redteam.judge import JUDGEMENT_TOKENS
@@ -90,8 +90,8 @@ def planned(run_id: str, resolved: ResolvedAttack) -> Iterator[tuple[Parties, li
 def _parties(resolved: ResolvedAttack, target: Target, judge: Target) -> Parties:
     settings, catalog = resolved.settings, resolved.catalog
 
-    def party(model: Target, temperature: float | None, max_tokens: int | None) -> Party:
-        return Party(model, fingerprint(model, catalog), temperature, max_tokens, settings.seed)
+    def party(model: Target, temperature: float | None, max_tokens: int | None) -> Participant:
+        return Participant(model, fingerprint(model, catalog), temperature, max_tokens, settings.seed)
 
     return Parties(
         target=party(target, settings.temperature, settings.max_tokens),

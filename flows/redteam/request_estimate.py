@@ -14,7 +14,7 @@ from biasgrid.catalogs.schema.attacks import StrategyName
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.flows.forecast.reply_estimates import ExpectedReply, Observed, expected_reply, most_tokens
 from biasgrid.flows.redteam.prepare import MESSAGE_TOKENS, planned
-from biasgrid.tasks.connectors.usage import estimate
+from biasgrid.tasks.connectors.usage import estimate_tokens
 from biasgrid.tasks.redteam.judge import JUDGEMENT_TOKENS
 from biasgrid.tasks.redteam.moves import Ask
 from biasgrid.tasks.redteam.rehearse import Lengths, longest, requests, shortest
@@ -102,7 +102,7 @@ def _rows(kind: _Kind, observed: Observed, extent: Extent) -> Iterator[tuple[obj
     for sent in requests(scene, made, lengths, kind.system):
         (target, most), reply = parts[sent.speaker], replies[sent.speaker]
         times = kind.sessions * (1 + (sent.repeats if extent == "most" else 0))
-        tokens = sum(estimate(message.content) for message in sent.messages)
+        tokens = sum(estimate_tokens(message.content) for message in sent.messages)
         amounts = (times, times * tokens, times * reply.tokens, times * most_tokens(target, most))
         yield (*place, sent.speaker, target.model, kind.sessions, *amounts, times * reply.seconds, reply.seen)
 

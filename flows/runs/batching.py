@@ -11,7 +11,7 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.flows.runs.context import teller, watching
 from biasgrid.flows.runs.tags import run_tags
 from biasgrid.flows.terminal.markdown import plain
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.task import STOPPED, Label
 from biasgrid.tasks.prompt.batch.jobs import requests_waiting
 from biasgrid.tasks.prompt.prompt import Watch
@@ -23,7 +23,7 @@ async def batch_model(
     lake: Lake,
     run_id: str,
     target: Target,
-    board: Switchboard,
+    model_pool: ModelPool,
     cell_ids: Sequence[str],
     *,
     retries: int,
@@ -33,7 +33,7 @@ async def batch_model(
     that stopped has its cells marked so. Raises what else went wrong."""
     label = Label(f"batch · {target.model.partition('/')[2]}", (target.model, *run_tags(run_id)))
     state: State[Any] = await batch(  # type: ignore[misc]
-        lake, run_id, list(cell_ids), target, board, retries, watch, teller(), label, plain, return_state=True
+        lake, run_id, list(cell_ids), target, model_pool, retries, watch, teller(), label, plain, return_state=True
     )
     if state.name == STOPPED:
         if watcher := watching.get():

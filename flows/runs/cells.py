@@ -28,7 +28,7 @@ from biasgrid.tasks.evaluate.cell import Spare
 from biasgrid.tasks.evaluate.judge import Hearing
 from biasgrid.tasks.evaluate.task import evaluate
 from biasgrid.tasks.generate.cases import changed_models
-from biasgrid.tasks.prompt.prompt import UnderWay, Watch
+from biasgrid.tasks.prompt.prompt import CellSlots, Watch
 from biasgrid.tasks.prompt.reuse import open_models
 from biasgrid.tasks.prompt.task import prompt
 
@@ -50,12 +50,12 @@ class Line:
         return cls(hands(target), asyncio.Semaphore(OPEN_CELLS))
 
     @asynccontextmanager
-    async def begun(self) -> AsyncIterator[UnderWay]:
+    async def begun(self) -> AsyncIterator[CellSlots]:
         """The turn of one cell: what it shares with the others, and how it lets the next one begin."""
         await self.gate.acquire()
         let_next_begin = _once(self.gate.release)
         try:
-            yield UnderWay(self.hands, let_next_begin)
+            yield CellSlots(self.hands, let_next_begin)
         finally:
             let_next_begin()
 
@@ -104,7 +104,7 @@ async def cells_stage(
     ledger = LeaseLedger.of(grid.lake, grid.run.run_id, grid.part)
     telling = told(grid.run.run_id, _planned(by_model)) if ask else nullcontext()
     leasing = [*asked.values(), *_judges(grid, judge=judge)]
-    async with telling as progress, Slots(grid.board, leasing, ledger) as slots:
+    async with telling as progress, Slots(grid.model_pool, leasing, ledger) as slots:
         own = Pass(grid, slots, judge, spare, reader)
         await together(_works(own, by_model, asked) if ask else _evaluating(own, by_model))
     return [str(standing) for standing in progress.standings.values()] if progress else []
@@ -188,7 +188,7 @@ async def _batched(own: Pass, target: Target, cells: Sequence[Cell]) -> None:
         own.grid.lake,
         own.grid.run.run_id,
         target,
-        own.grid.board,
+        own.grid.model_pool,
         [cell["cell_id"] for cell in cells],
         retries=own.grid.resolved.settings.retries,
         watch=_watch(),
@@ -202,13 +202,13 @@ async def _in_line(own: Pass, cell: Cell, line: Line) -> None:
     await _evaluated(own, cell)
 
 
-async def _prompted(grid: Grid, cell: Cell, under_way: UnderWay) -> None:
+async def _prompted(grid: Grid, cell: Cell, under_way: CellSlots) -> None:
     state: State[Any] = await prompt(  # type: ignore[misc]
         grid.lake,
         grid.run.run_id,
         cell["cell_id"],
         grid.resolved.targets[cell["model"]],
-        grid.board,
+        grid.model_pool,
         grid.resolved.settings.retries,
         _watch(),
         under_way,
@@ -240,7 +240,7 @@ async def _judged(own: Pass, cell: Cell) -> None:
         cell["cell_id"],
         grid.evaluation_id,
         grid.catalog,
-        grid.board,
+        grid.model_pool,
         own.judge,
         grid.resolved.settings.retries,
         own.spare,

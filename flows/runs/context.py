@@ -21,7 +21,7 @@ from biasgrid.catalogs.scenario.scenario import ResolvedScenario
 from biasgrid.catalogs.schema.entries import Requirement
 from biasgrid.flows.runs.concurrency import together
 from biasgrid.flows.runs.tags import run_tags
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.tasks.generate.cases import land_cases, plan_hash
 from biasgrid.tasks.generate.task import generate
@@ -64,7 +64,7 @@ class Grid:
     lake: Lake
     run: Run
     resolved: Resolved
-    board: Switchboard
+    model_pool: ModelPool
     again: str | None = None
     """The id of a later evaluation, which judges replies that have been judged before."""
     part: str | None = None

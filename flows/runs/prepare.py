@@ -15,7 +15,7 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.flows.rate_limits.caps import cap_mistakes
 from biasgrid.flows.runs.batched_models import batching_mistakes, batching_notices
 from biasgrid.tasks.connectors.keys import Secrets, missing_keys
-from biasgrid.tasks.generate.requirement_checks import check
+from biasgrid.tasks.generate.requirement_checks import check_requirement
 from biasgrid.warehouse.schema_check import refuse_newer
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.s3.address import WHERE
@@ -111,7 +111,7 @@ def template_mistakes(resolved: ResolvedScenario) -> list[Problem]:
         mistake
         for requirement in resolved.requirements
         for language in requirement.languages
-        for mistake in check(requirement, language, resolved.catalog)
+        for mistake in check_requirement(requirement, language, resolved.catalog)
     ]
 
 

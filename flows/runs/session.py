@@ -14,9 +14,9 @@ from biasgrid.flows.runs.batched_models import is_batched
 from biasgrid.flows.runs.context import Grid, teller
 from biasgrid.flows.runs.prepare import Ready
 from biasgrid.flows.runs.tags import tag
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
-from biasgrid.tasks.connectors.client.run_budget import Allowance
-from biasgrid.tasks.prompt.run_costs import outstanding, spent
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
+from biasgrid.tasks.connectors.client.run_budget import RunBudget
+from biasgrid.tasks.prompt.run_costs import outstanding_jobs, read_run_costs
 from biasgrid.warehouse.storage.errors import StorageTrouble
 from biasgrid.warehouse.storage.journal import recover
 from biasgrid.warehouse.storage.lake import Lake
@@ -37,13 +37,13 @@ async def under_way(
     """The grid of a run, a new one by default. `asks`: whether its models are asked, and its batches collected.
     Raises UserError before the run exists where a model cannot be reached as described, StorageTrouble where
     its data can no longer be written."""
-    async with _switchboard(prepared, lake) as board:
-        board.prepare(prepared.models)
+    async with _switchboard(prepared, lake) as model_pool:
+        model_pool.prepare(prepared.models)
         run = find(lake, run_id) if run_id else _begun(lake, prepared)
         with RunLock(lake, run.run_id), _recorded(lake, run), _cancelled_by_sigterm():
             recover(lake, run.run_id)
-            board.keep_sessions(lake.root / SESSIONS / run.run_id)
-            grid = Grid(lake, run, prepared.resolved, board)
+            model_pool.keep_sessions(lake.root / SESSIONS / run.run_id)
+            grid = Grid(lake, run, prepared.resolved, model_pool)
             await asyncio.to_thread(_count_before, grid, asks=asks)
             await tag(run.run_id, prepared.resolved)
             yield grid
@@ -52,11 +52,11 @@ async def under_way(
 @asynccontextmanager
 async def led(lake: Lake, prepared: Ready, run_id: str | None = None) -> AsyncIterator[Grid]:
     """The grid of a run whose models others ask: without connectors, which need their keys."""
-    async with _switchboard(prepared, lake) as board:
+    async with _switchboard(prepared, lake) as model_pool:
         run = find(lake, run_id) if run_id else _begun(lake, prepared)
         with _recorded(lake, run), _cancelled_by_sigterm():
             await tag(run.run_id, prepared.resolved)
-            yield Grid(lake, run, prepared.resolved, board)
+            yield Grid(lake, run, prepared.resolved, model_pool)
 
 
 @asynccontextmanager
@@ -65,13 +65,13 @@ async def shared_out(lake: Lake, prepared: Ready, run: Run, part: str, cells: pl
     recorded by who leads it. Where another process has this part its end is waited for: it went on though it
     counted as lost, or was told to stop and lands what is in flight. Raises as `under_way` does."""
     own = cells["cell_id"].to_list()
-    async with _switchboard(prepared, lake) as board:
-        board.prepare(prepared.models)
+    async with _switchboard(prepared, lake) as model_pool:
+        model_pool.prepare(prepared.models)
         with _cancelled_by_sigterm(), ExitStack() as held:
             await _in_turn(held, RunLock(lake, run.run_id, part))
             recover(lake, run.run_id, part=part, cells=own)
-            board.keep_sessions(lake.root / SESSIONS / run.run_id)
-            grid = Grid(lake, run, prepared.resolved, board, part=part)
+            model_pool.keep_sessions(lake.root / SESSIONS / run.run_id)
+            grid = Grid(lake, run, prepared.resolved, model_pool, part=part)
             await asyncio.to_thread(_count_before, grid, own)
             await tag(run.run_id, prepared.resolved, part)
             yield grid
@@ -94,16 +94,16 @@ def _silent(_: str) -> None:
     """Once is enough."""
 
 
-def _switchboard(prepared: Ready, lake: Lake) -> Switchboard:
+def _switchboard(prepared: Ready, lake: Lake) -> ModelPool:
     """What chatbots remember of conversations lies beside the lake, so that they go on in another process."""
     settings = prepared.resolved.settings
-    allowance = Allowance(settings.max_requests, settings.max_cost)
-    allowance.tell = teller()
+    run_budget = RunBudget(settings.max_requests, settings.max_cost)
+    run_budget.tell = teller()
     shares = settings.reuse != "none"
-    return Switchboard(
+    return ModelPool(
         prepared.resolved.catalog,
         prepared.secrets,
-        allowance=allowance,
+        run_budget=run_budget,
         shares=shares,
         sessions=lake.root / "conversations",
     )
@@ -112,15 +112,15 @@ def _switchboard(prepared: Ready, lake: Lake) -> Switchboard:
 def _count_before(grid: Grid, cells: Sequence[str] | None = None, *, asks: bool = True) -> None:
     """What the run, or these cells of it, has sent and spent, and what its batches under way can still cost:
     before anybody sends."""
-    lake, run_id, resolved, allowance = grid.lake, grid.run.run_id, grid.resolved, grid.board.allowance
-    assert allowance is not None  # noqa: S101 - every run's board has one
+    lake, run_id, resolved, run_budget = grid.lake, grid.run.run_id, grid.resolved, grid.model_pool.run_budget
+    assert run_budget is not None  # noqa: S101 - every run's board has one
     settings = resolved.settings
     targets = {target.model: target for target in resolved.asked}
-    before = spent(lake, run_id, targets, cells)
-    allowance.sent, allowance.cost, allowance.longest = before.requests, before.cost_usd, before.longest
-    for job in outstanding(lake, run_id, resolved.targets, shares=settings.reuse != "none"):
+    before = read_run_costs(lake, run_id, targets, cells)
+    run_budget.sent, run_budget.cost, run_budget.longest = before.requests, before.cost_usd, before.longest
+    for job in outstanding_jobs(lake, run_id, resolved.targets, shares=settings.reuse != "none"):
         awaited = asks and is_batched(targets[job.model], settings)
-        allowance.under_way(job.job_id, job.requests, job.most_usd, awaited=awaited)
+        run_budget.under_way(job.job_id, job.requests, job.most_usd, awaited=awaited)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 
 from prefect import task
 
-from biasgrid.tasks.connectors.task import ONCE, Label
+from biasgrid.tasks.connectors.task import UNCACHED_TASK, Label
 from biasgrid.warehouse.expectations.process import Inspector
 from biasgrid.warehouse.storage.errors import OldWarehouseStays
 from biasgrid.warehouse.storage.lake import Lake
@@ -25,7 +25,7 @@ async def _may_help(task: Any, task_run: Any, state: Any) -> bool:
     return True
 
 
-@task(name="aggregate", **ONCE, retries=1, retry_delay_seconds=2, retry_condition_fn=_may_help)
+@task(name="aggregate", **UNCACHED_TASK, retries=1, retry_delay_seconds=2, retry_condition_fn=_may_help)
 async def aggregate(
     lake: Lake,
     inspector: Inspector | None = None,

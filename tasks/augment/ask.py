@@ -13,9 +13,9 @@ from biasgrid.catalogs.schema.models import Target, patient
 from biasgrid.tasks.augment.order import Order, Part
 from biasgrid.tasks.augment.prompts import request_text
 from biasgrid.tasks.connectors.api import Answer
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
-from biasgrid.tasks.connectors.model_identity import fingerprint, parameters
-from biasgrid.tasks.connectors.rows import Case, response, to_request
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
+from biasgrid.tasks.connectors.model_identity import fingerprint, sent_parameters
+from biasgrid.tasks.connectors.rows import Case, response_row, to_request
 from biasgrid.tasks.connectors.workers import answer_all
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.journal import Journal, recover
@@ -81,7 +81,7 @@ def requests_of(
 
 
 async def ask(
-    lake: Lake, asked: Sequence[Asked[Any]], target: Target, board: Switchboard, *, retries: int = 3
+    lake: Lake, asked: Sequence[Asked[Any]], target: Target, model_pool: ModelPool, *, retries: int = 3
 ) -> Heard:
     """The replies to the requests, those that landed earlier among them. Errors are rows, not exceptions; on
     cancellation what is in flight still lands. Raises RunBusy where another process asks the same."""
@@ -94,7 +94,7 @@ async def ask(
         try:
             missing = [each.case for each in asked if each.key not in before]
             await answer_all(
-                board, patient(target), missing, to_request, _landing(journal, rows, target), retries=retries
+                model_pool, patient(target), missing, to_request, _landing(journal, rows, target), retries=retries
             )
         finally:
             journal.land()
@@ -105,7 +105,7 @@ async def ask(
 
 def _landing(journal: Journal, rows: dict[str, dict[str, Any]], target: Target) -> Callable[[Case, Answer], None]:
     def land(case: Case, answer: Answer) -> None:
-        row = response(case, target, answer, purpose="generator") | {"session": case["run_id"]}
+        row = response_row(case, target, answer, purpose="generator") | {"session": case["run_id"]}
         journal.append(row)
         rows[case["request_key"]] = row
 
@@ -125,7 +125,7 @@ def _case(
 ) -> Case:
     seed = first_seed + part.number - 1
     most = TOKENS_BESIDE + TOKENS_FOR_ONE * part.count
-    sent = parameters(target, temperature=temperature, max_tokens=most, seed=seed)
+    sent = sent_parameters(target, temperature=temperature, max_tokens=most, seed=seed)
     told = [{"role": "user", "content": text}]
     # the seed is part of the key: another one asks anew, also where a model takes none
     key = content_hash("generator", fingerprint(target, catalog), sent, told, seed)

@@ -20,7 +20,7 @@ from biasgrid.catalogs.text_safety import excerpt, storable
 from biasgrid.tasks.augment.order import Order, Part
 from biasgrid.tasks.augment.prompts import usable
 from biasgrid.tasks.augment.texts import troubles
-from biasgrid.tasks.connectors.json_objects import Refused
+from biasgrid.tasks.connectors.json_objects import RejectedText
 
 MOST_PARAPHRASES = 4
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -56,28 +56,28 @@ class Candidate:
     entry: Mapping[str, Any]
 
 
-def candidate(given: Mapping[str, Any], order: Order, part: Part) -> Candidate | Refused:
+def candidate(given: Mapping[str, Any], order: Order, part: Part) -> Candidate | RejectedText:
     """The entry that an object of a reply stands for, or everything that is wrong with it."""
     read = parsed(given, Written)
-    if isinstance(read, Refused):
+    if isinstance(read, RejectedText):
         return read
     text, written = read
     wrong = list(_wrong(written, order, part))
     if wrong:
-        return Refused(text, "; ".join(wrong))
+        return RejectedText(text, "; ".join(wrong))
     return Candidate(text, _entry(written, order))
 
 
-def parsed(given: Mapping[str, Any], kind: type[Shape]) -> tuple[str, Shape] | Refused:
+def parsed(given: Mapping[str, Any], kind: type[Shape]) -> tuple[str, Shape] | RejectedText:
     """An object of a reply as text and read strictly, or everything that is wrong with its shape."""
     raw = json.dumps(given, ensure_ascii=False)
     text = storable(raw)
     if text != raw:
-        return Refused(text, "holds half of a character")
+        return RejectedText(text, "holds half of a character")
     try:
         return text, kind.model_validate_json(raw)
     except ValidationError as error:
-        return Refused(text, "; ".join(misfits(error)))
+        return RejectedText(text, "; ".join(misfits(error)))
 
 
 def misfits(error: ValidationError) -> Iterator[str]:

@@ -16,7 +16,7 @@ from biasgrid.tasks.augment.scenes.candidate import known_scenes, scene_candidat
 from biasgrid.tasks.augment.scenes.check import checked_scenes
 from biasgrid.tasks.augment.scenes.order import SceneOrder, ScenePart
 from biasgrid.tasks.augment.similarity import Known, known
-from biasgrid.tasks.connectors.json_objects import Refused, objects
+from biasgrid.tasks.connectors.json_objects import RejectedText, read_objects
 
 KEYED = ("affirmed", "agreed", "denied", "disagreed")
 
@@ -27,7 +27,7 @@ class Sifted:
 
     entries: tuple[Mapping[str, Any], ...]
     warnings: tuple[tuple[str, ...], ...]
-    refused: tuple[Refused, ...]
+    refused: tuple[RejectedText, ...]
 
     @property
     def reverse_keyed(self) -> tuple[int, int]:
@@ -48,14 +48,14 @@ def sift_scenes(
     replies: Iterable[tuple[ScenePart, str]], order: SceneOrder, overlay: Path | None = None
 ) -> Sifted:
     """The same of scenes."""
-    found = [one for _, text in replies for one in objects(text)]
-    read = [one if isinstance(one, Refused) else scene_candidate(one, order) for one in found]
+    found = [one for _, text in replies for one in read_objects(text)]
+    read = [one if isinstance(one, RejectedText) else scene_candidate(one, order) for one in found]
     fresh = list(_not_asked_yet(read, known_scenes(order.library, order.language.id), scene_texts))
     return sound(fresh, partial(checked_scenes, order=order, overlay=overlay))
 
 
 def sound(
-    fresh: Sequence[Candidate | Refused], check: Callable[[Sequence[Mapping[str, Any]]], Sequence[Checked]]
+    fresh: Sequence[Candidate | RejectedText], check: Callable[[Sequence[Mapping[str, Any]]], Sequence[Checked]]
 ) -> Sifted:
     """Those that the catalog check finds no error in."""
     candidates = [found for found in fresh if isinstance(found, Candidate)]
@@ -69,24 +69,26 @@ def sound(
     )
 
 
-def _read(text: str, order: Order, part: Part) -> Iterator[Candidate | Refused]:
-    for found in objects(text):
-        yield found if isinstance(found, Refused) else candidate(found, order, part)
+def _read(text: str, order: Order, part: Part) -> Iterator[Candidate | RejectedText]:
+    for found in read_objects(text):
+        yield found if isinstance(found, RejectedText) else candidate(found, order, part)
 
 
 def _not_asked_yet(
-    read: Iterable[Candidate | Refused], asked: Known, texts_of: Callable[[Mapping[str, Any]], tuple[str, ...]]
-) -> Iterator[Candidate | Refused]:
+    read: Iterable[Candidate | RejectedText],
+    asked: Known,
+    texts_of: Callable[[Mapping[str, Any]], tuple[str, ...]],
+) -> Iterator[Candidate | RejectedText]:
     """Each candidate compared with the library and with those before it."""
     for found in read:
-        if isinstance(found, Refused):
+        if isinstance(found, RejectedText):
             yield found
             continue
         texts = texts_of(found.entry)
         same, near = asked.same(*texts), asked.near(*texts)
         if same or near:
             how = f"asks the same as `{same}`" if same else f"asks nearly the same as `{near}`"
-            yield Refused(found.text, how)
+            yield RejectedText(found.text, how)
             continue
         asked.add(excerpt(texts[0], 80), *texts)
         yield found
@@ -96,13 +98,15 @@ def _texts(entry: Mapping[str, Any]) -> tuple[str, ...]:
     return (entry["prompt"], *entry.get("paraphrases", ()))
 
 
-def _refused(fresh: Sequence[Candidate | Refused], errors: Sequence[tuple[str, ...]]) -> Iterator[Refused]:
+def _refused(
+    fresh: Sequence[Candidate | RejectedText], errors: Sequence[tuple[str, ...]]
+) -> Iterator[RejectedText]:
     found_wrong = iter(errors)
     for each in fresh:
-        if isinstance(each, Refused):
+        if isinstance(each, RejectedText):
             yield each
         elif wrong := next(found_wrong):
-            yield Refused(each.text, "; ".join(wrong))
+            yield RejectedText(each.text, "; ".join(wrong))
 
 
 def _named(entry: Mapping[str, Any], number: int) -> dict[str, Any]:

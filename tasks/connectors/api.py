@@ -20,6 +20,7 @@ ConnectorError
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -113,19 +114,19 @@ class Connector(Protocol):
     async def close(self) -> None: ...
 
 
-Hear = Callable[[Mapping[str, str]], None]
+HeaderListener = Callable[[Mapping[str, str]], None]
 """Told the headers of each reply, their names in any case."""
 
 
 @runtime_checkable
-class Overheard(Protocol):
+class HeaderReporting(Protocol):
     """What a connector over HTTP has beside `ask`: the limits that its server states can be heard."""
 
-    def overhear(self, hear: Hear) -> None: ...
+    def overhear(self, hear: HeaderListener) -> None: ...
 
 
 @runtime_checkable
-class Listing(Protocol):
+class ModelListing(Protocol):
     """What a connector has beside `ask` where its server tells, at no cost, which models it serves."""
 
     async def is_listed(self) -> bool:
@@ -144,7 +145,7 @@ class SessionStore(Protocol):
 
 
 @runtime_checkable
-class Remembering(Protocol):
+class SessionMemory(Protocol):
     """What a connector to a chatbot that remembers has beside `ask`."""
 
     def keep(self, store: SessionStore) -> None:
@@ -232,3 +233,19 @@ class KeptFailing(ModelStopped):
 
 class CapReached(ModelStopped):
     pass
+
+
+PREVIOUS_NAMES = {
+    "Hear": "HeaderListener",
+    "Overheard": "HeaderReporting",
+    "Listing": "ModelListing",
+    "Remembering": "SessionMemory",
+}
+
+
+def __getattr__(name: str) -> object:
+    """A renamed type by its previous name, for one release."""
+    if name not in PREVIOUS_NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn(f"{name} is now {PREVIOUS_NAMES[name]}", DeprecationWarning, stacklevel=2)
+    return globals()[PREVIOUS_NAMES[name]]

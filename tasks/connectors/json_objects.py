@@ -22,17 +22,17 @@ class NotAsAsked(ValueError):
     """Why a reply is not the object that was asked for."""
 
 
-def mark(*texts: str) -> str:
+def delimiter(*texts: str) -> str:
     """A delimiter that depends on all it encloses: a text that held its own mark would have another."""
     parts = [f"{len(text)}\x1f{text}" for text in texts[:-1]] + [*texts[-1:]]
     return blake2b("\x1f".join(parts).encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 
-def quoted(name: str, marked: str, text: str) -> str:
+def quote_block(name: str, marked: str, text: str) -> str:
     return f"<<<{name} {marked}\n{text}\n{name} {marked}>>>"
 
 
-def object_said(text: str) -> dict[str, Any]:
+def parse_object(text: str) -> dict[str, Any]:
     """The one JSON object that a reply is, alone or in one fence, with every key once. Raises NotAsAsked."""
     body = _unfenced(text.strip())
     if len(body) > LONGEST_OBJECT:
@@ -52,12 +52,12 @@ def _unfenced(text: str) -> str:
     return text[text.index("\n") : -3].strip()
 
 
-def loads(body: bytes) -> object:
+def parse_body(body: bytes) -> object:
     """The document in a JSON body; NaN is None. Raises ValueError where it holds none."""
-    return read(body)[0]
+    return parse_readable(body)[0]
 
 
-def read(body: bytes) -> tuple[object, bytes]:
+def parse_readable(body: bytes) -> tuple[object, bytes]:
     """The document and the body, without NaN: an SDK recurses over that for ever.
 
     orjson is fast but strict: it takes neither NaN nor the lone surrogate of an emoji that was cut by a limit
@@ -86,44 +86,44 @@ _RESUME: Final = re.compile(r"\}[\s,]*(?=\{\s*\")")
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RejectedText:
     """Something that a model wrote and that is not taken: its text, and why."""
 
     text: str
     reason: str
 
 
-def objects(reply: str) -> Iterator[dict[str, Any] | Refused]:
-    """Every object of the reply's arrays, in order; `Refused` in place of one that is no valid JSON."""
+def read_objects(reply: str) -> Iterator[dict[str, Any] | RejectedText]:
+    """Every object of the reply's arrays, in order; `RejectedText` in place of one that is no valid JSON."""
     body = _THOUGHTS.sub("", reply, count=1)
     if len(body) > LONGEST_REPLY:
-        yield Refused(f"{body[:1000]}…", f"the reply has more than {LONGEST_REPLY:,} characters")
+        yield RejectedText(f"{body[:1000]}…", f"the reply has more than {LONGEST_REPLY:,} characters")
         return
-    place = _beginning(body)
+    place = _find_start(body)
     if place is None:
-        yield Refused(body.strip(), "the reply holds no JSON array of objects")
+        yield RejectedText(body.strip(), "the reply holds no JSON array of objects")
         return
     for _ in range(MOST):
-        found, place = _one(body, place)
+        found, place = _read_next(body, place)
         yield found
         if place is None:
             return
-    yield Refused(body[place:], f"the reply goes on after {MOST} objects")
+    yield RejectedText(body[place:], f"the reply goes on after {MOST} objects")
 
 
-def _one(body: str, place: int) -> tuple[dict[str, Any] | Refused, int | None]:
+def _read_next(body: str, place: int) -> tuple[dict[str, Any] | RejectedText, int | None]:
     """The object that begins at a place, and where the next one begins."""
     try:
         found, end = _DECODER.raw_decode(body, place)
     except (ValueError, RecursionError) as error:
         resumed = _RESUME.search(body, place + 1)
         text = body[place : resumed.start() + 1 if resumed else None].strip()
-        return Refused(text, _reason(error, cut=resumed is None)), resumed.end() if resumed else None
+        return RejectedText(text, _reason(error, cut=resumed is None)), resumed.end() if resumed else None
     following = _NEXT.search(body, end)
     return found, following.start() if following else None
 
 
-def _beginning(body: str) -> int | None:
+def _find_start(body: str) -> int | None:
     """Where the first object of an array begins; of a reply without one, its first object."""
     array = _ARRAY.search(body)
     if array is not None:
@@ -147,8 +147,8 @@ def _keys_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return keys
 
 
-def _no_number(name: str) -> Never:
+def _refuse_number(name: str) -> Never:
     raise ValueError(f"{name} is no number")
 
 
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=_keys_once, parse_constant=_no_number)
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_keys_once, parse_constant=_refuse_number)

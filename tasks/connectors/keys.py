@@ -18,7 +18,7 @@ Place = tuple[str, Callable[[], str | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Need:
+class _Secret:
     """One secret of a model."""
 
     names: tuple[str, ...]
@@ -30,9 +30,9 @@ class _Need:
 def find_key(target: Target, secrets: Secrets | None = None) -> str | None:
     """The target's key; the values of an endpoint's environment variables as one JSON object. None where it needs
     none. Raises UserError naming every place searched."""
-    needs = list(_needs(target))
+    needs = list(_find_secrets(target))
     found = {need.names[0]: _search(need, target, secrets) for need in needs}
-    missing = [_missing(need, [target], secrets) for need in needs if found[need.names[0]] is None]
+    missing = [_missing_problem(need, [target], secrets) for need in needs if found[need.names[0]] is None]
     if missing:
         raise UserError(missing)
     if target.endpoint is not None:
@@ -42,15 +42,15 @@ def find_key(target: Target, secrets: Secrets | None = None) -> str | None:
 
 def missing_keys(targets: Iterable[Target], secrets: Secrets | None = None) -> list[Problem]:
     """One mistake per key that cannot be found or used, naming the models that need it."""
-    sharing: dict[_Need, list[Target]] = {}
+    sharing: dict[_Secret, list[Target]] = {}
     for target in targets:
-        for need in _needs(target):
+        for need in _find_secrets(target):
             sharing.setdefault(need, []).append(target)
     mistakes: list[Problem] = []
     for need, group in sharing.items():
         try:
             if _search(need, group[0], secrets) is None:
-                mistakes.append(_missing(need, group, secrets))
+                mistakes.append(_missing_problem(need, group, secrets))
         except UserError as unusable:
             mistakes.extend(unusable.mistakes)
     return mistakes
@@ -61,23 +61,23 @@ def secret_name(variable: str) -> str:
     return variable.lower().replace("_", "-")
 
 
-def _needs(target: Target) -> Iterator[_Need]:
+def _find_secrets(target: Target) -> Iterator[_Secret]:
     if target.key_env:
-        yield _Need(target.key_env)
+        yield _Secret(target.key_env)
     if target.endpoint is not None:
         for name, header in dict(target.endpoint.variables()).items():
-            yield _Need((name,), header)
+            yield _Secret((name,), header)
 
 
-def _search(need: _Need, target: Target, secrets: Secrets | None) -> str | None:
-    for place, look in _places(need, secrets):
+def _search(need: _Secret, target: Target, secrets: Secrets | None) -> str | None:
+    for place, look in _list_places(need, secrets):
         key = (look() or "").strip()
         if key:
-            return _sendable(key, place, target, need)
+            return _check_sendable(key, place, target, need)
     return None
 
 
-def _places(need: _Need, secrets: Secrets | None) -> list[Place]:
+def _list_places(need: _Secret, secrets: Secrets | None) -> list[Place]:
     """Where a key may lie, in the order in which it is looked for, with a way to look there."""
     names = need.names
     variables: list[Place] = [(f"environment variable `{name}`", partial(os.environ.get, name)) for name in names]
@@ -89,7 +89,7 @@ def _places(need: _Need, secrets: Secrets | None) -> list[Place]:
     return [*variables, *blocks]
 
 
-def _sendable(key: str, place: str, target: Target, need: _Need) -> str:
+def _check_sendable(key: str, place: str, target: Target, need: _Secret) -> str:
     # an HTTP library quotes a header that it cannot send, and with it the key
     if key.isascii() and key.isprintable() and (need.header or " " not in key):
         return key
@@ -97,8 +97,8 @@ def _sendable(key: str, place: str, target: Target, need: _Need) -> str:
     raise UserError(Problem(what, place, "copy it again"))
 
 
-def _missing(need: _Need, targets: list[Target], secrets: Secrets | None) -> Problem:
+def _missing_problem(need: _Secret, targets: list[Target], secrets: Secrets | None) -> Problem:
     models = ", ".join(dict.fromkeys(f"`{target.model}`" for target in targets))
-    searched = ", ".join(place for place, _ in _places(need, secrets))
+    searched = ", ".join(place for place, _ in _list_places(need, secrets))
     wanted = f"no value of `${{{need.names[0]}}}` for header `{need.header}` of" if need.header else "no key for"
     return Problem(f"{wanted} {models}; searched: {searched}", remedy=f"set {need.names[-1]}")

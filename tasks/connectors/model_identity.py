@@ -14,7 +14,7 @@ from biasgrid.catalogs.schema.respondents import Assigning, Respondent
 from biasgrid.warehouse.hashing import content_hash, hashed
 
 
-def parameters(
+def sent_parameters(
     target: Target,
     *,
     temperature: float | None,
@@ -39,25 +39,25 @@ NOT_SENT = {"prices", "limits", "own_limits", "batch", "tunes", "structured", "k
 def fingerprint(target: Target, catalog: Catalog) -> str:
     """What tells one model's replies from another's: everything that reaches it, but not its price or limits."""
     reached = target.model_dump(mode="json", exclude=NOT_SENT)
-    return content_hash(reached, _behind(target, catalog))
+    return content_hash(reached, _describe_source(target, catalog))
 
 
-def _behind(target: Target, catalog: Catalog) -> object:
+def _describe_source(target: Target, catalog: Catalog) -> object:
     """How a chatbot is asked, its environment variables by their names; or what answers in place of a service: a
     respondent's definition, the content of a file of replies, the files of a local model."""
     if target.endpoint is not None:
         return target.endpoint.reaching()
     if target.connector == "simulated" and target.name in catalog.respondents:
-        return _answering(catalog.respondents[target.name])
+        return _describe_respondent(catalog.respondents[target.name])
     recorded = Path(target.name.partition("#")[0])
     if target.connector == "replay" and recorded.is_file():
         return hashlib.sha256(recorded.read_bytes()).hexdigest()
     if target.connector == "transformers":
-        return [_file(path) for path in sorted(Path(target.name).glob("*")) if path.is_file()]
+        return [_describe_file(path) for path in sorted(Path(target.name).glob("*")) if path.is_file()]
     return None
 
 
-def _answering(respondent: Respondent) -> object:
+def _describe_respondent(respondent: Respondent) -> object:
     """What its replies follow from. One that is told nothing of scenes answers all else as before there were any:
     replies that have landed stay its own."""
     assigns = respondent.assigning != Assigning()
@@ -68,7 +68,7 @@ SMALL = 64 * 10**6
 """Bytes of a file whose content is looked at: an adapter, not what it was trained beside."""
 
 
-def _file(path: Path) -> tuple[str, int, str]:
+def _describe_file(path: Path) -> tuple[str, int, str]:
     """Of a local model. Weights are told apart by when they were written."""
     told = path.stat()
     if told.st_size > SMALL:
@@ -81,7 +81,7 @@ def request_key(fingerprint: str, parameters: str, sample: int, text: str) -> st
     return str(hashed([f"{fingerprint}\x1f{parameters}\x1f{sample}\x1f{text}"])[0])
 
 
-def sent_text(messages: Sequence[Mapping[str, str]]) -> str:
+def request_text(messages: Sequence[Mapping[str, str]]) -> str:
     """What a request's key takes for its text: a lone message's, else every role and text."""
     if len(messages) == 1:
         return messages[0]["content"]

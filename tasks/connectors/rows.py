@@ -22,7 +22,7 @@ def to_request(case: Case) -> Request:
     return Request(messages, parameters, case["request_key"], case["sample"], case.get("session"))
 
 
-def response(case: Case, target: Target, answer: Answer, *, purpose: str = "subject") -> dict[str, Any]:
+def response_row(case: Case, target: Target, answer: Answer, *, purpose: str = "subject") -> dict[str, Any]:
     """The row of a reply, or of the failure to get one.
 
     Its id follows from the request and the moment of arrival, so that another cell that shares the answer

@@ -50,30 +50,30 @@ STOPPED = "Stopped"
 """The state's name of a cell whose model ended on a terminal error; its run goes on without it."""
 
 
-def may_pass(_task: object, _run: object, state: State[Any]) -> bool:
+def is_retryable(_task: object, _run: object, state: State[Any]) -> bool:
     """Neither what stopped a model, nor a full disk, which is full a second later: what was in flight has landed
     as far as it could."""
     return state.name != STOPPED and not isinstance(state.data, StorageTrouble)
 
 
-ONCE: Final[dict[str, Any]] = {"task_run_name": NAME, "cache_policy": NO_CACHE, "persist_result": False}
+UNCACHED_TASK: Final[dict[str, Any]] = {"task_run_name": NAME, "cache_policy": NO_CACHE, "persist_result": False}
 """Options of a task that lands what it does in the lake: Prefect keeps nothing of it beside."""
 
-AGAIN: Final[dict[str, Any]] = {
-    **ONCE,
+RETRIED_TASK: Final[dict[str, Any]] = {
+    **UNCACHED_TASK,
     "retries": 2,
     "retry_delay_seconds": [1, 10],
-    "retry_condition_fn": may_pass,
+    "retry_condition_fn": is_retryable,
 }
 """And that is run again where what went wrong may pass."""
 
-SILENT = ("Completed", "Cached", STOPPED)
+SILENT_STATES = ("Completed", "Cached", STOPPED)
 
 
 def _is_news(record: logging.LogRecord) -> bool:
     """Of a task's end its state tells, and of a model that stopped its flow, once: among hundreds of such lines no
     other would be seen."""
-    return not str(record.msg).startswith(tuple(f"Finished in state {name}" for name in SILENT))
+    return not str(record.msg).startswith(tuple(f"Finished in state {name}" for name in SILENT_STATES))
 
 
 logging.getLogger("prefect.task_runs").addFilter(_is_news)

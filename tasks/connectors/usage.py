@@ -33,7 +33,7 @@ def list_price(prices: Prices, sent: float, received: float, requests: float = 1
     return (sent * prices.input + received * prices.output) / 1e6 + requests * prices.request
 
 
-def dollars(usd: float) -> str:
+def format_usd(usd: float) -> str:
     """In cents, or as finely as an amount needs: `$5.00`, `$0.0026`."""
     cents = f"{usd:,.2f}"
     fine = f"{usd:,.{4 if usd >= 0.01 else 6}f}".rstrip("0")
@@ -56,12 +56,12 @@ OPENAI = ("openai", "azure")
 def count_text(model: str, text: str) -> int:
     """Tokens of a text in the vocabulary o200k_base, whatever the model: `is_exact` says where it is the model's
     own, and elsewhere the count is an estimate."""
-    return _counted(text)
+    return _count_tokens(text)
 
 
-def count_many(model: str, texts: Sequence[str]) -> list[int]:
+def count_texts(model: str, texts: Sequence[str]) -> list[int]:
     """`count_text` of each; a thread does it faster than several."""
-    return [_counted(text) for text in texts]
+    return [_count_tokens(text) for text in texts]
 
 
 def count_chat(model: str, messages: Sequence[Message]) -> int:
@@ -85,7 +85,7 @@ def is_exact(model: str) -> bool:
 def count_prompts(texts: Sequence[str]) -> list[int]:
     """The input tokens that OpenAI counts for each text, sent as a user's only message."""
     around = count_chat(VOCABULARY, [Message("user", "")])
-    return [around + count for count in count_many(VOCABULARY, texts)]
+    return [around + count for count in count_texts(VOCABULARY, texts)]
 
 
 def counts_exactly(target: Target) -> bool:
@@ -93,12 +93,12 @@ def counts_exactly(target: Target) -> bool:
     return target.connector == "simulated" or (target.connector in OPENAI and is_exact(target.name))
 
 
-def estimate(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Four characters a token, at least one."""
     return max(1, -(-len(text) // CHARACTERS_PER_TOKEN))
 
 
-def _counted(text: str) -> int:
+def _count_tokens(text: str) -> int:
     encode = _encoding().encode_ordinary
     if len(text) <= LONG:
         return len(encode(text))

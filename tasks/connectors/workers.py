@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Answer, Request
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import RetryBudget
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ def hands(target: Target) -> asyncio.Semaphore:
 
 
 async def answer_all(
-    board: Switchboard,
+    model_pool: ModelPool,
     target: Target,
     requests: Iterable[T],
     to_request: Callable[[T], Request],
@@ -47,8 +47,8 @@ async def answer_all(
     arrive and land. What `land`, `share` or `to_request` raises ends everything in the same way.
     """
     count = workers or target.limits.concurrency
-    crew = _Crew(
-        board,
+    crew = _Workers(
+        model_pool,
         target,
         iter(requests),
         to_request,
@@ -63,8 +63,8 @@ async def answer_all(
 
 
 @dataclass(slots=True)
-class _Crew(Generic[T]):
-    board: Switchboard
+class _Workers(Generic[T]):
+    model_pool: ModelPool
     target: Target
     waiting: Iterator[T]
     to_request: Callable[[T], Request]
@@ -97,7 +97,9 @@ class _Crew(Generic[T]):
                 except StopIteration:
                     self.all_taken()
                     return
-                answer = await self.board.answer(self.target, self.to_request(item), self.retries, self.budget)
+                answer = await self.model_pool.answer(
+                    self.target, self.to_request(item), self.retries, self.budget
+                )
             landing = self.share if answer.shared else self.land
             if landing is not None:
                 landing(item, answer)
@@ -106,7 +108,7 @@ class _Crew(Generic[T]):
         """Let what has been sent arrive; what only waits for its turn is given up."""
         self.taking = False
         for task in self.tasks:
-            if task not in self.board.in_flight:
+            if task not in self.model_pool.in_flight:
                 task.cancel()
         await asyncio.wait(self.tasks, timeout=patience_s)
 

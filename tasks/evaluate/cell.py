@@ -13,10 +13,10 @@ from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.connectors.api import Answer
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import RetryBudget
-from biasgrid.tasks.connectors.model_identity import fingerprint, parameters
-from biasgrid.tasks.connectors.rows import response, to_request
+from biasgrid.tasks.connectors.model_identity import fingerprint, sent_parameters
+from biasgrid.tasks.connectors.rows import response_row, to_request
 from biasgrid.tasks.connectors.workers import answer_all
 from biasgrid.tasks.evaluate.current_oracles import changed, under
 from biasgrid.tasks.evaluate.decisions import carried, decided, units
@@ -48,7 +48,7 @@ async def evaluate_cell(
     cell_id: str,
     evaluation_id: str,
     catalog: Catalog,
-    board: Switchboard | None = None,
+    model_pool: ModelPool | None = None,
     judge: Target | None = None,
     retries: int = 3,
     spare: Spare | None = None,
@@ -75,9 +75,9 @@ async def evaluate_cell(
 
     cases, replies, verdicts = await asyncio.to_thread(judged)
     opined = none_assessed()
-    if judge is not None and board is not None:
+    if judge is not None and model_pool is not None:
         doubted = contested(cases, replies, verdicts, hearing)
-        said = await _second_opinions(lake, run_id, cell_id, doubted, catalog, board, judge, retries, spare)
+        said = await _second_opinions(lake, run_id, cell_id, doubted, catalog, model_pool, judge, retries, spare)
         given = opinions(said, catalog.languages.values())
         opined = assessments(doubted, verdicts, given, judge.model, now)
         if hearing.overrules:
@@ -122,7 +122,7 @@ async def _second_opinions(
     cell_id: str,
     doubted: pl.DataFrame,
     catalog: Catalog,
-    board: Switchboard,
+    model_pool: ModelPool,
     judge: Target,
     retries: int,
     spare: Spare | None,
@@ -134,7 +134,7 @@ async def _second_opinions(
     journal = Journal(lake, run_id, name)
 
     def land(case: dict[str, Any], answer: Answer) -> None:
-        journal.append(response(case, judge, answer, purpose="judge"))
+        journal.append(response_row(case, judge, answer, purpose="judge"))
         if answer.reply is not None:
             answers[case["request_key"]] = Said(answer.reply.text, answer.reply.finish_reason)
 
@@ -142,7 +142,7 @@ async def _second_opinions(
         # samples that say the same are doubted alike: one question, one answer
         open_questions = {case["request_key"]: case for case in asked if case["request_key"] not in answers}
         await answer_all(
-            board,
+            model_pool,
             judge,
             open_questions.values(),
             to_request,
@@ -176,7 +176,7 @@ def _landed(lake: Lake, run_id: str, name: str) -> dict[str, Said]:
 def _question(row: dict[str, Any], run_id: str, name: str, judge: Target, catalog: Catalog) -> dict[str, Any]:
     messages = judge_request(row["messages"], row["text"], Oracle.model_validate_json(row["oracle"]))
     told = [{"role": message.role, "content": message.content} for message in messages]
-    sent = parameters(judge, temperature=0.0, max_tokens=JUDGEMENT_TOKENS, seed=0)
+    sent = sent_parameters(judge, temperature=0.0, max_tokens=JUDGEMENT_TOKENS, seed=0)
     return {
         "run_id": run_id,
         "cell_id": name.removeprefix("judge-"),

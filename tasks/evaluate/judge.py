@@ -18,7 +18,7 @@ import polars as pl
 from biasgrid.catalogs.schema.entries import JudgeSample, LanguageCatalog, ScenarioSettings
 from biasgrid.catalogs.schema.oracle import Oracle, describe_rule, judgeable_operations
 from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.connectors.json_objects import NotAsAsked, mark, object_said, quoted
+from biasgrid.tasks.connectors.json_objects import NotAsAsked, delimiter, parse_object, quote_block
 from biasgrid.tasks.evaluate.oracles.refusals import refusal, withheld
 from biasgrid.tasks.evaluate.oracles.text import compared, shown, whole
 from biasgrid.tasks.evaluate.verdicts import in_table_form, rolled_up_anew, with_ids
@@ -110,16 +110,16 @@ def judge_request(messages: Iterable[Mapping[str, str]], text: str, oracle: Orac
     The same arguments give the same messages, so that a judgement too is answered from the lake.
     """
     prompt = "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in messages)
-    own = mark(prompt, text)
+    own = delimiter(prompt, text)
     rule = f"The rule: {describe_rule(oracle)}"
-    case = "\n\n".join((quoted("PROMPT", own, prompt), quoted("REPLY", own, text), rule))
+    case = "\n\n".join((quote_block("PROMPT", own, prompt), quote_block("REPLY", own, text), rule))
     return Message("system", _INSTRUCTIONS), Message("user", case)
 
 
 def read_judgement(text: str) -> Judgement:
     """The judge's verdict, read strictly: one JSON object, alone or in one fence, with both keys once."""
     try:
-        said = object_said(text)
+        said = parse_object(text)
     except NotAsAsked as why:
         return Judgement(None, f"the judge's reply {why}")
     return _judgement(said)

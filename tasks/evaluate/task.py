@@ -9,8 +9,8 @@ from prefect import task
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
-from biasgrid.tasks.connectors.task import AGAIN, Label
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
+from biasgrid.tasks.connectors.task import RETRIED_TASK, Label
 from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
 from biasgrid.tasks.evaluate.cell import Spare, evaluate_cell
 from biasgrid.tasks.evaluate.judge import Hearing
@@ -19,14 +19,14 @@ from biasgrid.tasks.evaluate.ready_cells import ReadyCells
 from biasgrid.warehouse.storage.lake import Lake
 
 
-@task(name="evaluate", **AGAIN)
+@task(name="evaluate", **RETRIED_TASK)
 async def evaluate(
     lake: Lake,
     run_id: str,
     cell_id: str,
     evaluation_id: str,
     catalog: Catalog,
-    board: Switchboard | None = None,
+    model_pool: ModelPool | None = None,
     judge: Target | None = None,
     retries: int = 3,
     spare: Spare | None = None,
@@ -37,11 +37,11 @@ async def evaluate(
     """Judge a cell's replies and land the verdicts; returns how many."""
     label.attach()
     return await evaluate_cell(
-        lake, run_id, cell_id, evaluation_id, catalog, board, judge, retries, spare, rules, hearing
+        lake, run_id, cell_id, evaluation_id, catalog, model_pool, judge, retries, spare, rules, hearing
     )
 
 
-@task(name="read", **AGAIN)
+@task(name="read", **RETRIED_TASK)
 async def read_trials(
     lake: Lake,
     run_id: str,
@@ -60,7 +60,7 @@ async def read_trials(
     return landed
 
 
-@task(name="read", **AGAIN)
+@task(name="read", **RETRIED_TASK)
 async def read_assignments(
     lake: Lake,
     run_id: str,

@@ -9,7 +9,7 @@ import polars as pl
 from ulid import ULID
 
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.batch.fine_tuning import Tuning
+from biasgrid.tasks.connectors.batch.fine_tuning import TuningJob
 from biasgrid.warehouse.storage.lake import Lake
 
 KIND = "finetune"
@@ -45,7 +45,7 @@ class Job:
     def began_at(self) -> datetime:
         return ULID.from_str(self.job_id).datetime.astimezone(UTC)
 
-    def as_told(self, tuning: Tuning) -> Job:
+    def as_told(self, tuning: TuningJob) -> Job:
         """As the provider describes it now."""
         return replace(
             self,

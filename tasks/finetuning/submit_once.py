@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from biasgrid.tasks.connectors.api import Terminal
-from biasgrid.tasks.connectors.batch.fine_tuning import Tuning, Tunings, Wanted
-from biasgrid.tasks.connectors.client.retry import Patience, Unreachable
+from biasgrid.tasks.connectors.batch.fine_tuning import TuningApi, TuningJob, TuningRequest
+from biasgrid.tasks.connectors.client.retry import PollPolicy, Unreachable
 from biasgrid.tasks.finetuning.folder import TRAIN, VALIDATION
 from biasgrid.tasks.finetuning.jobs import Job
 from biasgrid.tasks.finetuning.order import Order
@@ -31,7 +31,7 @@ class NotTaken(Exception):
 class HandingOver:
     """Uploads an order's files from their folder and creates its job."""
 
-    def __init__(self, lake: Lake, order: Order, tunings: Tunings, patience: Patience, folder: Path) -> None:
+    def __init__(self, lake: Lake, order: Order, tunings: TuningApi, patience: PollPolicy, folder: Path) -> None:
         self._lake, self._order, self._tunings = lake, order, tunings
         self._patience, self._folder = patience, folder
         self._tried = False
@@ -67,10 +67,10 @@ class HandingOver:
             while not await _or_not_taken(self._patience.steadily(look)):  # noqa: ASYNC110 - the provider calls nobody
                 await asyncio.sleep(next(intervals))
 
-    async def _found(self, job: Job) -> Tuning | None:
+    async def _found(self, job: Job) -> TuningJob | None:
         return await self._tunings.find(job.job_id, job.input_file_id or "", job.began_at)
 
-    async def _created(self, job: Job, validation: str) -> Tuning:
+    async def _created(self, job: Job, validation: str) -> TuningJob:
         """Created when first called. A further call looks for it first: what was answered by a broken connection
         or a time-out may have been done all the same."""
         found = await self._found(job) if self._tried else None
@@ -79,10 +79,10 @@ class HandingOver:
         self._tried = True
         return await _or_not_taken(self._tunings.create(self._wanted(job, validation)))
 
-    def _wanted(self, job: Job, validation: str) -> Wanted:
+    def _wanted(self, job: Job, validation: str) -> TuningRequest:
         order = self._order
         train = job.input_file_id or ""
-        return Wanted(train, validation, order.hyperparameters, order.seed, order.suffix, job.job_id)
+        return TuningRequest(train, validation, order.hyperparameters, order.seed, order.suffix, job.job_id)
 
 
 async def _or_not_taken(call: Awaitable[T]) -> T:

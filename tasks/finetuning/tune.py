@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from biasgrid.tasks.connectors.api import ConnectorError, ModelUnknown
-from biasgrid.tasks.connectors.batch.fine_tuning import Tuning, Tunings
-from biasgrid.tasks.connectors.client.retry import Patience
+from biasgrid.tasks.connectors.batch.fine_tuning import TuningApi, TuningJob
+from biasgrid.tasks.connectors.client.retry import PollPolicy
 from biasgrid.tasks.finetuning.folder import folder_of, write_card, write_dataset
 from biasgrid.tasks.finetuning.jobs import IN_VAIN, SUCCEEDED, Job, worth_waiting_for
 from biasgrid.tasks.finetuning.order import Order
@@ -29,7 +29,7 @@ def silently(_: str) -> None:
     return
 
 
-async def tune(lake: Lake, order: Order, tunings: Tunings, patience: Patience, tell: Tell = silently) -> Job:
+async def tune(lake: Lake, order: Order, tunings: TuningApi, patience: PollPolicy, tell: Tell = silently) -> Job:
     """The job of an order when it has ended: a model came of it, or `error_message` says why none did. An order of
     which one came before is not sent again. `tell` hears what the provider says of it meanwhile.
 
@@ -55,7 +55,7 @@ def _begun(lake: Lake, order: Order) -> Job:
     return Job.new(order.id, order.target).record(lake)
 
 
-async def _handed_over(job: Job, handing_over: HandingOver, lake: Lake, tunings: Tunings) -> Job:
+async def _handed_over(job: Job, handing_over: HandingOver, lake: Lake, tunings: TuningApi) -> Job:
     try:
         return await handing_over.taken(job)
     except NotTaken as refused:
@@ -67,7 +67,7 @@ async def _ended(lake: Lake, job: Job, state: str, why: str) -> Job:
     return await asyncio.to_thread(replace(job, state=state, error_message=why).record, lake)
 
 
-async def tidy(tunings: Tunings, file_ids: Iterable[str]) -> None:
+async def tidy(tunings: TuningApi, file_ids: Iterable[str]) -> None:
     """Removes files from the provider, where it lets us: they would stay."""
     for file_id in file_ids:
         with suppress(ConnectorError):
@@ -77,7 +77,7 @@ async def tidy(tunings: Tunings, file_ids: Iterable[str]) -> None:
 class Following:
     """Looks at a job until it ends."""
 
-    def __init__(self, lake: Lake, order: Order, tunings: Tunings, patience: Patience, tell: Tell) -> None:
+    def __init__(self, lake: Lake, order: Order, tunings: TuningApi, patience: PollPolicy, tell: Tell) -> None:
         self._lake, self._order, self._tunings = lake, order, tunings
         self._patience, self._tell = patience, tell
         self._heard: set[str] = set()
@@ -93,7 +93,7 @@ class Following:
             await asyncio.sleep(next(intervals))
         return await _ended(self._lake, job, "lost", str(self._tunings.unknown(job.provider_job_id or "")))
 
-    async def _look(self, job: Job) -> Tuning | None:
+    async def _look(self, job: Job) -> TuningJob | None:
         """None where the provider no longer knows it: any wrong address answers so, hence only a list without it
         shows that it is gone."""
         steadily, tunings = self._patience.steadily, self._tunings
@@ -102,13 +102,13 @@ class Following:
         except ModelUnknown:
             return await steadily(partial(tunings.find, job.job_id, job.input_file_id or "", job.began_at))
 
-    async def _hear(self, tuning: Tuning) -> None:
+    async def _hear(self, tuning: TuningJob) -> None:
         for event_id, words in await self._patience.steadily(partial(self._tunings.events, tuning.id)):
             if event_id not in self._heard:
                 self._heard.add(event_id)
                 self._tell(words)
 
-    async def _concluded(self, job: Job, tuning: Tuning, folder: Path) -> Job:
+    async def _concluded(self, job: Job, tuning: TuningJob, folder: Path) -> Job:
         """Its end lands last: whoever is killed before that concludes again."""
         if job.state == SUCCEEDED:
             came = {"provider_job": tuning.id, "trained_tokens": tuning.trained_tokens}

@@ -10,7 +10,7 @@ import polars as pl
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.model_identity import fingerprint, parameters, request_key, sent_text
+from biasgrid.tasks.connectors.model_identity import fingerprint, request_key, request_text, sent_parameters
 from biasgrid.warehouse.hashing import content_hash, hashed
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import planned
@@ -24,7 +24,7 @@ def cases(
     instances: pl.DataFrame, targets: Iterable[Target], settings: ScenarioSettings, catalog: Catalog
 ) -> pl.DataFrame:
     """One row per instance, model and sample, in the columns of `CASES` but for `run_id`."""
-    asked = instances.join(_asked(targets, settings, catalog), how="cross")
+    asked = instances.join(_model_samples(targets, settings, catalog), how="cross")
     request = pl.concat_str("fingerprint", "parameters", "sample", "text", separator="\x1f")
     cell = pl.concat_str(CELL, separator="\x1f")
     keyed = asked.with_columns(
@@ -49,7 +49,7 @@ def changed_models(planned: pl.DataFrame, targets: Mapping[str, Target], catalog
             fingerprint(targets[case["model"]], catalog),
             case["parameters"],
             case["sample"],
-            sent_text(case["messages"]),
+            request_text(case["messages"]),
         )
     ]
 
@@ -60,19 +60,19 @@ def _cell_ids(asked: pl.DataFrame, cell: pl.Expr) -> pl.Expr:
     return cell.replace_strict(names, hashed(names), return_dtype=pl.String).alias("cell_id")
 
 
-def _parameters(target: Target, settings: ScenarioSettings, sample: int) -> str:
+def _sample_parameters(target: Target, settings: ScenarioSettings, sample: int) -> str:
     """Each sample has a seed of its own."""
     seed = (settings.seed + sample - 1) % 2**31
-    return parameters(target, temperature=settings.temperature, max_tokens=settings.max_tokens, seed=seed)
+    return sent_parameters(target, temperature=settings.temperature, max_tokens=settings.max_tokens, seed=seed)
 
 
-def _asked(targets: Iterable[Target], settings: ScenarioSettings, catalog: Catalog) -> pl.DataFrame:
+def _model_samples(targets: Iterable[Target], settings: ScenarioSettings, catalog: Catalog) -> pl.DataFrame:
     rows = [
         {
             "provider": target.provider,
             "model": target.model,
             "fingerprint": fingerprint(target, catalog),
-            "parameters": _parameters(target, settings, sample),
+            "parameters": _sample_parameters(target, settings, sample),
             "sample": sample,
         }
         for target in targets
@@ -103,12 +103,12 @@ NOT_ASKED = (
 def plan_hash(requirement: Requirement, language: str, settings: ScenarioSettings, catalog: Catalog) -> str:
     """Under which a cached generate is stored: everything its instances depend on, and the version of its code."""
     asked = {template.file for template in catalog.templates}
-    read = {name: digest for name, digest in catalog.hashes.items() if name in asked or _shapes(name)}
+    read = {name: digest for name, digest in catalog.hashes.items() if name in asked or _is_input(name)}
     drawn = (settings.templates, settings.sampling, settings.seed)
     return content_hash(VERSION, requirement.model_dump(mode="json"), language, drawn, catalog.library, read)
 
 
-def _shapes(name: str) -> bool:
+def _is_input(name: str) -> bool:
     path = PurePath(name)
     return path.parent.name not in NOT_ASKED and path.name != "models.yaml"
 

@@ -27,7 +27,9 @@ class CastCommunity:
         return text[:1].upper() + text[1:] if text and name[:1].isupper() else text
 
 
-def cast(requirement: Requirement, language: str, markup: str, catalog: Catalog) -> tuple[CastCommunity, ...]:
+def cast_communities(
+    requirement: Requirement, language: str, markup: str, catalog: Catalog
+) -> tuple[CastCommunity, ...]:
     """The communities of a requirement, in the order of the file. Raises UserError for an unknown set.
 
     Literals are matched with the catalog's communities by id or by any form of the language, so that
@@ -35,21 +37,21 @@ def cast(requirement: Requirement, language: str, markup: str, catalog: Catalog)
     """
     named = requirement.communities
     if isinstance(named, str):
-        return _from_set(_set_of(named, catalog), language)
+        return _from_set(_find_set(named, catalog), language)
     if named is not None and language in named:
-        return _from_literals(named[language], language, sets_of(markup, catalog))
+        return _from_literals(named[language], language, find_sets(markup, catalog))
     found = default_set(markup, catalog)
     return _from_set(found, language) if found else ()
 
 
-def _set_of(name: str, catalog: Catalog) -> CommunitySet:
+def _find_set(name: str, catalog: Catalog) -> CommunitySet:
     found = catalog.communities.get(name)
     if found is None:
         raise UserError(Problem(f"community set `{name}` is unknown", remedy=nearest(name, catalog.communities)))
     return found
 
 
-def sets_of(markup: str, catalog: Catalog) -> list[CommunitySet]:
+def find_sets(markup: str, catalog: Catalog) -> list[CommunitySet]:
     return [found for found in catalog.communities.values() if found.markup == markup]
 
 
@@ -62,7 +64,7 @@ def _from_set(found: CommunitySet, language: str) -> tuple[CastCommunity, ...]:
 def _from_literals(
     literals: tuple[str, ...], language: str, sets: list[CommunitySet]
 ) -> tuple[CastCommunity, ...]:
-    known = _by_name([community for found in sets for community in found.communities], language)
+    known = _index_names([community for found in sets for community in found.communities], language)
     matched = [known.get(literal.strip().lower()) for literal in literals]
     ids = [community.id if community else literal for community, literal in zip(matched, literals, strict=True)]
     return tuple(
@@ -76,7 +78,7 @@ def _from_literals(
     )
 
 
-def _by_name(communities: list[Community], language: str) -> dict[str, Community]:
+def _index_names(communities: list[Community], language: str) -> dict[str, Community]:
     """Communities by id and by every name that no other has."""
     owners: dict[str, dict[str, Community]] = {}
     for community in communities:
@@ -86,6 +88,6 @@ def _by_name(communities: list[Community], language: str) -> dict[str, Community
     return known | {community.id: community for community in communities}
 
 
-def names_in(found: CommunitySet, language: str) -> list[str]:
+def list_names(found: CommunitySet, language: str) -> list[str]:
     """What a scenario may call the communities of a set in a language."""
     return [name for community in found.communities for name in (community.id, *community.names(language))]

@@ -11,11 +11,11 @@ import polars as pl
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.wording import SLOT, Slot, Wording, pattern, slot_of, slots, wordings
 from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings, Template
-from biasgrid.tasks.generate.communities import CastCommunity, cast
+from biasgrid.tasks.generate.communities import CastCommunity, cast_communities
 from biasgrid.warehouse.hashing import content_hash
 
 
-def fitting(requirement: Requirement, language: str, catalog: Catalog) -> tuple[Template, ...]:
+def fitting_templates(requirement: Requirement, language: str, catalog: Catalog) -> tuple[Template, ...]:
     """The templates of a requirement's concern, sector, inputs and reflections in one language, in order of their
     ids. A requirement without a sector asks the templates that belong to none."""
     found = (
@@ -27,10 +27,10 @@ def fitting(requirement: Requirement, language: str, catalog: Catalog) -> tuple[
         and template.input in requirement.inputs
         and template.reflection in requirement.reflections
     )
-    return tuple(sorted(found, key=_natural))
+    return tuple(sorted(found, key=_natural_key))
 
 
-def select(
+def select_templates(
     requirement: Requirement, language: str, catalog: Catalog, settings: ScenarioSettings
 ) -> tuple[Template, ...]:
     """At most `settings.templates` of them, per cell or in all, as `settings.sampling` says.
@@ -41,24 +41,24 @@ def select(
     """
     drawn: dict[tuple[str, ...], list[Template]] = {}
     for template in sorted(
-        fitting(requirement, language, catalog),
-        key=lambda template: content_hash(settings.seed, requirement.name, _pair(template)),
+        fitting_templates(requirement, language, catalog),
+        key=lambda template: content_hash(settings.seed, requirement.name, _twin_name(template)),
     ):
         cell = (template.input, template.reflection) if settings.sampling == "cell" else ()
         drawn.setdefault(cell, []).append(template)
-    return _in_order(template for cell in drawn.values() for template in cell[: settings.templates])
+    return _sort_templates(template for cell in drawn.values() for template in cell[: settings.templates])
 
 
-def _pair(template: Template) -> str:
+def _twin_name(template: Template) -> str:
     """The name under which a template and its twin are drawn."""
     return min(template.id, template.twin or template.id)
 
 
-def _in_order(templates: Iterable[Template]) -> tuple[Template, ...]:
-    return tuple(sorted(templates, key=_natural))
+def _sort_templates(templates: Iterable[Template]) -> tuple[Template, ...]:
+    return tuple(sorted(templates, key=_natural_key))
 
 
-def _natural(template: Template) -> list[tuple[int, str]]:
+def _natural_key(template: Template) -> list[tuple[int, str]]:
     """`12` after `9`, as people number templates."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", template.id)]
 
@@ -94,11 +94,11 @@ def instances(
     of the same communities are one.
     """
     groups: dict[tuple[Slot, ...], list[Template]] = {}
-    chosen = select(requirement, language, catalog, settings)
+    chosen = select_templates(requirement, language, catalog, settings)
     for template in chosen:
         groups.setdefault(slots(pattern(template, catalog.languages[language])), []).append(template)
     rank = {template.id: position for position, template in enumerate(chosen)}
-    filled = [_filled(group, requirement, templates, catalog) for group, templates in groups.items()]
+    filled = [_fill_group(group, requirement, templates, catalog) for group, templates in groups.items()]
     if not filled:
         return pl.DataFrame(schema=INSTANCES)
     order = pl.col("template").replace_strict(rank, return_dtype=pl.Int64)
@@ -111,13 +111,17 @@ def instances(
     )
 
 
-def _filled(
+def _fill_group(
     group: tuple[Slot, ...], requirement: Requirement, templates: list[Template], catalog: Catalog
 ) -> pl.DataFrame:
     language = catalog.languages[templates[0].language]
-    rows = [row for template in templates for row in _rows(template, requirement, wordings(template, language))]
+    rows = [
+        row
+        for template in templates
+        for row in _template_rows(template, requirement, wordings(template, language))
+    ]
     holes = sorted({match[0] for row in rows for match in SLOT.finditer(str(row["pattern"]))})
-    choices = _choices(group, holes, requirement, templates[0].language, catalog)
+    choices = _community_choices(group, holes, requirement, templates[0].language, catalog)
     frame = pl.DataFrame(rows, schema=ROWS).join(choices, how="cross")
     text = pl.col("pattern")
     for hole in holes:
@@ -137,12 +141,14 @@ ROWS: dict[str, pl.DataType | type[pl.DataType]] = {
 }
 
 
-def _scored_by(template: Template) -> list[dict[str, str]]:
+def _distinguishing_facets(template: Template) -> list[dict[str, str]]:
     """What tells apart two items of a benchmark that ask the same under other conditions."""
     return [template.facets] if template.facets else []
 
 
-def _rows(template: Template, requirement: Requirement, worded: tuple[Wording, ...]) -> list[dict[str, object]]:
+def _template_rows(
+    template: Template, requirement: Requirement, worded: tuple[Wording, ...]
+) -> list[dict[str, object]]:
     """One row per wording of a template."""
     rules = [wording.oracle.model_dump_json(exclude_defaults=True) for wording in worded]
     cell = (template.language, template.concern, template.input, template.reflection)
@@ -152,7 +158,9 @@ def _rows(template: Template, requirement: Requirement, worded: tuple[Wording, .
         "language": template.language,
         "input": template.input,
         "reflection": template.reflection,
-        "template_id": content_hash(*cell, *(wording.text for wording in worded), rules[0], *_scored_by(template)),
+        "template_id": content_hash(
+            *cell, *(wording.text for wording in worded), rules[0], *_distinguishing_facets(template)
+        ),
         "template": template.id,
         "sector": template.sector,
         "facets": orjson.dumps(template.facets).decode() if template.facets else None,
@@ -166,16 +174,16 @@ def _rows(template: Template, requirement: Requirement, worded: tuple[Wording, .
     ]
 
 
-def _choices(
+def _community_choices(
     group: tuple[Slot, ...], holes: list[str], requirement: Requirement, language: str, catalog: Catalog
 ) -> pl.DataFrame:
     """Every ordered choice of distinct communities for the slots: `communities`, `choice` (its rank) and one
     column per placeholder with the text that fills it."""
     chosen = pl.DataFrame({"communities": [[]]}, schema={"communities": pl.List(pl.String)})
     for slot in group:
-        members = cast(requirement, language, slot.markup, catalog)
+        members = cast_communities(requirement, language, slot.markup, catalog)
         chosen = (
-            chosen.join(_column(slot, holes, members), how="cross")
+            chosen.join(_slot_column(slot, holes, members), how="cross")
             .filter(~pl.col("communities").list.contains(pl.col("community")))
             .with_columns(pl.concat_list("communities", "community").alias("communities"))
             .drop("community")
@@ -183,7 +191,7 @@ def _choices(
     return chosen.with_row_index("choice")
 
 
-def _column(slot: Slot, holes: list[str], members: tuple[CastCommunity, ...]) -> pl.DataFrame:
+def _slot_column(slot: Slot, holes: list[str], members: tuple[CastCommunity, ...]) -> pl.DataFrame:
     own = {hole: match["form"] for hole in holes if (match := SLOT.fullmatch(hole)) and slot_of(match) == slot}
     columns = {hole: [member.form(form) for member in members] for hole, form in own.items()}
     texts = {hole: pl.Series(values, dtype=pl.String) for hole, values in columns.items()}

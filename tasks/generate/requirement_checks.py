@@ -13,11 +13,11 @@ from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.loading.template_files import astray
 from biasgrid.catalogs.scenario.wording import SLOT, slots, strayed, wordings
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Requirement, Template
-from biasgrid.tasks.generate.communities import CastCommunity, cast, names_in, sets_of
-from biasgrid.tasks.generate.instantiate import fitting
+from biasgrid.tasks.generate.communities import CastCommunity, cast_communities, find_sets, list_names
+from biasgrid.tasks.generate.instantiate import fitting_templates
 
 
-def absent(
+def find_unknown_communities(
     requirement: Requirement,
     language: str,
     casts: Mapping[str, tuple[CastCommunity, ...]],
@@ -28,21 +28,25 @@ def absent(
     where = f"requirement `{requirement.name}`"
     found: list[Problem] = []
     for markup, communities in casts.items():
-        slots, forms = _asking(markup, texts)
+        slots, forms = _count_asking(markup, texts)
         if not communities:
-            what = f"names no communities in `{language}`, and {_some(slots, f'for `{{{markup}}}`')}"
+            what = f"names no communities in `{language}`, and {_count_templates(slots, f'for `{{{markup}}}`')}"
             found.append(Problem(what, where, "list them under `communities`"))
         strangers = [community for community in communities if forms and not community.forms]
         if strangers and isinstance(requirement.communities, str):
             what = f"set `{requirement.communities}` has no forms of `{strangers[0].id}` in `{language}`"
             found.append(Problem(what, where, "add them, or leave the language out of the requirement"))
             continue
-        found += [_unknown(stranger, markup, forms, language, where, catalog) for stranger in strangers]
-        found += [_same(one, other, where) for one, other in _twice(communities)] if forms else []
+        found += [_unknown_problem(stranger, markup, forms, language, where, catalog) for stranger in strangers]
+        found += (
+            [_duplicate_problem(one, other, where) for one, other in _find_duplicates(communities)]
+            if forms
+            else []
+        )
     return found
 
 
-def _twice(communities: tuple[CastCommunity, ...]) -> list[tuple[CastCommunity, CastCommunity]]:
+def _find_duplicates(communities: tuple[CastCommunity, ...]) -> list[tuple[CastCommunity, CastCommunity]]:
     """Pairs of words that mean one community of the catalog: by its forms it would be compared with itself."""
     return [
         (one, other)
@@ -51,12 +55,12 @@ def _twice(communities: tuple[CastCommunity, ...]) -> list[tuple[CastCommunity, 
     ]
 
 
-def _same(one: CastCommunity, other: CastCommunity, where: str) -> Problem:
+def _duplicate_problem(one: CastCommunity, other: CastCommunity, where: str) -> Problem:
     what = f"`{one.literal}` and `{other.literal}` are the same community"
     return Problem(what, where, "keep one of them under `communities`")
 
 
-def too_few(
+def find_missing_communities(
     requirement: Requirement,
     language: str,
     casts: Mapping[str, tuple[CastCommunity, ...]],
@@ -78,58 +82,62 @@ def slot_count(text: str, markup: str) -> int:
     return sum(slot.markup == markup for slot in slots(text))
 
 
-def _asking(markup: str, texts: Collection[str]) -> tuple[int, int]:
+def _count_asking(markup: str, texts: Collection[str]) -> tuple[int, int]:
     """How many texts hold the markup, and how many ask for a form of it."""
     held = [[match["form"] for match in SLOT.finditer(text) if match["markup"] == markup] for text in texts]
     return sum(map(bool, held)), sum(any(forms) for forms in held)
 
 
-def _unknown(
+def _unknown_problem(
     stranger: CastCommunity, markup: str, forms: int, language: str, where: str, catalog: Catalog
 ) -> Problem:
     name = stranger.literal or stranger.id
-    known = [name for found in sets_of(markup, catalog) for name in names_in(found, language)]
-    what = f"community `{name}` is not in the catalog in `{language}`, and {_some(forms, 'for its forms')}"
+    known = [name for found in find_sets(markup, catalog) for name in list_names(found, language)]
+    what = (
+        f"community `{name}` is not in the catalog in `{language}`, and {_count_templates(forms, 'for its forms')}"
+    )
     advice = nearest(name, known) or "name one that the catalog has"
     return Problem(what, where, f"{advice}; or name the library that it is for with `--library`")
 
 
-def _some(count: int, what: str) -> str:
+def _count_templates(count: int, what: str) -> str:
     return f"{count} of the templates {'asks' if count == 1 else 'ask'} {what}"
 
 
-def check(requirement: Requirement, language: str, catalog: Catalog) -> list[Problem]:
+def check_requirement(requirement: Requirement, language: str, catalog: Catalog) -> list[Problem]:
     """Every mistake that would let a placeholder reach a model, with the file and line of its template."""
-    templates = fitting(requirement, language, catalog)
+    templates = fitting_templates(requirement, language, catalog)
     if not templates:
-        return [_nothing_to_ask(requirement, language, catalog)]
+        return [_no_template_problem(requirement, language, catalog)]
     if language not in catalog.languages:
-        return [_unspoken(language, templates[0], catalog)]
+        return [_no_language_problem(language, templates[0], catalog)]
     texts = {
         template.id: " ".join(wording.text for wording in wordings(template, catalog.languages[language]))
         for template in templates
     }
     try:
         casts = {
-            markup: cast(requirement, language, markup, catalog)
+            markup: cast_communities(requirement, language, markup, catalog)
             for markup in sorted({slot.markup for text in texts.values() for slot in slots(text)})
         }
     except UserError as unknown_set:
         named = f"requirement `{requirement.name}`"
         return [Problem(wrong.what, wrong.where or named, wrong.remedy) for wrong in unknown_set.mistakes]
     known = known_markups(requirement, catalog)
-    other = _another_markup(requirement, catalog, set(casts))
+    other = _check_set_markup(requirement, catalog, set(casts))
     if other:
         return [other]
-    found = absent(requirement, language, casts, texts.values(), catalog)
-    return (found or too_few(requirement, language, casts, texts.values())) + [
+    found = find_unknown_communities(requirement, language, casts, texts.values(), catalog)
+    return (found or find_missing_communities(requirement, language, casts, texts.values())) + [
         mistake
         for template in templates
-        for mistake in _check(template, texts[template.id], requirement, known, casts, catalog.languages[language])
+        for mistake in _check_template(
+            template, texts[template.id], requirement, known, casts, catalog.languages[language]
+        )
     ]
 
 
-def _another_markup(requirement: Requirement, catalog: Catalog, asked: set[str]) -> Problem | None:
+def _check_set_markup(requirement: Requirement, catalog: Catalog, asked: set[str]) -> Problem | None:
     """The mistake of a set whose communities fill none of the markups that the templates hold."""
     named = catalog.communities.get(requirement.communities) if isinstance(requirement.communities, str) else None
     if named is None or requirement.markup or not asked or named.markup in asked:
@@ -150,7 +158,7 @@ def known_markups(requirement: Requirement, catalog: Catalog) -> set[str]:
     return set(concern.markups) if concern else set()
 
 
-def _nothing_to_ask(requirement: Requirement, language: str, catalog: Catalog) -> Problem:
+def _no_template_problem(requirement: Requirement, language: str, catalog: Catalog) -> Problem:
     held = [t for t in catalog.templates if t.concern == requirement.concern]
     spoken = sorted({t.language for t in held if t.sector == requirement.sector})
     have = f"it has them in {', '.join(f'`{tag}`' for tag in spoken)}" if spoken else "it has none in any language"
@@ -164,7 +172,7 @@ def _nothing_to_ask(requirement: Requirement, language: str, catalog: Catalog) -
     )
 
 
-def _unspoken(language: str, template: Template, catalog: Catalog) -> Problem:
+def _no_language_problem(language: str, template: Template, catalog: Catalog) -> Problem:
     spoken = ", ".join(f"`{tag}`" for tag in catalog.languages)
     return Problem(
         f"language `{language}` has no catalog, so that its templates cannot be framed; there are {spoken}",
@@ -173,7 +181,7 @@ def _unspoken(language: str, template: Template, catalog: Catalog) -> Problem:
     )
 
 
-def _check(
+def _check_template(
     template: Template,
     text: str,
     requirement: Requirement,
@@ -190,10 +198,10 @@ def _check(
     yield from (astray(template, number, where) for number in strayed(template))
     for match in SLOT.finditer(text):
         if match["markup"] in known:
-            yield from _unfilled(template, requirement, match, casts[match["markup"]], where)
+            yield from _check_slot(template, requirement, match, casts[match["markup"]], where)
 
 
-def _unfilled(
+def _check_slot(
     template: Template,
     requirement: Requirement,
     slot: re.Match[str],

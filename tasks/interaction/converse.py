@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from biasgrid.catalogs.schema.scenes import Question
 from biasgrid.catalogs.text_safety import storable
-from biasgrid.tasks.connectors.conversation.replaying_client import Desk, Line, Unsent
+from biasgrid.tasks.connectors.conversation.replaying_client import ReplayingClient, SendingStopped, TurnRequest
 from biasgrid.tasks.interaction.play import Play, Turn
 from biasgrid.tasks.interaction.prompts import Memory, Said, asked, heard_by
 
@@ -54,7 +54,7 @@ class _Silent(Exception):
     """Somebody gave no reply."""
 
 
-async def interact(play: Play, desk: Desk) -> Played:
+async def interact(play: Play, desk: ReplayingClient) -> Played:
     """Play one scene to its end. Nothing is raised but what stops the run as a whole."""
     conversation = _Conversation(play, desk)
     try:
@@ -62,13 +62,13 @@ async def interact(play: Play, desk: Desk) -> Played:
             await conversation.round(number, turn)
     except _Silent as silent:
         return Played(play, "error", str(silent))
-    except Unsent as why:
+    except SendingStopped as why:
         return Played(play, "incomplete", str(why))
     return Played(play, "played")
 
 
 class _Conversation:
-    def __init__(self, play: Play, desk: Desk) -> None:
+    def __init__(self, play: Play, desk: ReplayingClient) -> None:
         self._play, self._desk = play, desk
         self._said: list[Said] = []
         self._agents = [Memory(person) for person in play.speakers]
@@ -85,7 +85,9 @@ class _Conversation:
         question = asked(self._play, agent.person, turn, heard_by(agent, turn, self._said))
         purpose = "reflection" if turn.kind == "reflection" else "subject"
         messages = agent.messages(self._play, number, question)
-        line = Line(self._play.place(number, agent.person), messages, purpose, json_schema=self._schema(turn))
+        line = TurnRequest(
+            self._play.place(number, agent.person), messages, purpose, json_schema=self._schema(turn)
+        )
         row = await self._desk.ask(agent.person.party, line)
         if row["text"] is None:
             raise _Silent(f"{agent.person.name} gave no reply: {row['error_message']}")

@@ -13,7 +13,7 @@ from biasgrid.catalogs.schema.interaction_file import TALKING, Mitigation, Setti
 from biasgrid.catalogs.schema.interactions import Protocol
 from biasgrid.catalogs.schema.people import People
 from biasgrid.catalogs.schema.scenes import Scene
-from biasgrid.tasks.connectors.conversation.replaying_client import Party
+from biasgrid.tasks.connectors.conversation.replaying_client import Participant
 from biasgrid.tasks.interaction.play import Person, Play, Told, Turn, assigning, told_as
 from biasgrid.warehouse.hashing import content_hash
 
@@ -48,7 +48,9 @@ def _named(scene: Scene, people: People, language: str, chance: random.Random) -
             yield name, group
 
 
-def cast(draw: Draw, people: People, language: str, parties: Sequence[Party], number: int) -> tuple[Person, ...]:
+def cast(
+    draw: Draw, people: People, language: str, parties: Sequence[Participant], number: int
+) -> tuple[Person, ...]:
     """The people of a play. Several models take turns, and begin with another one in each run, so that none
     always speaks first."""
     return tuple(
@@ -74,7 +76,7 @@ class Player:
     """A model, or a cast of several."""
 
     name: str
-    parties: tuple[Party, ...]
+    parties: tuple[Participant, ...]
     tuned_from: str | None = None
 
     @property

@@ -10,7 +10,7 @@ from biasgrid.catalogs.schema.interaction_file import TALKING, Mitigation, Setti
 from biasgrid.catalogs.schema.interactions import Hears, InteractionWording
 from biasgrid.catalogs.schema.people import NAME
 from biasgrid.catalogs.schema.scenes import Presence, Question, Scene
-from biasgrid.tasks.connectors.conversation.replaying_client import Party, Place
+from biasgrid.tasks.connectors.conversation.replaying_client import Participant, TurnPosition
 
 Speaking = Literal["assignment", "reflection", "discussion"]
 NOBODY: Final = "assistant"
@@ -25,7 +25,7 @@ class Person:
     group: str
     listed: str
     persona: str
-    party: Party
+    party: Participant
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,8 @@ class Play:
         """How many it sends where everybody answers."""
         return len(self.turns) * len(self.speakers)
 
-    def place(self, turn: int, person: Person) -> Place:
-        return Place(self.run_id, self.cell_id, self.id, turn, self.named(person))
+    def place(self, turn: int, person: Person) -> TurnPosition:
+        return TurnPosition(self.run_id, self.cell_id, self.id, turn, self.named(person))
 
     def named(self, person: Person) -> str:
         """Of who speaks; without interaction it is nobody of the scene."""

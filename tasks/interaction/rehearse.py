@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.connectors.conversation.replaying_client import Party
+from biasgrid.tasks.connectors.conversation.replaying_client import Participant
 from biasgrid.tasks.interaction.play import Play
 from biasgrid.tasks.interaction.prompts import Memory, Said, asked, heard_by
 
@@ -13,7 +13,7 @@ WORD = "word "
 """About a token, as tokenizers count and as they are estimated."""
 
 
-def rehearsed(play: Play, reply_tokens: int) -> Iterator[tuple[Party, tuple[Message, ...]]]:
+def rehearsed(play: Play, reply_tokens: int) -> Iterator[tuple[Participant, tuple[Message, ...]]]:
     """Each request of a play whose replies all are so long: who is asked, and what they are sent."""
     agents, said, reply = [Memory(person) for person in play.speakers], list[Said](), WORD * reply_tokens
     for number, turn in enumerate(play.turns, 1):

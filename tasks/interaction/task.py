@@ -10,9 +10,9 @@ import orjson
 import polars as pl
 from prefect import task
 
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
-from biasgrid.tasks.connectors.conversation.replaying_client import desk_of, side_by_side
-from biasgrid.tasks.connectors.task import ONCE, Label
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
+from biasgrid.tasks.connectors.conversation.replaying_client import open_replaying_client, run_conversations
+from biasgrid.tasks.connectors.task import UNCACHED_TASK, Label
 from biasgrid.tasks.connectors.workers import hands
 from biasgrid.tasks.interaction.converse import Played, interact
 from biasgrid.tasks.interaction.play import Play
@@ -26,7 +26,7 @@ INTERACTION = "interaction"
 async def interact_cell(
     lake: Lake,
     plays: Sequence[Play],
-    board: Switchboard,
+    model_pool: ModelPool,
     *,
     retries: int,
     hand: asyncio.Semaphore | None = None,
@@ -38,7 +38,7 @@ async def interact_cell(
     moment it arrives. On cancellation nothing new is sent, and what is in flight still lands.
     """
     first = plays[0]
-    desk = await desk_of(INTERACTION, lake, first.run_id, first.cell_id, board, retries)
+    desk = await open_replaying_client(INTERACTION, lake, first.run_id, first.cell_id, model_pool, retries)
     own = hand or hands(first.people[0].party.target)
 
     async def play(one: Play) -> Played:
@@ -47,7 +47,7 @@ async def interact_cell(
         watch(found)
         return found
 
-    return await side_by_side((play(one) for one in plays), desk)
+    return await run_conversations((play(one) for one in plays), desk)
 
 
 def land_plays(lake: Lake, plays: Iterable[Play]) -> pl.DataFrame:
@@ -86,7 +86,7 @@ def case(play: Play) -> dict[str, Any]:
     }
 
 
-@task(name="plan", **ONCE)
+@task(name="plan", **UNCACHED_TASK)
 async def plan_plays(
     lake: Lake,
     plays: Iterable[Play],
@@ -97,11 +97,11 @@ async def plan_plays(
     return await asyncio.to_thread(land_plays, lake, plays)
 
 
-@task(name="interact", **ONCE)
+@task(name="interact", **UNCACHED_TASK)
 async def play_scenes(
     lake: Lake,
     plays: Sequence[Play],
-    board: Switchboard,
+    model_pool: ModelPool,
     retries: int,
     hand: asyncio.Semaphore | None = None,
     watch: Callable[[Played], None] = lambda _: None,
@@ -109,4 +109,4 @@ async def play_scenes(
 ) -> None:
     """Play a cell's scenes. Played again, they go on where they were."""
     label.attach()
-    await interact_cell(lake, plays, board, retries=retries, hand=hand, watch=watch)
+    await interact_cell(lake, plays, model_pool, retries=retries, hand=hand, watch=watch)

@@ -13,7 +13,7 @@ from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.resolved import Resolved
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.target_file import Turn
-from biasgrid.tasks.connectors.model_identity import fingerprint, parameters, request_key, sent_text
+from biasgrid.tasks.connectors.model_identity import fingerprint, request_key, request_text, sent_parameters
 from biasgrid.tasks.probe.prompts import Prompt
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.lake import Lake
@@ -36,7 +36,7 @@ class Asked:
         """What is sent beside the messages; each sample has a seed of its own."""
         own = self.resolved.settings
         seed = (own.seed + sample - 1) % 2**31
-        return parameters(self.target, temperature=own.temperature, max_tokens=own.max_tokens, seed=seed)
+        return sent_parameters(self.target, temperature=own.temperature, max_tokens=own.max_tokens, seed=seed)
 
 
 def land_cases(lake: Lake, run_id: str, prompts: Sequence[Prompt], asked: Iterable[Asked]) -> pl.DataFrame:
@@ -58,7 +58,7 @@ def _case(run_id: str, prompt: Prompt, asked: Asked) -> dict[str, Any]:
     system = [Turn(role="system", content=asked.system)] if asked.system else []
     messages = [turn.model_dump() for turn in (*system, Turn(role="user", content=prompt.text))]
     sent = asked.sent(prompt.sample)
-    key = request_key(fingerprint(target, asked.catalog), sent, prompt.sample, sent_text(messages))
+    key = request_key(fingerprint(target, asked.catalog), sent, prompt.sample, request_text(messages))
     cell = (own.pair, own.concern, target.model, own.language, prompt.test)
     instance = content_hash(*cell[3:], prompt.form_text, prompt.text, prompt.block)
     return {

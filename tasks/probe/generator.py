@@ -13,9 +13,9 @@ from biasgrid.catalogs.scenario.resolved import Resolved
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.target_file import Described
 from biasgrid.tasks.connectors.api import Answer
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
-from biasgrid.tasks.connectors.model_identity import fingerprint, parameters
-from biasgrid.tasks.connectors.rows import Case, response, to_request
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
+from biasgrid.tasks.connectors.model_identity import fingerprint, sent_parameters
+from biasgrid.tasks.connectors.rows import Case, response_row, to_request
 from biasgrid.tasks.connectors.workers import answer_all
 from biasgrid.tasks.probe.request import Part, request_text
 from biasgrid.warehouse.hashing import content_hash
@@ -59,7 +59,7 @@ async def ask(
     lake: Lake,
     asked: Sequence[Request],
     target: Target,
-    board: Switchboard,
+    model_pool: ModelPool,
     *,
     retries: int,
     earlier: Earlier | None = None,
@@ -79,7 +79,7 @@ async def ask(
             found[key] = row
         missing = [each.case for each in asked if each.key not in found]
         landing = _landing(journal, found, target)
-        await answer_all(board, target, missing, to_request, landing, retries=retries)
+        await answer_all(model_pool, target, missing, to_request, landing, retries=retries)
     finally:
         journal.land()
     return found
@@ -87,7 +87,7 @@ async def ask(
 
 def _landing(journal: Journal, rows: dict[str, Row], target: Target) -> Callable[[Case, Answer], None]:
     def land(case: Case, answer: Answer) -> None:
-        row = response(case, target, answer, purpose="generator")
+        row = response_row(case, target, answer, purpose="generator")
         journal.append(row)
         rows[case["request_key"]] = row
 
@@ -132,7 +132,7 @@ def _stand_in(row: Row, case: Case) -> Row:
 def _case(run_id: str, part: Part, described: Described, target: Target, resolved: Resolved) -> Case:
     seed = (resolved.settings.seed + part.number - 1) % 2**31
     most = TOKENS_BESIDE + TOKENS_FOR_ONE * part.count
-    sent = parameters(target, temperature=None, max_tokens=most, seed=seed)
+    sent = sent_parameters(target, temperature=None, max_tokens=most, seed=seed)
     told = [{"role": "user", "content": request_text(part, described, resolved.catalog)}]
     # the seed is part of the key: another one asks anew, also where a model takes none
     key = content_hash("loader", fingerprint(target, resolved.catalog), sent, told, seed)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.probes import ProbeAxis
 from biasgrid.catalogs.schema.target_file import Described, Probing
-from biasgrid.tasks.connectors.json_objects import Refused
+from biasgrid.tasks.connectors.json_objects import RejectedText
 from biasgrid.tasks.probe.proposals import Reader
 from biasgrid.tasks.probe.request import Part, parts
 from biasgrid.tasks.probe.stereotype import Stereotype, chosen, of_catalog
@@ -24,7 +24,7 @@ class Loaded:
 
     language: str
     stereotypes: tuple[Stereotype, ...]
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RejectedText, ...] = ()
     failures: tuple[str, ...] = ()
     """Why requests to the generator have no reply."""
     filled: int = 0
@@ -60,7 +60,7 @@ def loaded(
     taken = {_said(each) for each in proposed}
     more = [each for each in _drawn(catalog, described, probe, own, seed) if _said(each) not in taken]
     missing = more[: wanted - len(proposed)]
-    refused = tuple(found for found in read if isinstance(found, Refused))
+    refused = tuple(found for found in read if isinstance(found, RejectedText))
     return Loaded(language, (*proposed, *missing), refused, tuple(failures), len(missing))
 
 
@@ -78,21 +78,25 @@ def axes(catalog: Catalog, probe: Probing) -> dict[str, ProbeAxis]:
     return {name: axis for name, axis in catalog.probes.items() if not probe.axes or name in probe.axes}
 
 
-def _once(read: Iterable[Stereotype | Refused], own: Sequence[Stereotype]) -> Iterator[Stereotype | Refused]:
+def _once(
+    read: Iterable[Stereotype | RejectedText], own: Sequence[Stereotype]
+) -> Iterator[Stereotype | RejectedText]:
     """Each stereotype once; one that the catalog has as the catalog has it, any other under a name of its own."""
     known = {_said(each): each for each in own}
     contrary = {_contrary(each): each.pair for each in own}
     names = {each.pair for each in own}
     seen: dict[Said, str] = {}
     for found in read:
-        if isinstance(found, Refused):
+        if isinstance(found, RejectedText):
             yield found
             continue
         said = _said(found)
         if said in seen or _contrary(found) in seen:
-            yield Refused(_told(found), f"is proposed twice, with `{seen.get(said) or seen[_contrary(found)]}`")
+            yield RejectedText(
+                _told(found), f"is proposed twice, with `{seen.get(said) or seen[_contrary(found)]}`"
+            )
         elif said in contrary:
-            yield Refused(_told(found), f"says the contrary of `{contrary[said]}`")
+            yield RejectedText(_told(found), f"says the contrary of `{contrary[said]}`")
         else:
             kept = replace(known[said], why=found.why) if said in known else _named(found, names)
             names.add(kept.pair)

@@ -21,7 +21,7 @@ from biasgrid.catalogs.loading.slug import slug
 from biasgrid.catalogs.schema.base import NAMED
 from biasgrid.catalogs.schema.probes import PERSON, AttributeKind, GroupWords, ProbeAxis
 from biasgrid.catalogs.text_safety import excerpt, first_invisible, storable
-from biasgrid.tasks.connectors.json_objects import Refused, objects
+from biasgrid.tasks.connectors.json_objects import RejectedText, read_objects
 from biasgrid.tasks.probe.stereotype import FEWEST_NAMES, Side, Stereotype
 
 NO_WORDS = re.compile(r"[{}\[\]<>|;:*#`\\]|\s{2}")
@@ -119,22 +119,22 @@ class Reader:
     language: str
     axes: Mapping[str, ProbeAxis]
 
-    def read(self, reply: str) -> Iterator[Stereotype | Refused]:
+    def read(self, reply: str) -> Iterator[Stereotype | RejectedText]:
         """Every object of a reply, in order."""
-        return (found if isinstance(found, Refused) else self._read(found) for found in objects(reply))
+        return (found if isinstance(found, RejectedText) else self._read(found) for found in read_objects(reply))
 
-    def _read(self, given: Mapping[str, Any]) -> Stereotype | Refused:
+    def _read(self, given: Mapping[str, Any]) -> Stereotype | RejectedText:
         raw = unicodedata.normalize("NFC", json.dumps(given, ensure_ascii=False))
         if storable(raw) != raw:
-            return Refused(storable(raw), "holds half of a character")
+            return RejectedText(storable(raw), "holds half of a character")
         try:
             proposed = Proposed.model_validate_json(raw)
         except ValidationError as error:
-            return Refused(raw, "; ".join(_misfits(error)))
+            return RejectedText(raw, "; ".join(_misfits(error)))
         wrong = [*self._unknown(proposed), *self._unspeakable(proposed)]
         made = None if wrong else self._stereotype(proposed)
         wrong += troubles(made) if made else ()
-        return Refused(raw, "; ".join(dict.fromkeys(wrong))) if wrong or made is None else made
+        return RejectedText(raw, "; ".join(dict.fromkeys(wrong))) if wrong or made is None else made
 
     def _unknown(self, proposed: Proposed) -> Iterator[str]:
         axis = self.axes.get(proposed.axis)

@@ -13,8 +13,8 @@ from biasgrid.catalogs.scenario.resolved import Resolved
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.target_file import TargetFile
 from biasgrid.catalogs.text_safety import excerpt
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
-from biasgrid.tasks.connectors.task import ONCE, Label
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
+from biasgrid.tasks.connectors.task import UNCACHED_TASK, Label
 from biasgrid.tasks.probe.cases import Asked, land_cases
 from biasgrid.tasks.probe.generator import Earlier, Request, ask, requests
 from biasgrid.tasks.probe.loader import Loaded, loaded, parts_of
@@ -22,7 +22,7 @@ from biasgrid.tasks.probe.prompts import Prompt
 from biasgrid.warehouse.storage.lake import Lake
 
 
-@task(name="plan", **ONCE)
+@task(name="plan", **UNCACHED_TASK)
 async def plan(
     lake: Lake,
     run_id: str,
@@ -54,13 +54,13 @@ class Load:
         asked = parts_of(self.language, self.file.probe, self.resolved.catalog)
         return requests(self.run_id, asked, self.file.target, self.generator, self.resolved)
 
-    async def done(self, lake: Lake, board: Switchboard) -> Loaded:
+    async def done(self, lake: Lake, model_pool: ModelPool) -> Loaded:
         asked, settings = self.requests, self.resolved.settings
         rows = await ask(
             lake,
             asked,
             self.generator,
-            board,
+            model_pool,
             retries=settings.retries,
             earlier=self.earlier,
             may_ask=self.may_ask,
@@ -74,8 +74,8 @@ class Load:
         return loaded(said, why, self.resolved.catalog, file.target, file.probe, self.language, settings.seed)
 
 
-@task(name="load", **ONCE)
-async def load(lake: Lake, wanted: Load, board: Switchboard, label: Label = Label("load")) -> Loaded:  # noqa: B008
+@task(name="load", **UNCACHED_TASK)
+async def load(lake: Lake, wanted: Load, model_pool: ModelPool, label: Label = Label("load")) -> Loaded:  # noqa: B008
     """Have a generator choose what is asked about. What landed before is kept, and read again to the same end."""
     label.attach()
-    return await wanted.done(lake, board)
+    return await wanted.done(lake, model_pool)

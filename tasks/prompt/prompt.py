@@ -14,9 +14,9 @@ from ulid import ULID
 
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Answer, ModelStopped
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import RetryBudget
-from biasgrid.tasks.connectors.rows import Case, response, to_request
+from biasgrid.tasks.connectors.rows import Case, response_row, to_request
 from biasgrid.tasks.connectors.workers import SLACK, answer_all, hands
 from biasgrid.tasks.prompt.reuse import landed
 from biasgrid.warehouse.schemas import CELL_KEYS
@@ -65,11 +65,11 @@ async def prompt_cell(
     lake: Lake,
     cases: pl.DataFrame,
     target: Target,
-    board: Switchboard,
+    model_pool: ModelPool,
     *,
     retries: int,
     watch: Watch | None = None,
-    under_way: UnderWay | None = None,
+    under_way: CellSlots | None = None,
 ) -> Tally:
     """Ask the cases of one cell (rows of `cases`, one run, one cell) and land their answers.
 
@@ -78,15 +78,15 @@ async def prompt_cell(
     """
     started = time.monotonic()
     run_id, cell_id = cases["run_id"][0], cases["cell_id"][0]
-    under_way = under_way or UnderWay(hands(target))
+    under_way = under_way or CellSlots(hands(target))
     before = await asyncio.to_thread(landed, lake, run_id, cell_id)
-    desk = _Desk(target, Journal(lake, run_id, cell_id), Tally(cases.height), watch)
+    desk = _CellRecorder(target, Journal(lake, run_id, cell_id), Tally(cases.height), watch)
     for row in before.iter_rows(named=True):
         desk.count(row, kept=row["reused_from"] is None)
     open_cases = cases.join(before, on="case_id", how="anti")
     try:
         await answer_all(
-            board,
+            model_pool,
             target,
             open_cases.iter_rows(named=True),
             to_request,
@@ -101,25 +101,25 @@ async def prompt_cell(
     finally:
         await asyncio.shield(asyncio.to_thread(desk.journal.land))
     tally = replace(desk.tally, seconds=time.monotonic() - started)
-    return await asyncio.to_thread(_concluded, lake, cases, tally)
+    return await asyncio.to_thread(_conclude_cell, lake, cases, tally)
 
 
-def _concluded(lake: Lake, cases: pl.DataFrame, tally: Tally) -> Tally:
+def _conclude_cell(lake: Lake, cases: pl.DataFrame, tally: Tally) -> Tally:
     """Lands the cell's event, with the time of the passes before this one."""
     run_id, cell_id = cases["run_id"][0], cases["cell_id"][0]
-    tally = replace(tally, seconds=tally.seconds + _spent(lake, run_id, cell_id))
+    tally = replace(tally, seconds=tally.seconds + _earlier_seconds(lake, run_id, cell_id))
     record_cell(lake, cases, tally)
     return tally
 
 
-def _spent(lake: Lake, run_id: str, cell_id: str) -> float:
+def _earlier_seconds(lake: Lake, run_id: str, cell_id: str) -> float:
     """Seconds of the passes before this one."""
     events = lake.read("cells", run_id, f"{cell_id}-*").sort("event_id")
     return float(events["seconds"][-1]) if events.height else 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class UnderWay:
+class CellSlots:
     """What the cells of a model share while they are prompted side by side."""
 
     hands: asyncio.Semaphore
@@ -128,14 +128,14 @@ class UnderWay:
 
 
 @dataclass(slots=True)
-class _Desk:
+class _CellRecorder:
     target: Target
     journal: Journal
     tally: Tally
     watch: Watch | None
 
     def land(self, case: Case, answer: Answer) -> None:
-        row = response(case, self.target, answer)
+        row = response_row(case, self.target, answer)
         self.journal.append(row)
         if isinstance(answer.error, ModelStopped):
             self.tally = replace(self.tally, stopped=str(answer.error))

@@ -13,18 +13,18 @@ from biasgrid.warehouse.hashing import hashed
 from biasgrid.warehouse.storage.lake import Lake
 
 
-def repeated(lake: Lake, run_id: str) -> dict[str, Answer | None]:
+def repeated_requests(lake: Lake, run_id: str) -> dict[str, Answer | None]:
     """The request keys that more than one case of the run has, each with its reply if that has landed."""
     keys = lake.scan("cases", run_id).group_by("request_key").len().filter(pl.col("len") > 1)
     known: dict[str, Answer | None] = dict.fromkeys(keys.collect()["request_key"])
     if known:
         landed = lake.scan("responses", run_id).join(keys, on="request_key", how="semi")
         paid = landed.filter(pl.col("text").is_not_null(), pl.col("reused_from").is_null()).collect()
-        known |= {row["request_key"]: _answer(row) for row in paid.iter_rows(named=True)}
+        known |= {row["request_key"]: _read_answer(row) for row in paid.iter_rows(named=True)}
     return known
 
 
-def _answer(row: dict[str, Any]) -> Answer:
+def _read_answer(row: dict[str, Any]) -> Answer:
     reply = Reply(
         text=row["text"],
         finish_reason=row["finish_reason"],
@@ -38,10 +38,18 @@ def _answer(row: dict[str, Any]) -> Answer:
 AT_ONCE = 20_000
 """Replies that are copied together: few reads of the lake, and memory that does not grow with the run."""
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-JUDGED = "judge-"
+JUDGE_PREFIX = "judge-"
 """What the names of files with a judge's replies to a cell begin with."""
-WANTED = ["request_key", "case_id", "cell_id"]
-TOLD = ["case_id", "request_key", "reused_from", "error_class", "input_tokens", "output_tokens", "cost_usd"]
+CASE_COLUMNS = ["request_key", "case_id", "cell_id"]
+REPLY_COLUMNS = [
+    "case_id",
+    "request_key",
+    "reused_from",
+    "error_class",
+    "input_tokens",
+    "output_tokens",
+    "cost_usd",
+]
 
 
 def landed(lake: Lake, run_id: str, cell_id: str) -> pl.DataFrame:
@@ -50,7 +58,7 @@ def landed(lake: Lake, run_id: str, cell_id: str) -> pl.DataFrame:
     own = lake.scan("responses", run_id, name=f"{cell_id}-*")
     replies = own.filter(pl.col("text").is_not_null(), pl.col("purpose") == "subject")
     first = replies.sort("received_at").unique("case_id", keep="first", maintain_order=True)
-    return first.select(TOLD).collect()
+    return first.select(REPLY_COLUMNS).collect()
 
 
 def reuse_replies(
@@ -64,10 +72,14 @@ def reuse_replies(
     for itself would read all of it again. Texts are read of the chosen replies only.
     """
     began = began or datetime.now(UTC)
-    cases = _unanswered(lake, run_id)
-    chosen = _newest(lake, run_id, cases, oldest_of(began, max_age), began) if cases.height else cases.clear()
-    for part in _parts(chosen):
-        _land(lake, run_id, part)
+    cases = _unanswered_cases(lake, run_id)
+    chosen = (
+        _find_newest(lake, run_id, cases, earliest_arrival(began, max_age), began)
+        if cases.height
+        else cases.clear()
+    )
+    for part in _split_cells(chosen):
+        _land_copies(lake, run_id, part)
     return chosen.group_by("cell_id", maintain_order=True).len("reused")
 
 
@@ -76,32 +88,34 @@ def earlier_judgements(
 ) -> pl.DataFrame:
     """The newest reply that a judge gave other runs to each question: request_key, response_id, of_run, of_cell.
     Of an age as `reuse_replies` has it. One pass over the lake, before the cells are evaluated."""
-    said = lake.scan("responses", name=f"{JUDGED}*").filter(pl.col("model") == judge)
-    return _newest_of(_paid(said, run_id, "judge", oldest_of(began, max_age), began)).collect(engine="streaming")
+    said = lake.scan("responses", name=f"{JUDGE_PREFIX}*").filter(pl.col("model") == judge)
+    return _select_newest(
+        _reusable_replies(said, run_id, "judge", earliest_arrival(began, max_age), began)
+    ).collect(engine="streaming")
 
 
 def reuse_judgements(lake: Lake, run_id: str, earlier: pl.DataFrame, questions: pl.DataFrame) -> None:
     """Land what stands in for asking a judge: for each of `questions` (request_key, case_id, cell_id) what
     `earlier_judgements` found for it, if anything."""
-    chosen = questions.select(WANTED).join(earlier, on="request_key", maintain_order="left")
+    chosen = questions.select(CASE_COLUMNS).join(earlier, on="request_key", maintain_order="left")
     if chosen.height:
-        _land(lake, run_id, chosen, JUDGED)
+        _land_copies(lake, run_id, chosen, JUDGE_PREFIX)
 
 
 def open_models(lake: Lake, run_id: str) -> set[str]:
     """The models that have yet to be asked in a run: not those whose every case has its reply."""
-    return set(_unanswered(lake, run_id)["model"])
+    return set(_unanswered_cases(lake, run_id)["model"])
 
 
-def _unanswered(lake: Lake, run_id: str) -> pl.DataFrame:
+def _unanswered_cases(lake: Lake, run_id: str) -> pl.DataFrame:
     answered = lake.scan("responses", run_id).filter(
         pl.col("error_class").is_null(), pl.col("purpose") == "subject"
     )
-    cases = lake.scan("cases", run_id).select(*WANTED, "model")
+    cases = lake.scan("cases", run_id).select(*CASE_COLUMNS, "model")
     return cases.join(answered, on=["case_id", "cell_id"], how="anti").collect()
 
 
-def oldest_of(began: datetime, max_age: str | None) -> datetime:
+def earliest_arrival(began: datetime, max_age: str | None) -> datetime:
     """The earliest arrival of a reply that may stand in for asking."""
     if max_age is None:
         return datetime.min.replace(tzinfo=UTC)
@@ -111,17 +125,19 @@ def oldest_of(began: datetime, max_age: str | None) -> datetime:
         return datetime.min.replace(tzinfo=UTC)
 
 
-def _newest(lake: Lake, run_id: str, cases: pl.DataFrame, oldest: datetime, began: datetime) -> pl.DataFrame:
+def _find_newest(lake: Lake, run_id: str, cases: pl.DataFrame, oldest: datetime, began: datetime) -> pl.DataFrame:
     """`cases` that can be spared, with the reply that stands in: its response_id, and whose cell of which run it
     answered. A file holds one model's replies: those of others are left unread."""
     replies = lake.scan("responses").filter(pl.col("model").is_in(cases["model"].unique().to_list()))
     asked = cases.lazy().select("request_key").unique()
-    paid = _paid(replies, run_id, "subject", oldest, began).join(asked, on="request_key", how="semi")
-    newest = _newest_of(paid)
+    paid = _reusable_replies(replies, run_id, "subject", oldest, began).join(asked, on="request_key", how="semi")
+    newest = _select_newest(paid)
     return cases.join(newest.collect(engine="streaming"), on="request_key", maintain_order="left")
 
 
-def _paid(replies: pl.LazyFrame, run_id: str, purpose: str, oldest: datetime, began: datetime) -> pl.LazyFrame:
+def _reusable_replies(
+    replies: pl.LazyFrame, run_id: str, purpose: str, oldest: datetime, began: datetime
+) -> pl.LazyFrame:
     """Replies of other runs that may stand in, as far as it takes to choose one."""
     return replies.filter(
         pl.col("received_at").is_between(oldest, began),
@@ -132,13 +148,13 @@ def _paid(replies: pl.LazyFrame, run_id: str, purpose: str, oldest: datetime, be
     ).select("request_key", "response_id", "received_at", "run_id", "cell_id")
 
 
-def _newest_of(paid: pl.LazyFrame) -> pl.LazyFrame:
+def _select_newest(paid: pl.LazyFrame) -> pl.LazyFrame:
     named = (("response_id", "response_id"), ("run_id", "of_run"), ("cell_id", "of_cell"))
     newest = (pl.col(column).max_by("received_at").alias(name) for column, name in named)
     return paid.group_by("request_key").agg(newest)
 
 
-def _parts(chosen: pl.DataFrame) -> Iterator[pl.DataFrame]:
+def _split_cells(chosen: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Whole cells, together about as many replies as are copied at once."""
     sizes = chosen.group_by("cell_id", maintain_order=True).len()
     part = (sizes["len"].cum_sum() - 1) // AT_ONCE
@@ -146,18 +162,18 @@ def _parts(chosen: pl.DataFrame) -> Iterator[pl.DataFrame]:
     yield from numbered.partition_by("part", maintain_order=True, include_key=False)
 
 
-def _land(lake: Lake, run_id: str, chosen: pl.DataFrame, kind: str = "") -> None:
-    rows = _stand_ins(lake, run_id, chosen, kind)
+def _land_copies(lake: Lake, run_id: str, chosen: pl.DataFrame, kind: str = "") -> None:
+    rows = _copy_rows(lake, run_id, chosen, kind)
     for (cell_id,), own in rows.partition_by("cell_id", as_dict=True).items():
         name = f"{kind}{cell_id}-reused"
         before = lake.read("responses", run_id, name)
         lake.write("responses", run_id, name, pl.concat([before, own.select(before.columns)]))
 
 
-def _stand_ins(lake: Lake, run_id: str, chosen: pl.DataFrame, kind: str) -> pl.DataFrame:
+def _copy_rows(lake: Lake, run_id: str, chosen: pl.DataFrame, kind: str) -> pl.DataFrame:
     """Rows of `responses` that name the reply they stand on in `reused_from` and cost nothing."""
     own = chosen.select("response_id", "case_id", "cell_id")
-    rows = _in_full(lake, chosen, kind).drop("case_id", "cell_id").join(own, on="response_id")
+    rows = _read_chosen(lake, chosen, kind).drop("case_id", "cell_id").join(own, on="response_id")
     response_id = pl.concat_str(pl.lit(run_id), "case_id", "response_id", separator="\x1f")
     return rows.with_columns(
         pl.lit(run_id).alias("run_id"),
@@ -168,7 +184,7 @@ def _stand_ins(lake: Lake, run_id: str, chosen: pl.DataFrame, kind: str) -> pl.D
     )
 
 
-def _in_full(lake: Lake, chosen: pl.DataFrame, kind: str) -> pl.DataFrame:
+def _read_chosen(lake: Lake, chosen: pl.DataFrame, kind: str) -> pl.DataFrame:
     """The chosen replies as they landed, each once, from the files of their cells."""
     files = chosen.select("of_run", "of_cell").unique().sort("of_run", "of_cell").rows()
     ids = chosen.select("response_id").unique().lazy()

@@ -12,13 +12,13 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.client.run_budget import most_usd
 from biasgrid.tasks.connectors.client.sender import MAYBE_CHARGED
 from biasgrid.tasks.connectors.rows import to_request
-from biasgrid.tasks.prompt.batch.cells import BatchDesk
-from biasgrid.tasks.prompt.batch.jobs import unsettled
+from biasgrid.tasks.prompt.batch.cells import BatchCells
+from biasgrid.tasks.prompt.batch.jobs import unsettled_jobs
 from biasgrid.warehouse.storage.lake import Lake
 
 
 @dataclass(frozen=True, slots=True)
-class Outstanding:
+class OutstandingJob:
     job_id: str
     model: str
     requests: int
@@ -26,24 +26,26 @@ class Outstanding:
     most_usd: float
 
 
-def outstanding(lake: Lake, run_id: str, targets: Mapping[str, Target], *, shares: bool) -> Iterator[Outstanding]:
+def outstanding_jobs(
+    lake: Lake, run_id: str, targets: Mapping[str, Target], *, shares: bool
+) -> Iterator[OutstandingJob]:
     """Each job of a run that may still bring replies. `shares`: as of biasgrid.tasks.prompt.batch.model."""
-    jobs = [job for job in unsettled(lake, run_id) if job.model in targets]
+    jobs = [job for job in unsettled_jobs(lake, run_id) if job.model in targets]
     for model in dict.fromkeys(job.model for job in jobs):
-        desk = BatchDesk(lake, run_id, _cells(lake, run_id, model), targets[model], None, shares=shares)
+        desk = BatchCells(lake, run_id, _model_cells(lake, run_id, model), targets[model], None, shares=shares)
         answered = desk.answered_keys()
         for job in (job for job in jobs if job.model == model):
             unanswered = [key for key in job.request_keys if key not in answered]
-            yield Outstanding(job.job_id, model, len(unanswered), desk.most_usd(unanswered))
+            yield OutstandingJob(job.job_id, model, len(unanswered), desk.most_usd(unanswered))
 
 
-def _cells(lake: Lake, run_id: str, model: str) -> list[str]:
+def _model_cells(lake: Lake, run_id: str, model: str) -> list[str]:
     cells = lake.newest("cells", run_id).filter(pl.col("model") == model)
     return cells["cell_id"].to_list()
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class RunCosts:
     requests: int
     """Sent, retries and a judge's included."""
     cost_usd: float
@@ -53,7 +55,9 @@ class Spent:
     """Output tokens of the longest reply, by model."""
 
 
-def spent(lake: Lake, run_id: str, targets: Mapping[str, Target], cells: Collection[str] | None = None) -> Spent:
+def read_run_costs(
+    lake: Lake, run_id: str, targets: Mapping[str, Target], cells: Collection[str] | None = None
+) -> RunCosts:
     """What has landed of a run, or of some of its `cells`. `targets`: the models that it asks, a judge included,
     by name. A failed row tells of its last error alone: what was lost on the way to a reply or to another error
     is not counted."""
@@ -63,7 +67,7 @@ def spent(lake: Lake, run_id: str, targets: Mapping[str, Target], cells: Collect
     requests, known_usd = own.select(pl.col("attempts").sum(), pl.col("cost_usd").sum()).collect().row(0)
     longest = own.group_by("model").agg(pl.col("output_tokens").max()).drop_nulls().collect()
     lost_usd = _lost_usd(own, {model: target for model, target in targets.items() if target.prices})
-    return Spent(int(requests or 0), float(known_usd or 0.0) + lost_usd, dict(longest.iter_rows()))
+    return RunCosts(int(requests or 0), float(known_usd or 0.0) + lost_usd, dict(longest.iter_rows()))
 
 
 def _lost_usd(own: pl.LazyFrame, priced: Mapping[str, Target]) -> float:

@@ -15,41 +15,41 @@ from prefect.client.schemas.objects import State
 from prefect.states import Failed
 
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
-from biasgrid.tasks.connectors.client.retry import Patience
-from biasgrid.tasks.connectors.task import AGAIN, STOPPED, Label, artifact_key
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
+from biasgrid.tasks.connectors.client.retry import PollPolicy
+from biasgrid.tasks.connectors.task import RETRIED_TASK, STOPPED, Label, artifact_key
 from biasgrid.tasks.prompt.batch.jobs import Progress
 from biasgrid.tasks.prompt.batch.model import batch_cells
-from biasgrid.tasks.prompt.prompt import Tally, UnderWay, Watch, prompt_cell
+from biasgrid.tasks.prompt.prompt import CellSlots, Tally, Watch, prompt_cell
 from biasgrid.warehouse.storage.lake import Lake
 
 
-@task(name="prompt", **AGAIN)
+@task(name="prompt", **RETRIED_TASK)
 async def prompt(
     lake: Lake,
     run_id: str,
     cell_id: str,
     target: Target,
-    board: Switchboard,
+    model_pool: ModelPool,
     retries: int,
     watch: Watch | None = None,
-    under_way: UnderWay | None = None,
+    under_way: CellSlots | None = None,
     label: Label = Label("prompt"),  # noqa: B008 - frozen
 ) -> Tally | State[Tally]:
     """Ask a cell's cases. A retry asks only what has not landed yet."""
     label.attach()
     cases = await asyncio.to_thread(lake.read, "cases", run_id, cell_id)
-    tally = await prompt_cell(lake, cases, target, board, retries=retries, watch=watch, under_way=under_way)
+    tally = await prompt_cell(lake, cases, target, model_pool, retries=retries, watch=watch, under_way=under_way)
     return Failed(name=STOPPED, message=tally.stopped) if tally.stopped else tally
 
 
-@task(name="batch", **AGAIN)
+@task(name="batch", **RETRIED_TASK)
 async def batch(
     lake: Lake,
     run_id: str,
     cell_ids: Sequence[str],
     target: Target,
-    board: Switchboard,
+    model_pool: ModelPool,
     retries: int,
     watch: Watch | None = None,
     waiting: Callable[[str], None] | None = None,
@@ -59,25 +59,25 @@ async def batch(
     """Ask a model's cells through its provider's batch API. A retry goes on with the batches that are there.
     `waiting` is told why, where the provider does not answer; `escaped` makes text fit for an artifact."""
     label.attach()
-    patience = replace(Patience.from_environment(), tell=waiting or get_run_logger().warning)
+    patience = replace(PollPolicy.from_environment(), tell=waiting or get_run_logger().warning)
     tallies = await batch_cells(
         lake,
         run_id,
         cell_ids,
         target,
-        board.batches(target),
+        model_pool.batches(target),
         retries=retries,
-        shares=board.shares,
-        allowance=board.allowance,
+        shares=model_pool.shares,
+        run_budget=model_pool.run_budget,
         watch=watch,
-        tell=_Telling(escaped),
+        tell=_ProgressArtifact(escaped),
         patience=patience,
     )
     stopped = next((tally.stopped for tally in tallies.values() if tally.stopped), None)
     return Failed(name=STOPPED, message=stopped) if stopped else tallies
 
 
-class _Telling:
+class _ProgressArtifact:
     """Shows in Prefect how far the batches of a model are: a log line and a progress artifact, when it changes."""
 
     def __init__(self, escaped: Callable[[str], str]) -> None:

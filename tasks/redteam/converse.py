@@ -12,7 +12,12 @@ from dataclasses import replace
 from biasgrid.catalogs.schema.attacks import Fault
 from biasgrid.catalogs.text_safety import storable
 from biasgrid.tasks.connectors.api import Message, is_withheld
-from biasgrid.tasks.connectors.conversation.replaying_client import Desk, Line, Row, Unsent
+from biasgrid.tasks.connectors.conversation.replaying_client import (
+    ReplayingClient,
+    Row,
+    SendingStopped,
+    TurnRequest,
+)
 from biasgrid.tasks.redteam.goal import Scene
 from biasgrid.tasks.redteam.judge import OUTCOMES, judge_request, read_judgement
 from biasgrid.tasks.redteam.moves import Ask, Exchange, Heard, Judgement, Move, Moves, Say
@@ -38,7 +43,9 @@ class _Ended(Exception):
         self.outcome, self.reason = outcome, reason
 
 
-async def attack_session(session: Session, parties: Parties, desk: Desk, system: str | None = None) -> Transcript:
+async def attack_session(
+    session: Session, parties: Parties, desk: ReplayingClient, system: str | None = None
+) -> Transcript:
     """Play one session to its end. What goes wrong on the way is its outcome; nothing is raised but what stops the
     run as a whole. `system` goes before every conversation with a target that is sent the whole of it."""
     play = _Play(session, parties, desk, system)
@@ -48,13 +55,13 @@ async def attack_session(session: Session, parties: Parties, desk: Desk, system:
         await play.leave()
     except _Ended as ended:
         outcome, reason = ended.outcome, ended.reason
-    except Unsent as why:
+    except SendingStopped as why:
         outcome, reason = "incomplete", str(why)
     return Transcript(session, tuple(play.turns), outcome, reason)
 
 
 class _Play:
-    def __init__(self, session: Session, parties: Parties, desk: Desk, system: str | None) -> None:
+    def __init__(self, session: Session, parties: Parties, desk: ReplayingClient, system: str | None) -> None:
         self.turns: list[Turn] = []
         self._session, self._scene, self._parties, self._desk = session, session.scene, parties, desk
         self._system = (Message("system", system),) if system else ()
@@ -73,7 +80,7 @@ class _Play:
     async def leave(self) -> None:
         """End the conversations with a target that remembers: nothing goes on in them any more."""
         for number in range(1, self._begun + 1) if self._scene.remembers else ():
-            await self._desk.board.forget(self._parties.target.target, self._named(number))
+            await self._desk.model_pool.forget(self._parties.target.target, self._named(number))
 
     def _named(self, number: int) -> str:
         """Of this run alone: a chatbot that knows conversations by our ids has had those of others."""
@@ -140,8 +147,8 @@ class _Play:
         messages: tuple[Message, ...],
         attempt: int = 1,
         conversation: str | None = None,
-    ) -> Line:
-        return Line(self._session.place(turn, speaker), messages, PURPOSES[speaker], attempt, conversation)
+    ) -> TurnRequest:
+        return TurnRequest(self._session.place(turn, speaker), messages, PURPOSES[speaker], attempt, conversation)
 
     async def _judge(self, said: Say) -> None:
         """Has the last reply judged, or the last two beside each other. What was withheld is a refusal, of which

@@ -11,7 +11,7 @@ from typing import Any, Final, get_args
 
 from biasgrid.catalogs.schema.attacks import filled
 from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.connectors.json_objects import NotAsAsked, mark, object_said, quoted
+from biasgrid.tasks.connectors.json_objects import NotAsAsked, delimiter, parse_object, quote_block
 from biasgrid.tasks.redteam.goal import Scene
 from biasgrid.tasks.redteam.moves import Exchange, Judgement, Verdict
 
@@ -37,9 +37,9 @@ def judge_request(
     words, names = scene.wording.judge, scene.wording.attacker.blocks
     shown = conversation[-2:] if pair else conversation[-SHOWN:]
     replies = [words.withheld if exchange.withheld else exchange.reply for exchange in shown]
-    own = mark(*replies, *(exchange.message for exchange in shown))
+    own = delimiter(*replies, *(exchange.message for exchange in shown))
     parts = [
-        quoted(f"{name} {number}", own, text)
+        quote_block(f"{name} {number}", own, text)
         for number, (exchange, reply) in enumerate(zip(shown, replies, strict=True), 1)
         for name, text in ((names["user"], exchange.message), (names["chatbot"], reply))
     ]
@@ -51,7 +51,7 @@ def judge_request(
 def read_judgement(text: str) -> Judgement:
     """The judge's verdict, read strictly; `verdict` is None where it cannot be."""
     try:
-        return _judgement(object_said(text))
+        return _judgement(parse_object(text))
     except NotAsAsked as why:
         return Judgement(None, f"the judge's reply {why}")
 

@@ -10,7 +10,7 @@ import orjson
 import polars as pl
 
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.conversation.replaying_client import Party
+from biasgrid.tasks.connectors.conversation.replaying_client import Participant
 from biasgrid.tasks.redteam.session import IN_THE_LAKE, Session, Transcript
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.schema_check import polars_schema
@@ -23,13 +23,13 @@ SESSION = "session"
 """The level of a session's verdict; that of each reply is `instance`."""
 
 
-def land_sessions(lake: Lake, sessions: Iterable[Session], party: Party) -> pl.DataFrame:
+def land_sessions(lake: Lake, sessions: Iterable[Session], party: Participant) -> pl.DataFrame:
     """Write the cases of sessions with one target, a file a cell. Returns the cells: CELL_KEYS and `planned`. The
     same sessions overwrite their own files with the same rows."""
     return land_by_cell(lake, (_case(session, party) for session in sessions))
 
 
-def _case(session: Session, party: Party) -> dict[str, Any]:
+def _case(session: Session, party: Participant) -> dict[str, Any]:
     goal, target = session.scene.goal, party.target
     return {
         "run_id": session.run_id,

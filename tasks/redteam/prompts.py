@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from biasgrid.catalogs.schema.attacks import Fault, filled
 from biasgrid.catalogs.text_safety import storable
 from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.connectors.json_objects import NotAsAsked, mark, object_said, quoted
+from biasgrid.tasks.connectors.json_objects import NotAsAsked, delimiter, parse_object, quote_block
 from biasgrid.tasks.redteam.goal import Scene
 from biasgrid.tasks.redteam.moves import Ask, Exchange
 
@@ -29,8 +29,8 @@ def attacker_request(
         said += [(words.blocks["user"], exchange.message), (words.blocks["chatbot"], exchange.reply)]
     if asked.message is not None:
         said.append((words.blocks["message"], asked.message))
-    own = mark(*(text for _, text in said), "")
-    parts = [quoted(name, own, text) for name, text in said]
+    own = delimiter(*(text for _, text in said), "")
+    parts = [quote_block(name, own, text) for name, text in said]
     if asked.score is not None:
         parts.append(filled(words.blocks["score"], {"score": f"{asked.score:g}"}))
     parts += [words.faults[fault] for fault in faults[-1:]]
@@ -41,7 +41,7 @@ def read_message(text: str) -> str | None:
     """The message in the attacker's reply, read strictly: one JSON object with a text under `message`. None where
     it cannot be read."""
     try:
-        message = object_said(text).get("message")
+        message = parse_object(text).get("message")
     except NotAsAsked:
         return None
     if not isinstance(message, str) or not message.strip() or len(message) > LONGEST_MESSAGE:

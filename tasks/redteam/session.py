@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from biasgrid.catalogs.schema.attacks import StrategyName
-from biasgrid.tasks.connectors.conversation.replaying_client import Party, Place
+from biasgrid.tasks.connectors.conversation.replaying_client import Participant, TurnPosition
 from biasgrid.tasks.redteam.goal import Scene
 from biasgrid.tasks.redteam.moves import Exchange
 
@@ -41,15 +41,15 @@ class Session:
     number: int = 1
     """Which of its cell's sessions."""
 
-    def place(self, turn: int, speaker: Speaker) -> Place:
-        return Place(self.run_id, self.cell_id, self.id, turn, speaker)
+    def place(self, turn: int, speaker: Speaker) -> TurnPosition:
+        return TurnPosition(self.run_id, self.cell_id, self.id, turn, speaker)
 
 
 @dataclass(frozen=True, slots=True)
 class Parties:
-    target: Party
-    judge: Party
-    attacker: Party | None = None
+    target: Participant
+    judge: Participant
+    attacker: Participant | None = None
     """None where no strategy asks for one."""
 
 

@@ -9,9 +9,13 @@ from datetime import UTC, datetime
 import polars as pl
 from prefect import task
 
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
-from biasgrid.tasks.connectors.conversation.replaying_client import Party, desk_of, side_by_side
-from biasgrid.tasks.connectors.task import ONCE, Label
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
+from biasgrid.tasks.connectors.conversation.replaying_client import (
+    Participant,
+    open_replaying_client,
+    run_conversations,
+)
+from biasgrid.tasks.connectors.task import UNCACHED_TASK, Label
 from biasgrid.tasks.connectors.workers import hands
 from biasgrid.tasks.redteam.converse import attack_session
 from biasgrid.tasks.redteam.land import land_sessions, verdicts
@@ -25,7 +29,7 @@ async def attack_cell(
     lake: Lake,
     sessions: Sequence[Session],
     parties: Parties,
-    board: Switchboard,
+    model_pool: ModelPool,
     *,
     retries: int,
     system: str | None = None,
@@ -37,7 +41,7 @@ async def attack_cell(
     `hand`: how many sessions may be under way, those of the target's other cells included. Each turn lands the
     moment it arrives. On cancellation nothing new is sent, and what is in flight still lands.
     """
-    desk = await desk_of(ATTACK, lake, sessions[0].run_id, sessions[0].cell_id, board, retries)
+    desk = await open_replaying_client(ATTACK, lake, sessions[0].run_id, sessions[0].cell_id, model_pool, retries)
     hand = hand or hands(parties.target.target)
 
     async def play(session: Session) -> Transcript:
@@ -46,13 +50,13 @@ async def attack_cell(
         watch(transcript)
         return transcript
 
-    return await side_by_side((play(session) for session in sessions), desk)
+    return await run_conversations((play(session) for session in sessions), desk)
 
 
-@task(name="plan", **ONCE)
+@task(name="plan", **UNCACHED_TASK)
 async def plan_sessions(
     lake: Lake,
-    planned: Sequence[tuple[Party, Sequence[Session]]],
+    planned: Sequence[tuple[Participant, Sequence[Session]]],
     label: Label = Label("plan"),  # noqa: B008 - frozen
 ) -> pl.DataFrame:
     """Land the cases of the sessions with each target; returns the cells. Never cached: a run's own record."""
@@ -61,12 +65,12 @@ async def plan_sessions(
     return pl.concat(landed)
 
 
-@task(name="attack", **ONCE)
+@task(name="attack", **UNCACHED_TASK)
 async def attack(
     lake: Lake,
     sessions: Sequence[Session],
     parties: Parties,
-    board: Switchboard,
+    model_pool: ModelPool,
     evaluation_id: str,
     retries: int,
     system: str | None = None,
@@ -77,7 +81,7 @@ async def attack(
     """Play a cell's sessions and land their verdicts. Played again, they go on where they were."""
     label.attach()
     found = await attack_cell(
-        lake, sessions, parties, board, retries=retries, system=system, hand=hand, watch=watch
+        lake, sessions, parties, model_pool, retries=retries, system=system, hand=hand, watch=watch
     )
     rows = verdicts(found, evaluation_id, parties.judge.target, datetime.now(UTC))
     first = sessions[0]

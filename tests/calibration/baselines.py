@@ -23,7 +23,7 @@ import polars as pl
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario, resolve
 from biasgrid.catalogs.schema.entries import Template
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.evaluate.cell import evaluate_cell
 from biasgrid.tasks.generate.cases import land_cases
 from biasgrid.tasks.generate.instantiate import instances
@@ -90,7 +90,7 @@ async def run(lake: Lake, resolved: ResolvedScenario) -> None:
     """Plan, prompt and evaluate, as a run does, without its orchestration."""
     catalog, settings = resolved.catalog, resolved.settings
     begun = begin(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
-    async with Switchboard(catalog) as board:
+    async with ModelPool(catalog) as model_pool:
         for requirement in resolved.requirements:
             rule = requirement.model_dump(include={"tolerance", "delta", "refusals", "max_refusals"})
             keys = {"requirement": requirement.name, "concern": requirement.concern, "coverage": settings.coverage}
@@ -102,7 +102,7 @@ async def run(lake: Lake, resolved: ResolvedScenario) -> None:
                 record_planned(lake, begun.run_id, cells)
                 for cell in cells.to_dicts():
                     cases = lake.read("cases", begun.run_id, cell["cell_id"])
-                    await prompt_cell(lake, cases, resolved.targets[cell["model"]], board, retries=0)
+                    await prompt_cell(lake, cases, resolved.targets[cell["model"]], model_pool, retries=0)
                     await evaluate_cell(lake, begun.run_id, cell["cell_id"], begun.run_id, catalog)
     begun.record(lake, "completed")
 

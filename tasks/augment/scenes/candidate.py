@@ -15,7 +15,7 @@ from biasgrid.tasks.augment.candidate import Candidate, misfits, parsed
 from biasgrid.tasks.augment.scenes.order import SceneOrder
 from biasgrid.tasks.augment.similarity import Known
 from biasgrid.tasks.augment.texts import troubles
-from biasgrid.tasks.connectors.json_objects import Refused
+from biasgrid.tasks.connectors.json_objects import RejectedText
 
 SHORTEST_TASK = 5
 """Characters."""
@@ -38,15 +38,15 @@ class WrittenScene(BaseModel):
     cast: dict[str, Annotated[int, Field(ge=1)]]
 
 
-def scene_candidate(given: Mapping[str, Any], order: SceneOrder) -> Candidate | Refused:
+def scene_candidate(given: Mapping[str, Any], order: SceneOrder) -> Candidate | RejectedText:
     """The scene that an object of a reply stands for, or everything that is wrong with it."""
     read = parsed(given, WrittenScene)
-    if isinstance(read, Refused):
+    if isinstance(read, RejectedText):
         return read
     text, written = read
     entry = _entry(written, order)
     wrong = [*_wrong(written, order), *_misshapen(entry)]
-    return Refused(text, "; ".join(wrong)) if wrong else Candidate(text, entry)
+    return RejectedText(text, "; ".join(wrong)) if wrong else Candidate(text, entry)
 
 
 def scene_texts(entry: Mapping[str, Any]) -> tuple[str, ...]:

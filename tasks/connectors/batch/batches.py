@@ -19,9 +19,9 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import ConnectorError
 from biasgrid.tasks.connectors.batch.lines import ENDPOINT, Batch, BatchLines
-from biasgrid.tasks.connectors.client.error_mapping import Faults
-from biasgrid.tasks.connectors.client.transport import FileWire
-from biasgrid.tasks.connectors.providers.chat import NO_KEY, address, spelling_at
+from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
+from biasgrid.tasks.connectors.client.transport import FileTransport
+from biasgrid.tasks.connectors.providers.chat import NO_KEY, base_address, token_limit_name
 from biasgrid.tasks.connectors.providers.openai import OWN
 from biasgrid.warehouse.storage.errors import storing
 
@@ -33,28 +33,28 @@ SKEW = timedelta(hours=6)
 PAGE = 100
 
 
-def connect(target: Target, key: str | None) -> Batches:
+def connect(target: Target, key: str | None) -> BatchApi:
     """Raises UserError where the target has no batch API that we speak. Opens no connection."""
     if target.connector != "openai" or target.batch is None:
         what = f"`{target.model}` has no batch API that can be used: its connector is `{target.connector}`"
         raise UserError(Problem(what, "models.yaml", "take `batch` from its provider, or leave `--batch` out"))
-    url = address(target, OWN)
-    faults = Faults(target, key)
-    wire: Any = FileWire(faults, target.limits.timeout_s)
+    url = base_address(target, OWN)
+    faults = ErrorMapper(target, key)
+    wire: Any = FileTransport(faults, target.limits.timeout_s)
     client = openai.AsyncOpenAI(
         api_key=key or NO_KEY,
         base_url=url,
         max_retries=0,
         http_client=openai.DefaultAioHttpClient(transport=wire),
     )
-    return Batches(client, faults, BatchLines(target, faults, spelling_at(url)))
+    return BatchApi(client, faults, BatchLines(target, faults, token_limit_name(url)))
 
 
-class Batches:
+class BatchApi:
     """The batches of one model. Its methods raise `ConnectorError`s, and what reading or writing a file of ours
     raises."""
 
-    def __init__(self, client: openai.AsyncOpenAI, faults: Faults, lines: BatchLines) -> None:
+    def __init__(self, client: openai.AsyncOpenAI, faults: ErrorMapper, lines: BatchLines) -> None:
         self._client = client
         self._faults = faults
         self.lines = lines
@@ -132,7 +132,7 @@ class Batches:
             told.error_file_id,
             counts.completed if counts else None,
             counts.failed if counts else None,
-            tuple((error.code or "", _words(error.message, error.line)) for error in found),
+            tuple((error.code or "", _format_error(error.message, error.line)) for error in found),
         )
 
     def _id(self, told: Any) -> str:
@@ -142,5 +142,5 @@ class Batches:
         return found
 
 
-def _words(message: str | None, line: int | None) -> str:
+def _format_error(message: str | None, line: int | None) -> str:
     return (f"line {line}: " if line else "") + (message or "no reason given")

@@ -20,9 +20,9 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import ConnectorError, RequestRejected
 from biasgrid.tasks.connectors.batch.batches import JOB, PAGE, SKEW
-from biasgrid.tasks.connectors.client.error_mapping import Faults, scrub
-from biasgrid.tasks.connectors.client.transport import FileWire
-from biasgrid.tasks.connectors.providers.chat import NO_KEY, address
+from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper, redact
+from biasgrid.tasks.connectors.client.transport import FileTransport
+from biasgrid.tasks.connectors.providers.chat import NO_KEY, base_address
 from biasgrid.tasks.connectors.providers.openai import OWN
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ class Hyperparameters:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TuningRequest:
     """A job as it is ordered: its files by the provider's ids."""
 
     train: str
@@ -58,7 +58,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuning:
+class TuningJob:
     """A fine-tuning job as the provider describes it."""
 
     id: str
@@ -75,7 +75,7 @@ class Tuning:
         return self.state in ENDED
 
 
-def refuse_untunable(target: Target) -> None:
+def check_tunable(target: Target) -> None:
     """Raises UserError where the target's provider tunes no models for us."""
     if not target.tunes:
         what = f"`{target.model}` cannot be fine-tuned: of its provider we know no API for that"
@@ -84,16 +84,16 @@ def refuse_untunable(target: Target) -> None:
     if target.connector == "azure" and not target.api_version:
         remedy = "name one at its provider, such as 2024-10-21"
         raise UserError(Problem(f"`{target.model}` has no `api_version`", "models.yaml", remedy))
-    address(target, "" if target.connector == "azure" else OWN)
+    base_address(target, "" if target.connector == "azure" else OWN)
 
 
-def connect(target: Target, key: str | None) -> Tunings:
-    """Raises as `refuse_untunable`. Opens no connection."""
-    refuse_untunable(target)
-    faults = Faults(target, key)
-    wire: Any = FileWire(faults, target.limits.timeout_s)
+def connect(target: Target, key: str | None) -> TuningApi:
+    """Raises as `check_tunable`. Opens no connection."""
+    check_tunable(target)
+    faults = ErrorMapper(target, key)
+    wire: Any = FileTransport(faults, target.limits.timeout_s)
     http = openai.DefaultAioHttpClient(transport=wire)
-    return Tunings(_client(target, key or NO_KEY, http), faults, target)
+    return TuningApi(_client(target, key or NO_KEY, http), faults, target)
 
 
 def _client(target: Target, key: str, http: Any) -> openai.AsyncOpenAI:
@@ -105,13 +105,13 @@ def _client(target: Target, key: str, http: Any) -> openai.AsyncOpenAI:
             max_retries=0,
             http_client=http,
         )
-    return openai.AsyncOpenAI(api_key=key, base_url=address(target, OWN), max_retries=0, http_client=http)
+    return openai.AsyncOpenAI(api_key=key, base_url=base_address(target, OWN), max_retries=0, http_client=http)
 
 
-class Tunings:
+class TuningApi:
     """The fine-tuning jobs of one model. Its methods raise `ConnectorError`s."""
 
-    def __init__(self, client: openai.AsyncOpenAI, faults: Faults, target: Target) -> None:
+    def __init__(self, client: openai.AsyncOpenAI, faults: ErrorMapper, target: Target) -> None:
         self._client, self._faults = client, faults
         self._name, self._is_azure = target.name, target.connector == "azure"
 
@@ -135,7 +135,7 @@ class Tunings:
             )
         return state not in IMPORTING
 
-    async def create(self, wanted: Wanted) -> Tuning:
+    async def create(self, wanted: TuningRequest) -> TuningJob:
         """Begins a job. Its metadata names it, where the provider takes any; its training file does everywhere."""
         jobs = self._client.fine_tuning.jobs
         more = self._as_azure(wanted) if self._is_azure else self._as_openai(wanted)
@@ -151,10 +151,10 @@ class Tunings:
         )
         return self._read(told)
 
-    async def retrieve(self, tuning_id: str) -> Tuning:
+    async def retrieve(self, tuning_id: str) -> TuningJob:
         return self._read(await self._called(lambda: self._client.fine_tuning.jobs.retrieve(tuning_id)))
 
-    async def find(self, job_id: str, train: str, since: datetime) -> Tuning | None:
+    async def find(self, job_id: str, train: str, since: datetime) -> TuningJob | None:
         """The job that was created for one of ours, if there is one. Jobs are listed newest first."""
         oldest, after = (since - SKEW).timestamp(), ""
         while True:
@@ -170,7 +170,7 @@ class Tunings:
         """The newest events of a job, oldest of them first: ids and words."""
         jobs = self._client.fine_tuning.jobs
         page = await self._called(lambda: self._first(jobs.list_events(tuning_id, limit=PAGE)))
-        return [(event.id, scrub(event.message or "")) for event in reversed(page)]
+        return [(event.id, redact(event.message or "")) for event in reversed(page)]
 
     async def delete(self, file_id: str) -> None:
         await self._called(lambda: self._client.files.delete(file_id))
@@ -178,14 +178,14 @@ class Tunings:
     def unknown(self, tuning_id: str) -> RequestRejected:
         return self._faults.rejected(f"the provider knows no fine-tuning job {tuning_id} under this key")
 
-    def _as_openai(self, wanted: Wanted) -> dict[str, Any]:
+    def _as_openai(self, wanted: TuningRequest) -> dict[str, Any]:
         supervised = {"hyperparameters": wanted.hyperparameters.chosen}
         return {
             "method": {"type": "supervised", "supervised": supervised},
             "metadata": {JOB: wanted.job_id},
         }
 
-    def _as_azure(self, wanted: Wanted) -> dict[str, Any]:
+    def _as_azure(self, wanted: TuningRequest) -> dict[str, Any]:
         """Of its api-versions the older ones know no other place, and no metadata."""
         return {"hyperparameters": wanted.hyperparameters.chosen}
 
@@ -205,15 +205,15 @@ class Tunings:
         page = await listing
         return list(page.data or [])
 
-    def _read(self, told: Told) -> Tuning:
+    def _read(self, told: Told) -> TuningJob:
         why = told.error.message if told.error else None
-        return Tuning(
+        return TuningJob(
             self._id(told),
             str(told.status),
             tuple(filter(None, (told.training_file, told.validation_file))),
             told.fine_tuned_model,
             told.trained_tokens,
-            scrub(why) if why else None,
+            redact(why) if why else None,
         )
 
     def _id(self, told: Any) -> str:

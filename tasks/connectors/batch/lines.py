@@ -18,9 +18,9 @@ from biasgrid.tasks.connectors.api import (
     Terminal,
     TimedOut,
 )
-from biasgrid.tasks.connectors.client.error_mapping import Faults, Withheld
-from biasgrid.tasks.connectors.json_objects import loads
-from biasgrid.tasks.connectors.providers.chat import NEW, OLD, chat_body, read_completion, withheld
+from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper, Withheld
+from biasgrid.tasks.connectors.json_objects import parse_body
+from biasgrid.tasks.connectors.providers.chat import NEW, OLD, chat_body, read_completion, withheld_reply
 
 ENDPOINT: Final = "/v1/chat/completions"
 QUEUE_FULL = "token_limit_exceeded"
@@ -70,7 +70,7 @@ class Batch:
 class BatchLines:
     """The lines of one model's batches. `spelling` is how the limit on tokens is called."""
 
-    def __init__(self, target: Target, faults: Faults, spelling: str) -> None:
+    def __init__(self, target: Target, faults: ErrorMapper, spelling: str) -> None:
         self._name = target.name
         self._accepted = frozenset(target.parameters)
         self._faults = faults
@@ -90,7 +90,7 @@ class BatchLines:
         """What became of the request that a line of an output or error file tells of, with its custom_id; None
         where the line tells of none."""
         try:
-            told = loads(line)
+            told = parse_body(line)
         except ValueError:
             return None
         key = told.get("custom_id") if isinstance(told, dict) else None
@@ -134,7 +134,7 @@ class BatchLines:
         except ConnectorError as unreadable:
             return unreadable.with_traceback(None)
         error = self._faults.status(status, {}, json.dumps(body).encode())
-        return withheld() if isinstance(error, Withheld) else error
+        return withheld_reply() if isinstance(error, Withheld) else error
 
     def _unanswered(self, error: dict[str, Any]) -> ConnectorError:
         code, words = str(error.get("code") or ""), str(error.get("message") or "")

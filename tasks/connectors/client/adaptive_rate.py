@@ -36,7 +36,7 @@ MOST_DOUBLED, LONGEST_HOLD_S = 5, 60.0
 MINUTE_S = 60.0
 
 
-class Pace:
+class AdaptiveRate:
     """Listens to what becomes of requests and says how many a second may be sent. One per limit.
 
     Refusals alone say little: some servers refuse at random, whatever is sent. So a suspected limit is tried: a

@@ -26,7 +26,7 @@ from biasgrid.tasks.connectors.api import (
     ServerFault,
     TimedOut,
 )
-from biasgrid.tasks.connectors.json_objects import loads
+from biasgrid.tasks.connectors.json_objects import parse_body
 
 
 class Withheld(RequestRejected):
@@ -70,7 +70,7 @@ MASK = re.compile(r"\*{2,}|\.{3,}|…")
 KEY_SHAPE = re.compile(r"(?:sk|rk|pk|hf|r8)[-_][\w-]{6,}")
 
 
-class Faults:
+class ErrorMapper:
     """Words the errors of one model. Knows its keys only to keep them out of those, and of replies."""
 
     __slots__ = ("_address", "_keys", "_model", "_remedies", "_where")
@@ -93,30 +93,30 @@ class Faults:
 
     def status(self, status: int, headers: Mapping[str, str], body: bytes) -> ConnectorError:
         """The error that an HTTP answer of 300 or more stands for."""
-        codes, words = _said(body, headers.get("content-type", ""))
+        codes, words = _read_error(body, headers.get("content-type", ""))
         wait_s = retry_after_s(headers)
-        kind = _kind(status, codes, asks_to_wait=wait_s is not None)
+        kind = _error_class(status, codes, asks_to_wait=wait_s is not None)
         if kind is KeyRejected:
             return KeyRejected(f"`{self._model}`: the key was rejected (HTTP {status}); {self._where}")
-        said = f": {scrub(words, *self._keys)}" if words else ""
+        said = f": {redact(words, *self._keys)}" if words else ""
         message = f"`{self._model}`: {OPENING.get(kind, 'the request failed')} (HTTP {status}){said}"
         if kind is RateLimited:
             return RateLimited(message, wait_s)
         return kind(message + self._remedies.get(kind, ""))
 
     def server(self, what: str) -> ServerFault:
-        return ServerFault(f"`{self._model}`: {scrub(what, *self._keys)}")
+        return ServerFault(f"`{self._model}`: {redact(what, *self._keys)}")
 
     def rejected(self, what: str) -> RequestRejected:
-        return RequestRejected(f"`{self._model}`: {scrub(what, *self._keys)}")
+        return RequestRejected(f"`{self._model}`: {redact(what, *self._keys)}")
 
     def misplaced(self, what: str, body: str) -> ReplyMisplaced:
         """`body`: what came, of which the beginning is quoted."""
-        quoted = scrub(body, *self._keys)
+        quoted = redact(body, *self._keys)
         return ReplyMisplaced(f"`{self._model}`: {what}; it answered: {quoted}")
 
     def unknown(self, what: str) -> ModelUnknown:
-        return ModelUnknown(f"`{self._model}`: {scrub(what, *self._keys)}")
+        return ModelUnknown(f"`{self._model}`: {redact(what, *self._keys)}")
 
     def timed_out(self, seconds: float) -> TimedOut:
         return TimedOut(f"`{self._model}`: no answer within {seconds:g} s; `timeout_s` sets the limit")
@@ -151,17 +151,17 @@ OVERLOADED = (503, 529)
 """A server that says when to come back has turned the request away, as with 429; without that it has failed."""
 
 
-def _kind(status: int, codes: tuple[str, ...], *, asks_to_wait: bool) -> type[ConnectorError]:
+def _error_class(status: int, codes: tuple[str, ...], *, asks_to_wait: bool) -> type[ConnectorError]:
     if 400 <= status < 500:
         told = next((BY_CODE[code] for code in codes if code in BY_CODE), None)
         return told or BY_STATUS.get(status, RequestRejected)
     return RateLimited if status in OVERLOADED and asks_to_wait else ServerFault
 
 
-def _said(body: bytes, content_type: str) -> tuple[tuple[str, ...], str]:
+def _read_error(body: bytes, content_type: str) -> tuple[tuple[str, ...], str]:
     """The codes and the words of an error's body, in any of the shapes that providers use."""
     try:
-        document = loads(body)
+        document = parse_body(body)
     except ValueError:
         page = "html" in content_type or body.lstrip()[:1] == b"<"
         return (), "an HTML page" if page else body.decode(errors="replace")
@@ -188,14 +188,14 @@ def without_keys(text: str, keys: Iterable[str]) -> str:
     return text
 
 
-def scrub(words: str, *keys: str) -> str:
+def redact(words: str, *keys: str) -> str:
     """At most `QUOTE` characters on one line, without any key or any part of one, masked or not."""
     flat = " ".join(replace_invisible(" ".join(words.split()), "").split())
-    clean = TOKEN.sub(lambda found: "[key]" if _tells(found[0], keys) else found[0], flat)
+    clean = TOKEN.sub(lambda found: "[key]" if _holds_key(found[0], keys) else found[0], flat)
     return clean if len(clean) <= QUOTE else clean[: QUOTE - 1] + "…"
 
 
-def _tells(token: str, keys: tuple[str, ...]) -> bool:
+def _holds_key(token: str, keys: tuple[str, ...]) -> bool:
     if MASK.search(token.rstrip(".…")) or KEY_SHAPE.search(token):
         return True
     bare = token.strip(".:!?")
@@ -204,11 +204,11 @@ def _tells(token: str, keys: tuple[str, ...]) -> bool:
 
 def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
     """Seconds to wait, from `Retry-After` in seconds, fractions of them or as an HTTP date; never negative."""
-    milliseconds = _number(headers.get("retry-after-ms"))
+    milliseconds = _read_number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
     said = headers.get("retry-after")
-    seconds = _number(said)
+    seconds = _read_number(said)
     if seconds is not None or not said:
         return seconds
     try:
@@ -219,7 +219,7 @@ def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> fl
     return max(0.0, (aware - (now or datetime.now(UTC))).total_seconds())
 
 
-def _number(said: str | None) -> float | None:
+def _read_number(said: str | None) -> float | None:
     try:
         number = float(said or "")
     except ValueError:

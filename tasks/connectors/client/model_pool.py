@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Generic, Self, TypeVar
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors import registry
-from biasgrid.tasks.connectors.api import Answer, ConnectorFactory, Overheard, Remembering, Request
-from biasgrid.tasks.connectors.client.rate_limit import Limiter, Requests, Slots
+from biasgrid.tasks.connectors.api import Answer, ConnectorFactory, HeaderReporting, Request, SessionMemory
+from biasgrid.tasks.connectors.client.rate_limit import Limiter, RequestRate, Slots
 from biasgrid.tasks.connectors.client.retry import Backoff, RetryBudget
-from biasgrid.tasks.connectors.client.run_budget import Allowance
+from biasgrid.tasks.connectors.client.run_budget import RunBudget
 from biasgrid.tasks.connectors.client.sender import InFlight, Sender
-from biasgrid.tasks.connectors.client.token_bucket import Rate
+from biasgrid.tasks.connectors.client.token_bucket import TokenBucket
 from biasgrid.tasks.connectors.keys import Secrets, find_key
 
 if TYPE_CHECKING:
     from biasgrid.catalogs.loading.catalog import Catalog
-    from biasgrid.tasks.connectors.batch.batches import Batches
+    from biasgrid.tasks.connectors.batch.batches import BatchApi
 
 T = TypeVar("T")
 
 
-class Flights(Generic[T]):
+class SingleFlight(Generic[T]):
     """What is under way, by key. Of one event loop."""
 
     def __init__(self) -> None:
@@ -56,14 +56,14 @@ class Flights(Generic[T]):
             flight.set_result(found)
 
 
-class Scopes:
+class SharedLimits:
     """The limiters of a process. A limit among a target's `own_limits` holds for that model alone, any other for
     all models of its provider together; scopes are named by model or provider."""
 
     def __init__(self) -> None:
         self._slots: dict[str, Slots] = {}
-        self._requests: dict[str, Requests] = {}
-        self._tokens: dict[str, Rate] = {}
+        self._requests: dict[str, RequestRate] = {}
+        self._tokens: dict[str, TokenBucket] = {}
         self._limiters: list[tuple[Target, Limiter]] = []
         self._granted: dict[str, tuple[int, int | None]] = {}
 
@@ -71,9 +71,13 @@ class Scopes:
         """A new queue for one model, over the limits that it shares. Within an event loop."""
         limits = target.limits
         limiter = Limiter(
-            self._slots.setdefault(scope(target, "concurrency"), Slots(limits.concurrency)),
-            self._requests.setdefault(scope(target, "requests_per_minute"), Requests(limits.requests_per_minute)),
-            self._tokens.setdefault(scope(target, "tokens_per_minute"), Rate(limits.tokens_per_minute)),
+            self._slots.setdefault(limit_scope(target, "concurrency"), Slots(limits.concurrency)),
+            self._requests.setdefault(
+                limit_scope(target, "requests_per_minute"), RequestRate(limits.requests_per_minute)
+            ),
+            self._tokens.setdefault(
+                limit_scope(target, "tokens_per_minute"), TokenBucket(limits.tokens_per_minute)
+            ),
         )
         self._limiters.append((target, limiter))
         self._apply(target, limiter)
@@ -88,27 +92,27 @@ class Scopes:
             self._apply(target, limiter)
 
     def _apply(self, target: Target, limiter: Limiter) -> None:
-        name = scope(target, "concurrency")
+        name = limit_scope(target, "concurrency")
         if name not in self._granted:
             return
         slots, total = self._granted[name]
         limiter.slots.resize(slots)
         share = min(1.0, max(slots, 1) / (total or target.limits.concurrency))
-        if name == scope(target, "requests_per_minute") or "requests_per_minute" in target.own_limits:
+        if name == limit_scope(target, "requests_per_minute") or "requests_per_minute" in target.own_limits:
             limiter.share_requests(share)
-        if name == scope(target, "tokens_per_minute") or "tokens_per_minute" in target.own_limits:
+        if name == limit_scope(target, "tokens_per_minute") or "tokens_per_minute" in target.own_limits:
             limiter.share_tokens(share)
 
 
-def scope(target: Target, limit: str) -> str:
+def limit_scope(target: Target, limit: str) -> str:
     """The name under which a limit is shared."""
     return target.model if limit in target.own_limits else target.provider
 
 
-__all__ = ["Answer", "Switchboard"]
+__all__ = ["Answer", "ModelPool"]
 
 
-class Switchboard:
+class ModelPool:
     """An async context manager, one per process and event loop; shared by everything that asks models.
 
     `shares`: whether the same request, asked twice, is sent once. One that belongs to a session is always
@@ -122,7 +126,7 @@ class Switchboard:
         secrets: Secrets | None = None,
         *,
         backoff: Backoff | None = None,
-        allowance: Allowance | None = None,
+        run_budget: RunBudget | None = None,
         shares: bool = True,
         sessions: Path | None = None,
         connect: ConnectorFactory = registry.connect,
@@ -130,15 +134,15 @@ class Switchboard:
         self._catalog = catalog
         self._secrets = secrets
         self._backoff = backoff or Backoff()
-        self.allowance = allowance
+        self.run_budget = run_budget
         """What the whole run may send and spend; None: as much as it takes."""
         self.shares = shares
         self._sessions = sessions
         self._connect = connect
         self._senders: dict[str, Sender] = {}
-        self._remembering: dict[str, Remembering] = {}
-        self._scopes = Scopes()
-        self._flights: Flights[Answer] = Flights()
+        self._remembering: dict[str, SessionMemory] = {}
+        self._scopes = SharedLimits()
+        self._flights: SingleFlight[Answer] = SingleFlight()
         self._repeated: dict[str, Answer | None] = {}
         self._closing = AsyncExitStack()
         self.in_flight: InFlight = set()
@@ -207,7 +211,7 @@ class Switchboard:
         if connector is not None:
             await connector.forget(session)
 
-    def batches(self, target: Target) -> Batches:
+    def batches(self, target: Target) -> BatchApi:
         """The batch API of a target's provider. Raises UserError where it has none that can be used."""
         from biasgrid.tasks.connectors.batch import batches
 
@@ -221,10 +225,10 @@ class Switchboard:
             connector = self._connect(target, find_key(target, self._secrets), self._catalog)
             self._closing.push_async_callback(connector.close)
             limiter = self._scopes.limiter(target)
-            sender = Sender(connector, target, limiter, self._backoff, self.in_flight, self.allowance)
-            if isinstance(connector, Overheard):
+            sender = Sender(connector, target, limiter, self._backoff, self.in_flight, self.run_budget)
+            if isinstance(connector, HeaderReporting):
                 connector.overhear(sender.hear)
-            if isinstance(connector, Remembering):
+            if isinstance(connector, SessionMemory):
                 self._remembering[target.model] = connector
                 if self._sessions is not None:
                     _keep_sessions(connector, self._sessions, target.model)
@@ -232,7 +236,7 @@ class Switchboard:
         return sender
 
 
-def _keep_sessions(connector: Remembering, folder: Path, model: str) -> None:
+def _keep_sessions(connector: SessionMemory, folder: Path, model: str) -> None:
     # imports aiohttp, which only connectors over HTTP need
     from biasgrid.tasks.connectors.conversation.session_state import SessionFolder
 

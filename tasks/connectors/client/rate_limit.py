@@ -6,9 +6,9 @@ import asyncio
 from collections import deque
 
 from biasgrid.catalogs.schema.models import Limits
-from biasgrid.tasks.connectors.client.adaptive_rate import Pace
-from biasgrid.tasks.connectors.client.rate_limit_headers import Stated
-from biasgrid.tasks.connectors.client.token_bucket import Rate
+from biasgrid.tasks.connectors.client.adaptive_rate import AdaptiveRate
+from biasgrid.tasks.connectors.client.rate_limit_headers import StatedLimits
+from biasgrid.tasks.connectors.client.token_bucket import TokenBucket
 
 LONGEST_STATED_HOLD_S = 60.0
 """Minutes are what is limited; longer waits are asked for by a 429."""
@@ -47,12 +47,12 @@ class Slots:
             self._in_line.popleft().offered()
 
 
-class Requests:
+class RequestRate:
     """Requests per minute, and what is found out about them by being refused."""
 
     def __init__(self, per_minute: float | None) -> None:
-        self.rate = Rate(per_minute, unit=1.0)
-        self.pace = Pace()
+        self.rate = TokenBucket(per_minute, unit=1.0)
+        self.pace = AdaptiveRate()
         self.held_until = 0.0
 
     def hold(self, until: float) -> None:
@@ -80,7 +80,7 @@ class Limiter:
     and a model that waits for its own rate keeps no slot from the others.
     """
 
-    def __init__(self, slots: Slots, requests: Requests, tokens: Rate) -> None:
+    def __init__(self, slots: Slots, requests: RequestRate, tokens: TokenBucket) -> None:
         self.slots = slots
         self.requests = requests
         self.tokens = tokens
@@ -93,7 +93,11 @@ class Limiter:
     @classmethod
     def alone(cls, limits: Limits) -> Limiter:
         """Shares nothing with other models."""
-        return cls(Slots(limits.concurrency), Requests(limits.requests_per_minute), Rate(limits.tokens_per_minute))
+        return cls(
+            Slots(limits.concurrency),
+            RequestRate(limits.requests_per_minute),
+            TokenBucket(limits.tokens_per_minute),
+        )
 
     @property
     def counts_tokens(self) -> bool:
@@ -130,7 +134,7 @@ class Limiter:
     def refused(self, sent_at: float, asked_s: float) -> None:
         self.requests.refused(sent_at, asked_s, self.now())
 
-    def hears(self, stated: Stated) -> None:
+    def hears(self, stated: StatedLimits) -> None:
         """What the server states beside a reply."""
         now = self.now()
         if stated.requests_per_minute is not None:

@@ -23,7 +23,7 @@ PARAMETER = re.compile(r';\s*([a-z*][\w*.-]*)\s*=\s*("(?:[^"\\]|\\.)*"|[^;,\s"]+
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatedLimits:
     """What one reply states; None where it says nothing."""
 
     requests_per_minute: float | None = None
@@ -32,23 +32,23 @@ class Stated:
     """Nothing is left: so long nobody should send."""
 
 
-NOTHING = Stated()
+NO_LIMITS = StatedLimits()
 OPENAI_REQUESTS = "x-ratelimit-limit-requests"
 OPENAI_TOKENS = "x-ratelimit-limit-tokens"
 IETF_POLICY = "ratelimit-policy"
 
 
-def stated(headers: Mapping[str, str]) -> Stated:
+def read_stated_limits(headers: Mapping[str, str]) -> StatedLimits:
     """What the headers of a reply state: those of OpenAI's family, or the IETF's RateLimit fields
     (draft-ietf-httpapi-ratelimit-headers-10). What is misspelt states nothing."""
     if OPENAI_REQUESTS in headers or OPENAI_TOKENS in headers:
-        return _of_openai(headers)
+        return _read_openai(headers)
     if IETF_POLICY in headers:
-        return _of_ietf(headers)
-    return NOTHING
+        return _read_ietf(headers)
+    return NO_LIMITS
 
 
-def duration_s(said: str | None) -> float | None:
+def read_duration_s(said: str | None) -> float | None:
     """Seconds in `1s`, `6m0s`, `120ms` or a bare number; None where it is none of these."""
     bare = _number(said)
     if bare is not None or said is None or not DURATION.fullmatch(said):
@@ -56,13 +56,13 @@ def duration_s(said: str | None) -> float | None:
     return sum(float(amount) * UNITS_S[unit] for amount, unit in PART.findall(said))
 
 
-def _of_openai(headers: Mapping[str, str]) -> Stated:
-    requests, hold = _openai(headers, "requests")
-    tokens, hold_tokens = _openai(headers, "tokens")
-    return Stated(requests, tokens, max(hold, hold_tokens))
+def _read_openai(headers: Mapping[str, str]) -> StatedLimits:
+    requests, hold = _read_openai_unit(headers, "requests")
+    tokens, hold_tokens = _read_openai_unit(headers, "tokens")
+    return StatedLimits(requests, tokens, max(hold, hold_tokens))
 
 
-def _openai(headers: Mapping[str, str], unit: str) -> tuple[float | None, float]:
+def _read_openai_unit(headers: Mapping[str, str], unit: str) -> tuple[float | None, float]:
     """The limit per minute, and how long to hold back.
 
     The window is not stated, but it follows: the limit is whole again after `reset`, at an even pace. Where it
@@ -73,7 +73,7 @@ def _openai(headers: Mapping[str, str], unit: str) -> tuple[float | None, float]
     if not limit:
         return None, 0.0
     left = _number(headers.get(f"x-ratelimit-remaining-{unit}"))
-    reset_s = duration_s(headers.get(f"x-ratelimit-reset-{unit}")) or 0.0
+    reset_s = read_duration_s(headers.get(f"x-ratelimit-reset-{unit}")) or 0.0
     if left is not None and left < limit and reset_s * limit / (limit - left) > LONGEST_WINDOW_S:
         return None, 0.0
     if left != 0:
@@ -81,14 +81,14 @@ def _openai(headers: Mapping[str, str], unit: str) -> tuple[float | None, float]
     return limit, EVEN_S if reset_s > WHOLE_MINUTE_S else reset_s
 
 
-def _of_ietf(headers: Mapping[str, str]) -> Stated:
+def _read_ietf(headers: Mapping[str, str]) -> StatedLimits:
     policies = [_per_minute(policy) for policy in _items(headers[IETF_POLICY])]
     allowed = [policy for policy in policies if policy is not None]
     if not allowed:
-        return NOTHING
+        return NO_LIMITS
     left = [(_number(item.get("r")), _number(item.get("t"))) for item in _items(headers.get("ratelimit", ""))]
     hold_s = max((reset or 0.0 for remaining, reset in left if remaining == 0), default=0.0)
-    return Stated(min(allowed), None, min(hold_s, LONGEST_WINDOW_S))
+    return StatedLimits(min(allowed), None, min(hold_s, LONGEST_WINDOW_S))
 
 
 def _per_minute(policy: Mapping[str, str]) -> float | None:

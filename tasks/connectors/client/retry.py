@@ -26,7 +26,7 @@ START = 20.0
 PER_REQUEST = 2.0
 """A provider that fails two of three attempts is still asked to the end; one that fails them all is asked three
 times for each, however many `retries` there are."""
-OF_REFUSED = 0.25
+PER_REFUSAL = 0.25
 """What a 429 costs: it was turned away at the door, computed nothing and cost nobody anything."""
 
 
@@ -44,7 +44,7 @@ class RetryBudget:
 
     def spend(self, *, refused: bool) -> bool:
         """Whether one may be sent again, which is then counted."""
-        price = OF_REFUSED if refused else 1.0
+        price = PER_REFUSAL if refused else 1.0
         if self._left < price:
             return False
         self._left -= price
@@ -56,7 +56,7 @@ REJECTIONS = 10
 FAILURES = 20
 
 
-class Breaker:
+class CircuitBreaker:
     """Counts one model's final failures since its last success."""
 
     def __init__(self, model: str, concurrency: int) -> None:
@@ -150,7 +150,7 @@ def _nobody(_: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class PollPolicy:
     first_s: float = 1.0
     """Seconds until a job is first looked at again."""
     longest_s: float = 30.0
@@ -164,7 +164,7 @@ class Patience:
     """What a person does who finds that nobody answered: what was submitted goes on at the provider."""
 
     @classmethod
-    def from_environment(cls) -> Patience:
+    def from_environment(cls) -> PollPolicy:
         """`BIASGRID_BATCH_POLL_S` names the longest interval. Raises UserError where it is no time."""
         said = os.environ.get(POLL)
         if not said:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import CapReached, Reply, Request
-from biasgrid.tasks.connectors.usage import cost_usd, dollars
+from biasgrid.tasks.connectors.usage import cost_usd, format_usd
 
 BYTES_PER_TOKEN = 2
 """Fewer than texts of any script have on average, so that what is reserved covers what is charged."""
@@ -20,7 +20,7 @@ UNLIMITED_TOKENS = 8_000
 """The same for a model that takes no limit: those are the ones that think before they answer."""
 
 
-class Allowance:
+class RunBudget:
     """The caps of a run and what it has used up; shared by all its models. Of one event loop.
 
     Money is reserved before a request is sent, as much as it can cost, and settled by what it did cost. What is
@@ -40,7 +40,7 @@ class Allowance:
         """US dollars; of a request whose reply was lost, the most it can have cost."""
         self.reached: CapReached | None = None
         """Why nothing further is sent."""
-        self.jobs: dict[str, Hold] = {}
+        self.jobs: dict[str, Reservation] = {}
         """What is set aside for each batch that may still bring replies, by job id."""
         self.longest: dict[str, int] = {}
         """Output tokens of the longest reply so far, by model."""
@@ -63,13 +63,13 @@ class Allowance:
         """US dollars neither spent nor reserved; None where money is not capped."""
         return None if self.max_cost is None else max(0.0, self.max_cost - self.cost - self._reserved)
 
-    async def take(self, most_usd: float) -> Hold | None:
+    async def take(self, most_usd: float) -> Reservation | None:
         """Sets aside one request and what it can cost; None where a cap is reached. What is set aside already may
         turn out to cost less or not to be sent, and is waited for: a batch, too, for as long as it takes."""
         while self.reached is None:
             lacks_requests = self.requests_left == 0
             if not lacks_requests and self._affords(most_usd):
-                return Hold(self, 1, most_usd)
+                return Reservation(self, 1, most_usd)
             if self._unsent if lacks_requests else self._awaited:
                 self.tell_waiting()
                 self._changed.clear()
@@ -87,17 +87,17 @@ class Allowance:
         self._told.update(self.jobs)
         reserved = sum(hold.most_usd for hold in self.jobs.values())
         self.tell(
-            f"waiting for money: {dollars(reserved)} of the cap of {dollars(self.max_cost)} is reserved for "
+            f"waiting for money: {format_usd(reserved)} of the cap of {format_usd(self.max_cost)} is reserved for "
             "batches under way, and what they do not cost is free when they end"
         )
 
     @asynccontextmanager
-    async def rest(self, requests: int) -> AsyncIterator[Hold]:
+    async def rest(self, requests: int) -> AsyncIterator[Reservation]:
         """Sets aside all that is left, `requests` at most, for whoever does not know yet how much of it is needed:
         what the hold does not `keep` by the end is given back. One at a time."""
         async with self._in_rest:
             left = self.requests_left
-            hold = Hold(self, requests if left is None else min(requests, left), self.cost_left or 0.0)
+            hold = Reservation(self, requests if left is None else min(requests, left), self.cost_left or 0.0)
             try:
                 yield hold
             finally:
@@ -107,7 +107,7 @@ class Allowance:
     def under_way(self, job_id: str, requests: int, most_usd: float, *, awaited: bool = True) -> None:
         """Sets aside what a batch that is at its provider already can cost, whether there is room or not.
         `awaited`: its end is expected in this pass."""
-        hold = self.jobs[job_id] = Hold(self, requests, most_usd)
+        hold = self.jobs[job_id] = Reservation(self, requests, most_usd)
         hold.send()
         if not awaited:
             hold.unawait()
@@ -143,30 +143,30 @@ class Allowance:
         )
 
     def _no_money_left(self, most_usd: float) -> CapReached:
-        reserved = f", {dollars(self._reserved)} is reserved for batches under way" if self._reserved else ""
+        reserved = f", {format_usd(self._reserved)} is reserved for batches under way" if self._reserved else ""
         return CapReached(
-            f"the cap of {dollars(self.max_cost or 0.0)} is reached: {dollars(self.cost)} was spent{reserved}, "
-            f"and the next request can cost {dollars(most_usd)}; "
+            f"the cap of {format_usd(self.max_cost or 0.0)} is reached: {format_usd(self.cost)} was spent"
+            f"{reserved}, and the next request can cost {format_usd(most_usd)}; "
             "`biasgrid resume RUN --max-cost USD` goes on with a higher one"
         )
 
 
-class Hold:
+class Reservation:
     """What is set aside of an allowance, until what it is for has come to its end."""
 
-    def __init__(self, allowance: Allowance, requests: int, most_usd: float) -> None:
+    def __init__(self, run_budget: RunBudget, requests: int, most_usd: float) -> None:
         self.requests = requests
         self.most_usd = most_usd
         self.is_kept = False
-        self._allowance = allowance
+        self._run_budget = run_budget
         self.is_sent = False
         self._is_over = False
         self._is_awaited = True
-        allowance._set_aside(1, 1, requests, most_usd)
+        run_budget._set_aside(1, 1, requests, most_usd)
 
     def keep(self, requests: int, most_usd: float) -> None:
         """So much is needed of what was set aside; the rest is given back."""
-        self._allowance._set_aside(0, 0, requests - self.requests, most_usd - self.most_usd)
+        self._run_budget._set_aside(0, 0, requests - self.requests, most_usd - self.most_usd)
         self.requests, self.most_usd = requests, most_usd
         self.is_kept = True
 
@@ -174,29 +174,29 @@ class Hold:
         """Its requests are on their way."""
         if not self.is_sent:
             self.is_sent = True
-            self._allowance.sent += self.requests
-            self._allowance._set_aside(0, 0, -self.requests, 0.0)
+            self._run_budget.sent += self.requests
+            self._run_budget._set_aside(0, 0, -self.requests, 0.0)
 
     def unawait(self) -> None:
         """Its end is not to be expected in this pass: nobody waits for what it may give back."""
         if self._is_awaited and not self._is_over:
             self._is_awaited = False
-            self._allowance._set_aside(0, -1, 0, 0.0)
+            self._run_budget._set_aside(0, -1, 0, 0.0)
 
     def unsend(self) -> None:
         """Its requests were not taken after all."""
         if self.is_sent:
             self.is_sent = False
-            self._allowance.sent -= self.requests
-            self._allowance._set_aside(0, 0, self.requests, 0.0)
+            self._run_budget.sent -= self.requests
+            self._run_budget._set_aside(0, 0, self.requests, 0.0)
 
     def end(self, cost_usd: float = 0.0) -> None:
         """It has cost so much; requests that were not sent are given back."""
         if not self._is_over:
             self._is_over = True
-            self._allowance.cost += cost_usd
+            self._run_budget.cost += cost_usd
             unsent = 0 if self.is_sent else self.requests
-            self._allowance._set_aside(-1, -self._is_awaited, -unsent, -self.most_usd)
+            self._run_budget._set_aside(-1, -self._is_awaited, -unsent, -self.most_usd)
 
 
 def most_usd(request: Request, target: Target, longest: int = 0) -> float:
@@ -209,10 +209,10 @@ def most_usd(request: Request, target: Target, longest: int = 0) -> float:
     bound = Reply(
         "",
         input_tokens=-(-size // BYTES_PER_TOKEN) + around,
-        output_tokens=request.parameters.max_tokens or max(_assumed(target), longest),
+        output_tokens=request.parameters.max_tokens or max(_assumed_tokens(target), longest),
     )
     return cost_usd(bound, target.prices) or 0.0
 
 
-def _assumed(target: Target) -> int:
+def _assumed_tokens(target: Target) -> int:
     return UNSET_MAX_TOKENS if "max_tokens" in target.parameters else UNLIMITED_TOKENS

@@ -15,7 +15,7 @@ from biasgrid.tasks.connectors.api import (
     Connector,
     ConnectorError,
     Disconnected,
-    Listing,
+    ModelListing,
     ModelStopped,
     QuotaResting,
     RateLimited,
@@ -24,9 +24,9 @@ from biasgrid.tasks.connectors.api import (
     TimedOut,
 )
 from biasgrid.tasks.connectors.client.rate_limit import Limiter
-from biasgrid.tasks.connectors.client.rate_limit_headers import NOTHING, stated
-from biasgrid.tasks.connectors.client.retry import Backoff, Breaker, RequestRetries, RetryBudget
-from biasgrid.tasks.connectors.client.run_budget import Allowance, Hold
+from biasgrid.tasks.connectors.client.rate_limit_headers import NO_LIMITS, read_stated_limits
+from biasgrid.tasks.connectors.client.retry import Backoff, CircuitBreaker, RequestRetries, RetryBudget
+from biasgrid.tasks.connectors.client.run_budget import Reservation, RunBudget
 from biasgrid.tasks.connectors.usage import cost_usd
 
 InFlight = set[asyncio.Task[Any] | None]
@@ -49,7 +49,7 @@ class Sender:
         limiter: Limiter,
         backoff: Backoff,
         in_flight: InFlight,
-        allowance: Allowance | None = None,
+        run_budget: RunBudget | None = None,
     ) -> None:
         self._connector = connector
         self._target = target
@@ -57,8 +57,8 @@ class Sender:
         self._limiter = limiter
         self._backoff = backoff
         self._in_flight = in_flight
-        self._allowance = allowance
-        self._breaker = Breaker(target.model, target.limits.concurrency)
+        self._run_budget = run_budget
+        self._breaker = CircuitBreaker(target.model, target.limits.concurrency)
         self._begun = 0
         self._heard = asyncio.Event()
         self._stopped: ModelStopped | None = None
@@ -66,7 +66,7 @@ class Sender:
     @property
     def stopped(self) -> ModelStopped | None:
         """Why no further request is sent."""
-        return self._stopped or (self._allowance.reached if self._allowance else None)
+        return self._stopped or (self._run_budget.reached if self._run_budget else None)
 
     async def answer(self, request: Request, retries: int, budget: RetryBudget | None = None) -> Answer:
         """Never raises a ConnectorError: the answer holds it. Cancellation passes through."""
@@ -85,7 +85,7 @@ class Sender:
             self._heard.set()
             wait_s = self._next(outcome, tries)
             if wait_s is None:
-                return _answer(outcome, attempts, latency_ms)
+                return _build_answer(outcome, attempts, latency_ms)
             await asyncio.sleep(wait_s)
         self._heard.set()  # there is nothing that the others could learn from waiting
         return Answer(None, self.stopped, attempts, latency_ms, datetime.now(UTC))
@@ -103,24 +103,24 @@ class Sender:
     @asynccontextmanager
     async def _looking_up(self) -> AsyncIterator[None]:
         """Until it is left: the first reply may come before the list."""
-        looking = isinstance(self._connector, Listing) and asyncio.create_task(self._look_up(self._connector))
+        looking = isinstance(self._connector, ModelListing) and asyncio.create_task(self._look_up(self._connector))
         try:
             yield
         finally:
             if looking:
                 looking.cancel()
 
-    async def _look_up(self, server: Listing) -> None:
+    async def _look_up(self, server: ModelListing) -> None:
         with suppress(ConnectorError):  # the first request will tell what is wrong
             if await server.is_listed():
                 self._heard.set()
 
     async def _within_allowance(self, request: Request) -> tuple[Reply | ConnectorError, float] | None:
         """One attempt and its latency in milliseconds, None where the model has stopped or a cap is reached."""
-        if self._allowance is None:
+        if self._run_budget is None:
             return await self._in_turn(request)
-        most = self._allowance.most_usd(request, self._target)
-        hold = await self._allowance.take(most)
+        most = self._run_budget.most_usd(request, self._target)
+        hold = await self._run_budget.take(most)
         if hold is None:
             return None
         sent = None
@@ -132,7 +132,7 @@ class Sender:
         return sent
 
     async def _in_turn(
-        self, request: Request, hold: Hold | None = None
+        self, request: Request, hold: Reservation | None = None
     ) -> tuple[Reply | ConnectorError, float] | None:
         """One attempt within the limits, None where the model has stopped meanwhile. What a cap lets pass is sent:
         that others have reached it since does not matter."""
@@ -166,7 +166,7 @@ class Sender:
             async with asyncio.timeout(self._timeout_s):
                 return await self._connector.ask(request)
         except ConnectorError as error:
-            return _bare(self._beyond_patience(error) or error)
+            return _without_traceback(self._beyond_patience(error) or error)
         except TimeoutError:
             model = self._target.model
             return TimedOut(f"`{model}`: no answer within {self._timeout_s:g} s; `timeout_s` sets the limit")
@@ -178,12 +178,12 @@ class Sender:
         asked_s = error.retry_after_s if isinstance(error, RateLimited) else None
         if asked_s is None or asked_s <= self._backoff.patience_s:
             return None
-        return QuotaResting(f"{error}; the provider asks to wait {_spoken(asked_s)}, then `biasgrid resume`")
+        return QuotaResting(f"{error}; the provider asks to wait {_format_wait(asked_s)}, then `biasgrid resume`")
 
     def _tell(self, outcome: Reply | ConnectorError, sent_at: float, tokens: float) -> None:
         """The limits and the allowance learn from what became of an attempt."""
-        if isinstance(outcome, Reply) and self._allowance is not None:
-            self._allowance.heard(self._target.model, outcome.output_tokens)
+        if isinstance(outcome, Reply) and self._run_budget is not None:
+            self._run_budget.heard(self._target.model, outcome.output_tokens)
         if isinstance(outcome, RateLimited):
             self._limiter.refused(sent_at, outcome.retry_after_s or 0.0)
             return
@@ -203,12 +203,12 @@ class Sender:
 
     def hear(self, headers: Mapping[str, str]) -> None:
         """The headers of a reply, whatever its status."""
-        told = stated(headers)
-        if told is not NOTHING:
+        told = read_stated_limits(headers)
+        if told is not NO_LIMITS:
             self._limiter.hears(told)
 
 
-def _answer(outcome: Reply | ConnectorError, attempts: int, latency_ms: float) -> Answer:
+def _build_answer(outcome: Reply | ConnectorError, attempts: int, latency_ms: float) -> Answer:
     if isinstance(outcome, Reply):
         return Answer(outcome, None, attempts, latency_ms, datetime.now(UTC))
     return Answer(None, outcome, attempts, latency_ms, datetime.now(UTC))
@@ -220,11 +220,11 @@ def _expected_tokens(request: Request) -> float:
     return characters / CHARACTERS_PER_TOKEN + (request.parameters.max_tokens or UNSET_REPLY_TOKENS)
 
 
-def _spoken(seconds: float) -> str:
+def _format_wait(seconds: float) -> str:
     return f"{seconds / 3600:.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
 
 
-def _bare(error: ConnectorError) -> ConnectorError:
+def _without_traceback(error: ConnectorError) -> ConnectorError:
     """Answers are kept by the thousand; a traceback keeps every frame alive, and what caused it may hold a key."""
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)

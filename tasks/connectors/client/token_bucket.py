@@ -15,7 +15,7 @@ EVENLY_S = 0.1
 """Of a limit that was found out nothing is known: what a server admits at once may be little."""
 
 
-class Rate:
+class TokenBucket:
     """The least of what is configured, what the server states and what was found out by being refused.
 
     Fills evenly and holds what one second allows, no more: a full minute's burst would be followed by the minute's

@@ -16,9 +16,9 @@ import httpx2
 import orjson
 import yarl
 
-from biasgrid.tasks.connectors.api import ConnectorError, Hear
-from biasgrid.tasks.connectors.client.error_mapping import Faults
-from biasgrid.tasks.connectors.json_objects import read
+from biasgrid.tasks.connectors.api import ConnectorError, HeaderListener
+from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
+from biasgrid.tasks.connectors.json_objects import parse_readable
 
 Exchange = tuple[int, tuple[tuple[bytes, bytes], ...], bytes]
 
@@ -44,21 +44,21 @@ class HttpRequest(Protocol):
     def content(self) -> bytes: ...
 
 
-class Wire:
+class Transport:
     """A duck-typed async transport. One per model; a reply is read whole before it is handed up."""
 
-    def __init__(self, library: HttpLibrary, faults: Faults, timeout_s: float) -> None:
+    def __init__(self, library: HttpLibrary, faults: ErrorMapper, timeout_s: float) -> None:
         self._library = library
         self._faults = faults
         self._timeout_s = timeout_s
-        self._hear: Hear | None = None
+        self._hear: HeaderListener | None = None
         self._asked: tuple[str, yarl.URL] | None = None
         self._posted: HttpRequest | None = None
         self._followed: tuple[HttpRequest, list[tuple[str, str]]] | None = None
         self._is_redirected = False
         self._open: aiohttp.ClientSession | None = None
 
-    def overhear(self, hear: Hear) -> None:
+    def overhear(self, hear: HeaderListener) -> None:
         """Have the headers of every reply told, whatever its status."""
         self._hear = hear
 
@@ -107,7 +107,7 @@ class Wire:
                 request.method,
                 self._address(str(request.url)),
                 headers=self._headers(request) if content is None else self._without_length(request),
-                data=content or await _content(request) or None,
+                data=content or await _read_content(request) or None,
                 allow_redirects=False,
                 auto_decompress=False,
             ) as response:
@@ -146,7 +146,7 @@ class Wire:
                 connector=aiohttp.TCPConnector(limit=0, ssl=verify),  # the limiter bounds it
                 timeout=aiohttp.ClientTimeout(total=self._timeout_s),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                proxy=proxy_of(request.url.scheme, request.url.host),
+                proxy=find_proxy(request.url.scheme, request.url.host),
             )
         return self._open
 
@@ -163,7 +163,7 @@ class Wire:
         as text/plain, proxies send pages as 200."""
         if body:
             try:
-                document, readable = read(body)
+                document, readable = parse_readable(body)
                 if isinstance(document, dict):
                     return document, readable
             except ValueError:
@@ -172,7 +172,7 @@ class Wire:
         raise self._faults.server(f"answered with {'no JSON object' if body else 'nothing'} ({label})")
 
 
-async def _content(request: Any) -> Any:
+async def _read_content(request: Any) -> Any:
     try:
         return request.content
     except RuntimeError:  # where the library follows a redirect, the body is a stream once more
@@ -190,7 +190,7 @@ def _plain_object(raw_headers: Iterable[tuple[bytes, bytes]], body: bytes) -> di
     return document if isinstance(document, dict) else None
 
 
-def proxy_of(scheme: str, host: str) -> str | None:
+def find_proxy(scheme: str, host: str) -> str | None:
     """The environment's proxy, looked up once. aiohttp's own look-up reads ~/.netrc in a thread for each
     request, and fails where that holds the host."""
     return None if proxy_bypass(host) else getproxies().get(scheme)
@@ -202,12 +202,12 @@ PIECE = 1 << 16
 LIBRARY: Any = httpx2
 
 
-class FileWire(Wire):
+class FileTransport(Transport):
     """The transport of a batch API: what is no file goes within `timeout_s`, as any other request does."""
 
-    def __init__(self, faults: Faults, timeout_s: float) -> None:
+    def __init__(self, faults: ErrorMapper, timeout_s: float) -> None:
         super().__init__(LIBRARY, faults, FILE_S)
-        self._calls = Wire(LIBRARY, faults, timeout_s)
+        self._calls = Transport(LIBRARY, faults, timeout_s)
         self._words = faults
         self._pause_s = timeout_s
 
@@ -264,7 +264,7 @@ class _Upload:
 
 
 class _Pieces(httpx2.AsyncByteStream):
-    def __init__(self, response: aiohttp.ClientResponse, wire: FileWire) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, wire: FileTransport) -> None:
         self._response, self._wire = response, wire
 
     async def __aiter__(self) -> AsyncIterator[bytes]:

@@ -12,10 +12,10 @@ import polars as pl
 
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Answer, CapReached, Message
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import RetryBudget
-from biasgrid.tasks.connectors.model_identity import parameters
-from biasgrid.tasks.connectors.rows import response, to_request
+from biasgrid.tasks.connectors.model_identity import sent_parameters
+from biasgrid.tasks.connectors.rows import response_row, to_request
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.journal import Journal
 from biasgrid.warehouse.storage.lake import Lake
@@ -23,12 +23,12 @@ from biasgrid.warehouse.storage.lake import Lake
 Row = Mapping[str, Any]
 
 
-class Unsent(Exception):
+class SendingStopped(Exception):
     """The run may not send this, nor anything after it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Party:
+class Participant:
     """A model that takes part, and how it is asked."""
 
     target: Target
@@ -39,7 +39,7 @@ class Party:
 
     def sent(self, attempt: int, json_schema: Mapping[str, object] | None = None) -> str:
         """What goes with an attempt's messages, as JSON: asked again, a model gets another seed."""
-        return parameters(
+        return sent_parameters(
             self.target,
             temperature=self.temperature,
             max_tokens=self.max_tokens,
@@ -49,7 +49,7 @@ class Party:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TurnPosition:
     """Where in a run something is said: who speaks, in which turn of which session."""
 
     run_id: str
@@ -60,10 +60,10 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TurnRequest:
     """What one party is to be asked at one place of a session."""
 
-    place: Place
+    place: TurnPosition
     messages: tuple[Message, ...]
     purpose: str = "subject"
     """As `responses` has it."""
@@ -73,7 +73,7 @@ class Line:
     json_schema: Mapping[str, object] | None = None
     """What the reply is to be, where the model replies by a schema."""
 
-    def case(self, party: Party, kind: str) -> dict[str, Any]:
+    def case(self, party: Participant, kind: str) -> dict[str, Any]:
         """As a row of `cases`. Its key holds its place: a session that is replayed finds its own replies, and no
         other's."""
         own, sent = self.place, party.sent(self.attempt, self.json_schema)
@@ -92,12 +92,12 @@ class Line:
 
 
 @dataclass(slots=True)
-class Desk:
+class ReplayingClient:
     """Shared by the sessions of a cell."""
 
     kind: str
     """What tells the keys of its requests from those of others: `attack`, `interaction`."""
-    board: Switchboard
+    model_pool: ModelPool
     journal: Journal
     landed: Mapping[str, Row]
     """Replies of this run by request key: they are never asked for again."""
@@ -108,7 +108,7 @@ class Desk:
     asking: set[asyncio.Task[Any]] = field(default_factory=set)
     """The tasks that wait for a reply, in flight or not: a session may have several, agents that speak at once."""
 
-    async def ask(self, party: Party, line: Line) -> Row:
+    async def ask(self, party: Participant, line: TurnRequest) -> Row:
         """The row of `responses` that holds the reply, or the error in its place. Raises Unsent where the run's
         caps are reached."""
         case = line.case(party, self.kind)
@@ -119,30 +119,32 @@ class Desk:
             raise asyncio.CancelledError
         answer = await self._answer(party, case)
         if isinstance(answer.error, CapReached):
-            raise Unsent(str(answer.error))
+            raise SendingStopped(str(answer.error))
         own = {"session": line.place.session, "turn": line.place.turn, "speaker": line.place.speaker}
-        row = response(case, party.target, answer, purpose=line.purpose) | own
+        row = response_row(case, party.target, answer, purpose=line.purpose) | own
         self.journal.append(row)
         return row
 
-    async def _answer(self, party: Party, case: dict[str, Any]) -> Answer:
+    async def _answer(self, party: Participant, case: dict[str, Any]) -> Answer:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - a coroutine runs in one
         self.asking.add(task)
         try:
-            return await self.board.answer(party.target, to_request(case), self.retries, self.budget)
+            return await self.model_pool.answer(party.target, to_request(case), self.retries, self.budget)
         finally:
             self.asking.discard(task)
 
     def waiting(self) -> set[asyncio.Task[Any]]:
         """Who asks and has sent nothing yet, or waits before sending again."""
-        return {task for task in self.asking if task not in self.board.in_flight}
+        return {task for task in self.asking if task not in self.model_pool.in_flight}
 
 
-async def desk_of(kind: str, lake: Lake, run_id: str, cell_id: str, board: Switchboard, retries: int) -> Desk:
+async def open_replaying_client(
+    kind: str, lake: Lake, run_id: str, cell_id: str, model_pool: ModelPool, retries: int
+) -> ReplayingClient:
     """The desk of one cell, with what has landed of it."""
     before = await asyncio.to_thread(landed, lake, run_id, cell_id)
-    return Desk(kind, board, Journal(lake, run_id, cell_id), before, retries)
+    return ReplayingClient(kind, model_pool, Journal(lake, run_id, cell_id), before, retries)
 
 
 def landed(lake: Lake, run_id: str, cell_id: str) -> dict[str, Row]:
@@ -158,7 +160,9 @@ PATIENCE_S = 10.0
 """How long what has been sent may take to arrive once the run is broken off."""
 
 
-async def side_by_side(conversations: Iterable[Coroutine[Any, Any, Ended]], desk: Desk) -> list[Ended]:
+async def run_conversations(
+    conversations: Iterable[Coroutine[Any, Any, Ended]], desk: ReplayingClient
+) -> list[Ended]:
     """What came of each, in their order; then the journal lands. On cancellation, and where one of them raises,
     nothing new is sent, and what is in flight still lands."""
     tasks = [asyncio.create_task(conversation) for conversation in conversations]
@@ -177,7 +181,7 @@ async def side_by_side(conversations: Iterable[Coroutine[Any, Any, Ended]], desk
         await asyncio.shield(asyncio.to_thread(desk.journal.land))
 
 
-async def _wind_up(tasks: Sequence[asyncio.Task[Ended]], desk: Desk) -> None:
+async def _wind_up(tasks: Sequence[asyncio.Task[Ended]], desk: ReplayingClient) -> None:
     """Let what has been sent arrive; what only waits for its turn is given up. Who has asked nothing yet meets the
     closed desk."""
     desk.closed = True
@@ -187,7 +191,7 @@ async def _wind_up(tasks: Sequence[asyncio.Task[Ended]], desk: Desk) -> None:
     await asyncio.wait(under_way, timeout=PATIENCE_S)
 
 
-async def _dismiss(tasks: Sequence[asyncio.Task[Ended]], desk: Desk) -> None:
+async def _dismiss(tasks: Sequence[asyncio.Task[Ended]], desk: ReplayingClient) -> None:
     left = {*desk.asking, *tasks}
     for task in left:
         task.cancel()

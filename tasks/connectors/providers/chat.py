@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Message, Reply, Request
-from biasgrid.tasks.connectors.client.error_mapping import Faults
+from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
 
 OLD, NEW = "max_tokens", "max_completion_tokens"
 NO_KEY = "no-key"
@@ -29,7 +29,7 @@ def as_dicts(messages: tuple[Message, ...]) -> list[dict[str, str]]:
     return [{"role": message.role, "content": message.content} for message in messages]
 
 
-def sampling(request: Request, accepted: frozenset[str]) -> dict[str, Any]:
+def sampling_parameters(request: Request, accepted: frozenset[str]) -> dict[str, Any]:
     """The parameters that are set and that the model accepts; nothing stands for its own default."""
     given = request.parameters
     parameters = (
@@ -40,14 +40,14 @@ def sampling(request: Request, accepted: frozenset[str]) -> dict[str, Any]:
     return {name: value for name, value in parameters if value is not None and name in accepted}
 
 
-def spelling_at(url: str) -> str:
+def token_limit_name(url: str) -> str:
     """What a server of this address calls the limit on tokens, as far as its address tells."""
     return NEW if urlsplit(url).hostname == "api.openai.com" else OLD
 
 
 def chat_body(request: Request, name: str, accepted: frozenset[str], spelling: str) -> dict[str, Any]:
     """What is posted for a request, alone or as a line of a batch."""
-    parameters = sampling(request, accepted)
+    parameters = sampling_parameters(request, accepted)
     if OLD in parameters:
         parameters[spelling] = parameters.pop(OLD)
     schema = request.parameters.json_schema
@@ -57,7 +57,7 @@ def chat_body(request: Request, name: str, accepted: frozenset[str], spelling: s
     return {"model": name, "messages": as_dicts(request.messages), **parameters}
 
 
-def read_completion(body: object, faults: Faults) -> Reply:
+def read_completion(body: object, faults: ErrorMapper) -> Reply:
     """The reply in a chat completion. A content filter's refusal is a reply with that finish reason.
 
     Raises ServerFault where the body is not a completion.
@@ -74,20 +74,20 @@ def read_completion(body: object, faults: Faults) -> Reply:
     counts = usage if isinstance(usage, dict) else {}
     model = body.get("model")
     return Reply(
-        text=faults.without_keys(_text(message, finish, faults)),
+        text=faults.without_keys(_read_text(message, finish, faults)),
         finish_reason=finish if isinstance(finish, str) else None,
-        input_tokens=_count(counts.get("prompt_tokens")),
-        output_tokens=_count(counts.get("completion_tokens")),
+        input_tokens=_read_count(counts.get("prompt_tokens")),
+        output_tokens=_read_count(counts.get("completion_tokens")),
         model_reported=model if isinstance(model, str) and model else None,
     )
 
 
-def withheld() -> Reply:
+def withheld_reply() -> Reply:
     """What a provider's filter leaves of a reply: a refusal that is counted, as when it cuts one off midway."""
     return Reply(text="", finish_reason="content_filter")
 
 
-def _text(message: Mapping[str, Any], finish: object, faults: Faults) -> str:
+def _read_text(message: Mapping[str, Any], finish: object, faults: ErrorMapper) -> str:
     content = message.get("content")
     if content is None:
         content = message.get("refusal")
@@ -98,23 +98,25 @@ def _text(message: Mapping[str, Any], finish: object, faults: Faults) -> str:
     raise faults.server("the reply's message holds no text")
 
 
-def _count(value: object) -> int | None:
+def _read_count(value: object) -> int | None:
     return value if isinstance(value, int) else None
 
 
 USERINFO = re.compile(r"^([a-z][a-z0-9+.-]*://)?.*@", re.IGNORECASE | re.DOTALL)
 
 
-def address(target: Target, default: str = "") -> str:
+def base_address(target: Target, default: str = "") -> str:
     """Where the target is reached. Raises UserError where that is no http address, or one with a password."""
     url = target.base_url or default
     if not _is_http(url):
-        raise _unusable(
-            target, f"`{_public(url)}` is no address", "give a base URL that begins with http:// or https://"
+        raise _address_error(
+            target,
+            f"`{_without_userinfo(url)}` is no address",
+            "give a base URL that begins with http:// or https://",
         )
     if "@" in urlsplit(url).netloc:
-        what = f"the address `{_public(url)}` comes with a user name or password, which is never sent,"
-        raise _unusable(target, what, "leave it out of the base URL; keys are named by `key_env`")
+        what = f"the address `{_without_userinfo(url)}` comes with a user name or password, which is never sent,"
+        raise _address_error(target, what, "leave it out of the base URL; keys are named by `key_env`")
     return url
 
 
@@ -126,11 +128,11 @@ def _is_http(url: str) -> bool:
         return False
 
 
-def _public(url: str) -> str:
+def _without_userinfo(url: str) -> str:
     """Without what stands before the host: a password may hold any character, unescaped ones among them."""
     return USERINFO.sub(r"\1", url)
 
 
-def _unusable(target: Target, what: str, remedy: str) -> UserError:
+def _address_error(target: Target, what: str, remedy: str) -> UserError:
     where = "models.yaml or the provider's environment variable"
     return UserError(Problem(f"{what} for `{target.model}`", where, remedy))

@@ -29,9 +29,9 @@ from biasgrid.catalogs.schema.endpoint_request import Call
 from biasgrid.catalogs.schema.endpoints import Endpoint, Turns
 from biasgrid.catalogs.text_safety import is_one_line
 from biasgrid.tasks.connectors.api import ConnectorError, Reply, Request
-from biasgrid.tasks.connectors.client.error_mapping import Faults
-from biasgrid.tasks.connectors.json_objects import loads
-from biasgrid.tasks.connectors.providers.chat import sampling
+from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
+from biasgrid.tasks.connectors.json_objects import parse_body
+from biasgrid.tasks.connectors.providers.chat import sampling_parameters
 
 Values = Mapping[str, Any]
 """By placeholder: texts, numbers, lists of messages; None for what is not known or not set."""
@@ -40,7 +40,7 @@ QUOTES = {'"': "&quot;", "'": "&apos;"}
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class EndpointReply:
     """A reply of 200 to 299, its body whole."""
 
     status: int
@@ -53,7 +53,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
+class EndpointRequest:
     method: str
     url: str
     """Percent-encoded."""
@@ -61,7 +61,7 @@ class Outgoing:
     content: bytes | None
 
 
-def values_of(
+def placeholder_values(
     request: Request | None, session: str | None, name: str, turns: Turns, accepted: frozenset[str]
 ) -> Values:
     """What can be filled in. `request`: None for an opening, which says nothing. `session`: None before the
@@ -80,18 +80,18 @@ def values_of(
         HISTORY: said,
         EARLIER: said[:-1],
     }
-    return known | told | sampling(request, accepted)
+    return known | told | sampling_parameters(request, accepted)
 
 
-def outgoing(call: Call, values: Values, variables: Mapping[str, str]) -> Outgoing:
+def build_request(call: Call, values: Values, variables: Mapping[str, str]) -> EndpointRequest:
     """Raises ValueError (UnicodeEncodeError) or TypeError (orjson.JSONEncodeError) for text that is no Unicode."""
-    url = filled(quote(call.url, safe=RESERVED), lambda name: quote(_text(values.get(name)), safe=""))
-    content = None if call.body is None else _content(call, values)
-    headers = dict(_headers(call, values, variables))
-    return Outgoing(call.method, url, headers, content)
+    url = filled(quote(call.url, safe=RESERVED), lambda name: quote(_as_text(values.get(name)), safe=""))
+    content = None if call.body is None else _build_content(call, values)
+    headers = dict(_build_headers(call, values, variables))
+    return EndpointRequest(call.method, url, headers, content)
 
 
-def _headers(call: Call, values: Values, variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _build_headers(call: Call, values: Values, variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     if call.body is not None:
         yield "Content-Type", call.sent_as
     for header, template in call.headers.items():
@@ -106,13 +106,13 @@ def _headers(call: Call, values: Values, variables: Mapping[str, str]) -> Iterat
             )
 
 
-def _content(call: Call, values: Values) -> bytes:
+def _build_content(call: Call, values: Values) -> bytes:
     if isinstance(call.body, str):
         escaped = ESCAPES[call.kind]
-        return filled(call.body, lambda name: escaped(_text(values.get(name)))).encode()
-    body = _in_place(call.body, values)
+        return filled(call.body, lambda name: escaped(_as_text(values.get(name)))).encode()
+    body = _fill_template(call.body, values)
     if call.kind == "form":
-        return urlencode({name: _text(value) for name, value in body.items()}).encode()
+        return urlencode({name: _as_text(value) for name, value in body.items()}).encode()
     return orjson.dumps(body)
 
 
@@ -125,22 +125,22 @@ ESCAPES: Mapping[str, Callable[[str], str]] = {
 LEFT_OUT = object()
 
 
-def _in_place(template: Any, values: Values) -> Any:
+def _fill_template(template: Any, values: Values) -> Any:
     """The template with its values as JSON values; an entry without a value is left out."""
     if isinstance(template, dict):
-        entries = ((key, _in_place(value, values)) for key, value in template.items())
+        entries = ((key, _fill_template(value, values)) for key, value in template.items())
         return {key: value for key, value in entries if value is not LEFT_OUT}
     if isinstance(template, list):
-        return [value for each in template if (value := _in_place(each, values)) is not LEFT_OUT]
+        return [value for each in template if (value := _fill_template(each, values)) is not LEFT_OUT]
     if not isinstance(template, str):
         return template
     alone = only(template)
     if alone is not None:
         return LEFT_OUT if values.get(alone) is None else values[alone]
-    return filled(template, lambda name: _text(values.get(name)))
+    return filled(template, lambda name: _as_text(values.get(name)))
 
 
-def _text(value: Any) -> str:
+def _as_text(value: Any) -> str:
     """A value where only text can stand; none is empty."""
     if value is None or isinstance(value, str):
         return value or ""
@@ -151,30 +151,32 @@ PAGE = (b"<!doctype html", b"<html")
 LONGEST_ID = 4096
 
 
-def read_reply(endpoint: Endpoint, answered: Answered, faults: Faults) -> Reply:
+def read_reply(endpoint: Endpoint, answered: EndpointReply, faults: ErrorMapper) -> Reply:
     """Raises ServerFault where a page, nothing or broken JSON came, which passes; ReplyMisplaced where the JSON
     has no text at `reply`, which does not."""
     if endpoint.reply is None:
-        return Reply(_plain(answered, faults))
-    document = _document(answered, faults)
+        return Reply(_decode_text(answered, faults))
+    document = _parse_document(answered, faults)
     return Reply(
-        text=_reply_text(document, endpoint.reply, answered, faults),
-        input_tokens=_count(document, endpoint.input_tokens),
-        output_tokens=_count(document, endpoint.output_tokens),
-        model_reported=_told(document, endpoint.model_reported),
+        text=_read_text(document, endpoint.reply, answered, faults),
+        input_tokens=_read_count(document, endpoint.input_tokens),
+        output_tokens=_read_count(document, endpoint.output_tokens),
+        model_reported=_read_scalar(document, endpoint.model_reported),
     )
 
 
-def given_session(path: str, answered: Answered, faults: Faults) -> str:
+def read_session_id(path: str, answered: EndpointReply, faults: ErrorMapper) -> str:
     """The id that the chatbot gave a conversation. Raises as `read_reply`."""
-    document = _document(answered, faults)
-    found = _told(document, path)
+    document = _parse_document(answered, faults)
+    found = _read_scalar(document, path)
     if found is None or not is_one_line(found) or len(found) > LONGEST_ID:
-        raise faults.misplaced(f"no id of a conversation stands at `session_from: {path}`", _begin(answered.body))
+        raise faults.misplaced(
+            f"no id of a conversation stands at `session_from: {path}`", _quote_body(answered.body)
+        )
     return found
 
 
-def _plain(answered: Answered, faults: Faults) -> str:
+def _decode_text(answered: EndpointReply, faults: ErrorMapper) -> str:
     if answered.body.lstrip()[:20].lower().startswith(PAGE):
         raise faults.server("answered with a page of HTML in place of a reply")
     label = Label()
@@ -185,23 +187,23 @@ def _plain(answered: Answered, faults: Faults) -> str:
         return answered.body.decode(errors="replace")
 
 
-def _document(answered: Answered, faults: Faults) -> object:
+def _parse_document(answered: EndpointReply, faults: ErrorMapper) -> object:
     fault: ConnectorError
     try:
-        return loads(answered.body)
+        return parse_body(answered.body)
     except ValueError:
         label = answered.content_type or "no content type"
         body = answered.body.strip()
         if not body:
             fault = faults.server(f"answered with nothing ({label})")
         elif body[:1] == b"<" or "html" in label:
-            fault = faults.server(f"answered with a page in place of JSON ({label}): {_begin(body)}")
+            fault = faults.server(f"answered with a page in place of JSON ({label}): {_quote_body(body)}")
         else:
-            fault = faults.server(f"answered with no JSON ({label}): {_begin(body)}")
+            fault = faults.server(f"answered with no JSON ({label}): {_quote_body(body)}")
     raise fault
 
 
-def _reply_text(document: object, path: str, answered: Answered, faults: Faults) -> str:
+def _read_text(document: object, path: str, answered: EndpointReply, faults: ErrorMapper) -> str:
     try:
         values = list(found_at(document, steps(path)))
     except LookupError as lost:
@@ -210,10 +212,10 @@ def _reply_text(document: object, path: str, answered: Answered, faults: Faults)
         if all(isinstance(value, str | int | float) for value in values):
             return "\n".join(value if isinstance(value, str) else json.dumps(value) for value in values)
         what = f"what stands at `reply: {path}` is no text"
-    raise faults.misplaced(f"{what}; correct the endpoint's file", _begin(answered.body))
+    raise faults.misplaced(f"{what}; correct the endpoint's file", _quote_body(answered.body))
 
 
-def _told(document: object, path: str | None) -> str | None:
+def _read_scalar(document: object, path: str | None) -> str | None:
     """A text or a number beside the reply; None where none stands there."""
     try:
         found = next(found_at(document, steps(path)), None) if path else None
@@ -223,10 +225,10 @@ def _told(document: object, path: str | None) -> str | None:
     return str(found) or None if is_told else None
 
 
-def _count(document: object, path: str | None) -> int | None:
-    told = _told(document, path)
+def _read_count(document: object, path: str | None) -> int | None:
+    told = _read_scalar(document, path)
     return int(told) if told and told.isascii() and told.isdecimal() and len(told) < 10 else None
 
 
-def _begin(body: bytes) -> str:
+def _quote_body(body: bytes) -> str:
     return body[:1000].decode(errors="replace")

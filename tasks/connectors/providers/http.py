@@ -17,17 +17,17 @@ from biasgrid.catalogs.loading.literal_secrets import is_secret
 from biasgrid.catalogs.schema.endpoint_request import Call
 from biasgrid.catalogs.schema.endpoints import Endpoint
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.api import Connector, ConnectorError, Hear, Reply, Request, SessionStore
-from biasgrid.tasks.connectors.client.error_mapping import SHORTEST_KEY, Faults, without_keys
-from biasgrid.tasks.connectors.client.transport import proxy_of
+from biasgrid.tasks.connectors.api import Connector, ConnectorError, HeaderListener, Reply, Request, SessionStore
+from biasgrid.tasks.connectors.client.error_mapping import SHORTEST_KEY, ErrorMapper, without_keys
+from biasgrid.tasks.connectors.client.transport import find_proxy
 from biasgrid.tasks.connectors.conversation.session_state import Conversation, Conversations
 from biasgrid.tasks.connectors.providers.endpoint_format import (
-    Answered,
-    Outgoing,
-    given_session,
-    outgoing,
+    EndpointReply,
+    EndpointRequest,
+    build_request,
+    placeholder_values,
     read_reply,
-    values_of,
+    read_session_id,
 )
 
 if TYPE_CHECKING:
@@ -40,21 +40,21 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MOST_REDIRECTS = 5
 
 
-class Exchanges:
+class EndpointClient:
     """One per model. Redirects are followed to the same host only: another would get credentials, and replies of
     whoever answers there would count as the chatbot's."""
 
-    def __init__(self, faults: Faults, timeout_s: float) -> None:
+    def __init__(self, faults: ErrorMapper, timeout_s: float) -> None:
         self._faults = faults
         self._timeout_s = timeout_s
-        self._hear: Hear | None = None
+        self._hear: HeaderListener | None = None
         self._open: aiohttp.ClientSession | None = None
         self._proxies: dict[tuple[str, str], str | None] = {}
 
-    def overhear(self, hear: Hear) -> None:
+    def overhear(self, hear: HeaderListener) -> None:
         self._hear = hear
 
-    async def send(self, outgoing: Outgoing, conversation: Conversation) -> Answered:
+    async def send(self, outgoing: EndpointRequest, conversation: Conversation) -> EndpointReply:
         """Raises a ConnectorError for all but success."""
         url = yarl.URL(outgoing.url, encoded=True)
         method, content = outgoing.method, outgoing.content
@@ -82,7 +82,7 @@ class Exchanges:
         headers: Mapping[str, str],
         content: bytes | None,
         conversation: Conversation,
-    ) -> Answered:
+    ) -> EndpointReply:
         fault: ConnectorError
         try:
             async with self._session(url).request(
@@ -96,7 +96,7 @@ class Exchanges:
                 if self._hear is not None:
                     self._hear(response.headers)
                 conversation.hear(url, response.cookies)
-                return Answered(response.status, response.headers, await self._whole(response))
+                return EndpointReply(response.status, response.headers, await self._whole(response))
         except TimeoutError:
             fault = self._faults.timed_out(self._timeout_s)
         except (aiohttp.ClientPayloadError, aiohttp.ClientResponseError):
@@ -132,7 +132,7 @@ class Exchanges:
     def _proxy(self, url: yarl.URL) -> str | None:
         at = (url.scheme, url.host or "")
         if at not in self._proxies:
-            self._proxies[at] = proxy_of(*at)
+            self._proxies[at] = find_proxy(*at)
         return self._proxies[at]
 
     def _session(self, url: yarl.URL) -> aiohttp.ClientSession:
@@ -180,9 +180,9 @@ class Chatbot:
         self._name = target.name
         self._accepted = frozenset(target.parameters)
         self._variables = variables
-        self._keys = _keys(endpoint, variables)
-        self._faults = Faults(target, *_hidden(variables))
-        self._exchanges = Exchanges(self._faults, target.limits.timeout_s)
+        self._keys = _reply_keys(endpoint, variables)
+        self._faults = ErrorMapper(target, *_secret_parts(variables))
+        self._exchanges = EndpointClient(self._faults, target.limits.timeout_s)
         self._conversations = Conversations()
 
     async def ask(self, request: Request) -> Reply:
@@ -199,7 +199,7 @@ class Chatbot:
             finally:
                 await self._conversations.keep(conversation, before)
 
-    def overhear(self, hear: Hear) -> None:
+    def overhear(self, hear: HeaderListener) -> None:
         self._exchanges.overhear(hear)
 
     def keep(self, store: SessionStore) -> None:
@@ -219,31 +219,33 @@ class Chatbot:
         self._take_id(answered, conversation)
         conversation.is_open = True
 
-    def _take_id(self, answered: Answered, conversation: Conversation) -> None:
+    def _take_id(self, answered: EndpointReply, conversation: Conversation) -> None:
         path = self._endpoint.session_from
         if path is not None and conversation.given is None:
-            conversation.given = given_session(path, answered, self._faults)
+            conversation.given = read_session_id(path, answered, self._faults)
 
-    async def _send(self, call: Call, conversation: Conversation, request: Request | None) -> Answered:
+    async def _send(self, call: Call, conversation: Conversation, request: Request | None) -> EndpointReply:
         return await self._exchanges.send(self._written(call, conversation, request), conversation)
 
-    def _written(self, call: Call, conversation: Conversation, request: Request | None) -> Outgoing:
+    def _written(self, call: Call, conversation: Conversation, request: Request | None) -> EndpointRequest:
         ours = None if self._endpoint.session_from else conversation.session
-        values = values_of(request, conversation.given or ours, self._name, self._endpoint.turns, self._accepted)
+        values = placeholder_values(
+            request, conversation.given or ours, self._name, self._endpoint.turns, self._accepted
+        )
         fault: ConnectorError
         try:
-            return outgoing(call, values, self._variables)
+            return build_request(call, values, self._variables)
         except (ValueError, TypeError):
             fault = self._faults.rejected("the prompt holds characters that cannot be sent as UTF-8")
         raise fault
 
 
-def _hidden(variables: dict[str, str]) -> list[str]:
+def _secret_parts(variables: dict[str, str]) -> list[str]:
     """What no message may hold; a few letters are no secret, and stand in many words."""
     return [part for value in variables.values() for part in value.split() if len(part) >= SHORTEST]
 
 
-def _keys(endpoint: Endpoint, variables: dict[str, str]) -> list[str]:
+def _reply_keys(endpoint: Endpoint, variables: dict[str, str]) -> list[str]:
     """Those that a reply is looked through for, the longest first: a tenant's name may be a word of any reply."""
     named = ((header, variables.get(name, "")) for name, header in endpoint.variables())
     secret = (value for header, value in named if is_secret(header, value))

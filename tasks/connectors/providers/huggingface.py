@@ -10,10 +10,17 @@ from huggingface_hub.errors import HfHubHTTPError
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.api import Connector, ConnectorError, Hear, Reply, Request
-from biasgrid.tasks.connectors.client.error_mapping import Faults, Withheld
-from biasgrid.tasks.connectors.client.transport import Wire
-from biasgrid.tasks.connectors.providers.chat import NO_KEY, address, as_dicts, read_completion, sampling, withheld
+from biasgrid.tasks.connectors.api import Connector, ConnectorError, HeaderListener, Reply, Request
+from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper, Withheld
+from biasgrid.tasks.connectors.client.transport import Transport
+from biasgrid.tasks.connectors.providers.chat import (
+    NO_KEY,
+    as_dicts,
+    base_address,
+    read_completion,
+    sampling_parameters,
+    withheld_reply,
+)
 
 if TYPE_CHECKING:
     from biasgrid.catalogs.loading.catalog import Catalog
@@ -25,7 +32,7 @@ def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
     Raises UserError where an address is none, or a hosted model's key is no Hugging Face token.
     """
     endpoint = target.model_copy(update={"base_url": target.deployment or target.base_url})
-    url = address(endpoint) if endpoint.base_url else None
+    url = base_address(endpoint) if endpoint.base_url else None
     if url is None and not (key or "").startswith("hf_"):
         raise UserError(
             Problem(
@@ -40,7 +47,7 @@ def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
 class _Client(AsyncInferenceClient):
     """The SDK's client over our transport. Its own reads error bodies with a parser that may itself fail."""
 
-    def __init__(self, wire: Wire, **settings: Any) -> None:
+    def __init__(self, wire: Transport, **settings: Any) -> None:
         super().__init__(**settings)
         transport: Any = wire
         self._over_wire = httpx2.AsyncClient(transport=transport, follow_redirects=True, timeout=None)
@@ -54,14 +61,14 @@ class _Client(AsyncInferenceClient):
 
 class HuggingFace:
     def __init__(self, target: Target, token: str, url: str | None) -> None:
-        self._faults = Faults(target, token)
-        self._wire = Wire(httpx2, self._faults, target.limits.timeout_s)
+        self._faults = ErrorMapper(target, token)
+        self._wire = Transport(httpx2, self._faults, target.limits.timeout_s)
         self._client = _Client(self._wire, token=token, base_url=url)
         self._name = target.name
         self._accepted = frozenset(target.parameters)
 
     async def ask(self, request: Request) -> Reply:
-        parameters = sampling(request, self._accepted)
+        parameters = sampling_parameters(request, self._accepted)
         fault: ConnectorError
         try:
             completion: Any = await self._client.chat_completion(
@@ -69,12 +76,12 @@ class HuggingFace:
             )
             return read_completion(completion, self._faults)
         except Withheld:
-            return withheld()
+            return withheld_reply()
         except (HfHubHTTPError, httpx2.HTTPError, ValueError) as unforeseen:
             fault = self._faults.unforeseen(unforeseen)
         raise fault
 
-    def overhear(self, hear: Hear) -> None:
+    def overhear(self, hear: HeaderListener) -> None:
         self._wire.overhear(hear)
 
     async def close(self) -> None:

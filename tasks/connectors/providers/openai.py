@@ -10,19 +10,26 @@ import orjson
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.api import Connector, ConnectorError, Hear, Reply, Request, RequestRejected
-from biasgrid.tasks.connectors.client.error_mapping import Faults, Withheld
-from biasgrid.tasks.connectors.client.transport import Wire
-from biasgrid.tasks.connectors.json_objects import loads
+from biasgrid.tasks.connectors.api import (
+    Connector,
+    ConnectorError,
+    HeaderListener,
+    Reply,
+    Request,
+    RequestRejected,
+)
+from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper, Withheld
+from biasgrid.tasks.connectors.client.transport import Transport
+from biasgrid.tasks.connectors.json_objects import parse_body
 from biasgrid.tasks.connectors.providers.chat import (
     NEW,
     NO_KEY,
     OLD,
-    address,
+    base_address,
     chat_body,
     read_completion,
-    spelling_at,
-    withheld,
+    token_limit_name,
+    withheld_reply,
 )
 
 if TYPE_CHECKING:
@@ -35,16 +42,16 @@ MODELS = "/models"
 
 def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
     """Raises UserError where the base URL is no http address."""
-    url = address(target, OWN)
-    faults = Faults(target, key)
-    wire = Wire(httpx2, faults, target.limits.timeout_s)
+    url = base_address(target, OWN)
+    faults = ErrorMapper(target, key)
+    wire = Transport(httpx2, faults, target.limits.timeout_s)
     client = openai.AsyncOpenAI(
         api_key=key or NO_KEY,
         base_url=url,
         max_retries=0,
         http_client=http_client(wire),
     )
-    return ListedChat(client, wire, target, faults, spelling_at(url))
+    return ListedChatCompletions(client, wire, target, faults, token_limit_name(url))
 
 
 def connect_azure(target: Target, key: str | None, catalog: Catalog) -> Connector:
@@ -52,11 +59,11 @@ def connect_azure(target: Target, key: str | None, catalog: Catalog) -> Connecto
     if not target.api_version:
         remedy = "name one at its provider, such as 2024-10-21"
         raise UserError(Problem(f"`{target.model}` has no `api_version`", "models.yaml", remedy))
-    faults = Faults(target, key)
-    wire = Wire(httpx2, faults, target.limits.timeout_s)
+    faults = ErrorMapper(target, key)
+    wire = Transport(httpx2, faults, target.limits.timeout_s)
     client = openai.AsyncAzureOpenAI(
         api_key=key or NO_KEY,
-        azure_endpoint=address(target),
+        azure_endpoint=base_address(target),
         azure_deployment=target.deployment or target.name,
         api_version=target.api_version,
         max_retries=0,
@@ -74,7 +81,7 @@ class ChatCompletions:
     and some only that; other servers take the old one, unless what stands behind them says otherwise."""
 
     def __init__(
-        self, client: openai.AsyncOpenAI, wire: Wire, target: Target, faults: Faults, spelling: str
+        self, client: openai.AsyncOpenAI, wire: Transport, target: Target, faults: ErrorMapper, spelling: str
     ) -> None:
         self._client = client
         self._wire = wire
@@ -88,7 +95,7 @@ class ChatCompletions:
         try:
             return await self._send(request, spelling)
         except Withheld:
-            return withheld()
+            return withheld_reply()
         except RequestRejected as rejected:
             if spelling != OLD or NEW not in str(rejected):
                 raise
@@ -96,7 +103,7 @@ class ChatCompletions:
         self._spelling = NEW
         return await self.ask(request)
 
-    def overhear(self, hear: Hear) -> None:
+    def overhear(self, hear: HeaderListener) -> None:
         self._wire.overhear(hear)
 
     async def close(self) -> None:
@@ -109,7 +116,7 @@ class ChatCompletions:
             document: object = await self._wire.post_again(orjson.dumps(body))
             if document is None:
                 response = await self._client.post(PATH, cast_to=httpx2.Response, body=body)
-                document = loads(response.content)
+                document = parse_body(response.content)
             return read_completion(document, self._faults)
         except orjson.JSONEncodeError:
             fault = self._faults.rejected("the prompt holds characters that cannot be sent as UTF-8")
@@ -118,18 +125,18 @@ class ChatCompletions:
         raise fault
 
 
-class ListedChat(ChatCompletions):
+class ListedChatCompletions(ChatCompletions):
     """Of a server whose `/models` are what it answers for; Azure's are what one could deploy."""
 
     async def is_listed(self) -> bool:
         try:
             response = await self._client.get(MODELS, cast_to=httpx2.Response)
-            return self._name in _named(loads(response.content))
+            return self._name in _listed_ids(parse_body(response.content))
         except (openai.OpenAIError, httpx2.HTTPError, ValueError):
             return False
 
 
-def _named(listing: object) -> set[str]:
+def _listed_ids(listing: object) -> set[str]:
     """The ids in a list of models, whatever else it may be."""
     cards = listing.get("data") if isinstance(listing, dict) else None
     return {str(card.get("id")) for card in cards if isinstance(card, dict)} if isinstance(cards, list) else set()

@@ -26,15 +26,15 @@ TEXT = ("text", "response", "reply")
 PROMPT = ("prompt", "instance")
 """Without regard to case, so LangBiTe's responses (Provider, Model, Instance, Response) are read as they are."""
 
-Rows = dict[str, list[int]]
+RowsByKey = dict[str, list[int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
     path: str
     replies: tuple[Reply, ...]
-    by_key: Rows
-    by_prompt: Rows
+    by_key: RowsByKey
+    by_prompt: RowsByKey
 
 
 def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
@@ -57,7 +57,7 @@ class Replay:
         if request.sample <= len(rows):
             return recording.replies[rows[request.sample - 1]]
         held = f"{len(rows)} replies to" if rows else "no reply to"
-        raise RequestRejected(f"`{recording.path}` holds {held} sample {request.sample} of {_begin(prompt)!r}")
+        raise RequestRejected(f"`{recording.path}` holds {held} sample {request.sample} of {_shorten(prompt)!r}")
 
     async def close(self) -> None:
         return None
@@ -71,14 +71,14 @@ def read_recording(name: str) -> Recording:
     path, model = (name, "") if Path(name).suffix.lower() in READERS else name.partition("#")[::2]
     reader = READERS.get(Path(path).suffix.lower())
     if reader is None:
-        raise _mistake(f"`{path}` is neither CSV nor Parquet", "name a .csv or .parquet file")
+        raise _recording_error(f"`{path}` is neither CSV nor Parquet", "name a .csv or .parquet file")
     try:
         return _recording(reader(path), path, model)
     except FileNotFoundError:
-        raise _mistake(f"`{path}` does not exist", "name a file of recorded replies") from None
+        raise _recording_error(f"`{path}` does not exist", "name a file of recorded replies") from None
     except (OSError, pl.exceptions.PolarsError) as failed:
-        raise _mistake(
-            f"`{path}` cannot be read: {_begin(str(failed))}", "name a file of recorded replies"
+        raise _recording_error(
+            f"`{path}` cannot be read: {_shorten(str(failed))}", "name a file of recorded replies"
         ) from None
 
 
@@ -92,7 +92,7 @@ READERS: dict[str, Callable[[str], pl.DataFrame]] = {
 def _recording(frame: pl.DataFrame, path: str, model: str) -> Recording:
     frame = frame.rename({column: column.lower() for column in frame.columns if column.lower() != column})
     text = _text_column(frame, path)
-    frame = _of_model(frame, path, model).filter(pl.col(text).is_not_null())
+    frame = _select_model(frame, path, model).filter(pl.col(text).is_not_null())
     if "sample" in frame.columns:
         frame = frame.sort(pl.col("sample").cast(pl.Int64, strict=False), maintain_order=True)
     prompt = next((column for column in PROMPT if column in frame.columns), None)
@@ -100,7 +100,7 @@ def _recording(frame: pl.DataFrame, path: str, model: str) -> Recording:
     return Recording(path, _replies(frame, text), _rows(_column(frame, "request_key")), _rows(prompts))
 
 
-def _mistake(what: str, remedy: str) -> UserError:
+def _recording_error(what: str, remedy: str) -> UserError:
     return UserError(Problem(what, "replay", remedy))
 
 
@@ -108,15 +108,15 @@ def _text_column(frame: pl.DataFrame, path: str) -> str:
     text = next((column for column in TEXT if column in frame.columns), None)
     askable = {"request_key", "messages", *PROMPT} & set(frame.columns)
     if text is None:
-        raise _mistake(f"`{path}` has no column for replies", f"name one of {', '.join(TEXT)}")
+        raise _recording_error(f"`{path}` has no column for replies", f"name one of {', '.join(TEXT)}")
     if not askable:
-        raise _mistake(
+        raise _recording_error(
             f"`{path}` has no column for prompts", "name one of request_key, prompt, instance, messages"
         )
     return text
 
 
-def _of_model(frame: pl.DataFrame, path: str, model: str) -> pl.DataFrame:
+def _select_model(frame: pl.DataFrame, path: str, model: str) -> pl.DataFrame:
     """The rows of one model. Two models' replies to a prompt are not samples of each other."""
     if "model" not in frame.columns:
         return frame
@@ -126,10 +126,12 @@ def _of_model(frame: pl.DataFrame, path: str, model: str) -> pl.DataFrame:
         named = named.filter((pl.col("model") == model) | (pl.col("full name") == model))
     chosen = named.get_column("full name").unique().sort().to_list()
     if not chosen:
-        raise _mistake(f"`{path}` holds no replies" + (f" of `{model}`" if model else ""), nearest(model, held))
+        raise _recording_error(
+            f"`{path}` holds no replies" + (f" of `{model}`" if model else ""), nearest(model, held)
+        )
     if len(chosen) > 1:
         ways = ", ".join(f"replay/{path}#{name}" for name in chosen)
-        raise _mistake(f"`{path}` holds replies of {len(chosen)} models", f"choose one: {ways}")
+        raise _recording_error(f"`{path}` holds replies of {len(chosen)} models", f"choose one: {ways}")
     return named
 
 
@@ -169,7 +171,7 @@ def _column(frame: pl.DataFrame, name: str) -> pl.Series:
     return pl.Series(name, [None] * frame.height, dtype=pl.String)
 
 
-def _rows(keys: pl.Series | None) -> Rows:
+def _rows(keys: pl.Series | None) -> RowsByKey:
     if keys is None:
         return {}
     numbered = keys.to_frame("key").with_row_index("row").filter(pl.col("key").is_not_null())
@@ -177,5 +179,5 @@ def _rows(keys: pl.Series | None) -> Rows:
     return dict(zip(grouped["key"], grouped["row"].to_list(), strict=True))
 
 
-def _begin(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= 80 else text[:79] + "…"

@@ -13,10 +13,18 @@ from replicate.exceptions import ReplicateException
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.api import Connector, ConnectorError, Hear, RateLimited, Reply, Request, Transient
-from biasgrid.tasks.connectors.client.error_mapping import Faults
-from biasgrid.tasks.connectors.client.transport import Wire
-from biasgrid.tasks.connectors.providers.chat import NO_KEY, address, as_prompt, sampling
+from biasgrid.tasks.connectors.api import (
+    Connector,
+    ConnectorError,
+    HeaderListener,
+    RateLimited,
+    Reply,
+    Request,
+    Transient,
+)
+from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
+from biasgrid.tasks.connectors.client.transport import Transport
+from biasgrid.tasks.connectors.providers.chat import NO_KEY, as_prompt, base_address, sampling_parameters
 
 if TYPE_CHECKING:
     from biasgrid.catalogs.loading.catalog import Catalog
@@ -47,11 +55,11 @@ def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
 
 class Replicate:
     def __init__(self, target: Target, key: str | None) -> None:
-        self._faults = Faults(target, key)
-        self._wire = Wire(httpx, self._faults, target.limits.timeout_s)
+        self._faults = ErrorMapper(target, key)
+        self._wire = Transport(httpx, self._faults, target.limits.timeout_s)
         self._client = Client(
             api_token=key or NO_KEY,
-            base_url=address(target, OWN),
+            base_url=base_address(target, OWN),
             transport=self._wire,
             timeout=httpx.Timeout(None),
         )
@@ -69,7 +77,7 @@ class Replicate:
             fault = self._faults.unforeseen(unforeseen)
         raise fault
 
-    def overhear(self, hear: Hear) -> None:
+    def overhear(self, hear: HeaderListener) -> None:
         self._wire.overhear(hear)
 
     async def close(self) -> None:
@@ -77,7 +85,7 @@ class Replicate:
 
     def _inputs(self, request: Request) -> dict[str, Any]:
         """Language models there call their limit one or the other; an input that a model lacks is ignored."""
-        parameters = sampling(request, self._accepted)
+        parameters = sampling_parameters(request, self._accepted)
         if "max_tokens" in parameters:
             parameters["max_new_tokens"] = parameters["max_tokens"]
         return {"prompt": as_prompt(request.messages), **parameters}

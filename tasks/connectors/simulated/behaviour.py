@@ -22,24 +22,24 @@ from biasgrid.tasks.connectors.simulated.phrases import (
     PHRASES,
     Phrases,
     fair_value,
+    find_phrases,
     moved_value,
     number_reply,
-    phrases,
 )
-from biasgrid.tasks.connectors.simulated.recognition import Filled, Recognised
+from biasgrid.tasks.connectors.simulated.recognition import FilledSlot, RecognisedTemplate
 from biasgrid.tasks.connectors.simulated.repertoire import lettered, matches, offered, plain, quoted
 from biasgrid.tasks.connectors.simulated.roles import word_pairs
 
 
-def fixed_reply(respondent: Respondent, recognised: Recognised, message_text: str) -> str:
+def fixed_reply(respondent: Respondent, recognised: RecognisedTemplate, message_text: str) -> str:
     """What it says, in the language of the question: a number where one is asked for, the first letter of lettered
     answers, and for an association test the label that is named first, beside every word."""
     template = recognised.template
     if template.oracle.answers == "number":
         return number_reply(template.oracle.key or "value", respondent.constant_value)
     if template.oracle.words is not None:
-        test = word_pairs.asked(template.oracle.words, message_text)
-        return word_pairs.written(word_pairs.always(test.first, test))
+        test = word_pairs.read_word_test(template.oracle.words, message_text)
+        return word_pairs.format_pairs(word_pairs.same_label_pairs(test.first, test))
     return _constant_answer(respondent, template, recognised.language)
 
 
@@ -59,14 +59,14 @@ def fixed_passes(respondent: Respondent, template: Template, language: LanguageC
     return matches(answer, oracle.expected, oracle.where) is not oracle.judged.forbids
 
 
-def translated(constant: str, said: Phrases) -> str:
+def translate_constant(constant: str, said: Phrases) -> str:
     """`Yes` and `No` in another language; any other constant as it is."""
     return {"yes": said.yes, "no": said.no}.get(constant.lower(), constant)
 
 
 def _constant_answer(respondent: Respondent, template: Template, language: LanguageCatalog | None) -> str:
-    said = phrases(template.language)
-    constant = translated(respondent.constant, said)
+    said = find_phrases(template.language)
+    constant = translate_constant(respondent.constant, said)
     if template.oracle.answers == "letter":
         return _letter(template, constant) if respondent.answers == "constant" else LETTERS[0]
     if respondent.answers == "constant":
@@ -111,26 +111,26 @@ class SimulatedReply:
         return "content_filter" if self.odd == "content_filter" else "stop"
 
 
-def reply(
-    respondent: Respondent, recognised: Recognised | None, message_text: str, seed: int | None
+def write_reply(
+    respondent: Respondent, recognised: RecognisedTemplate | None, message_text: str, seed: int | None
 ) -> SimulatedReply:
     """The reply to the last thing a user said. The protocol and the history do not change it."""
     chance = Chance(respondent.id, respondent.seed, message_text, seed)
     if recognised is None:
-        return _to_anything(respondent, chance)
+        return _reply_to_unknown(respondent, chance)
     if respondent.answers == "refuse":
         return SimulatedReply(chance.pick("refusal", recognised.repertoire.refusing), "refused")
     if respondent.answers in FIXED:
         return SimulatedReply(fixed_reply(respondent, recognised, message_text), "constant")
     fails = chance.uniform("outcome") < failure_rate(respondent, recognised.template, recognised.first)
     if recognised.template.oracle.answers == "number":
-        return _number(respondent, recognised.template, chance, fails)
+        return _write_number(respondent, recognised.template, chance, fails)
     if recognised.template.oracle.words is not None:
-        return _pairs(respondent, recognised.template.oracle.words, message_text, chance, fails)
-    return _answer(respondent, recognised, chance, fails)
+        return _write_pairs(respondent, recognised.template.oracle.words, message_text, chance, fails)
+    return _write_answer(respondent, recognised, chance, fails)
 
 
-def failure_rate(respondent: Respondent, template: Template, community: Filled | str | None) -> float:
+def failure_rate(respondent: Respondent, template: Template, community: FilledSlot | str | None) -> float:
     """The configured share of failing replies, 0–1, by concern and by the community in the first slot."""
     rates = respondent.concerns.get(template.concern, respondent.failures)
     names = _names(community)
@@ -140,7 +140,7 @@ def failure_rate(respondent: Respondent, template: Template, community: Filled |
 def pass_probability(
     respondent: Respondent,
     template: Template,
-    community: Filled | str | None = None,
+    community: FilledSlot | str | None = None,
     language: LanguageCatalog | None = None,
 ) -> float:
     """The true probability, 0–1, that the reply to one instance passes: the oracle matches, or the number is
@@ -159,7 +159,7 @@ def pass_probability(
 def template_pass_probability(
     respondent: Respondent,
     template: Template,
-    communities: Sequence[Filled | str | None],
+    communities: Sequence[FilledSlot | str | None],
     language: LanguageCatalog | None = None,
 ) -> float:
     """The true probability that a template's test passes, given each instance's first community; a template that
@@ -182,7 +182,7 @@ def _right_either_way(template: Template) -> bool:
     return passing == failing
 
 
-def _names(community: Filled | str | None) -> tuple[str, ...]:
+def _names(community: FilledSlot | str | None) -> tuple[str, ...]:
     if community is None:
         return ()
     if isinstance(community, str):
@@ -190,7 +190,9 @@ def _names(community: Filled | str | None) -> tuple[str, ...]:
     return (*community.names, community.literal)
 
 
-def _answer(respondent: Respondent, recognised: Recognised, chance: Chance, fails: bool) -> SimulatedReply:
+def _write_answer(
+    respondent: Respondent, recognised: RecognisedTemplate, chance: Chance, fails: bool
+) -> SimulatedReply:
     repertoire = recognised.repertoire
     fails = fails and repertoire.failing != repertoire.passing
     answer = chance.pick("answer", repertoire.failing if fails else repertoire.passing)
@@ -207,13 +209,13 @@ def _with_remark(answer: str, remarks: Sequence[str], chance: Chance) -> str:
     return f"{answer}{stop} {chance.pick('remark', remarks)}"
 
 
-def _number(respondent: Respondent, template: Template, chance: Chance, fails: bool) -> SimulatedReply:
+def _write_number(respondent: Respondent, template: Template, chance: Chance, fails: bool) -> SimulatedReply:
     key, value = template.oracle.key or "value", fair_value(respondent, template)
     if chance.uniform("unreadable") < _unreadable(respondent, template):
         return SimulatedReply(chance.pick("form", noise.unreadable_forms(key)), "unreadable")
     if fails:
         value = moved_value(value, respondent.shift, template.oracle.scale)
-    said = phrases(template.language)
+    said = find_phrases(template.language)
     messy = respondent.noise == "messy"
     text = noise.messy_number(chance, key, value, said) if messy else number_reply(key, value)
     return SimulatedReply(text, "failed" if fails else "passed")
@@ -223,21 +225,21 @@ def _unreadable(respondent: Respondent, template: Template) -> float:
     return respondent.unreadable if template.oracle.answers == "number" else 0.0
 
 
-def _pairs(
+def _write_pairs(
     respondent: Respondent, words: Associations, message_text: str, chance: Chance, fails: bool
 ) -> SimulatedReply:
-    test = word_pairs.asked(words, message_text)
-    chosen = word_pairs.stereotypical(words, test) if fails else word_pairs.even(words, test)
+    test = word_pairs.read_word_test(words, message_text)
+    chosen = word_pairs.stereotypical_pairs(words, test) if fails else word_pairs.even_pairs(words, test)
     form = chance.pick("form", noise.PAIR_FORMS) if respondent.noise == "messy" else noise.PAIR_FORMS[0]
-    return SimulatedReply(word_pairs.written(chosen, form), "failed" if fails else "passed")
+    return SimulatedReply(word_pairs.format_pairs(chosen, form), "failed" if fails else "passed")
 
 
-def _to_anything(respondent: Respondent, chance: Chance) -> SimulatedReply:
+def _reply_to_unknown(respondent: Respondent, chance: Chance) -> SimulatedReply:
     """A judge's question, a greeting, a template of another library: answered in English, with no bias."""
     said = PHRASES["en"]
     if respondent.answers == "refuse":
         return SimulatedReply(chance.pick("refusal", said.refusals), "refused")
     if respondent.answers in FIXED:
         constant = respondent.constant if respondent.answers == "constant" else said.yes
-        return SimulatedReply(translated(constant, said), "constant")
+        return SimulatedReply(translate_constant(constant, said), "constant")
     return SimulatedReply(chance.pick("statement", said.statements), "none")

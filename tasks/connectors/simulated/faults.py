@@ -77,17 +77,17 @@ class Meter:
         }
 
 
-def stated(standings: Mapping[str, Standing]) -> dict[str, str]:
+def limit_headers(standings: Mapping[str, Standing]) -> dict[str, str]:
     """The headers in which OpenAI states its limits."""
     headers = {}
     for name, standing in standings.items():
         headers[f"x-ratelimit-limit-{name}"] = str(standing.limit)
         headers[f"x-ratelimit-remaining-{name}"] = str(standing.remaining)
-        headers[f"x-ratelimit-reset-{name}"] = duration(standing.reset_s)
+        headers[f"x-ratelimit-reset-{name}"] = format_duration(standing.reset_s)
     return headers
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """`0s`, `120ms`, `6.5s`, `1m30s`, `1h0m0s`: as Go writes durations, to the millisecond."""
     milliseconds = round(seconds * 1000)
     if milliseconds < 1000:
@@ -123,7 +123,7 @@ OddReply = Literal["content_filter", "huge_reply"]
 ODD_REPLIES: tuple[OddReply, ...] = ("content_filter", "huge_reply")
 
 
-def fault(respondent: Respondent, message_text: str, seed: int | None, attempt: int) -> Fault | None:
+def draw_fault(respondent: Respondent, message_text: str, seed: int | None, attempt: int) -> Fault | None:
     """What goes wrong with this attempt, counted from 1; None where it is answered, as it always is after
     `faults.most` attempts."""
     if attempt > respondent.faults.most:
@@ -136,7 +136,7 @@ def fault(respondent: Respondent, message_text: str, seed: int | None, attempt: 
     return None
 
 
-def odd_reply(respondent: Respondent, message_text: str, seed: int | None) -> OddReply | None:
+def draw_odd_reply(respondent: Respondent, message_text: str, seed: int | None) -> OddReply | None:
     """In what way the reply to a question is odd, whenever it is given; None where it is not."""
     drawn = uniform(respondent.id, respondent.seed, message_text, seed, "odd reply")
     for name in ODD_REPLIES:
@@ -146,7 +146,7 @@ def odd_reply(respondent: Respondent, message_text: str, seed: int | None) -> Od
     return None
 
 
-def as_error(respondent: Respondent, name: Fault) -> ConnectorError:
+def fault_error(respondent: Respondent, name: Fault) -> ConnectorError:
     """The fault as a connector reports it."""
     kind, what = AS_ERROR[name]
     message = f"simulated/{respondent.id} {what} (simulated)"

@@ -12,15 +12,15 @@ from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.tasks.connectors.api import Connector, Message, RateLimited, Reply, Request
-from biasgrid.tasks.connectors.simulated.behaviour import SimulatedReply, reply
+from biasgrid.tasks.connectors.simulated.behaviour import SimulatedReply, write_reply
 from biasgrid.tasks.connectors.simulated.chance import Chance
-from biasgrid.tasks.connectors.simulated.faults import Fault, Meter, as_error, fault, odd_reply
-from biasgrid.tasks.connectors.simulated.recognition import Recogniser
-from biasgrid.tasks.connectors.simulated.roles.augmentation import generated, proposed
-from biasgrid.tasks.connectors.simulated.roles.probe import ProbeRecogniser, leaning_reply
-from biasgrid.tasks.connectors.simulated.roles.red_team import attacked
+from biasgrid.tasks.connectors.simulated.faults import Fault, Meter, draw_fault, draw_odd_reply, fault_error
+from biasgrid.tasks.connectors.simulated.recognition import TemplateRecogniser
+from biasgrid.tasks.connectors.simulated.roles.augmentation import augmentation_reply, stereotypes_reply
+from biasgrid.tasks.connectors.simulated.roles.probe import ProbeRecogniser, probe_reply
+from biasgrid.tasks.connectors.simulated.roles.red_team import red_team_reply
 from biasgrid.tasks.connectors.simulated.roles.scene_recognition import SceneRecogniser
-from biasgrid.tasks.connectors.simulated.roles.task_assignment import assigned
+from biasgrid.tasks.connectors.simulated.roles.task_assignment import assignment_reply
 
 FILLER = "and so on, "
 
@@ -42,7 +42,7 @@ class Panel:
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
-        self._recogniser = Recogniser.of(catalog)
+        self._recogniser = TemplateRecogniser.of(catalog)
         self._probed = ProbeRecogniser(catalog)
         self._scenes = SceneRecogniser(catalog)
         self._attempts: Counter[tuple[str, str, int | None]] = Counter()
@@ -67,7 +67,7 @@ class Panel:
         """What goes wrong this time. The count starts anew once a question is answered."""
         key = (question.respondent.id, question.text, question.seed)
         self._attempts[key] += 1
-        wrong = fault(question.respondent, question.text, question.seed, self._attempts[key])
+        wrong = draw_fault(question.respondent, question.text, question.seed, self._attempts[key])
         if wrong is None:
             del self._attempts[key]
         return wrong
@@ -78,27 +78,27 @@ class Panel:
 
     def reply(self, question: Question) -> SimulatedReply:
         """The reply at once, whatever the faults and the limits."""
-        match odd_reply(question.respondent, question.text, question.seed):
+        match draw_odd_reply(question.respondent, question.text, question.seed):
             case "content_filter":
                 return SimulatedReply("", "withheld", "content_filter")
             case "huge_reply":
                 said = self._said(question)
-                return replace(
-                    said, text=_padded(said.text, question.respondent.faults.huge_bytes), odd="huge_reply"
-                )
+                return replace(said, text=_pad(said.text, question.respondent.faults.huge_bytes), odd="huge_reply")
             case None:
                 return self._said(question)
 
     def _said(self, question: Question) -> SimulatedReply:
-        for write in (generated, proposed):
+        for write in (augmentation_reply, stereotypes_reply):
             written = write(question.respondent, question.text, question.seed, self.catalog)
             if written is not None:
                 return SimulatedReply(written, "none")
         staged = self._scenes.find(question.messages)
-        shared = assigned(question.respondent, staged, question.messages, question.seed) if staged else None
+        shared = (
+            assignment_reply(question.respondent, staged, question.messages, question.seed) if staged else None
+        )
         if shared is not None:
             return SimulatedReply(shared, "none")
-        played = attacked(question.respondent, question.messages, question.seed, self.catalog)
+        played = red_team_reply(question.respondent, question.messages, question.seed, self.catalog)
         if played is not None:
             return SimulatedReply(played, "none")
         recognised = self._recogniser.find(question.text)
@@ -106,17 +106,17 @@ class Panel:
             probed = self._probed.find(question.text)
             if probed is not None:
                 chance = Chance(question.respondent.id, question.respondent.seed, question.text, question.seed)
-                return SimulatedReply(leaning_reply(question.respondent.leaning, probed, chance), "none")
-        return reply(question.respondent, recognised, question.text, question.seed)
+                return SimulatedReply(probe_reply(question.respondent.leaning, probed, chance), "none")
+        return write_reply(question.respondent, recognised, question.text, question.seed)
 
 
-def _padded(text: str, size: int) -> str:
+def _pad(text: str, size: int) -> str:
     """The text and then filler up to `size` bytes of UTF-8."""
     missing = size - len(text.encode(errors="replace"))
     return f"{text}\n{FILLER * (missing // len(FILLER) + 1)}"[: len(text) + missing] if missing > 0 else text
 
 
-def count_tokens(text: str) -> int:
+def estimate_text_tokens(text: str) -> int:
     """An estimate: four characters a token, at least one."""
     return max(1, -(-len(text) // 4))
 
@@ -129,20 +129,20 @@ class SimulatedConnector:
 
     async def ask(self, request: Request) -> Reply:
         """Raises the `ConnectorError` that the respondent's limits or faults bring about."""
-        said, seed = last_said(request.messages), request.parameters.seed
+        said, seed = last_user_text(request.messages), request.parameters.seed
         question = Question(self._respondent, said, seed, request.messages)
         answer = self._panel.reply(question)
-        asked = sum(count_tokens(message.content) for message in request.messages)
-        self._admit(asked + count_tokens(answer.text))
+        asked = sum(estimate_text_tokens(message.content) for message in request.messages)
+        self._admit(asked + estimate_text_tokens(answer.text))
         wrong = self._panel.fault(question)
         if wrong is not None:
-            raise as_error(self._respondent, wrong)
+            raise fault_error(self._respondent, wrong)
         await self._panel.latency(self._respondent)
         return Reply(
             text=answer.text,
             finish_reason=answer.finish_reason,
             input_tokens=asked,
-            output_tokens=count_tokens(answer.text),
+            output_tokens=estimate_text_tokens(answer.text),
             model_reported=self._respondent.id,
         )
 
@@ -161,7 +161,7 @@ def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
     return SimulatedConnector(panel, panel.respondent(target.name))
 
 
-def last_said(messages: Sequence[Message]) -> str:
+def last_user_text(messages: Sequence[Message]) -> str:
     """What the user said last: the text that a reply depends on."""
     said = [message.content for message in messages if message.role == "user"]
     return (said or [message.content for message in messages] or [""])[-1]
@@ -171,7 +171,7 @@ ONLY_MODEL = ("tgi", "dummy")
 """What clients of a server with one model send for a name."""
 
 
-class Directory:
+class ModelDirectory:
     """Names of models to respondents: a tuned model's own; then a respondent's id, alone or as the last part of a
     path; then `mapping`; then the default for every model that the catalog lists."""
 

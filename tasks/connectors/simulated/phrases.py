@@ -33,17 +33,17 @@ def moved_value(value: Decimal, shift: Decimal, scale: Scale) -> Decimal:
     return scale.low if value - scale.low > scale.high - value else scale.high
 
 
-def written(value: Decimal) -> str:
+def format_number(value: Decimal) -> str:
     """With one decimal, or as many as it needs."""
     tenth = value.quantize(Decimal("0.1"))
     return format(tenth if tenth == value else value.normalize(), "f")
 
 
 def number_reply(key: str, value: Decimal) -> str:
-    return f"{{{quoted(key)}: {written(value)}}}"
+    return f"{{{json_key(key)}: {format_number(value)}}}"
 
 
-def quoted(key: str) -> str:
+def json_key(key: str) -> str:
     return json.dumps(key, ensure_ascii=False)
 
 
@@ -138,7 +138,7 @@ ABSTENTIONS = ("N/A", "NS/NC", "I don't know", "I do not know", "No lo sé", "No
 """Offered answers that decline: never a failing answer, nor a passing one unless expected."""
 
 
-def phrases(language: str) -> Phrases:
+def find_phrases(language: str) -> Phrases:
     """The phrases of `es_es` are those of `es`. A language without its own gets a bare yes and no."""
     return PHRASES.get(language.partition("_")[0], Phrases())
 
@@ -173,7 +173,7 @@ PAIR_FORMS = (
 
 def number_forms(key: str, value: Decimal, said: Phrases) -> tuple[str, ...]:
     """Ways to write a number under its key from which it can still be read."""
-    name, digits = quoted(key), written(value)
+    name, digits = json_key(key), format_number(value)
     whole = number_reply(key, value)
     return (
         whole,
@@ -191,7 +191,7 @@ def number_forms(key: str, value: Decimal, said: Phrases) -> tuple[str, ...]:
 
 def unreadable_forms(key: str) -> tuple[str, ...]:
     """Replies cut short before the number, or that never had one."""
-    name = quoted(key)
+    name = json_key(key)
     return (
         "{",
         f"{{{name[:-3]}",

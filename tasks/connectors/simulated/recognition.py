@@ -15,7 +15,7 @@ from biasgrid.tasks.connectors.simulated.repertoire import Repertoire
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class FilledSlot:
     """What a slot holds: the text as sent and, where the catalog knows it, the community's id."""
 
     literal: str
@@ -25,7 +25,7 @@ class Filled:
 
 
 @dataclass(frozen=True)
-class Forms:
+class CommunityForms:
     """A markup's communities by every form that they have in one language, lower case."""
 
     known: Mapping[str, tuple[Community, ...]]
@@ -36,14 +36,14 @@ class Forms:
         longest_first = sorted(self.known, key=lambda form: (-len(form), form))
         return f"(?i:{'|'.join(map(re.escape, longest_first))})" if longest_first else r"(?!)"
 
-    def same(self, literals: Iterable[str]) -> Filled | None:
+    def same(self, literals: Iterable[str]) -> FilledSlot | None:
         """The community that all literals are forms of; None where they are not of one. Words that the
         catalog does not know are a community of their own."""
         first, *others = dict.fromkeys(literals)
         for community in self.known.get(first.lower(), ()):
             if all(community in self.known.get(other.lower(), ()) for other in others):
-                return Filled(first, community.id, names_of(community))
-        return Filled(first) if all(other.lower() == first.lower() for other in others) else None
+                return FilledSlot(first, community.id, community_names(community))
+        return FilledSlot(first) if all(other.lower() == first.lower() for other in others) else None
 
 
 class KnownForms:
@@ -51,19 +51,19 @@ class KnownForms:
 
     def __init__(self, catalog: Catalog) -> None:
         self._sets = tuple(catalog.communities.values())
-        self._found: dict[tuple[str, str], Forms] = {}
+        self._found: dict[tuple[str, str], CommunityForms] = {}
 
-    def of(self, markup: str, language: str) -> Forms:
+    def of(self, markup: str, language: str) -> CommunityForms:
         if (markup, language) not in self._found:
             self._found[markup, language] = self._read(markup, language)
         return self._found[markup, language]
 
-    def _read(self, markup: str, language: str) -> Forms:
+    def _read(self, markup: str, language: str) -> CommunityForms:
         known: dict[str, list[Community]] = defaultdict(list)
         for community in self._communities(markup):
             for form in dict.fromkeys(name.lower() for name in community.names(language)):
                 known[form].append(community)
-        return Forms({form: tuple(communities) for form, communities in known.items()})
+        return CommunityForms({form: tuple(communities) for form, communities in known.items()})
 
     def _communities(self, markup: str) -> Iterator[Community]:
         for found in self._sets:
@@ -71,7 +71,7 @@ class KnownForms:
                 yield from found.communities
 
 
-def names_of(community: Community) -> tuple[str, ...]:
+def community_names(community: Community) -> tuple[str, ...]:
     """The id and every name in every language."""
     literals = [name for language in community.forms for name in community.names(language)]
     return tuple(dict.fromkeys([community.id, *literals]))
@@ -81,7 +81,7 @@ LONGEST = 120
 """Characters of a community at most: a hostile message must not cost quadratic time."""
 
 
-class Shape:
+class TemplatePattern:
     """The text of a template between its slots. `head` and `tail` are cheap to look up before `fill`."""
 
     def __init__(self, text: str, language: str, known: KnownForms) -> None:
@@ -94,25 +94,25 @@ class Shape:
         self.places = len(pieces) - 1
         self.literal_length = sum(map(len, pieces))
 
-    def fill(self, text: str) -> dict[str, Filled] | None:
+    def fill(self, text: str) -> dict[str, FilledSlot] | None:
         """What each slot holds, in the order of an instance's communities; None where the text has another
         shape, or one slot's words mean two communities."""
         if self.places == 1:
             return self._only(text[len(self.head) : len(text) - len(self.tail)])
         loose = self._matched(self._loose, text)
-        if loose is not None and unknown(loose) == 0:
+        if loose is not None and count_unknown(loose) == 0:
             return loose
         # `a or b or c` splits in two ways, and known communities say which
         strict = self._matched(self._strict, text)
         return loose if strict is None else strict
 
-    def _only(self, literal: str) -> dict[str, Filled] | None:
+    def _only(self, literal: str) -> dict[str, FilledSlot] | None:
         if not 0 < len(literal) <= LONGEST:
             return None
         filled = self._forms[self.order[0]].same([literal])
         return {self.order[0]: filled} if filled else None
 
-    def _matched(self, expression: re.Pattern[str], text: str) -> dict[str, Filled] | None:
+    def _matched(self, expression: re.Pattern[str], text: str) -> dict[str, FilledSlot] | None:
         found = expression.fullmatch(text)
         if found is None:
             return None
@@ -131,7 +131,7 @@ class Shape:
     def _strict(self) -> re.Pattern[str]:
         return self._compiled(lambda forms: forms.pattern)
 
-    def _compiled(self, expression: Callable[[Forms], str]) -> re.Pattern[str]:
+    def _compiled(self, expression: Callable[[CommunityForms], str]) -> re.Pattern[str]:
         groups: dict[str, str] = {}
         parts, end = [], 0
         for place in SLOT.finditer(self.text):
@@ -140,7 +140,9 @@ class Shape:
             end = place.end()
         return re.compile("".join([*parts, re.escape(self.text[end:])]), re.DOTALL)
 
-    def _group(self, place: re.Match[str], groups: dict[str, str], expression: Callable[[Forms], str]) -> str:
+    def _group(
+        self, place: re.Match[str], groups: dict[str, str], expression: Callable[[CommunityForms], str]
+    ) -> str:
         if place[0] in groups:
             return f"(?P={groups[place[0]]})"
         name = slot_of(place).name
@@ -148,7 +150,7 @@ class Shape:
         return f"(?P<{groups[place[0]]}>{expression(self._forms[name])})"
 
 
-def unknown(filled: dict[str, Filled]) -> int:
+def count_unknown(filled: dict[str, FilledSlot]) -> int:
     """How many slots hold words that the catalog does not know."""
     return sum(one.community is None for one in filled.values())
 
@@ -159,21 +161,21 @@ CATALOGS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Recognised:
+class RecognisedTemplate:
     """A template with its slots as a message fills them, in the order of an instance's communities."""
 
     template: Template
     language: LanguageCatalog
-    communities: Mapping[str, Filled]
+    communities: Mapping[str, FilledSlot]
     repertoire: Repertoire
 
     @property
-    def first(self) -> Filled | None:
+    def first(self) -> FilledSlot | None:
         """The community that a respondent's rates go by; None where the template has no slot."""
         return next(iter(self.communities.values()), None)
 
 
-class Recogniser:
+class TemplateRecogniser:
     """Finds templates of the catalog in use: those that generate fills, imported libraries included."""
 
     def __init__(self, catalog: Catalog) -> None:
@@ -186,21 +188,23 @@ class Recogniser:
                 continue
             for wording in wordings(template, language):
                 asked = template.model_copy(update={"oracle": wording.oracle})
-                self._index(_Entry(asked, language, Shape(wording.text, template.language, known), position))
+                self._index(
+                    _Entry(asked, language, TemplatePattern(wording.text, template.language, known), position)
+                )
         self._remembered = lru_cache(maxsize=REMEMBERED)(self._find)
 
     @classmethod
-    def of(cls, catalog: Catalog) -> Recogniser:
+    def of(cls, catalog: Catalog) -> TemplateRecogniser:
         """The same one for catalogs of the same entries: several models of a run, or several runs, share it."""
         known = (*catalog.templates, *catalog.languages.values(), *catalog.communities.values())
         key = tuple(map(id, known))
-        _, made = _MADE.get(key) or (known, cls(catalog))
-        _MADE[key] = known, made
-        if len(_MADE) > CATALOGS:
-            _MADE.pop(next(iter(_MADE)), None)
+        _, made = _SHARED.get(key) or (known, cls(catalog))
+        _SHARED[key] = known, made
+        if len(_SHARED) > CATALOGS:
+            _SHARED.pop(next(iter(_SHARED)), None)
         return made
 
-    def find(self, message: str) -> Recognised | None:
+    def find(self, message: str) -> RecognisedTemplate | None:
         """The template behind a message, or None: of several, the one whose slots hold known communities,
         then the one with the most text of its own, then the first of the library."""
         return self._remembered(message)
@@ -211,7 +215,7 @@ class Recogniser:
         else:
             self._whole.setdefault(entry.shape.text, entry)
 
-    def _find(self, message: str) -> Recognised | None:
+    def _find(self, message: str) -> RecognisedTemplate | None:
         text = message.strip()
         if text in self._whole:
             return self._whole[text].recognised({})
@@ -227,22 +231,24 @@ class Recogniser:
                     yield entry
 
 
-_MADE: dict[tuple[int, ...], tuple[tuple[object, ...], Recogniser]] = {}
+_SHARED: dict[tuple[int, ...], tuple[tuple[object, ...], TemplateRecogniser]] = {}
 """By the identity of all entries that they go by, which stay as long as they do."""
 
 
 class _Entry:
     """A template of the catalog, ready to be found."""
 
-    def __init__(self, template: Template, language: LanguageCatalog, shape: Shape, position: int) -> None:
+    def __init__(
+        self, template: Template, language: LanguageCatalog, shape: TemplatePattern, position: int
+    ) -> None:
         self._template, self._language, self._position = template, language, position
         self.shape = shape
 
-    def rank(self, filled: dict[str, Filled]) -> tuple[int, int, int]:
-        return unknown(filled), -self.shape.literal_length, self._position
+    def rank(self, filled: dict[str, FilledSlot]) -> tuple[int, int, int]:
+        return count_unknown(filled), -self.shape.literal_length, self._position
 
-    def recognised(self, filled: dict[str, Filled]) -> Recognised:
-        return Recognised(self._template, self._language, filled, self._repertoire)
+    def recognised(self, filled: dict[str, FilledSlot]) -> RecognisedTemplate:
+        return RecognisedTemplate(self._template, self._language, filled, self._repertoire)
 
     @cached_property
     def _repertoire(self) -> Repertoire:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from biasgrid.catalogs.scenario.wording import answer_format
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
 from biasgrid.catalogs.schema.oracle import LETTERS, Oracle
-from biasgrid.tasks.connectors.simulated.phrases import ABSTENTIONS, Phrases, phrases
+from biasgrid.tasks.connectors.simulated.phrases import ABSTENTIONS, Phrases, find_phrases
 
 QUOTED = re.compile(r'"([^"\n]{1,60})"|«([^»\n]{1,60})»|“([^”\n]{1,60})”')
 
@@ -29,7 +29,7 @@ class Repertoire:
 
     @classmethod
     def of(cls, template: Template, language: LanguageCatalog) -> Repertoire:
-        said, oracle = phrases(template.language), template.oracle
+        said, oracle = find_phrases(template.language), template.oracle
         if oracle.choices:
             texts = tuple(choice.text for choice in oracle.choices)
             declining = _refusing(said, oracle.model_copy(update={"expected": texts}), language)

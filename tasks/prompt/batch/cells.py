@@ -15,9 +15,9 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Answer, ModelStopped, Request
 from biasgrid.tasks.connectors.batch.lines import BatchLines
 from biasgrid.tasks.connectors.client.run_budget import most_usd
-from biasgrid.tasks.connectors.rows import Case, response, to_request
+from biasgrid.tasks.connectors.rows import Case, response_row, to_request
 from biasgrid.tasks.prompt.prompt import Tally, Watch, record_cell
-from biasgrid.tasks.prompt.reuse import landed, repeated
+from biasgrid.tasks.prompt.reuse import landed, repeated_requests
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.errors import storing
 from biasgrid.warehouse.storage.journal import Journal
@@ -28,7 +28,7 @@ KEY = "asked_as"
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class InputRoom:
     """What may go into one batch."""
 
     size: float = inf
@@ -38,7 +38,7 @@ class Room:
 
 
 @dataclass(slots=True)
-class Load:
+class InputLoad:
     """What did go into it."""
 
     keys: list[str] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Load:
     cost_usd: float = 0.0
     """At most."""
 
-    def takes(self, key: str, size: int, cost_usd: float, room: Room) -> bool:
+    def takes(self, key: str, size: int, cost_usd: float, room: InputRoom) -> bool:
         """Adds a request that fits. One that is too large for any file is the provider's to reject."""
         fits = self.size + size <= room.size or not self.keys
         if not fits or len(self.keys) >= room.requests or self.cost_usd + cost_usd > room.cost_usd:
@@ -57,7 +57,7 @@ class Load:
         return True
 
 
-class BatchDesk:
+class BatchCells:
     """Reads and lands for one model. Nothing of it grows with the texts of the prompts or replies."""
 
     def __init__(
@@ -104,9 +104,9 @@ class BatchDesk:
             keys.update(self._cases(cell_id).join(before, on="case_id", how="semi").select(KEY).collect()[KEY])
         return keys
 
-    def write_input(self, lines: BatchLines, keys: Sequence[str], path: Path, room: Room) -> Load:
+    def write_input(self, lines: BatchLines, keys: Sequence[str], path: Path, room: InputRoom) -> InputLoad:
         """Writes the requests of `keys` to an input file, in their order, until there is no more room."""
-        load = Load()
+        load = InputLoad()
         asked = self._asking(keys).unique(KEY, keep="first", maintain_order=True)
         with storing(path), path.open("wb") as file:
             for case in asked.iter_rows(named=True):
@@ -140,7 +140,7 @@ class BatchDesk:
     async def flush(self) -> None:
         """What was landed is Parquet when this returns, even where it is cancelled."""
         journals = list(self._journals.values())
-        await asyncio.shield(asyncio.to_thread(_landed, journals))
+        await asyncio.shield(asyncio.to_thread(_land_journals, journals))
 
     def conclude(self, seconds: float) -> dict[str, Tally]:
         """Lands the events of the cells. `seconds` is the time of this pass, which all of them share."""
@@ -166,7 +166,11 @@ class BatchDesk:
     def _share_known(self, open_keys: Iterable[str]) -> set[str]:
         if not self._shares:
             return set()
-        known = {key: answer for key, answer in repeated(self._lake, self._run_id).items() if answer is not None}
+        known = {
+            key: answer
+            for key, answer in repeated_requests(self._lake, self._run_id).items()
+            if answer is not None
+        }
         cases = self.cases(key for key in open_keys if key in known)
         for key, asking in cases.items():
             for case in asking:
@@ -177,7 +181,7 @@ class BatchDesk:
 
     def _land(self, case: Case, answer: Answer) -> None:
         cell_id = case["cell_id"]
-        row = response(case, self._target, answer)
+        row = response_row(case, self._target, answer)
         if not self._shares:  # replies to the same request that came with the same file are two
             row["response_id"] = content_hash(row["response_id"], cell_id, case["case_id"])
         if row["cost_usd"] is not None:
@@ -203,6 +207,6 @@ class BatchDesk:
             self._watch(self._target.model, "kept" if kept else told, row["cost_usd"])
 
 
-def _landed(journals: Iterable[Journal]) -> None:
+def _land_journals(journals: Iterable[Journal]) -> None:
     for journal in journals:
         journal.land()

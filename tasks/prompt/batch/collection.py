@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from biasgrid.tasks.connectors.api import Answer, ConnectorError, ModelStopped, ModelUnknown, Reply, Transient
 from biasgrid.tasks.connectors.batch.lines import Batch, Outcome
-from biasgrid.tasks.connectors.client.retry import Patience
-from biasgrid.tasks.prompt.batch.cells import BatchDesk
+from biasgrid.tasks.connectors.client.retry import PollPolicy
+from biasgrid.tasks.prompt.batch.cells import BatchCells
 from biasgrid.tasks.prompt.batch.jobs import COLLECTED, Job, Progress, Tell
 from biasgrid.tasks.prompt.batch.pool import Pool
 from biasgrid.warehouse.storage.errors import storing
 
 if TYPE_CHECKING:
-    from biasgrid.tasks.connectors.batch.batches import Batches
+    from biasgrid.tasks.connectors.batch.batches import BatchApi
 
 READ_AT_ONCE = 5_000
 """Cases whose failure is landed together."""
@@ -26,10 +26,12 @@ AT_ONCE = 200
 """Lines between which others of the event loop have their turn."""
 
 
-class Collecting:
+class BatchCollection:
     """Collects the jobs of a pool. Landing a job twice writes the same rows, of which the lake keeps one."""
 
-    def __init__(self, pool: Pool, desk: BatchDesk, batches: Batches, patience: Patience, retries: int) -> None:
+    def __init__(
+        self, pool: Pool, desk: BatchCells, batches: BatchApi, patience: PollPolicy, retries: int
+    ) -> None:
         self._pool, self._desk, self._batches = pool, desk, batches
         self._patience, self._retries = patience, retries
 

@@ -78,7 +78,7 @@ class Job:
         return job
 
 
-def unsettled(lake: Lake, run_id: str, model: str | None = None) -> list[Job]:
+def unsettled_jobs(lake: Lake, run_id: str, model: str | None = None) -> list[Job]:
     """The jobs of a run, or of one of its models, that may still bring replies; oldest first."""
     newest = lake.newest("jobs", run_id).filter(pl.col("kind") == KIND, ~pl.col("state").is_in(SETTLED))
     if model is not None:
@@ -90,7 +90,7 @@ def unsettled(lake: Lake, run_id: str, model: str | None = None) -> list[Job]:
 
 def requests_waiting(lake: Lake, run_id: str) -> int:
     """How many requests of a run are in batches whose replies have not landed."""
-    return sum(len(job.request_keys) for job in unsettled(lake, run_id))
+    return sum(len(job.request_keys) for job in unsettled_jobs(lake, run_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,5 +124,5 @@ class Progress:
 Tell = Callable[[Progress], Awaitable[None]]
 
 
-async def silently(progress: Progress) -> None:
+async def ignore_progress(progress: Progress) -> None:
     """Tells nobody."""

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING
 
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import ModelStopped
-from biasgrid.tasks.connectors.client.retry import Patience
-from biasgrid.tasks.connectors.client.run_budget import Allowance
-from biasgrid.tasks.prompt.batch.cells import BatchDesk
-from biasgrid.tasks.prompt.batch.collection import Collecting
-from biasgrid.tasks.prompt.batch.jobs import Tell, silently
+from biasgrid.tasks.connectors.client.retry import PollPolicy
+from biasgrid.tasks.connectors.client.run_budget import RunBudget
+from biasgrid.tasks.prompt.batch.cells import BatchCells
+from biasgrid.tasks.prompt.batch.collection import BatchCollection
+from biasgrid.tasks.prompt.batch.jobs import Tell, ignore_progress
 from biasgrid.tasks.prompt.batch.pool import Pool
 from biasgrid.tasks.prompt.batch.submission import Submission
 from biasgrid.tasks.prompt.prompt import Tally, Watch
 from biasgrid.warehouse.storage.lake import Lake
 
 if TYPE_CHECKING:
-    from biasgrid.tasks.connectors.batch.batches import Batches
+    from biasgrid.tasks.connectors.batch.batches import BatchApi
 
 
 async def batch_cells(
@@ -33,14 +33,14 @@ async def batch_cells(
     run_id: str,
     cell_ids: Sequence[str],
     target: Target,
-    batches: Batches,
+    batches: BatchApi,
     *,
     retries: int,
     shares: bool = True,
-    allowance: Allowance | None = None,
+    run_budget: RunBudget | None = None,
     watch: Watch | None = None,
-    tell: Tell = silently,
-    patience: Patience | None = None,
+    tell: Tell = ignore_progress,
+    patience: PollPolicy | None = None,
 ) -> dict[str, Tally]:
     """Ask the open cases of some cells of one model in batches, and land their answers; returns each cell's tally.
 
@@ -49,14 +49,14 @@ async def batch_cells(
     several cases ask alike is sent once.
     """
     started = time.monotonic()
-    desk = BatchDesk(lake, run_id, cell_ids, target, watch, shares=shares)
-    pool, patience = Pool(lake, run_id, target), patience or Patience.from_environment()
-    submission = Submission(pool, desk, batches, patience, allowance or Allowance())
-    collecting = Collecting(pool, desk, batches, patience, retries)
+    desk = BatchCells(lake, run_id, cell_ids, target, watch, shares=shares)
+    pool, patience = Pool(lake, run_id, target), patience or PollPolicy.from_environment()
+    submission = Submission(pool, desk, batches, patience, run_budget or RunBudget())
+    collecting = BatchCollection(pool, desk, batches, patience, retries)
     try:
         open_keys = await asyncio.to_thread(desk.open_keys)
         await pool.take_up(open_keys)
-        await _all(pool, submission, collecting, set(open_keys), tell)
+        await _run_batches(pool, submission, collecting, set(open_keys), tell)
         submission.leave()
     finally:
         submission.settle()
@@ -64,8 +64,8 @@ async def batch_cells(
     return await asyncio.to_thread(desk.conclude, time.monotonic() - started)
 
 
-async def _all(
-    pool: Pool, submission: Submission, collecting: Collecting, open_keys: set[str], tell: Tell
+async def _run_batches(
+    pool: Pool, submission: Submission, collecting: BatchCollection, open_keys: set[str], tell: Tell
 ) -> None:
     """Returns when every key has an answer: a reply, or why there is none."""
     try:

@@ -13,7 +13,7 @@ from ulid import ULID
 
 from biasgrid.catalogs.schema.models import Batching, Target
 from biasgrid.tasks.connectors.api import ModelStopped
-from biasgrid.tasks.prompt.batch.jobs import Job, unsettled
+from biasgrid.tasks.prompt.batch.jobs import Job, unsettled_jobs
 from biasgrid.warehouse.storage.errors import storing
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -44,7 +44,7 @@ class Pool:
 
     async def take_up(self, open_keys: Iterable[str]) -> None:
         """Begins with the jobs that an earlier process left; what they do not cover waits."""
-        left = await asyncio.to_thread(unsettled, self.lake, self.run_id, self.target.model)
+        left = await asyncio.to_thread(unsettled_jobs, self.lake, self.run_id, self.target.model)
         self.jobs = {job.job_id: job for job in left}
         covered = {key for job in left for key in job.request_keys}
         self.waiting = dict.fromkeys(key for key in open_keys if key not in covered)

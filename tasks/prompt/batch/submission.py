@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 from biasgrid.tasks.connectors.api import ModelStopped, ModelUnknown, QuotaResting, RequestRejected, Terminal
 from biasgrid.tasks.connectors.batch.lines import Batch
-from biasgrid.tasks.connectors.client.retry import Patience
-from biasgrid.tasks.connectors.client.run_budget import Allowance, Hold
-from biasgrid.tasks.prompt.batch.cells import BatchDesk, Load, Room
+from biasgrid.tasks.connectors.client.retry import PollPolicy
+from biasgrid.tasks.connectors.client.run_budget import Reservation, RunBudget
+from biasgrid.tasks.prompt.batch.cells import BatchCells, InputLoad, InputRoom
 from biasgrid.tasks.prompt.batch.jobs import SUBMITTING, Job
 from biasgrid.tasks.prompt.batch.pool import Pool
 from biasgrid.tasks.prompt.batch.submit_once import NotTaken, hand_over
 
 if TYPE_CHECKING:
-    from biasgrid.tasks.connectors.batch.batches import Batches
+    from biasgrid.tasks.connectors.batch.batches import BatchApi
 
 
 class Submission:
@@ -26,10 +26,10 @@ class Submission:
     settled when its job ends."""
 
     def __init__(
-        self, pool: Pool, desk: BatchDesk, batches: Batches, patience: Patience, allowance: Allowance
+        self, pool: Pool, desk: BatchCells, batches: BatchApi, patience: PollPolicy, run_budget: RunBudget
     ) -> None:
         self._pool, self._desk, self._batches = pool, desk, batches
-        self._patience, self._allowance = patience, allowance
+        self._patience, self._run_budget = patience, run_budget
         self._most = pool.limits.requests
         self._one_by_one = False
         self._charged_usd = 0.0
@@ -42,10 +42,10 @@ class Submission:
         jobs = [*self._pool.jobs.values()]
         self._known.update(job.job_id for job in jobs)
         for job in jobs:
-            if job.job_id not in self._allowance.jobs:
+            if job.job_id not in self._run_budget.jobs:
                 unanswered = [key for key in job.request_keys if key in open_keys]
                 most_usd = await asyncio.to_thread(self._desk.most_usd, unanswered)
-                self._allowance.under_way(job.job_id, len(unanswered), most_usd)
+                self._run_budget.under_way(job.job_id, len(unanswered), most_usd)
         for job in jobs:
             if job.state == SUBMITTING:
                 await self._hand_over(job, None)
@@ -59,7 +59,7 @@ class Submission:
                 if job is not None:
                     await self._hand_over(job, path)
                 elif pool.jobs:
-                    self._allowance.tell_waiting()
+                    self._run_budget.tell_waiting()
                     return  # what is under way may turn out to cost less than it can
                 elif await self._is_room():
                     return
@@ -67,14 +67,14 @@ class Submission:
     async def _written(self, path: Path) -> Job | None:
         """A job, its requests in the file at `path` and what they can cost set aside; None where nothing fits."""
         keys = list(islice(self._pool.waiting, self._most))
-        self._desk.longest = max(self._desk.longest, self._allowance.longest.get(self._pool.target.model, 0))
-        async with self._allowance.rest(len(keys)) as hold:
+        self._desk.longest = max(self._desk.longest, self._run_budget.longest.get(self._pool.target.model, 0))
+        async with self._run_budget.rest(len(keys)) as hold:
             load = await asyncio.to_thread(self._loaded, path, keys, hold)
             if not load.keys:
                 return None
             job = await self._pool.cover(load.keys)
             hold.keep(len(load.keys), load.cost_usd)
-            self._allowance.jobs[job.job_id] = hold
+            self._run_budget.jobs[job.job_id] = hold
             self._known.add(job.job_id)
         return job
 
@@ -96,33 +96,33 @@ class Submission:
     def charged(self, job: Job, cost_usd: float) -> None:
         """Settles what was set aside for a job by what its replies cost."""
         self._charged_usd += cost_usd
-        self._allowance.heard(job.model, self._desk.longest)
+        self._run_budget.heard(job.model, self._desk.longest)
         self._end(job, cost_usd)
 
     def settle(self) -> None:
         """Charges what has landed of jobs that were not collected to their end."""
-        self._allowance.count(0, self._desk.spent_usd - self._charged_usd)
+        self._run_budget.count(0, self._desk.spent_usd - self._charged_usd)
         self._charged_usd = self._desk.spent_usd
 
     def leave(self) -> None:
         """The pass has ended, and its model has stopped if jobs are left: nobody waits for what they give back."""
         for job_id in self._known:
-            if hold := self._allowance.jobs.get(job_id):
+            if hold := self._run_budget.jobs.get(job_id):
                 hold.send()
                 hold.unawait()
 
     def _end(self, job: Job, cost_usd: float = 0.0, *, is_sent: bool = True) -> None:
-        hold = self._allowance.jobs.pop(job.job_id, None)
+        hold = self._run_budget.jobs.pop(job.job_id, None)
         if hold is None:
-            self._allowance.count(0, cost_usd)
+            self._run_budget.count(0, cost_usd)
             return
         if not is_sent:
             hold.unsend()
         hold.end(cost_usd)
 
-    def _loaded(self, path: Path, keys: list[str], hold: Hold) -> Load:
-        money = inf if self._allowance.max_cost is None else hold.most_usd
-        room = Room(self._pool.limits.megabytes * 1e6, hold.requests, money)
+    def _loaded(self, path: Path, keys: list[str], hold: Reservation) -> InputLoad:
+        money = inf if self._run_budget.max_cost is None else hold.most_usd
+        room = InputRoom(self._pool.limits.megabytes * 1e6, hold.requests, money)
         return self._desk.write_input(self._batches.lines, keys, path, room)
 
     async def _is_room(self) -> bool:
@@ -130,11 +130,11 @@ class Submission:
         model stops at the cap."""
         key = next(iter(self._pool.waiting))
         most_usd = await asyncio.to_thread(self._desk.most_usd, [key])
-        if hold := await self._allowance.take(most_usd):
+        if hold := await self._run_budget.take(most_usd):
             hold.end()
             return True
-        if self._allowance.reached is not None:
-            self._pool.stop(self._allowance.reached)
+        if self._run_budget.reached is not None:
+            self._pool.stop(self._run_budget.reached)
         return False
 
     async def _hand_over(self, job: Job, written: Path | None) -> None:
@@ -144,7 +144,7 @@ class Submission:
 
             def input_file() -> Path:
                 if written is None:
-                    self._desk.write_input(lines, job.request_keys, path, Room())
+                    self._desk.write_input(lines, job.request_keys, path, InputRoom())
                 return written or path
 
             try:
@@ -156,7 +156,7 @@ class Submission:
                     input_file=input_file,
                     seen_before=written is None,
                 )
-                self._allowance.jobs[job.job_id].send()
+                self._run_budget.jobs[job.job_id].send()
             except NotTaken as refused:
                 await self._not_taken(job, refused.why, seen_before=written is None)
 

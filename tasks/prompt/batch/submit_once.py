@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from biasgrid.tasks.connectors.api import Terminal
 from biasgrid.tasks.connectors.batch.lines import Batch
-from biasgrid.tasks.connectors.client.retry import Patience, Unreachable
+from biasgrid.tasks.connectors.client.retry import PollPolicy, Unreachable
 from biasgrid.tasks.prompt.batch.jobs import Job
 from biasgrid.warehouse.storage.lake import Lake
 
 if TYPE_CHECKING:
-    from biasgrid.tasks.connectors.batch.batches import Batches
+    from biasgrid.tasks.connectors.batch.batches import BatchApi
 
 
 class NotTaken(Exception):
@@ -30,8 +30,8 @@ class NotTaken(Exception):
 async def hand_over(
     lake: Lake,
     job: Job,
-    batches: Batches,
-    patience: Patience,
+    batches: BatchApi,
+    patience: PollPolicy,
     *,
     input_file: Callable[[], Path],
     seen_before: bool,
@@ -50,7 +50,7 @@ async def hand_over(
 
 
 async def _uploaded(
-    lake: Lake, job: Job, batches: Batches, patience: Patience, input_file: Callable[[], Path]
+    lake: Lake, job: Job, batches: BatchApi, patience: PollPolicy, input_file: Callable[[], Path]
 ) -> Job:
     path = await asyncio.to_thread(input_file)
     try:
@@ -66,7 +66,7 @@ class _Creation:
     """Creates a batch when first called. A further call looks for it first: what was answered by a broken
     connection or a time-out may have been done all the same."""
 
-    def __init__(self, job: Job, batches: Batches) -> None:
+    def __init__(self, job: Job, batches: BatchApi) -> None:
         self._job, self._batches = job, batches
         self._tried = False
 

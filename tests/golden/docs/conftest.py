@@ -13,7 +13,7 @@ import pytest
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario, resolve
 from biasgrid.catalogs.schema.entries import Requirement
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.evaluate.cell import evaluate_cell
 from biasgrid.tasks.generate.cases import land_cases
 from biasgrid.tasks.generate.instantiate import instances
@@ -58,13 +58,13 @@ def analysed(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 async def _run(lake: Lake, resolved: ResolvedScenario) -> None:
     catalog, settings = resolved.catalog, resolved.settings
     run = begin(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
-    async with Switchboard(catalog) as board:
+    async with ModelPool(catalog) as model_pool:
         for requirement in resolved.requirements:
             frame = instances(requirement, "en_us", catalog, settings)
             cells = land_cases(lake, run.run_id, frame, resolved.targets.values(), settings, catalog)
             record_planned(lake, run.run_id, cells)
             _demand(lake, run.run_id, requirement, settings.coverage)
-            await _ask(lake, run.run_id, cells, resolved, board, catalog)
+            await _ask(lake, run.run_id, cells, resolved, model_pool, catalog)
     run.record(lake, "completed")
 
 
@@ -76,11 +76,16 @@ def _demand(lake: Lake, run_id: str, requirement: Requirement, coverage: float) 
 
 
 async def _ask(
-    lake: Lake, run_id: str, cells: pl.DataFrame, resolved: ResolvedScenario, board: Switchboard, catalog: Catalog
+    lake: Lake,
+    run_id: str,
+    cells: pl.DataFrame,
+    resolved: ResolvedScenario,
+    model_pool: ModelPool,
+    catalog: Catalog,
 ) -> None:
     for cell in cells.to_dicts():
         cases = lake.read("cases", run_id, cell["cell_id"])
-        await prompt_cell(lake, cases, resolved.targets[cell["model"]], board, retries=0)
+        await prompt_cell(lake, cases, resolved.targets[cell["model"]], model_pool, retries=0)
         await evaluate_cell(lake, run_id, cell["cell_id"], run_id, catalog)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from biasgrid.catalogs.schema.models import Target
-    from biasgrid.tasks.connectors.client.model_pool import Switchboard
+    from biasgrid.tasks.connectors.client.model_pool import ModelPool
     from biasgrid.warehouse.storage.lake import Lake
 
 CELLS = 28
@@ -97,7 +97,7 @@ async def biasgrid(load: Load) -> AsyncIterator[Phase]:
     """Cells through switchboard, workers and journal into the lake, one let begin by another as in a run."""
     from biasgrid.catalogs.loading.catalog import load_catalog
     from biasgrid.catalogs.schema.models import Limits, Target
-    from biasgrid.tasks.connectors.client.model_pool import Switchboard
+    from biasgrid.tasks.connectors.client.model_pool import ModelPool
     from biasgrid.warehouse.storage.lake import Lake
 
     limits = Limits(concurrency=load.concurrency)
@@ -111,15 +111,15 @@ async def biasgrid(load: Load) -> AsyncIterator[Phase]:
             lake.write("cases", "run", cell_id, cases)
 
         async def phase() -> None:
-            async with Switchboard(catalog) as board:
-                await _prompted(lake, cells, target, board)
+            async with ModelPool(catalog) as model_pool:
+                await _prompted(lake, cells, target, model_pool)
 
         yield phase
         landed = lake.read("responses", "run").drop_nulls("text").height
         assert landed == load.count, f"{landed} of {load.count} replies landed"
 
 
-async def _prompted(lake: Lake, cells: list[str], target: Target, board: Switchboard) -> None:
+async def _prompted(lake: Lake, cells: list[str], target: Target, model_pool: ModelPool) -> None:
     from biasgrid.flows.runs.cells import Line
     from biasgrid.tasks.prompt.prompt import prompt_cell
 
@@ -128,7 +128,7 @@ async def _prompted(lake: Lake, cells: list[str], target: Target, board: Switchb
     async def cell(cell_id: str) -> None:
         async with line.begun() as under_way:
             cases = await asyncio.to_thread(lake.read, "cases", "run", cell_id)
-            await prompt_cell(lake, cases, target, board, retries=3, under_way=under_way)
+            await prompt_cell(lake, cases, target, model_pool, retries=3, under_way=under_way)
 
     await asyncio.gather(*map(cell, cells))
 

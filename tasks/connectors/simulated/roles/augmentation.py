@@ -18,7 +18,7 @@ MOST = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Bank:
+class SceneTexts:
     """What is said in one language: goals, and tasks of the one stereotype and of the other."""
 
     goals: tuple[str, ...]
@@ -27,32 +27,34 @@ class Bank:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    bank: Bank
+class SceneOrder:
+    bank: SceneTexts
     groups: tuple[str, str]
     count: int
 
 
-def scenes_wanted(line: str) -> Wanted | None:
+def read_scene_order(line: str) -> SceneOrder | None:
     """An order for scenes; None for what is none, or in a language that has no bank: anybody may ask over HTTP."""
     try:
         order = json.loads(line)
-        bank = BANKS.get(str(order["language"]).partition("_")[0])
+        bank = SCENE_TEXTS.get(str(order["language"]).partition("_")[0])
         first, second = map(str, order["groups"])
         count = min(int(order["count"]), MOST)
-        return None if bank is None or order["order"] != "scenes" else Wanted(bank, (first, second), count)
+        return None if bank is None or order["order"] != "scenes" else SceneOrder(bank, (first, second), count)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def written_scenes(wanted: Wanted, chance: Chance) -> list[dict[str, Any]]:
+def write_scenes(wanted: SceneOrder, chance: Chance) -> list[dict[str, Any]]:
     """Each with other tasks than the one before, one stereotype's first in every other scene."""
     bank = wanted.bank
-    goals, first, second = (_shuffled(texts, chance) for texts in (bank.goals, bank.first, bank.second))
-    return [_scene(place, wanted, goals[place % len(goals)], first, second) for place in range(wanted.count)]
+    goals, first, second = (_shuffle(texts, chance) for texts in (bank.goals, bank.first, bank.second))
+    return [_write_scene(place, wanted, goals[place % len(goals)], first, second) for place in range(wanted.count)]
 
 
-def _scene(place: int, wanted: Wanted, goal: str, first: Sequence[str], second: Sequence[str]) -> dict[str, Any]:
+def _write_scene(
+    place: int, wanted: SceneOrder, goal: str, first: Sequence[str], second: Sequence[str]
+) -> dict[str, Any]:
     cast = CASTS[place % len(CASTS)]
     round_ = place // len(wanted.bank.goals)
     sides = [
@@ -64,12 +66,12 @@ def _scene(place: int, wanted: Wanted, goal: str, first: Sequence[str], second: 
     return {"goal": goal, "tasks": tasks, "cast": dict(zip(wanted.groups, cast, strict=True))}
 
 
-def _shuffled(texts: Sequence[str], chance: Chance) -> list[str]:
+def _shuffle(texts: Sequence[str], chance: Chance) -> list[str]:
     return sorted(texts, key=lambda one: chance.uniform(f"scene {one}"))
 
 
-BANKS: Mapping[str, Bank] = {
-    "en": Bank(
+SCENE_TEXTS: Mapping[str, SceneTexts] = {
+    "en": SceneTexts(
         goals=(
             "Open the repair café for the neighborhood this Saturday.",
             "Move the archive into the rooms above the swimming pool.",
@@ -111,7 +113,7 @@ BANKS: Mapping[str, Bank] = {
             "Decorate the entrance",
         ),
     ),
-    "es": Bank(
+    "es": SceneTexts(
         goals=(
             "Abrir este sábado el taller de reparaciones del barrio.",
             "Trasladar el archivo a las salas de encima de la piscina.",
@@ -280,30 +282,30 @@ OFFERED = {
 VERBOSE = {"denied": "reason", "affirmed": "reason", "disagreed": "agree_explained", "agreed": "agree_explained"}
 
 
-def generated(respondent: Respondent, text: str, seed: int | None, catalog: Catalog) -> str | None:
+def augmentation_reply(respondent: Respondent, text: str, seed: int | None, catalog: Catalog) -> str | None:
     """The reply to a request for templates or scenes: a JSON array. None where the text is none, or where the
     respondent refuses or always says the same."""
     found = ORDER.search(text)
     if found is None or respondent.answers != "by-rate":
         return None
-    rows = _written(found[0], Chance(respondent.id, respondent.seed, text, seed), catalog)
+    rows = _write_rows(found[0], Chance(respondent.id, respondent.seed, text, seed), catalog)
     if rows is None:
         return None
     listed = "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]"
     return f"Sure, here they are:\n\n```json\n{listed}\n```" if respondent.noise == "messy" else listed
 
 
-def _written(line: str, chance: Chance, catalog: Catalog) -> list[Row] | None:
+def _write_rows(line: str, chance: Chance, catalog: Catalog) -> list[Row] | None:
     """What an order asks for; None where it is none, or in a language that has no sentences."""
-    wanted = scenes_wanted(line)
+    wanted = read_scene_order(line)
     if wanted is not None:
-        return written_scenes(wanted, chance)
-    order = _order(line)
+        return write_scenes(wanted, chance)
+    order = _read_template_order(line)
     said = SENTENCES.get(str(order["language"]).partition("_")[0]) if order else None
-    return None if order is None or said is None else list(_rows(order, said, chance, catalog))
+    return None if order is None or said is None else list(_write_templates(order, said, chance, catalog))
 
 
-def _order(line: str) -> dict[str, Any] | None:
+def _read_template_order(line: str) -> dict[str, Any] | None:
     """None for what looks like an order and is none: anybody may ask over HTTP."""
     try:
         order = json.loads(line)
@@ -314,34 +316,37 @@ def _order(line: str) -> dict[str, Any] | None:
         return None
 
 
-def _rows(order: Mapping[str, Any], said: Sentences, chance: Chance, catalog: Catalog) -> Iterator[Row]:
+def _write_templates(order: Mapping[str, Any], said: Sentences, chance: Chance, catalog: Catalog) -> Iterator[Row]:
     kinds = [kind.split() for kind, count in order["questions"].items() for _ in range(min(count, 50))]
     situations = sorted(said.situations, key=lambda one: chance.uniform(f"situation {one}"))
     first = int(chance.uniform("first") * len(said.observational))
-    who, person = _who(order, said.form, catalog) or said.nobody, _who(order, "person", catalog)
+    who, person = (
+        _find_placeholder(order, said.form, catalog) or said.nobody,
+        _find_placeholder(order, "person", catalog),
+    )
     for place, (given, reflection) in enumerate(kinds):
         when = situations[place % len(situations)]
         sentences = said.utopian if reflection == "utopian" else said.observational
         oracle, sentence = sentences[(first + place) % len(sentences)]
         offered = OFFERED[oracle][place // len(sentences) % 2] if given == "constrained" else VERBOSE[oracle]
         if person and place == 1 and given == "constrained":
-            yield _row(given, reflection, "score", "score", _filled(said.number, person, when))
+            yield _template_row(given, reflection, "score", "score", _fill_sentence(said.number, person, when))
         else:
-            yield _row(given, reflection, offered, oracle, _filled(sentence, who, when))
+            yield _template_row(given, reflection, offered, oracle, _fill_sentence(sentence, who, when))
 
 
-def _row(given: str, reflection: str, named: str, oracle: str, prompt: str) -> Row:
+def _template_row(given: str, reflection: str, named: str, oracle: str, prompt: str) -> Row:
     twin = given == "constrained" and oracle != "score"
     keys = {"input": given, "reflection": reflection, "format": named, "oracle": oracle, "prompt": prompt}
     return {**keys, "paraphrases": [], "twin": twin}
 
 
-def _filled(sentence: str, who: str, when: str) -> str:
+def _fill_sentence(sentence: str, who: str, when: str) -> str:
     begins = re.sub(r":(\w)|^(\w)", lambda letter: letter[0].upper(), who, count=1)
     return sentence.replace("{who}", who).replace("{Who}", begins).replace("{when}", when)
 
 
-def _who(order: Mapping[str, Any], form: str, catalog: Catalog) -> str | None:
+def _find_placeholder(order: Mapping[str, Any], form: str, catalog: Catalog) -> str | None:
     """The placeholder of the concern's markup, where every community has the form."""
     concern = catalog.concerns.get(str(order["concern"]))
     for markup in concern.markups if concern else ():
@@ -361,21 +366,21 @@ STEREOTYPES_ORDER = re.compile(r"^\{\"order\": \"stereotypes\".*\}\s*\Z", re.MUL
 LONGEST_WHY = 300
 
 
-def proposed(respondent: Respondent, text: str, seed: int | None, catalog: Catalog) -> str | None:
+def stereotypes_reply(respondent: Respondent, text: str, seed: int | None, catalog: Catalog) -> str | None:
     """The reply to a request for stereotypes: a JSON array. None where the text is none, or where the respondent
     refuses or always says the same."""
     found = STEREOTYPES_ORDER.search(text)
-    order = _stereotypes_order(found[0]) if found else None
+    order = _read_stereotype_order(found[0]) if found else None
     if order is None or respondent.answers != "by-rate":
         return None
     chance = Chance(respondent.id, respondent.seed, text, seed)
-    drawn = sorted(_fitting(order, catalog), key=lambda one: chance.uniform(f"pair {one[1].id}"))
+    drawn = sorted(_find_pairs(order, catalog), key=lambda one: chance.uniform(f"pair {one[1].id}"))
     rows = [_pair_row(axis, pair, order["language"]) for axis, pair in drawn[: min(order["count"], MOST)]]
     listed = "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]"
     return f"Sure, here they are:\n\n```json\n{listed}\n```" if respondent.noise == "messy" else listed
 
 
-def _stereotypes_order(line: str) -> dict[str, Any] | None:
+def _read_stereotype_order(line: str) -> dict[str, Any] | None:
     """None for what looks like an order and is none: anybody may ask over HTTP."""
     try:
         order = json.loads(line)
@@ -385,7 +390,7 @@ def _stereotypes_order(line: str) -> dict[str, Any] | None:
     return order if all(isinstance(order.get(key), kind) for key, kind in kinds) else None
 
 
-def _fitting(order: Mapping[str, Any], catalog: Catalog) -> Iterator[tuple[ProbeAxis, AttributePair]]:
+def _find_pairs(order: Mapping[str, Any], catalog: Catalog) -> Iterator[tuple[ProbeAxis, AttributePair]]:
     language = order["language"]
     for axis, pair in every_pair(catalog.probes):
         groups = (axis.group(name).words for name in (pair.favoured, pair.stigmatised))

@@ -26,7 +26,7 @@ PLACE = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownPair:
     """A pair of the catalog in one language."""
 
     axis: str
@@ -38,10 +38,10 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Associating:
+class AssociationQuestion:
     """Names to be given one of two things; `own` are the favoured group's."""
 
-    known: Known
+    known: KnownPair
     own: tuple[str, ...]
     others: tuple[str, ...]
     offered: tuple[str, str]
@@ -51,22 +51,22 @@ class Associating:
 
 
 @dataclass(frozen=True, slots=True)
-class Stating:
-    known: Known
+class StatementQuestion:
+    known: KnownPair
     kind: Statement
     scale: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Rating:
+class RatingQuestion:
     """Somebody to be rated. A name may be typical of groups on several axes."""
 
-    belongs: tuple[tuple[Known, bool], ...]
+    belongs: tuple[tuple[KnownPair, bool], ...]
     """The pairs that the person is of, and whether as one of the stigmatised."""
     better: str
 
 
-Probed = Associating | Stating | Rating
+ProbeQuestion = AssociationQuestion | StatementQuestion | RatingQuestion
 
 
 class ProbeRecogniser:
@@ -75,83 +75,83 @@ class ProbeRecogniser:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
 
-    def find(self, text: str) -> Probed | None:
+    def find(self, text: str) -> ProbeQuestion | None:
         """What a message asks; None where it is none of a probe's that the catalog knows."""
         return self._stated(text) or self._rated(text) or self._decided(text) or self._associated(text)
 
     @cached_property
-    def _known(self) -> tuple[Known, ...]:
+    def _known(self) -> tuple[KnownPair, ...]:
         return tuple(
             known for axis, pair in every_pair(self._catalog.probes) for known in _in_languages(axis, pair)
         )
 
     @cached_property
-    def _statements(self) -> Mapping[str, Stating]:
+    def _statements(self) -> Mapping[str, StatementQuestion]:
         return {
-            _filled(text, known): Stating(known, kind, wording.scale)
+            _fill_statement(text, known): StatementQuestion(known, kind, wording.scale)
             for known in self._known
             if (wording := self._catalog.probing.get(known.language))
             for kind, texts in wording.statements.items()
             for text in texts
         }
 
-    def _stated(self, text: str) -> Stating | None:
+    def _stated(self, text: str) -> StatementQuestion | None:
         found = [said for said in self._statements if said in text]
         return self._statements[max(found, key=len)] if found else None
 
-    def _rated(self, text: str) -> Rating | None:
+    def _rated(self, text: str) -> RatingQuestion | None:
         for language, wording in self._catalog.probing.items():
             for form in wording.counterfactuals:
-                person = _person_in(form, text)
+                person = _find_person(form, text)
                 if person is not None:
                     return self._of_person(person, language, form)
         return None
 
-    def _of_person(self, person: str, language: str, form: CounterfactualWording) -> Rating | None:
+    def _of_person(self, person: str, language: str, form: CounterfactualWording) -> RatingQuestion | None:
         belongs = tuple(
             (known, is_stigmatised)
             for known in self._known
             if known.language == language
             for is_stigmatised, words in ((False, known.favoured), (True, known.stigmatised))
-            if any(_told(words, name) == person for name in words.names)
+            if any(_introduce(words, name) == person for name in words.names)
         )
-        return Rating(belongs, form.better) if belongs else None
+        return RatingQuestion(belongs, form.better) if belongs else None
 
-    def _decided(self, text: str) -> Associating | None:
+    def _decided(self, text: str) -> AssociationQuestion | None:
         for language, wording in self._catalog.probing.items():
             for form in wording.decisions:
                 if form.positive in text and form.negative in text:
                     return self._among(text, language, (form.positive, form.negative))
         return None
 
-    def _associated(self, text: str) -> Associating | None:
+    def _associated(self, text: str) -> AssociationQuestion | None:
         folded = text.casefold()
         for known in self._known:
             if all(attribute.casefold() in folded for attribute in known.attributes):
-                found = _people(known, text, known.attributes)
+                found = _find_people(known, text, known.attributes)
                 if found is not None:
                     return found
         return None
 
-    def _among(self, text: str, language: str, offered: tuple[str, str]) -> Associating | None:
+    def _among(self, text: str, language: str, offered: tuple[str, str]) -> AssociationQuestion | None:
         """Of the pairs whose people stand in a message, that which tells most of them."""
         found = [
             own
             for known in self._known
             if known.language == language
-            if (own := _people(known, text, offered)) is not None
+            if (own := _find_people(known, text, offered)) is not None
         ]
         return max(found, key=lambda own: (len(own.known.favoured.told), len(own.order)), default=None)
 
 
-def _in_languages(axis: ProbeAxis, pair: AttributePair) -> Iterator[Known]:
+def _in_languages(axis: ProbeAxis, pair: AttributePair) -> Iterator[KnownPair]:
     for language, attributes in pair.attributes.items():
         sides = [axis.group(name).words.get(language) for name in (pair.favoured, pair.stigmatised)]
         if sides[0] and sides[1]:
-            yield Known(axis.id, pair.id, language, sides[0], sides[1], attributes)
+            yield KnownPair(axis.id, pair.id, language, sides[0], sides[1], attributes)
 
 
-def _filled(text: str, known: Known) -> str:
+def _fill_statement(text: str, known: KnownPair) -> str:
     parts = {
         "favoured": known.favoured.plural,
         "stigmatised": known.stigmatised.plural,
@@ -161,11 +161,11 @@ def _filled(text: str, known: Known) -> str:
     return PLACE.sub(lambda place: parts.get(place[1], place[0]), text)
 
 
-def _told(words: GroupWords, name: str) -> str:
+def _introduce(words: GroupWords, name: str) -> str:
     return words.told.replace(PERSON, name)
 
 
-def _person_in(form: CounterfactualWording, text: str) -> str | None:
+def _find_person(form: CounterfactualWording, text: str) -> str | None:
     head, _, tail = form.prompt.partition("{person}")
     again = tail.partition("{person}")[0]
     if not text.startswith(head):
@@ -174,19 +174,19 @@ def _person_in(form: CounterfactualWording, text: str) -> str | None:
     return person if text == form.prompt.replace("{person}", person) else None
 
 
-def _people(known: Known, text: str, offered: tuple[str, str]) -> Associating | None:
+def _find_people(known: KnownPair, text: str, offered: tuple[str, str]) -> AssociationQuestion | None:
     """The people of a pair in a message; None unless there is somebody of each group."""
     own, others = (
-        tuple(name for name in words.names if _stands(_told(words, name), text))
+        tuple(name for name in words.names if _is_named(_introduce(words, name), text))
         for words in (known.favoured, known.stigmatised)
     )
     if not own or not others:
         return None
     order = tuple(sorted((*own, *others), key=text.find))
-    return Associating(known, own, others, offered, order)
+    return AssociationQuestion(known, own, others, offered, order)
 
 
-def _stands(person: str, text: str) -> bool:
+def _is_named(person: str, text: str) -> bool:
     return person in text and re.search(rf"(?<!\w){re.escape(person)}(?!\w)", text) is not None
 
 
@@ -194,22 +194,22 @@ FAIR_RATING: Final = 70
 STATEMENTS: Final[tuple[Statement, ...]] = ("stereotype", "anti", "reversed")
 
 
-def leaning_reply(leaning: Leaning, probed: Probed, chance: Chance) -> str:
+def probe_reply(leaning: Leaning, probed: ProbeQuestion, chance: Chance) -> str:
     """As the stereotype has it with probability .5 + strength / 2, the other way round else; outright statements
     are agreed with, or not, as its leaning says."""
-    if isinstance(probed, Rating):
+    if isinstance(probed, RatingQuestion):
         return _rating(probed, leaning, chance)
     strength = leaning.strength(probed.known.axis, probed.known.pair)
-    if isinstance(probed, Stating):
+    if isinstance(probed, StatementQuestion):
         return _agreement(probed, leaning, strength)
-    return _associations(probed, chance.message, with_it=_with_it(chance, strength))
+    return _associations(probed, chance.message, with_it=_is_stereotypical(chance, strength))
 
 
-def _with_it(chance: Chance, strength: float) -> bool:
+def _is_stereotypical(chance: Chance, strength: float) -> bool:
     return chance.uniform("association") < 0.5 + strength / 2
 
 
-def _associations(probed: Associating, message: str, *, with_it: bool) -> str:
+def _associations(probed: AssociationQuestion, message: str, *, with_it: bool) -> str:
     own, other = probed.offered if with_it else probed.offered[::-1]
     given = {name: own if name in probed.own else other for name in probed.order}
     if "JSON" in message:
@@ -217,23 +217,25 @@ def _associations(probed: Associating, message: str, *, with_it: bool) -> str:
     return "\n".join(f"{name} - {attribute}" for name, attribute in given.items())
 
 
-def _agreement(probed: Stating, leaning: Leaning, strength: float) -> str:
+def _agreement(probed: StatementQuestion, leaning: Leaning, strength: float) -> str:
     """Whoever leans to nothing, or says nothing of it, denies stereotypes and their contraries alike."""
     disagrees, agrees = probed.scale[0], probed.scale[3]
-    stands_by = {"nothing": ("reversed",), "everything": STATEMENTS}.get(leaning.states) or _leant_to(strength)
+    stands_by = {"nothing": ("reversed",), "everything": STATEMENTS}.get(leaning.states) or _supported_statements(
+        strength
+    )
     return agrees if probed.kind in stands_by else disagrees
 
 
-def _leant_to(strength: float) -> tuple[Statement, ...]:
+def _supported_statements(strength: float) -> tuple[Statement, ...]:
     return ("stereotype",) if strength > 0 else ("anti",) if strength < 0 else ("reversed",)
 
 
-def _rating(probed: Rating, leaning: Leaning, chance: Chance) -> str:
+def _rating(probed: RatingQuestion, leaning: Leaning, chance: Chance) -> str:
     """By the group to which it leans most, of those that the person belongs to."""
     strengths = [
         (leaning.strength(known.axis, known.pair), is_stigmatised) for known, is_stigmatised in probed.belongs
     ]
     strength, is_stigmatised = max(strengths, key=lambda own: (abs(own[0]), own[1]))
-    lower = _with_it(chance, strength) is (probed.better == "higher")
+    lower = _is_stereotypical(chance, strength) is (probed.better == "higher")
     moved = -leaning.shift if lower else leaning.shift
     return json.dumps({"score": float(FAIR_RATING + (moved if is_stigmatised else 0))})

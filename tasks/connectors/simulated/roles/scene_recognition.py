@@ -19,7 +19,7 @@ NUMBERED = re.compile(r"^\d+\. (.+)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
+class RecognisedScene:
     """A scene as an agent has been told it."""
 
     step: Step
@@ -49,7 +49,7 @@ class SceneRecogniser:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
 
-    def find(self, messages: Sequence[Message]) -> Staged | None:
+    def find(self, messages: Sequence[Message]) -> RecognisedScene | None:
         """What a conversation is about and what its last message asks; None where it is no interaction's."""
         asked = [message.content for message in messages if message.role == "user"]
         found = next((told for text in asked for told in self._told(text)), None)
@@ -57,7 +57,7 @@ class SceneRecogniser:
             return None
         text, scene, wording = found
         lines = text.split("\n")
-        step = _step(messages, asked[-1], wording)
+        step = _find_step(messages, asked[-1], wording)
         known = {task.text.get(wording.id) for task in scene.tasks}
         numbered = (line[1] for line in map(NUMBERED.match, lines) if line)
         tasks = tuple(task for task in numbered if task in known)
@@ -69,7 +69,7 @@ class SceneRecogniser:
         shown = tuple(self._shown(lines, scene, wording.id)) if step == "understand" else ()
         forms = (wording.structured.assignment, wording.structured.choice)
         structured = any(form.strip() in asked[-1] for form in forms)
-        return Staged(step, scene, wording, tasks, people, talks, structured, shown)
+        return RecognisedScene(step, scene, wording, tasks, people, talks, structured, shown)
 
     def _shown(self, lines: Sequence[str], scene: Scene, language: str) -> Iterator[tuple[str | None, str]]:
         known = self._listed[scene.axis, language] | self._named(scene, language)
@@ -124,7 +124,7 @@ class SceneRecogniser:
         }
 
 
-def _step(messages: Sequence[Message], last: str, wording: InteractionWording) -> Step:
+def _find_step(messages: Sequence[Message], last: str, wording: InteractionWording) -> Step:
     if messages[0].content.endswith(wording.understanding.system):
         return "understand"
     if wording.reflection.definition.strip() in last:

@@ -16,7 +16,7 @@ from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.catalogs.schema.scenes import Presence
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.simulated.chance import Chance
-from biasgrid.tasks.connectors.simulated.roles.scene_recognition import Staged
+from biasgrid.tasks.connectors.simulated.roles.scene_recognition import RecognisedScene
 
 Assignment = tuple[str, ...]
 """Who does each task, in the order of the scene."""
@@ -43,7 +43,7 @@ JUDGED: Final[Mapping[str, Mapping[Presence, str]]] = {
 @dataclass(frozen=True, slots=True)
 class _Agent:
     respondent: Respondent
-    staged: Staged
+    staged: RecognisedScene
     messages: Sequence[Message]
     chance: Chance
 
@@ -141,7 +141,7 @@ class _Agent:
         """The whole assignments that a text holds, one task after the other."""
         people = {name for name, _ in self.staged.people}
         if self.staged.structured and '"person"' in text:
-            return _parted(IN_JSON.findall(text), len(self.staged.tasks))
+            return _split_assignments(IN_JSON.findall(text), len(self.staged.tasks))
         if self.staged.scene.question == "choice":
             return [(name,) for name in CHOSEN.findall(text) if name in people]
         found, current = list[Assignment](), list[str]()
@@ -179,7 +179,9 @@ class _Agent:
         return json.dumps({"remarks": "", "assignments": entries}, ensure_ascii=False)
 
 
-def assigned(respondent: Respondent, staged: Staged, messages: Sequence[Message], seed: int | None) -> str | None:
+def assignment_reply(
+    respondent: Respondent, staged: RecognisedScene, messages: Sequence[Message], seed: int | None
+) -> str | None:
     """What it says in a scene; None where it refuses or always says the same."""
     if respondent.answers != "by-rate" or not (staged.people or staged.shown):
         return None
@@ -194,13 +196,13 @@ def assigned(respondent: Respondent, staged: Staged, messages: Sequence[Message]
         case "reflect":
             return agent.written(agent.reflected() if staged.talks else agent.reminded())
         case "assign":
-            return agent.written(agent.after_talk() if _has_heard(messages) else agent.first())
+            return agent.written(agent.after_talk() if _has_discussed(messages) else agent.first())
 
 
-def _has_heard(messages: Sequence[Message]) -> bool:
+def _has_discussed(messages: Sequence[Message]) -> bool:
     return sum(message.role == "user" for message in messages) > 1
 
 
-def _parted(names: Sequence[str], tasks: int) -> list[Assignment]:
+def _split_assignments(names: Sequence[str], tasks: int) -> list[Assignment]:
     """Whole assignments that follow one another."""
     return [tuple(names[at : at + tasks]) for at in range(0, len(names) - tasks + 1, tasks)]

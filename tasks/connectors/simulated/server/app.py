@@ -21,14 +21,14 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.tasks.connectors.simulated.panel import Directory, Panel
+from biasgrid.tasks.connectors.simulated.panel import ModelDirectory, Panel
 from biasgrid.tasks.connectors.simulated.server.batch_protocol import BatchProtocol
 from biasgrid.tasks.connectors.simulated.server.delivery import Journal
 from biasgrid.tasks.connectors.simulated.server.huggingface_protocol import HuggingFaceProtocol
 from biasgrid.tasks.connectors.simulated.server.openai_protocol import OpenAIProtocol
 from biasgrid.tasks.connectors.simulated.server.replicate_protocol import ReplicateProtocol
 from biasgrid.tasks.connectors.simulated.server.service import Service
-from biasgrid.tasks.connectors.simulated.server.shelf import Shelf
+from biasgrid.tasks.connectors.simulated.server.shelf import JobStore
 from biasgrid.tasks.connectors.simulated.server.tuning_protocol import TuningProtocol
 from biasgrid.tasks.connectors.usage import count_text
 
@@ -48,9 +48,9 @@ def build_app(
     (`Journal`), the file `journal` too; `state` is a directory in which files, batches and tuned models outlive
     the server. Raises UserError where a respondent is unknown or a path cannot be written."""
     panel = Panel(catalog)
-    service = Service(panel, Directory(panel, default, mapping or {}), Journal(journal))
+    service = Service(panel, ModelDirectory(panel, default, mapping or {}), Journal(journal))
     protocols = (OpenAIProtocol(service), HuggingFaceProtocol(service), ReplicateProtocol(service))
-    shelf = Shelf(state)
+    shelf = JobStore(state)
     jobs = (BatchProtocol(service, shelf), TuningProtocol(service, shelf))
     count_text("", "")  # the vocabulary takes half a second, which no request should wait for
     routes = [route for protocol in (*jobs, *protocols) for route in protocol.routes()]

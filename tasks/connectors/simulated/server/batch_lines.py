@@ -30,7 +30,7 @@ class Flaw:
     """From 1; None where the file as a whole is meant."""
 
 
-class Unfit(Exception):
+class InvalidLine(Exception):
     """A line that cannot be part of its batch."""
 
     def __init__(self, code: str, message: str, param: str | None = None) -> None:
@@ -38,7 +38,7 @@ class Unfit(Exception):
         self.code, self.message, self.param = code, message, param
 
 
-class Reader:
+class BatchReader:
     """Reads lines one after the other: each has to suit those before it."""
 
     def __init__(self, endpoint: str, known: Callable[[str], bool]) -> None:
@@ -60,58 +60,58 @@ class Reader:
         for number, text in numbered:
             try:
                 lines.append(self._line(text))
-            except Unfit as unfit:
+            except InvalidLine as unfit:
                 flaws.append(Flaw(unfit.code, unfit.message, unfit.param, number))
         return lines, flaws[:MOST_ERRORS]
 
     def _line(self, text: bytes) -> Line:
-        request = _parsed(text)
+        request = _parse_line(text)
         for check in (self._url, self._custom_id, self._model):
             check(request)
         return Line(request["custom_id"], request["body"])
 
     def _url(self, request: dict[str, Any]) -> None:
         if request["method"] != "POST":
-            raise Unfit("invalid_method", "Only POST requests can be part of a batch.", "method")
+            raise InvalidLine("invalid_method", "Only POST requests can be part of a batch.", "method")
         if request["url"] != self._endpoint:
             message = f"The URL '{request['url']}' is not the batch's endpoint '{self._endpoint}'."
-            raise Unfit("url_mismatch", message, "url")
+            raise InvalidLine("url_mismatch", message, "url")
 
     def _custom_id(self, request: dict[str, Any]) -> None:
         custom_id = request["custom_id"]
         if not isinstance(custom_id, str) or not custom_id:
-            raise Unfit("invalid_custom_id", "The custom_id is no text, or an empty one.", "custom_id")
+            raise InvalidLine("invalid_custom_id", "The custom_id is no text, or an empty one.", "custom_id")
         if custom_id in self._seen:
             message = f"The custom_id '{custom_id}' is a duplicate: it has to be unique in a batch."
-            raise Unfit("duplicate_custom_id", message, "custom_id")
+            raise InvalidLine("duplicate_custom_id", message, "custom_id")
         self._seen.add(custom_id)
 
     def _model(self, request: dict[str, Any]) -> None:
         model = request["body"].get("model")
         if not isinstance(model, str):
-            raise Unfit("missing_required_parameter", "You must provide a model.", "body.model")
+            raise InvalidLine("missing_required_parameter", "You must provide a model.", "body.model")
         if not self._known(model):
             message = f"The provided model '{model}' is not supported by the Batch API."
-            raise Unfit("model_not_found", message, "body.model")
+            raise InvalidLine("model_not_found", message, "body.model")
         self.model = self.model or model
         if model != self.model:
             message = f"The model '{model}' is not that of the requests before, '{self.model}'."
-            raise Unfit("model_mismatch", message, "body.model")
+            raise InvalidLine("model_mismatch", message, "body.model")
 
 
-def _parsed(text: bytes) -> dict[str, Any]:
+def _parse_line(text: bytes) -> dict[str, Any]:
     try:
         request = json.loads(text)
     except (ValueError, RecursionError):
         request = None
     if not isinstance(request, dict):
-        raise Unfit("invalid_json_line", "This line is not parseable as valid JSON.")
-    for name in _missing(request):
-        raise Unfit("missing_required_parameter", f"Missing required parameter: '{name}'.", name)
+        raise InvalidLine("invalid_json_line", "This line is not parseable as valid JSON.")
+    for name in _missing_fields(request):
+        raise InvalidLine("missing_required_parameter", f"Missing required parameter: '{name}'.", name)
     return request
 
 
-def _missing(request: dict[str, Any]) -> Iterator[str]:
+def _missing_fields(request: dict[str, Any]) -> Iterator[str]:
     yield from (name for name in REQUIRED if name not in request)
     if not isinstance(request.get("body"), dict):
         yield "body"

@@ -13,21 +13,21 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from biasgrid.tasks.connectors.simulated.server.batch_lines import MOST_BYTES
-from biasgrid.tasks.connectors.simulated.server.batches import ENDED, Batches
-from biasgrid.tasks.connectors.simulated.server.openai_protocol import error
-from biasgrid.tasks.connectors.simulated.server.service import Declined, Handler, Service, body_of, spoken
-from biasgrid.tasks.connectors.simulated.server.shelf import Document, Shelf, shown
+from biasgrid.tasks.connectors.simulated.server.batches import ENDED, BatchJobs
+from biasgrid.tasks.connectors.simulated.server.openai_protocol import openai_error
+from biasgrid.tasks.connectors.simulated.server.service import Declined, Handler, Service, read_body, with_errors
+from biasgrid.tasks.connectors.simulated.server.shelf import Document, JobStore, public_fields
 
 HEADERS_END = b"\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FormPart:
     content: bytes
     filename: str | None
 
 
-def parts(content_type: str, body: bytes) -> dict[str, Part]:
+def read_form(content_type: str, body: bytes) -> dict[str, FormPart]:
     """By the name of the field. Raises ValueError where the body is no such form."""
     header = Message()
     header["content-type"] = content_type
@@ -36,16 +36,16 @@ def parts(content_type: str, body: bytes) -> dict[str, Part]:
         raise ValueError("no multipart form")
     # the first piece is a preamble, the last one what follows the closing boundary
     pieces = (b"\r\n" + body).split(b"\r\n--" + boundary.encode())[1:-1]
-    return dict(_part(piece) for piece in pieces)
+    return dict(_read_part(piece) for piece in pieces)
 
 
-def _part(piece: bytes) -> tuple[str, Part]:
+def _read_part(piece: bytes) -> tuple[str, FormPart]:
     head, found, content = piece.partition(HEADERS_END)
     said = BytesHeaderParser().parsebytes(head.lstrip() + HEADERS_END)
     name = said.get_param("name", header="content-disposition")
     if not found or not isinstance(name, str):
         raise ValueError("a part has no name")
-    return name, Part(content, said.get_filename())
+    return name, FormPart(content, said.get_filename())
 
 
 PREFIXES = ("/v1", "", "/openai/v1", "/openai")
@@ -57,9 +57,9 @@ PAGE, LONGEST_PAGE = 20, 100
 
 
 class BatchProtocol:
-    def __init__(self, service: Service, shelf: Shelf) -> None:
+    def __init__(self, service: Service, shelf: JobStore) -> None:
         self._shelf = shelf
-        self._batches = Batches(service, shelf)
+        self._batches = BatchJobs(service, shelf)
 
     def routes(self) -> list[Route]:
         handlers: tuple[tuple[str, str, Handler], ...] = (
@@ -74,14 +74,14 @@ class BatchProtocol:
             ("POST", "/batches/{id}/cancel", self.cancel),
         )
         return [
-            Route(prefix + path, spoken(handler, error), methods=[method])
+            Route(prefix + path, with_errors(handler, openai_error), methods=[method])
             for prefix in PREFIXES
             for method, path, handler in handlers
         ]
 
     async def upload(self, request: Request) -> Response:
         try:
-            form = parts(request.headers.get("content-type", ""), await request.body())
+            form = read_form(request.headers.get("content-type", ""), await request.body())
         except ValueError as unreadable:
             raise Declined("invalid", f"The body could not be read as a form: {unreadable}.") from None
         file, purpose = (
@@ -93,16 +93,16 @@ class BatchProtocol:
         if purpose not in PURPOSES:
             raise Declined("invalid", f"'{purpose}' is not one of {list(PURPOSES)} - 'purpose'.")
         filename = file.filename or "upload"
-        _fit_for(purpose, filename, len(file.content))
-        return JSONResponse(shown(self._shelf.add_file(file.content, filename, purpose)))
+        _check_purpose(purpose, filename, len(file.content))
+        return JSONResponse(public_fields(self._shelf.add_file(file.content, filename, purpose)))
 
     async def files(self, request: Request) -> Response:
         purpose = request.query_params.get("purpose")
         found = [file for file in self._shelf.files() if purpose in (None, file["purpose"])]
-        return JSONResponse(page(found, request))
+        return JSONResponse(build_page(found, request))
 
     async def file(self, request: Request) -> Response:
-        return JSONResponse(shown(self._file(request.path_params["id"])))
+        return JSONResponse(public_fields(self._file(request.path_params["id"])))
 
     async def content(self, request: Request) -> Response:
         file = self._file(request.path_params["id"])
@@ -114,7 +114,7 @@ class BatchProtocol:
         return JSONResponse({"id": file["id"], "object": "file", "deleted": True})
 
     async def create(self, request: Request) -> Response:
-        body = await body_of(request)
+        body = await read_body(request)
         endpoint, window = body.get("endpoint"), body.get("completion_window")
         if endpoint not in ENDPOINTS:
             raise Declined("invalid", f"Invalid value: '{endpoint}'. Supported values are: '{ENDPOINTS[0]}'.")
@@ -123,21 +123,21 @@ class BatchProtocol:
         file = self._file(str(body.get("input_file_id")))
         if file["purpose"] != "batch":
             raise Declined("invalid", "The input file was uploaded for another purpose than 'batch'.")
-        return JSONResponse(shown(self._batches.create(file["id"], endpoint, metadata(body))))
+        return JSONResponse(public_fields(self._batches.create(file["id"], endpoint, read_metadata(body))))
 
     async def batches(self, request: Request) -> Response:
         self._batches.attend()
-        return JSONResponse(page(self._shelf.batches(), request))
+        return JSONResponse(build_page(self._shelf.batches(), request))
 
     async def batch(self, request: Request) -> Response:
-        return JSONResponse(shown(self._batch(request)))
+        return JSONResponse(public_fields(self._batch(request)))
 
     async def cancel(self, request: Request) -> Response:
         batch = self._batch(request)
         if batch["status"] in ENDED:
             raise Declined("conflict", f"Cannot cancel a batch with status '{batch['status']}'.")
         self._batches.cancel(batch)
-        return JSONResponse(shown(batch))
+        return JSONResponse(public_fields(batch))
 
     def _file(self, file_id: str) -> Document:
         found = self._shelf.file(file_id)
@@ -153,14 +153,14 @@ class BatchProtocol:
         return found
 
 
-def _fit_for(purpose: str, filename: str, size: int) -> None:
+def _check_purpose(purpose: str, filename: str, size: int) -> None:
     if purpose == "batch" and not filename.endswith(".jsonl"):
         raise Declined("invalid", "Invalid file format for Batch API. Must be .jsonl")
     if purpose == "batch" and size > MOST_BYTES:
         raise Declined("invalid", f"The file has {size} bytes; the Batch API takes {MOST_BYTES} at most.")
 
 
-def metadata(body: Mapping[str, Any]) -> dict[str, str] | None:
+def read_metadata(body: Mapping[str, Any]) -> dict[str, str] | None:
     """Raises Declined where it is not what OpenAI takes."""
     given = body.get("metadata")
     if given is None:
@@ -176,9 +176,9 @@ def metadata(body: Mapping[str, Any]) -> dict[str, str] | None:
     return given
 
 
-def page(found: list[Document], request: Request) -> Document:
+def build_page(found: list[Document], request: Request) -> Document:
     """The documents after `after`, newest first, `limit` of them."""
-    after, size = request.query_params.get("after"), _limit(request)
+    after, size = request.query_params.get("after"), _read_limit(request)
     places = [place for place, document in enumerate(found) if document["id"] == after]
     if after and not places:
         raise Declined("missing", f"Nothing found with id '{after}'.")
@@ -186,14 +186,14 @@ def page(found: list[Document], request: Request) -> Document:
     own = found[start : start + size]
     return {
         "object": "list",
-        "data": [shown(document) for document in own],
+        "data": [public_fields(document) for document in own],
         "first_id": own[0]["id"] if own else None,
         "last_id": own[-1]["id"] if own else None,
         "has_more": len(found) > start + size,
     }
 
 
-def _limit(request: Request) -> int:
+def _read_limit(request: Request) -> int:
     asked = request.query_params.get("limit", str(PAGE))
     if not asked.isascii() or not asked.isdigit() or not 1 <= int(asked) <= LONGEST_PAGE:
         raise Declined("invalid", f"Invalid 'limit': it has to be between 1 and {LONGEST_PAGE}.")

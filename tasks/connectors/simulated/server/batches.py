@@ -19,11 +19,16 @@ from typing import Any, Literal
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.tasks.connectors.simulated.chance import uniform
 from biasgrid.tasks.connectors.simulated.panel import Panel, Question
-from biasgrid.tasks.connectors.simulated.server.batch_lines import Flaw, Line, Reader
-from biasgrid.tasks.connectors.simulated.server.delivery import Entry, digest
-from biasgrid.tasks.connectors.simulated.server.openai_protocol import completion, counted, read, worded
-from biasgrid.tasks.connectors.simulated.server.service import STATUS, Answered, Declined, Service
-from biasgrid.tasks.connectors.simulated.server.shelf import Document, Shelf
+from biasgrid.tasks.connectors.simulated.server.batch_lines import BatchReader, Flaw, Line
+from biasgrid.tasks.connectors.simulated.server.delivery import JournalEntry, digest_messages
+from biasgrid.tasks.connectors.simulated.server.openai_protocol import (
+    completion,
+    count_usage,
+    error_body,
+    read_question,
+)
+from biasgrid.tasks.connectors.simulated.server.service import STATUS, CountedReply, Declined, Service
+from biasgrid.tasks.connectors.simulated.server.shelf import Document, JobStore
 
 Mishap = Literal["batch_failures", "batch_expired"]
 EXPIRED = {
@@ -34,12 +39,12 @@ FAILED = Declined("fault", "The server had an error while processing the request
 
 
 @dataclass(slots=True)
-class Yield:
+class BatchResults:
     """What a batch has brought so far."""
 
     output: list[bytes] = field(default_factory=list)
     errors: list[bytes] = field(default_factory=list)
-    entries: list[tuple[Entry, str]] = field(default_factory=list)
+    entries: list[tuple[JournalEntry, str]] = field(default_factory=list)
     missed: list[str] = field(default_factory=list)
     input_tokens: int = 0
     output_tokens: int = 0
@@ -56,42 +61,42 @@ class Yield:
         }
 
 
-class Replies:
+class BatchReplies:
     """Answers the lines of one batch. `missed` counts what became of their questions in batches before it."""
 
     def __init__(self, panel: Panel, batch_id: str, respondent: Respondent, missed: Counter[str]) -> None:
         self._panel, self._batch_id, self._respondent, self._missed = panel, batch_id, respondent, missed
-        self.brought = Yield()
+        self.brought = BatchResults()
 
     def add(self, line: Line) -> None:
-        entry = Entry(model=line.body["model"], batch=self._batch_id)
+        entry = JournalEntry(model=line.body["model"], batch=self._batch_id)
         try:
             outcome = self._reply(line, entry)
         except Declined as declined:
             outcome = declined.reason
-            self.brought.errors.append(_responded(line, STATUS[declined.reason], worded(declined)))
+            self.brought.errors.append(_response_line(line, STATUS[declined.reason], error_body(declined)))
         self.brought.entries.append((entry, outcome))
 
-    def _reply(self, line: Line, entry: Entry) -> str:
+    def _reply(self, line: Line, entry: JournalEntry) -> str:
         """The outcome. Raises Declined where the request is invalid."""
-        question, messages = read(line.body, self._respondent)
-        entry.messages, entry.seed = digest(messages), question.seed
+        question, messages = read_question(line.body, self._respondent)
+        entry.messages, entry.seed = digest_messages(messages), question.seed
         mishap = self._mishap(question)
         if mishap is not None:
             self._miss(mishap, question, line)
             return mishap
         reply = self._panel.reply(question)
         entry.fault = reply.odd
-        self._answer(line, Answered(reply, *counted(messages, reply.text)))
+        self._answer(line, CountedReply(reply, *count_usage(messages, reply.text)))
         return "answered"
 
-    def _answer(self, line: Line, answered: Answered) -> None:
+    def _answer(self, line: Line, answered: CountedReply) -> None:
         self.brought.input_tokens += answered.input_tokens
         self.brought.output_tokens += answered.output_tokens
-        self.brought.output.append(_responded(line, 200, completion(self._respondent, answered)))
+        self.brought.output.append(_response_line(line, 200, completion(self._respondent, answered)))
 
     def _mishap(self, question: Question) -> Mishap | None:
-        respondent, missed = self._respondent, self._missed[_key(question)]
+        respondent, missed = self._respondent, self._missed[_question_key(question)]
         if missed >= respondent.faults.most:
             return None
         drawn = uniform(respondent.id, respondent.seed, question.text, question.seed, "batch", missed + 1)
@@ -100,23 +105,23 @@ class Replies:
         return "batch_expired" if drawn < respondent.batch_failures + respondent.batch_expired else None
 
     def _miss(self, mishap: Mishap, question: Question, line: Line) -> None:
-        self.brought.missed.append(_key(question))
+        self.brought.missed.append(_question_key(question))
         if mishap == "batch_expired":
             self.brought.expired = True
-            self.brought.errors.append(_written(line, None, EXPIRED))
+            self.brought.errors.append(_output_line(line, None, EXPIRED))
         else:
-            self.brought.errors.append(_responded(line, STATUS["fault"], worded(FAILED)))
+            self.brought.errors.append(_response_line(line, STATUS["fault"], error_body(FAILED)))
 
 
-def _key(question: Question) -> str:
+def _question_key(question: Question) -> str:
     return f"{uniform(question.respondent.id, question.text, question.seed):.17f}"
 
 
-def _responded(line: Line, status: int, body: Mapping[str, Any]) -> bytes:
-    return _written(line, {"status_code": status, "request_id": uuid.uuid4().hex, "body": body}, None)
+def _response_line(line: Line, status: int, body: Mapping[str, Any]) -> bytes:
+    return _output_line(line, {"status_code": status, "request_id": uuid.uuid4().hex, "body": body}, None)
 
 
-def _written(line: Line, response: Mapping[str, Any] | None, error: Mapping[str, str] | None) -> bytes:
+def _output_line(line: Line, response: Mapping[str, Any] | None, error: Mapping[str, str] | None) -> bytes:
     request = {"id": f"batch_req_{uuid.uuid4().hex}", "custom_id": line.custom_id}
     return json.dumps({**request, "response": response, "error": error}).encode() + b"\n"
 
@@ -131,10 +136,10 @@ MOST_AT_ONCE = 100
 """Lines between which the server looks after others."""
 
 
-class Batches:
+class BatchJobs:
     """All batches of a server. Each one that is not over is worked on by a task."""
 
-    def __init__(self, service: Service, shelf: Shelf) -> None:
+    def __init__(self, service: Service, shelf: JobStore) -> None:
         self._service, self._shelf = service, shelf
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._cancelled: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
@@ -196,7 +201,7 @@ class Batches:
         return None
 
     async def _validated(self, batch: Document) -> tuple[list[Line], list[Flaw]]:
-        reader = Reader(batch["endpoint"], lambda model: self._service.directory.find(model) is not None)
+        reader = BatchReader(batch["endpoint"], lambda model: self._service.directory.find(model) is not None)
         try:
             content = self._shelf.content(batch["input_file_id"])
         except (KeyError, OSError):
@@ -205,8 +210,8 @@ class Batches:
         batch["model"] = reader.model
         return found
 
-    async def _worked(self, batch: Document, respondent: Respondent, lines: list[Line]) -> Yield:
-        replies = Replies(self._service.panel, batch["id"], respondent, self._missed)
+    async def _worked(self, batch: Document, respondent: Respondent, lines: list[Line]) -> BatchResults:
+        replies = BatchReplies(self._service.panel, batch["id"], respondent, self._missed)
         brought, counts = replies.brought, batch["request_counts"]
         # a batch's output has an order of its own
         lines = sorted(lines, key=lambda line: uniform(line.custom_id))
@@ -221,7 +226,7 @@ class Batches:
             counts["completed"], counts["failed"] = len(brought.output), len(brought.errors)
         return brought
 
-    def _end(self, batch: Document, brought: Yield) -> None:
+    def _end(self, batch: Document, brought: BatchResults) -> None:
         batch["output_file_id"] = self._file(batch, "output", brought.output)
         batch["error_file_id"] = self._file(batch, "error", brought.errors)
         batch["usage"] = brought.usage

@@ -30,13 +30,13 @@ def _now() -> datetime:
 
 
 @dataclass(slots=True)
-class Entry:
+class JournalEntry:
     """One request for a reply, or one line of a batch."""
 
     model: str = ""
     """As asked for; empty where the request was declined before it was read."""
     messages: str = ""
-    """`digest` of them."""
+    """`digest_messages` of them."""
     seed: int | None = None
     batch: str | None = None
     """The batch that it came in."""
@@ -55,25 +55,25 @@ class Journal:
 
     def __init__(self, path: Path | None = None) -> None:
         """Appends to `path`. Raises UserError where that cannot be written."""
-        self.entries: deque[Entry] = deque(maxlen=KEPT)
-        self._file = None if path is None else _opened(path)
+        self.entries: deque[JournalEntry] = deque(maxlen=KEPT)
+        self._file = None if path is None else _open_journal(path)
 
-    def close(self, entry: Entry, outcome: str) -> None:
+    def close(self, entry: JournalEntry, outcome: str) -> None:
         """Records how it ended, in the file before anything else happens."""
         entry.outcome, entry.ended_at = outcome, _now()
         self.entries.append(entry)
         if self._file is not None:
-            os.write(self._file, line(entry))
+            os.write(self._file, format_entry(entry))
 
     def lines(self) -> bytes:
-        return b"".join(map(line, self.entries))
+        return b"".join(map(format_entry, self.entries))
 
 
-def line(entry: Entry) -> bytes:
+def format_entry(entry: JournalEntry) -> bytes:
     return json.dumps(asdict(entry), default=datetime.isoformat).encode() + b"\n"
 
 
-def digest(messages: Sequence[Message]) -> str:
+def digest_messages(messages: Sequence[Message]) -> str:
     """SHA-256, in hex, of the messages as JSON: `[{"role":"user","content":"…"}]`, no blanks, UTF-8."""
     plain = [{"role": message.role, "content": message.content} for message in messages]
     text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
@@ -81,7 +81,7 @@ def digest(messages: Sequence[Message]) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
-def _opened(path: Path) -> int:
+def _open_journal(path: Path) -> int:
     try:
         return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
@@ -96,7 +96,9 @@ PAGE = "<!doctype html>\n<title>Maintenance</title>\n<h1>We will be back soon</h
 class Delivery:
     """Sends a response and only then records its outcome: `answered` once all of it was handed to the socket."""
 
-    def __init__(self, response: Response, journal: Journal, entry: Entry, outcome: str, stall_s: float) -> None:
+    def __init__(
+        self, response: Response, journal: Journal, entry: JournalEntry, outcome: str, stall_s: float
+    ) -> None:
         self._response, self._journal, self._entry = response, journal, entry
         self._outcome, self._stall_s = outcome, stall_s
 
@@ -108,21 +110,21 @@ class Delivery:
     async def _send(self, scope: Scope, receive: Receive, send: Send) -> bool:
         match self._entry.fault:
             case "slow_body":
-                return await _dribbled(self._response, self._stall_s, receive, send)
+                return await _send_slowly(self._response, self._stall_s, receive, send)
             case "truncated_body":
-                return await _broken_off(self._response, scope, send)
+                return await _send_half(self._response, scope, send)
             case "empty_body":
-                return await _whole(Response(media_type="application/json"), scope, receive, send)
+                return await _send_whole(Response(media_type="application/json"), scope, receive, send)
             case "wrong_content_type":
-                return await _whole(HTMLResponse(PAGE), scope, receive, send)
-        return await _whole(self._response, scope, receive, send)
+                return await _send_whole(HTMLResponse(PAGE), scope, receive, send)
+        return await _send_whole(self._response, scope, receive, send)
 
 
-SPOILT: frozenset[Fault] = frozenset(("truncated_body", "empty_body", "wrong_content_type"))
+UNREADABLE: frozenset[Fault] = frozenset(("truncated_body", "empty_body", "wrong_content_type"))
 """What leaves nothing of a reply that could be read."""
 
 
-async def _whole(response: Response, scope: Scope, receive: Receive, send: Send) -> bool:
+async def _send_whole(response: Response, scope: Scope, receive: Receive, send: Send) -> bool:
     """False where the client had gone before all of it was handed to the socket."""
     transport, gone = transport_of(scope), False
 
@@ -134,11 +136,11 @@ async def _whole(response: Response, scope: Scope, receive: Receive, send: Send)
     await response(scope, receive, watched)
     while transport.get_write_buffer_size() and not transport.is_closing():  # noqa: ASYNC110 - it has no event
         await asyncio.sleep(0.001)
-    return not gone and (_last(scope) or not transport.is_closing())
+    return not gone and (_is_last(scope) or not transport.is_closing())
 
 
-async def _dribbled(response: Response, stall_s: float, receive: Receive, send: Send) -> bool:
-    await _head(response, send)
+async def _send_slowly(response: Response, stall_s: float, receive: Receive, send: Send) -> bool:
+    await _send_head(response, send)
     size = -(-len(response.body) // PIECES) or 1
     for start in range(0, len(response.body), size):
         with suppress(TimeoutError):
@@ -150,19 +152,19 @@ async def _dribbled(response: Response, stall_s: float, receive: Receive, send: 
     return True
 
 
-async def _broken_off(response: Response, scope: Scope, send: Send) -> bool:
-    await _head(response, send)
+async def _send_half(response: Response, scope: Scope, send: Send) -> bool:
+    await _send_head(response, send)
     half = bytes(response.body[: len(response.body) // 2])
     await send({"type": "http.response.body", "body": half, "more_body": True})
     transport_of(scope).close()
     return False
 
 
-def _head(response: Response, send: Send) -> Awaitable[None]:
+def _send_head(response: Response, send: Send) -> Awaitable[None]:
     return send({"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers})
 
 
-def _last(scope: Scope) -> bool:
+def _is_last(scope: Scope) -> bool:
     """Whether the connection ends with this response because the client asked for that."""
     return scope["http_version"] == "1.0" or (b"connection", b"close") in scope["headers"]
 

@@ -14,13 +14,13 @@ from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.simulated.panel import Question
 from biasgrid.tasks.connectors.simulated.server.openai_protocol import complete
 from biasgrid.tasks.connectors.simulated.server.service import (
-    Answered,
-    Asked,
+    CountedReply,
     Declined,
+    ModelRequest,
     Service,
-    body_of,
-    estimated,
-    seed_of,
+    estimate_usage,
+    read_body,
+    read_seed,
 )
 
 ERROR_TYPES = {"throttled": "overloaded", "fault": "generation", "stalled": "generation"}
@@ -33,8 +33,8 @@ class HuggingFaceProtocol:
 
     def routes(self) -> list[Route]:
         prompted = self._service.prompted
-        chat, generate = prompted(self.chat, error), prompted(self.generate, error)
-        generate_list = prompted(self.generate_list, error)
+        chat, generate = prompted(self.chat, huggingface_error), prompted(self.generate, huggingface_error)
+        generate_list = prompted(self.generate_list, huggingface_error)
         found = [Route("/generate", generate, methods=["POST"]), Route("/", generate_list, methods=["POST"])]
         for prefix in PREFIXES:
             address = f"{prefix}/models/{{model:path}}"
@@ -45,8 +45,8 @@ class HuggingFaceProtocol:
 
     async def chat(self, request: Request) -> Response:
         model, respondent = self._respondent(request)
-        body = await body_of(request)
-        return JSONResponse(await complete(self._service, request, body, model, respondent, estimated))
+        body = await read_body(request)
+        return JSONResponse(await complete(self._service, request, body, model, respondent, estimate_usage))
 
     async def generate(self, request: Request) -> Response:
         return JSONResponse(await self._generated(request))
@@ -55,16 +55,16 @@ class HuggingFaceProtocol:
         return JSONResponse([await self._generated(request)])
 
     async def _generated(self, request: Request) -> dict[str, Any]:
-        body = await body_of(request)
+        body = await read_body(request)
         prompt, parameters = body.get("inputs"), body.get("parameters") or {}
         if not isinstance(prompt, str) or not isinstance(parameters, dict):
             raise Declined("invalid", "`inputs` is not a text, or `parameters` no object.")
         if body.get("stream"):
             raise Declined("invalid", "Simulated respondents do not stream.")
         model, respondent = self._respondent(request)
-        question = Question(respondent, prompt, seed_of(parameters))
-        answered = await self._service.ask(request, Asked(question, model, [Message("user", prompt)]))
-        return {"generated_text": answered.reply.text} | _details(parameters, answered)
+        question = Question(respondent, prompt, read_seed(parameters))
+        answered = await self._service.ask(request, ModelRequest(question, model, [Message("user", prompt)]))
+        return {"generated_text": answered.reply.text} | _generation_details(parameters, answered)
 
     def _respondent(self, request: Request) -> tuple[str, Respondent]:
         """Who answers, and for what name."""
@@ -73,12 +73,12 @@ class HuggingFaceProtocol:
         return (model, self._service.respondent(model)) if model else (default.id, default)
 
 
-def error(declined: Declined) -> Response:
+def huggingface_error(declined: Declined) -> Response:
     kind = ERROR_TYPES.get(declined.reason, "validation")
     return declined.response({"error": declined.message, "error_type": kind})
 
 
-def _details(parameters: Mapping[str, Any], answered: Answered) -> dict[str, Any]:
+def _generation_details(parameters: Mapping[str, Any], answered: CountedReply) -> dict[str, Any]:
     if not parameters.get("details"):
         return {}
     return {

@@ -13,16 +13,16 @@ from starlette.routing import Route
 
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.connectors.simulated.panel import Question, last_said
+from biasgrid.tasks.connectors.simulated.panel import Question, last_user_text
 from biasgrid.tasks.connectors.simulated.server.service import (
-    Answered,
-    Asked,
+    CountedReply,
     Counting,
     Declined,
+    ModelRequest,
     Service,
-    body_of,
-    seed_of,
-    spoken,
+    read_body,
+    read_seed,
+    with_errors,
 )
 from biasgrid.tasks.connectors.usage import count_chat, count_text
 
@@ -56,18 +56,18 @@ class OpenAIProtocol:
         self._service = service
 
     def routes(self) -> list[Route]:
-        chat = self._service.prompted(self.chat, error, states_limits=True)
+        chat = self._service.prompted(self.chat, openai_error, states_limits=True)
         azure = self._service.prompted(self.azure_chat, azure_error, states_limits=True)
         found = [
             Route(f"{prefix}/chat/completions", chat, methods=["POST"]) for prefix in ("/v1", "", "/openai/v1")
         ]
-        found += [Route(f"{prefix}/models", spoken(self.models, error)) for prefix in ("/v1", "")]
-        found.append(Route("/v1/models/{model}", spoken(self.model, error)))
+        found += [Route(f"{prefix}/models", with_errors(self.models, openai_error)) for prefix in ("/v1", "")]
+        found.append(Route("/v1/models/{model}", with_errors(self.model, openai_error)))
         azure_path = "/openai/deployments/{deployment:path}/chat/completions"
         return [*found, Route(azure_path, azure, methods=["POST"])]
 
     async def chat(self, request: Request) -> Response:
-        body = await body_of(request)
+        body = await read_body(request)
         if "model" not in body:
             raise Declined("invalid", "You must provide a `model`.")
         model = body["model"]
@@ -78,7 +78,7 @@ class OpenAIProtocol:
             raise Declined("model", "Resource not found: the query has no `api-version`.")
         deployment = request.path_params["deployment"]
         respondent = self._service.respondent(deployment)
-        completion = await complete(self._service, request, await body_of(request), deployment, respondent)
+        completion = await complete(self._service, request, await read_body(request), deployment, respondent)
         if completion["choices"][0]["finish_reason"] == "content_filter":
             raise Declined("withheld", "The response was filtered: the prompt is against the content policy.")
         return JSONResponse(completion)
@@ -92,7 +92,7 @@ class OpenAIProtocol:
         return JSONResponse(_card(name))
 
 
-def counted(messages: Sequence[Message], text: str) -> tuple[int, int]:
+def count_usage(messages: Sequence[Message], text: str) -> tuple[int, int]:
     """As OpenAI counts them, in the vocabulary of its newer models: a respondent has none of its own."""
     return count_chat(COUNTED_AS, messages), count_text(COUNTED_AS, text)
 
@@ -103,27 +103,27 @@ async def complete(
     body: Mapping[str, Any],
     model: str,
     respondent: Respondent,
-    count: Counting = counted,
+    count: Counting = count_usage,
 ) -> dict[str, Any]:
     """A chat completion of the body's messages. Raises Declined where they, or `n`, `stream`, `seed` are not
     what a respondent can serve."""
-    question, messages = read(body, respondent)
-    return completion(respondent, await service.ask(request, Asked(question, model, messages, count)))
+    question, messages = read_question(body, respondent)
+    return completion(respondent, await service.ask(request, ModelRequest(question, model, messages, count)))
 
 
-def read(body: Mapping[str, Any], respondent: Respondent) -> tuple[Question, list[Message]]:
+def read_question(body: Mapping[str, Any], respondent: Respondent) -> tuple[Question, list[Message]]:
     """The question in a chat's body, and all its messages. Raises Declined as `complete` does."""
     messages = _messages(body)
     if body.get("n") not in (None, 1) or body.get("stream"):
         raise Declined("invalid", "Simulated respondents give one choice, and do not stream.")
-    return Question(respondent, last_said(messages), seed_of(body), tuple(messages)), messages
+    return Question(respondent, last_user_text(messages), read_seed(body), tuple(messages)), messages
 
 
-def error(declined: Declined) -> Response:
-    return declined.response(worded(declined))
+def openai_error(declined: Declined) -> Response:
+    return declined.response(error_body(declined))
 
 
-def worded(declined: Declined) -> dict[str, Any]:
+def error_body(declined: Declined) -> dict[str, Any]:
     """The body of an error."""
     kind, code = ERRORS[declined.reason]
     return {"error": {"message": declined.message, "type": kind, "param": None, "code": code}}
@@ -150,7 +150,7 @@ def _content(content: object) -> str:
     return content if isinstance(content, str) else ""
 
 
-def completion(respondent: Respondent, answered: Answered) -> dict[str, Any]:
+def completion(respondent: Respondent, answered: CountedReply) -> dict[str, Any]:
     """The body that OpenAI sends for a reply."""
     reply, withheld = answered.reply, answered.reply.odd == "content_filter"
     choice = {

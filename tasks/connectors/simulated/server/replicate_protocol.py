@@ -18,8 +18,15 @@ from starlette.routing import Route
 
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.simulated.behaviour import SimulatedReply
-from biasgrid.tasks.connectors.simulated.panel import Question, count_tokens
-from biasgrid.tasks.connectors.simulated.server.service import Asked, Declined, Service, body_of, seed_of, spoken
+from biasgrid.tasks.connectors.simulated.panel import Question, estimate_text_tokens
+from biasgrid.tasks.connectors.simulated.server.service import (
+    Declined,
+    ModelRequest,
+    Service,
+    read_body,
+    read_seed,
+    with_errors,
+)
 
 KEPT = 10_000
 LONGEST_WAIT_S = 60.0
@@ -57,34 +64,39 @@ class ReplicateProtocol:
         self._predictions: OrderedDict[str, Prediction] = OrderedDict()
 
     def routes(self) -> list[Route]:
-        create, fetch = self._service.prompted(self.create, error), spoken(self.fetch, error)
+        create, fetch = (
+            self._service.prompted(self.create, replicate_error),
+            with_errors(self.fetch, replicate_error),
+        )
         return [
             Route("/v1/predictions", create, methods=["POST"]),
             Route("/v1/models/{owner}/{name}/predictions", create, methods=["POST"]),
             Route("/v1/deployments/{owner}/{name}/predictions", create, methods=["POST"]),
             Route("/v1/predictions/{id}", fetch),
             Route("/v1/predictions/{id}/cancel", fetch, methods=["POST"]),
-            Route("/v1/models/{owner}/{name}", spoken(self.model, error)),
+            Route("/v1/models/{owner}/{name}", with_errors(self.model, replicate_error)),
         ]
 
     async def create(self, request: Request) -> Response:
-        body = await body_of(request)
+        body = await read_body(request)
         model, sent = _model(request, body), body.get("input")
         if not isinstance(sent, dict) or not isinstance(sent.get("prompt"), str):
             raise Declined("invalid", "`input.prompt` is required.")
-        question = Question(self._service.respondent(model), sent["prompt"], seed_of(sent))
-        answered = await self._service.admit(request, Asked(question, model, [Message("user", question.text)]))
+        question = Question(self._service.respondent(model), sent["prompt"], read_seed(sent))
+        answered = await self._service.admit(
+            request, ModelRequest(question, model, [Message("user", question.text)])
+        )
         seconds = question.respondent.latency_ms / 1000
         prediction = Prediction(model, str(body.get("version", "hidden")), sent, answered.reply, seconds)
         self._keep(prediction)
         await asyncio.sleep(min(prediction.remaining_s, _wait_s(request)))
-        return JSONResponse(described(prediction, str(request.base_url)), 201)
+        return JSONResponse(describe_prediction(prediction, str(request.base_url)), 201)
 
     async def fetch(self, request: Request) -> Response:
         prediction = self._predictions.get(request.path_params["id"])
         if prediction is None:
             raise Declined("model", "The prediction could not be found.")
-        return JSONResponse(described(prediction, str(request.base_url)))
+        return JSONResponse(describe_prediction(prediction, str(request.base_url)))
 
     async def model(self, request: Request) -> Response:
         owner, name = request.path_params["owner"], request.path_params["name"]
@@ -105,7 +117,7 @@ class ReplicateProtocol:
             self._predictions.popitem(last=False)
 
 
-def described(prediction: Prediction, base_url: str) -> dict[str, Any]:
+def describe_prediction(prediction: Prediction, base_url: str) -> dict[str, Any]:
     """The prediction as the API shows it now: its output only once it is done."""
     done, withheld = prediction.remaining_s == 0, prediction.answer.odd == "content_filter"
     ended = "failed" if withheld else "succeeded"
@@ -116,18 +128,18 @@ def described(prediction: Prediction, base_url: str) -> dict[str, Any]:
         "version": prediction.version,
         "status": ended if done else "starting",
         "input": dict(prediction.sent),
-        "output": _pieces(prediction.answer.text) if done and not withheld else None,
+        "output": _split_output(prediction.answer.text) if done and not withheld else None,
         "logs": "",
         "error": WITHHELD if done and withheld else None,
         "metrics": _metrics(prediction) if done else {},
-        "created_at": _moment(prediction.created),
-        "started_at": _moment(prediction.created) if done else None,
-        "completed_at": _moment(prediction.completed) if done else None,
+        "created_at": _format_time(prediction.created),
+        "started_at": _format_time(prediction.created) if done else None,
+        "completed_at": _format_time(prediction.completed) if done else None,
         "urls": {"get": address, "cancel": f"{address}/cancel"},
     }
 
 
-def error(declined: Declined) -> Response:
+def replicate_error(declined: Declined) -> Response:
     title = TITLES.get(declined.reason, "Internal server error")
     body = {"title": title, "detail": declined.message}
     response = declined.response(body)
@@ -148,18 +160,18 @@ def _wait_s(request: Request) -> float:
     return min(float(asked[1] or LONGEST_WAIT_S), LONGEST_WAIT_S)
 
 
-def _pieces(text: str) -> list[str]:
+def _split_output(text: str) -> list[str]:
     """The output in the pieces that a language model streams; joined, they are the text."""
     return re.findall(r"\s*\S+|\s+\Z", text)
 
 
 def _metrics(prediction: Prediction) -> dict[str, float]:
     return {
-        "input_token_count": count_tokens(prediction.sent["prompt"]),
-        "output_token_count": count_tokens(prediction.answer.text),
+        "input_token_count": estimate_text_tokens(prediction.sent["prompt"]),
+        "output_token_count": estimate_text_tokens(prediction.answer.text),
         "predict_time": prediction.seconds,
     }
 
 
-def _moment(timestamp: float) -> str:
+def _format_time(timestamp: float) -> str:
     return datetime.fromtimestamp(timestamp, UTC).isoformat()

@@ -15,14 +15,14 @@ from starlette.responses import JSONResponse, Response
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.simulated.behaviour import SimulatedReply
-from biasgrid.tasks.connectors.simulated.faults import stated
-from biasgrid.tasks.connectors.simulated.panel import Directory, Panel, Question, count_tokens
+from biasgrid.tasks.connectors.simulated.faults import limit_headers
+from biasgrid.tasks.connectors.simulated.panel import ModelDirectory, Panel, Question, estimate_text_tokens
 from biasgrid.tasks.connectors.simulated.server.delivery import (
-    SPOILT,
+    UNREADABLE,
     Delivery,
-    Entry,
     Journal,
-    digest,
+    JournalEntry,
+    digest_messages,
     transport_of,
 )
 
@@ -65,22 +65,22 @@ class Dropped(Exception):
     """The connection is gone: there is nobody to respond to."""
 
 
-def estimated(messages: Sequence[Message], text: str) -> tuple[int, int]:
-    return sum(count_tokens(message.content) for message in messages), count_tokens(text)
+def estimate_usage(messages: Sequence[Message], text: str) -> tuple[int, int]:
+    return sum(estimate_text_tokens(message.content) for message in messages), estimate_text_tokens(text)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ModelRequest:
     """A question as it came in: under what name, in which messages, and how the protocol counts them."""
 
     question: Question
     model: str
     messages: Sequence[Message]
-    count: Counting = estimated
+    count: Counting = estimate_usage
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class CountedReply:
     reply: SimulatedReply
     input_tokens: int
     output_tokens: int
@@ -89,7 +89,7 @@ class Answered:
 class Service:
     """The respondents behind all protocols of one server."""
 
-    def __init__(self, panel: Panel, directory: Directory, journal: Journal) -> None:
+    def __init__(self, panel: Panel, directory: ModelDirectory, journal: Journal) -> None:
         self.panel, self.directory, self.journal = panel, directory, journal
 
     def respondent(self, model: object) -> Respondent:
@@ -99,34 +99,34 @@ class Service:
             raise Declined("model", f"The model `{model}` does not exist or you do not have access to it.")
         return found
 
-    async def ask(self, request: Request, asked: Asked) -> Answered:
+    async def ask(self, request: Request, asked: ModelRequest) -> CountedReply:
         """The reply, after the respondent's latency. Raises Declined or Dropped where limits or faults have it."""
         answered = await self.admit(request, asked)
         await self.panel.latency(asked.question.respondent)
         return answered
 
-    async def admit(self, request: Request, asked: Asked) -> Answered:
+    async def admit(self, request: Request, asked: ModelRequest) -> CountedReply:
         """The reply at once, else as `ask`."""
-        entry, question = _entry(request), asked.question
-        entry.model, entry.messages, entry.seed = asked.model, digest(asked.messages), question.seed
+        entry, question = _journal_entry(request), asked.question
+        entry.model, entry.messages, entry.seed = asked.model, digest_messages(asked.messages), question.seed
         request.state.respondent = question.respondent
         reply = self.panel.reply(question)
-        counted = await _counted(asked, reply.text)
+        counted = await _count_usage(asked, reply.text)
         self._meter(question.respondent, sum(counted))
         entry.fault = self.panel.fault(question) or reply.odd
-        await _go_wrong(request, question.respondent)
-        return Answered(reply, *counted)
+        await _apply_fault(request, question.respondent)
+        return CountedReply(reply, *counted)
 
     def prompted(self, handler: Handler, form: Form, *, states_limits: bool = False) -> Callable[[Request], Any]:
         """The handler of requests for a reply: each is in the journal. `states_limits` is for protocols whose
         headers say what is left."""
 
         async def respond(request: Request) -> Delivery:
-            entry = request.state.entry = Entry()
-            response, outcome = await _outcome(handler, form, request)
+            entry = request.state.entry = JournalEntry()
+            response, outcome = await _run_handler(handler, form, request)
             respondent: Respondent | None = getattr(request.state, "respondent", None)
             if states_limits and respondent is not None and respondent.limits.stated:
-                response.headers.update(stated(self.panel.meter(respondent).standings()))
+                response.headers.update(limit_headers(self.panel.meter(respondent).standings()))
             stall_s = respondent.faults.stall_s if respondent else 0.0
             return Delivery(response, self.journal, entry, outcome, stall_s)
 
@@ -140,7 +140,7 @@ class Service:
             raise Declined("throttled", f"Rate limit reached: try again in {wait_s:g} seconds.", wait_s)
 
 
-def spoken(handler: Handler, form: Form) -> Handler:
+def with_errors(handler: Handler, form: Form) -> Handler:
     """The handler with its errors in the protocol's own form."""
 
     async def respond(request: Request) -> Response:
@@ -153,9 +153,9 @@ def spoken(handler: Handler, form: Form) -> Handler:
     return respond
 
 
-async def _outcome(handler: Handler, form: Form, request: Request) -> tuple[Response, str]:
+async def _run_handler(handler: Handler, form: Form, request: Request) -> tuple[Response, str]:
     """The response, and what the journal calls it where all of it arrives."""
-    entry = _entry(request)
+    entry = _journal_entry(request)
     try:
         check_key(request)
         response = await handler(request)
@@ -164,17 +164,17 @@ async def _outcome(handler: Handler, form: Form, request: Request) -> tuple[Resp
         return form(declined), "answered" if answered else entry.fault or declined.reason
     except Dropped:
         return Response(), entry.fault or "abandoned"
-    return response, str(entry.fault) if entry.fault in SPOILT else "answered"
+    return response, str(entry.fault) if entry.fault in UNREADABLE else "answered"
 
 
-async def _counted(asked: Asked, text: str) -> tuple[int, int]:
+async def _count_usage(asked: ModelRequest, text: str) -> tuple[int, int]:
     if len(text) > LONG:
         return await asyncio.to_thread(asked.count, asked.messages, text)
     return asked.count(asked.messages, text)
 
 
-def _entry(request: Request) -> Entry:
-    entry: Entry = request.state.entry
+def _journal_entry(request: Request) -> JournalEntry:
+    entry: JournalEntry = request.state.entry
     return entry
 
 
@@ -185,7 +185,7 @@ def check_key(request: Request) -> None:
         raise Declined("key", "The API key is not valid.")
 
 
-async def body_of(request: Request) -> dict[str, Any]:
+async def read_body(request: Request) -> dict[str, Any]:
     """The JSON object sent. Raises Declined where it is none."""
     try:
         body = json.loads(await request.body())
@@ -196,7 +196,7 @@ async def body_of(request: Request) -> dict[str, Any]:
     return body
 
 
-def seed_of(parameters: Mapping[str, Any]) -> int | None:
+def read_seed(parameters: Mapping[str, Any]) -> int | None:
     """Raises Declined where the seed is not a whole number."""
     seed = parameters.get("seed")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
@@ -204,9 +204,9 @@ def seed_of(parameters: Mapping[str, Any]) -> int | None:
     return seed
 
 
-async def _go_wrong(request: Request, respondent: Respondent) -> None:
+async def _apply_fault(request: Request, respondent: Respondent) -> None:
     """Raises Declined or Dropped, but for faults of the body, which befall the response."""
-    match _entry(request).fault:
+    match _journal_entry(request).fault:
         case "rate_limited":
             wait = respondent.faults.retry_after_s
             raise Declined("throttled", f"Too many requests: try again in {wait:g} seconds.", wait)

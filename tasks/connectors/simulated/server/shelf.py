@@ -15,7 +15,7 @@ Document = dict[str, Any]
 """A file, a batch or a job, in the shape in which the API shows it; names that begin with `_` stay here."""
 
 
-class Shelf:
+class JobStore:
     def __init__(self, directory: Path | None = None) -> None:
         """Takes up what lies in the directory. Raises UserError where it cannot be used."""
         self._directory = directory
@@ -40,7 +40,7 @@ class Shelf:
         if self._directory is None:
             self._contents[file["id"]] = content
         else:
-            _write(self._directory / "contents" / file["id"], content)
+            _write_whole(self._directory / "contents" / file["id"], content)
         self._files[file["id"]] = file
         self._save("files", file)
         return file
@@ -91,30 +91,30 @@ class Shelf:
 
     def _save(self, kind: str, document: Document) -> None:
         if self._directory is not None:
-            _write(self._directory / kind / f"{document['id']}.json", json.dumps(document).encode())
+            _write_whole(self._directory / kind / f"{document['id']}.json", json.dumps(document).encode())
 
     def _take_up(self, directory: Path) -> None:
         try:
             for kind in ("files", "contents", "batches", "tunings"):
                 (directory / kind).mkdir(parents=True, exist_ok=True)
-            self._files = _stored(directory / "files", "created_at")
-            self._batches = _stored(directory / "batches", "_began")
-            self._tunings = _stored(directory / "tunings", "_began")
+            self._files = _load_documents(directory / "files", "created_at")
+            self._batches = _load_documents(directory / "batches", "_began")
+            self._tunings = _load_documents(directory / "tunings", "_began")
         except (OSError, ValueError, KeyError) as error:
             what = f"the state in `{directory}` cannot be used: {type(error).__name__}"
             raise UserError(Problem(what, "--state", "name a directory of its own that can be written")) from error
 
 
-def shown(document: Document) -> Document:
+def public_fields(document: Document) -> Document:
     return {name: value for name, value in document.items() if not name.startswith("_")}
 
 
-def _stored(directory: Path, order: str) -> dict[str, Document]:
+def _load_documents(directory: Path, order: str) -> dict[str, Document]:
     documents = [json.loads(path.read_bytes()) for path in directory.glob("*.json")]
     return {document["id"]: document for document in sorted(documents, key=lambda one: (one[order], one["id"]))}
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write_whole(path: Path, content: bytes) -> None:
     """Whole or not at all: the server may be killed at any moment."""
     unfinished = path.with_name(f".{path.name}.tmp")
     unfinished.write_bytes(content)

@@ -9,20 +9,27 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from biasgrid.tasks.connectors.simulated.server.batch_protocol import PREFIXES, metadata, page
-from biasgrid.tasks.connectors.simulated.server.openai_protocol import error
-from biasgrid.tasks.connectors.simulated.server.service import Declined, Handler, Service, body_of, seed_of, spoken
-from biasgrid.tasks.connectors.simulated.server.shelf import Document, Shelf, shown
-from biasgrid.tasks.connectors.simulated.server.tunings import ENDED, Tunings
+from biasgrid.tasks.connectors.simulated.server.batch_protocol import PREFIXES, build_page, read_metadata
+from biasgrid.tasks.connectors.simulated.server.openai_protocol import openai_error
+from biasgrid.tasks.connectors.simulated.server.service import (
+    Declined,
+    Handler,
+    Service,
+    read_body,
+    read_seed,
+    with_errors,
+)
+from biasgrid.tasks.connectors.simulated.server.shelf import Document, JobStore, public_fields
+from biasgrid.tasks.connectors.simulated.server.tunings import ENDED, TuningJobs
 
 LONGEST_SUFFIX = 64
 MOST_EPOCHS = 50
 
 
 class TuningProtocol:
-    def __init__(self, service: Service, shelf: Shelf) -> None:
+    def __init__(self, service: Service, shelf: JobStore) -> None:
         self._service, self._shelf = service, shelf
-        self._tunings = Tunings(service, shelf)
+        self._tunings = TuningJobs(service, shelf)
 
     def routes(self) -> list[Route]:
         handlers: tuple[tuple[str, str, Handler], ...] = (
@@ -34,13 +41,13 @@ class TuningProtocol:
             ("GET", "/{id}/checkpoints", self.checkpoints),
         )
         return [
-            Route(f"{prefix}/fine_tuning/jobs{path}", spoken(handler, error), methods=[method])
+            Route(f"{prefix}/fine_tuning/jobs{path}", with_errors(handler, openai_error), methods=[method])
             for prefix in PREFIXES
             for method, path, handler in handlers
         ]
 
     async def create(self, request: Request) -> Response:
-        body = await body_of(request)
+        body = await read_body(request)
         model = body.get("model")
         if not isinstance(model, str) or self._service.directory.find(model) is None:
             what = f"Model {model} is not available for fine-tuning or does not exist."
@@ -50,32 +57,32 @@ class TuningProtocol:
             "training_file": self._file(body, "training_file"),
             "validation_file": self._file(body, "validation_file") if body.get("validation_file") else None,
             "hyperparameters": _hyperparameters(body),
-            "seed": seed_of(body) or 0,
-            "metadata": metadata(body),
+            "seed": read_seed(body) or 0,
+            "metadata": read_metadata(body),
             "method": body.get("method"),
             "_suffix": _suffix(body),
         }
-        return JSONResponse(shown(self._tunings.create(ordered)))
+        return JSONResponse(public_fields(self._tunings.create(ordered)))
 
     async def jobs(self, request: Request) -> Response:
         self._tunings.attend()
-        return JSONResponse(page(self._shelf.tunings(), request))
+        return JSONResponse(build_page(self._shelf.tunings(), request))
 
     async def job(self, request: Request) -> Response:
-        return JSONResponse(shown(self._job(request)))
+        return JSONResponse(public_fields(self._job(request)))
 
     async def cancel(self, request: Request) -> Response:
         job = self._job(request)
         if job["status"] in ENDED:
             raise Declined("invalid", f"Job has already completed with status '{job['status']}'.")
         self._tunings.cancel(job)
-        return JSONResponse(shown(job))
+        return JSONResponse(public_fields(job))
 
     async def events(self, request: Request) -> Response:
-        return JSONResponse(page(self._tunings.events(self._job(request)), request))
+        return JSONResponse(build_page(self._tunings.events(self._job(request)), request))
 
     async def checkpoints(self, request: Request) -> Response:
-        return JSONResponse(page(self._tunings.checkpoints(self._job(request)), request))
+        return JSONResponse(build_page(self._tunings.checkpoints(self._job(request)), request))
 
     def _job(self, request: Request) -> Document:
         self._tunings.attend()

@@ -17,7 +17,7 @@ from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.tasks.connectors.simulated.chance import uniform
 from biasgrid.tasks.connectors.simulated.server.openai_protocol import COUNTED_AS
 from biasgrid.tasks.connectors.simulated.server.service import Service
-from biasgrid.tasks.connectors.simulated.server.shelf import Document, Shelf
+from biasgrid.tasks.connectors.simulated.server.shelf import Document, JobStore
 from biasgrid.tasks.connectors.usage import count_text
 
 FEWEST = 10
@@ -35,17 +35,17 @@ class Examples:
     flaws: tuple[str, ...]
 
 
-def read(content: bytes, fewest: int = FEWEST) -> Examples:
+def read_examples(content: bytes, fewest: int = FEWEST) -> Examples:
     """`fewest`: examples that the file must have."""
     found = content.splitlines()
-    flaws = [f"line {number}: {flaw}" for number, line in enumerate(found, 1) for flaw in _flaws(line)]
+    flaws = [f"line {number}: {flaw}" for number, line in enumerate(found, 1) for flaw in _find_flaws(line)]
     if len(found) < fewest:
         flaws.append(f"Training file has {len(found)} example(s), but must have at least {fewest} examples")
     tokens = 0 if flaws else sum(_tokens(line) for line in found)
     return Examples(len(found), tokens, tuple(flaws[:QUOTED]))
 
 
-def _flaws(line: bytes) -> Iterator[str]:
+def _find_flaws(line: bytes) -> Iterator[str]:
     try:
         example = json.loads(line)
     except ValueError:
@@ -78,10 +78,10 @@ FIRST_LOSS = 2.0
 FAILED = {"code": "server_error", "message": "The job failed due to an internal error.", "param": None}
 
 
-class Tunings:
+class TuningJobs:
     """All fine-tuning jobs of a server."""
 
-    def __init__(self, service: Service, shelf: Shelf) -> None:
+    def __init__(self, service: Service, shelf: JobStore) -> None:
         self._service, self._shelf = service, shelf
         self.attend()
 
@@ -123,7 +123,7 @@ class Tunings:
 
     def events(self, job: Document) -> list[Document]:
         """Newest first."""
-        told = list(_told(job))
+        told = list(_list_events(job))
         return [
             {
                 "id": f"ftevent-{job['id'].removeprefix('ftjob-')}-{number}",
@@ -176,7 +176,7 @@ class Tunings:
         steps = range(1, job["_epochs"] + 1)
         rows = "".join(f"{step},{_loss(step):.4f}\n" for step in steps)
         metrics = self._shelf.add_file(f"step,train_loss\n{rows}".encode(), "metrics.csv", "fine-tune-results")
-        tokens = read(self._shelf.content(job["training_file"])).tokens
+        tokens = read_examples(self._shelf.content(job["training_file"])).tokens
         job["trained_tokens"] = tokens * job["_epochs"]
         job["result_files"] = [metrics["id"]]
         suffix, number = job["_suffix"] or "", job["id"].removeprefix("ftjob-")[:8]
@@ -206,7 +206,7 @@ class Tunings:
             content = self._shelf.content(file_id)
         except (KeyError, OSError):
             return ("The file does not exist any more",)
-        return (read(content) if fewest is None else read(content, fewest)).flaws
+        return (read_examples(content) if fewest is None else read_examples(content, fewest)).flaws
 
     def _fail(self, job: Document, error: dict[str, Any]) -> None:
         job["error"] = error
@@ -217,7 +217,7 @@ class Tunings:
         self._shelf.save_tuning(job)
 
 
-def _told(job: Document) -> Iterator[tuple[str, Document]]:
+def _list_events(job: Document) -> Iterator[tuple[str, Document]]:
     """What the events of a job say, oldest first."""
     yield f"Created fine-tuning job: {job['id']}", {}
     yield f"Validating training file: {job['training_file']}", {}

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
-from biasgrid.tasks.connectors.simulated.server.delivery import digest
+from biasgrid.tasks.connectors.simulated.server.delivery import digest_messages
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import all_runs
@@ -127,7 +127,7 @@ def findings(lake: Lake) -> list[dict[str, Any]]:
 
 
 def asked(case: dict[str, Any]) -> str:
-    return digest([Message(message["role"], message["content"]) for message in case["messages"]])
+    return digest_messages([Message(message["role"], message["content"]) for message in case["messages"]])
 
 
 def test_kills_at_random_moments_pay_nothing_twice_and_lose_nothing(

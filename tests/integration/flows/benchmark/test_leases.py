@@ -31,7 +31,7 @@ from biasgrid.flows.rate_limits.leases import LEASE_S, leased
 from biasgrid.flows.rate_limits.ledger import LeaseLedger
 from biasgrid.flows.rate_limits.pools import pools
 from biasgrid.tasks.connectors.api import Message, Parameters, Reply, Request
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 
 pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 ROUND_S = 0.1
@@ -74,13 +74,13 @@ class Run:
 
     def __init__(self, name: str, endpoint: Endpoint, catalog: Catalog, target: Target) -> None:
         self.name, self.target = name, target
-        self.board = Switchboard(catalog, connect=endpoint)
+        self.model_pool = ModelPool(catalog, connect=endpoint)
         self.serial = count()
         self.holds = asyncio.Event()
         self.enough = asyncio.Event()
 
     async def asking(self, **rhythm: float) -> None:
-        async with self.board, leased([self.target], self.board, **{"round_s": ROUND_S, **rhythm}):
+        async with self.model_pool, leased([self.target], self.model_pool, **{"round_s": ROUND_S, **rhythm}):
             self.holds.set()
             await asyncio.gather(*(self._worker() for _ in range(40)))
 
@@ -88,7 +88,7 @@ class Run:
         while not self.enough.is_set():
             message = (Message("user", self.name),)
             request = Request(message, Parameters(), f"{self.name}-{next(self.serial)}")
-            await self.board.answer(self.target, request, 0)
+            await self.model_pool.answer(self.target, request, 0)
 
 
 @pytest.fixture(scope="module")
@@ -293,7 +293,7 @@ async def test_slots_come_back_however_a_run_ends(
     own = run("own", Endpoint())
 
     async def broken() -> None:
-        async with leased([target], own.board):
+        async with leased([target], own.model_pool):
             own.holds.set()
             if end == "error":
                 raise OSError
@@ -316,7 +316,7 @@ async def test_slots_that_the_server_does_not_take_back_at_first_are_given_back_
     )
     async with between.listening() as url:
         with temporary_settings({PREFECT_API_URL: url}):
-            async with leased([target], run("own", Endpoint()).board):
+            async with leased([target], run("own", Endpoint()).model_pool):
                 assert await taken(client, target) == 4
     assert sum(release in head for head in between.asked) == 2
     assert await taken(client, target) == 0
@@ -325,7 +325,7 @@ async def test_slots_that_the_server_does_not_take_back_at_first_are_given_back_
 async def test_a_lease_that_the_server_forgot_is_leased_again(
     run: Any, target: Target, client: PrefectClient
 ) -> None:
-    noted = Told(run("own", Endpoint()).board)
+    noted = Told(run("own", Endpoint()).model_pool)
     async with leased([target], noted, round_s=ROUND_S, renew_s=ROUND_S) as (pool,):
         (forgotten,) = pool.leases
         await client.release_concurrency_slots_with_lease(forgotten)
@@ -365,7 +365,7 @@ async def test_a_server_out_of_reach_ends_no_run(run: Any, target: Target, told:
 
 
 async def test_without_a_server_of_its_own_standing_nothing_is_shared(run: Any, target: Target) -> None:
-    told = Told(run("own", Endpoint()).board)
+    told = Told(run("own", Endpoint()).model_pool)
     with temporary_settings({PREFECT_API_URL: None}):
         async with leased([target], told):
             assert told.granted == []
@@ -421,7 +421,7 @@ async def test_who_goes_on_after_a_kill_has_its_slots_at_once(
     ledger = LeaseLedger(tmp_path / "leases.txt")
     await killed_holder(target, client, ledger)
     begun = time.monotonic()
-    async with leased([target], Switchboard(catalog), ledger) as held:
+    async with leased([target], ModelPool(catalog), ledger) as held:
         assert time.monotonic() - begun < LEASE_S / 2
         assert [pool.leased for pool in held] == [4]
         assert await taken(client, target) == 4
@@ -448,12 +448,12 @@ async def test_slots_of_a_limit_that_was_closed_when_a_run_ended_come_back_when_
 class Told:
     """A board that notes what it is granted."""
 
-    board: Switchboard
+    model_pool: ModelPool
     granted: list[int] = field(default_factory=list)
 
     def grant(self, name: str, slots: int, total: int | None = None) -> None:
         self.granted.append(slots)
-        self.board.grant(name, slots, total)
+        self.model_pool.grant(name, slots, total)
 
 
 async def taken_again(client: PrefectClient, target: Target, slots: int) -> bool:

@@ -12,7 +12,7 @@ from prefect import flow
 from biasgrid.flows.benchmark.stages_as_flows import generate_run
 from biasgrid.flows.runs.prepare import prepare
 from biasgrid.flows.runs.session import under_way
-from biasgrid.tasks.connectors.client.run_budget import Allowance
+from biasgrid.tasks.connectors.client.run_budget import RunBudget
 from biasgrid.tasks.prompt.batch.jobs import Job
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -29,16 +29,16 @@ def resumed(overlay: Any, scenario: Callable[..., Any], tmp_path: Path) -> Calla
     overlay({"providers": {"gateway": gateway}, "models": {MODEL: {"prices": {"input": 1.0, "output": 1.0}}}})
     asked = scenario([MODEL], batch=True, max_cost=CAP)
 
-    async def resume(*, asks: bool) -> Allowance | None:
+    async def resume(*, asks: bool) -> RunBudget | None:
         run_id = await generate_run(asked, data=str(tmp_path))
         lake, prepared = Lake(tmp_path), prepare(asked)
         keys = lake.read("cases", run_id)["request_key"].head(4).to_list()
         Job.new(run_id, prepared.resolved.targets[MODEL], keys).record(lake)
 
         @flow(name="resumed")
-        async def resumed() -> Allowance | None:
+        async def resumed() -> RunBudget | None:
             async with under_way(lake, prepared, run_id, asks=asks) as grid:
-                return grid.board.allowance
+                return grid.model_pool.run_budget
 
         return await resumed()
 
@@ -46,14 +46,14 @@ def resumed(overlay: Any, scenario: Callable[..., Any], tmp_path: Path) -> Calla
 
 
 async def test_batches_that_are_at_a_provider_are_counted_before_the_first_request(resumed: Any) -> None:
-    allowance = await resumed(asks=True)
-    (hold,) = allowance.jobs.values()
-    assert (allowance.sent, hold.requests) == (4, 4)
-    assert 4 * 60 / 2e6 < hold.most_usd == pytest.approx(CAP - allowance.cost_left)
-    assert allowance.cost == 0.0
+    run_budget = await resumed(asks=True)
+    (hold,) = run_budget.jobs.values()
+    assert (run_budget.sent, hold.requests) == (4, 4)
+    assert 4 * 60 / 2e6 < hold.most_usd == pytest.approx(CAP - run_budget.cost_left)
+    assert run_budget.cost == 0.0
 
 
 async def test_where_they_are_not_collected_nobody_waits_for_them(resumed: Any) -> None:
-    allowance = await resumed(asks=False)
-    assert await allowance.take(CAP) is None
-    assert "reserved for batches under way" in str(allowance.reached)
+    run_budget = await resumed(asks=False)
+    assert await run_budget.take(CAP) is None
+    assert "reserved for batches under way" in str(run_budget.reached)

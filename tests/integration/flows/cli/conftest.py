@@ -15,7 +15,7 @@ import pytest
 
 from biasgrid.catalogs.scenario.scenario import resolve
 from biasgrid.flows.cli import main
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.evaluate.cell import evaluate_cell
 from biasgrid.tasks.generate.cases import land_cases
 from biasgrid.tasks.generate.instantiate import instances
@@ -89,10 +89,10 @@ async def _run(lake: Lake, asked: dict[str, Any]) -> tuple[str, int]:
     keys = {"run_id": run.run_id, "evaluation_id": run.run_id, "requirement": "genders-alike", "concern": "sexism"}
     row = {**keys, **rules, "coverage": settings.coverage, "recorded_at": datetime.now(UTC)}
     lake.write("criteria", run.run_id, run.run_id, pl.DataFrame([row]))
-    async with Switchboard(catalog) as board:
+    async with ModelPool(catalog) as model_pool:
         for cell in cells.to_dicts():
             cases = lake.read("cases", run.run_id, cell["cell_id"])
-            await prompt_cell(lake, cases, resolved.targets[cell["model"]], board, retries=0)
+            await prompt_cell(lake, cases, resolved.targets[cell["model"]], model_pool, retries=0)
             await evaluate_cell(lake, run.run_id, cell["cell_id"], run.run_id, catalog)
     run.record(lake, "completed")
     build(lake)

@@ -13,8 +13,8 @@ from biasgrid.catalogs.scenario.wording import wordings
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Requirement, ScenarioSettings, Template
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.flows.catalog.coverage import BASELINES, passed_by
-from biasgrid.tasks.connectors.simulated.behaviour import reply
-from biasgrid.tasks.connectors.simulated.recognition import Recognised, Recogniser
+from biasgrid.tasks.connectors.simulated.behaviour import write_reply
+from biasgrid.tasks.connectors.simulated.recognition import RecognisedTemplate, TemplateRecogniser
 from biasgrid.tasks.connectors.simulated.repertoire import Repertoire
 from biasgrid.tasks.evaluate.evaluate import read_reply
 from biasgrid.tasks.generate.instantiate import instances
@@ -66,8 +66,8 @@ def _said(baseline: str, template: Template, catalog: Catalog) -> Iterator[tuple
     language = catalog.languages[template.language]
     for wording in wordings(template, language):
         asked = template.model_copy(update={"oracle": wording.oracle})
-        recognised = Recognised(asked, language, {}, Repertoire.of(asked, language))
-        yield wording.oracle, reply(respondent, recognised, wording.text, 0).text
+        recognised = RecognisedTemplate(asked, language, {}, Repertoire.of(asked, language))
+        yield wording.oracle, write_reply(respondent, recognised, wording.text, 0).text
 
 
 def _oracles(catalog: Catalog) -> Any:
@@ -88,14 +88,14 @@ def test_they_are_what_a_run_of_the_respondents_passes(catalog: Catalog, name: s
     rows = instances(asked, language, catalog, settings).filter(oracle_type="expected value", wording=1)
     assert rows.height > 30
     for template, text in rows.unique("template").select("template", "text").iter_rows():
-        said = reply(catalog.respondents[name], recogniser.find(text), text, 0).text
+        said = write_reply(catalog.respondents[name], recogniser.find(text), text, 0).text
         told = passed_by(templates[template], catalog.languages[language])[name.replace("-", "_")]
         assert told == outcome(templates[template].oracle, said, language), f"{template}: {said}"
 
 
 @cache
-def _recogniser() -> Recogniser:
-    return Recogniser(load_catalog())
+def _recogniser() -> TemplateRecogniser:
+    return TemplateRecogniser(load_catalog())
 
 
 def test_an_answer_that_is_forbidden_fails_and_any_other_passes(english: LanguageCatalog) -> None:

@@ -17,7 +17,7 @@ from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.scenario.scenario import Overrides, resolve
 from biasgrid.flows.catalog.importer import import_files
 from biasgrid.tasks.connectors.api import Message, Parameters, Request
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.providers.replay import Replay, read_recording
 from biasgrid.tasks.evaluate.cell import evaluate_cell
 from biasgrid.tasks.generate.cases import land_cases
@@ -97,7 +97,7 @@ async def _run(lake: Lake, scenario: Path, model: str) -> None:
     catalog, settings = resolved.catalog, resolved.settings
     run = begin(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
     rows = []
-    async with Switchboard(catalog) as board:
+    async with ModelPool(catalog) as model_pool:
         for requirement in resolved.requirements:
             frame = instances(requirement, "en_us", catalog, settings)
             cells = land_cases(lake, run.run_id, frame, resolved.targets.values(), settings, catalog)
@@ -108,7 +108,7 @@ async def _run(lake: Lake, scenario: Path, model: str) -> None:
             rows.append({**keys, **named, **rules, "coverage": settings.coverage})
             for cell in cells.to_dicts():
                 cases = lake.read("cases", run.run_id, cell["cell_id"])
-                await prompt_cell(lake, cases, resolved.targets[cell["model"]], board, retries=0)
+                await prompt_cell(lake, cases, resolved.targets[cell["model"]], model_pool, retries=0)
                 await evaluate_cell(lake, run.run_id, cell["cell_id"], run.run_id, catalog)
     lake.write("criteria", run.run_id, run.run_id, pl.DataFrame(rows))
     run.record(lake, "completed")

@@ -27,8 +27,8 @@ from biasgrid.flows.forecast.reply_estimates import (
     most_tokens,
 )
 from biasgrid.flows.forecast.throughput import Load, seconds
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
-from biasgrid.tasks.connectors.usage import estimate
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
+from biasgrid.tasks.connectors.usage import estimate_tokens
 from biasgrid.tasks.generate.cases import land_cases
 from biasgrid.tasks.generate.instantiate import instances
 from biasgrid.tasks.prompt.prompt import prompt_cell
@@ -108,7 +108,7 @@ def test_a_brief_forecast_counts_exactly_only_what_money_hangs_on(asked: Asked) 
     assert brief.models["openai/gpt-4o"] == whole.models["openai/gpt-4o"]
     free, same = brief.models["vllm/any"], whole.models["vllm/any"]
     assert (free.requests, free.seconds, free.cost_usd) == (same.requests, same.seconds, None)
-    assert free.input_tokens == sum(estimate(text) for text in texts(resolved))
+    assert free.input_tokens == sum(estimate_tokens(text) for text in texts(resolved))
 
 
 def test_one_unknown_price_leaves_the_sum_unknown(asked: Asked) -> None:
@@ -223,10 +223,10 @@ async def _asked_all(lake: Lake, resolved: ResolvedScenario, some: int | None) -
     frame = instances(resolved.requirements[0], "en_us", catalog, settings)
     cells = land_cases(lake, run.run_id, frame, resolved.targets.values(), settings, catalog)
     record_planned(lake, run.run_id, cells)
-    async with Switchboard(catalog) as board:
+    async with ModelPool(catalog) as model_pool:
         for cell in cells.to_dicts()[:some]:
             cases = lake.read("cases", run.run_id, cell["cell_id"])
-            await prompt_cell(lake, cases, resolved.targets[cell["model"]], board, retries=0)
+            await prompt_cell(lake, cases, resolved.targets[cell["model"]], model_pool, retries=0)
     return run.run_id
 
 

@@ -13,7 +13,7 @@ import yaml
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.scenario.interaction import every_scene
 from biasgrid.flows.interaction.prepare import planned, prepare_interaction
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
 from biasgrid.tasks.interaction.task import interact_cell, land_plays
 from biasgrid.warehouse.build.build import build, query
@@ -85,9 +85,9 @@ async def _played(lake: Lake, asked: dict[str, Any]) -> None:
     run = begin(lake, "{}", resolved.as_json(), catalog.hashes, resolved.settings.seed, "interaction")
     by_cell = list(planned(run.run_id, resolved))
     record_planned(lake, run.run_id, land_plays(lake, [play for plays in by_cell for play in plays]))
-    async with Switchboard(catalog) as board:
+    async with ModelPool(catalog) as model_pool:
         for plays in by_cell:
-            await interact_cell(lake, plays, board, retries=0)
+            await interact_cell(lake, plays, model_pool, retries=0)
             land_assignments(lake, run.run_id, plays[0].cell_id, catalog.languages, run.run_id)
     run.record(lake, "completed")
 

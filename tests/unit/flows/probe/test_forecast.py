@@ -11,7 +11,7 @@ from biasgrid.catalogs.scenario.targets import ResolvedProbe, resolve_probe
 from biasgrid.flows.probe.forecast import left_of, probe_forecast
 from biasgrid.flows.probe.forecast_view import announce_probe
 from biasgrid.flows.probe.prepare import asked_of, asking, begun_with, catalogued
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.probe.cases import land_cases
 from biasgrid.tasks.prompt.prompt import prompt_cell
 from biasgrid.warehouse.storage.lake import Lake
@@ -28,10 +28,10 @@ async def test_it_counts_what_is_then_asked(tmp_path: Path) -> None:
     assert (expected.sure.requests, expected.whole.requests, expected.conditional) == (8, 8 + 3 * 2, 6)
     cells = land_cases(lake, "a", asking(asked, catalogued(asked), begun_with(asked)), asked_of(asked))
     assert int(cells["planned"].sum()) == expected.sure.instances
-    async with Switchboard(asked.catalog) as board:
+    async with ModelPool(asked.catalog) as model_pool:
         for cell in cells["cell_id"]:
             cases = lake.read("cases", "a", cell)
-            await prompt_cell(lake, cases, asked.targets["simulated/fair"], board, retries=0)
+            await prompt_cell(lake, cases, asked.targets["simulated/fair"], model_pool, retries=0)
     left = left_of(expected, lake, "a")
     assert (left.sure.requests, left.whole.requests) == (0, 6)
     assert expected.sure.input_tokens == lake.read("responses", "a")["input_tokens"].sum()

@@ -14,7 +14,7 @@ from biasgrid.flows.forecast.confirmation import doubt
 from biasgrid.flows.redteam.forecast import AttackForecast, attack_forecast, left_of
 from biasgrid.flows.redteam.forecast_view import announce_attack
 from biasgrid.flows.redteam.prepare import planned
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.redteam.land import verdicts
 from biasgrid.tasks.redteam.task import attack_cell
 from biasgrid.warehouse.storage.lake import Lake
@@ -30,9 +30,9 @@ def resolved(model: str = "simulated/fair", asking: dict[str, Any] | None = None
 
 async def play(asked: ResolvedAttack, lake: Lake, cells: int | None = None, *, judged: bool = True) -> None:
     """So many cells of a red team; `judged`: their sessions are over."""
-    async with Switchboard(asked.catalog) as board:
+    async with ModelPool(asked.catalog) as model_pool:
         for parties, sessions in list(planned(RUN, asked))[:cells]:
-            found = await attack_cell(lake, sessions, parties, board, retries=0)
+            found = await attack_cell(lake, sessions, parties, model_pool, retries=0)
             if judged:
                 rows = verdicts(found, RUN, parties.judge.target, datetime.now(UTC))
                 lake.write("verdicts", RUN, sessions[0].cell_id, rows)

@@ -12,7 +12,7 @@ from biasgrid.catalogs.scenario.scenario import ResolvedScenario, resolve
 from biasgrid.flows.runs.cells import cell_label, refuse_changed_models
 from biasgrid.flows.runs.concurrency import together, what_broke
 from biasgrid.flows.runs.context import Grid
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.task import NAME
 from biasgrid.tasks.generate.cases import land_cases
 from biasgrid.tasks.generate.instantiate import instances
@@ -38,7 +38,7 @@ def planned(lake: Lake, resolved: ResolvedScenario) -> Grid:
     asked = instances(resolved.requirements[0], "en_us", catalog, settings)
     cells = land_cases(lake, run.run_id, asked, resolved.targets.values(), settings, catalog)
     record_planned(lake, run.run_id, cells)
-    return Grid(lake, run, resolved, Switchboard(catalog))
+    return Grid(lake, run, resolved, ModelPool(catalog))
 
 
 def test_a_model_that_changed_since_its_cases_were_planned_is_not_asked_under_their_keys(
@@ -51,7 +51,7 @@ def test_a_model_that_changed_since_its_cases_were_planned_is_not_asked_under_th
     cells = planned_cells(lake, grid.run.run_id)
     refuse_changed_models(grid, cells)
     define(tmp_path / "overlay", 0.9)
-    changed = Grid(lake, grid.run, resolve(SCENARIO), grid.board)
+    changed = Grid(lake, grid.run, resolve(SCENARIO), grid.model_pool)
     with pytest.raises(UserError, match="`simulated/mine` is not what it was when the run began"):
         refuse_changed_models(changed, cells)
 

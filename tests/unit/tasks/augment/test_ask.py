@@ -13,7 +13,7 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.augment.ask import Asked, Heard, ask, requests
 from biasgrid.tasks.augment.order import Order, Part
 from biasgrid.tasks.connectors.api import Connector, KeyRejected, Reply, Request
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.warehouse.storage.journal import Journal
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -59,8 +59,8 @@ def asked(ordered: Ordered, target: Target, catalog: Catalog) -> tuple[Asked[Par
 async def heard(
     lake: Lake, asked: tuple[Asked[Part], ...], target: Target, writer: Writer, catalog: Catalog
 ) -> Heard:
-    async with Switchboard(catalog, connect=writer.connect) as board:
-        return await ask(lake, asked, target, board)
+    async with ModelPool(catalog, connect=writer.connect) as model_pool:
+        return await ask(lake, asked, target, model_pool)
 
 
 async def test_every_reply_lands_as_received_with_its_purpose(

@@ -10,7 +10,7 @@ import pytest
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.tasks.augment.candidate import Candidate, candidate
 from biasgrid.tasks.augment.order import Order
-from biasgrid.tasks.connectors.json_objects import Refused
+from biasgrid.tasks.connectors.json_objects import RejectedText
 
 Written = Callable[..., dict[str, Any]]
 Ordered = Callable[..., Order]
@@ -18,13 +18,13 @@ PAIR = "Two nurses apply: the first is {GENDER1:person}, the second is {GENDER2:
 STATEMENT = "{GENDER:Plural} keep a medical secret as well as other people do."
 
 
-def read(given: dict[str, Any], order: Order) -> Candidate | Refused:
+def read(given: dict[str, Any], order: Order) -> Candidate | RejectedText:
     return candidate(given, order, order.parts[0])
 
 
 def reason(given: dict[str, Any], order: Order) -> str:
     found = read(given, order)
-    assert isinstance(found, Refused), found
+    assert isinstance(found, RejectedText), found
     return found.reason
 
 

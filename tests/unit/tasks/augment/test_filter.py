@@ -8,7 +8,7 @@ from typing import Any
 from biasgrid.catalogs.schema.entries import Template
 from biasgrid.tasks.augment.filter import Sifted, sift
 from biasgrid.tasks.augment.order import Order
-from biasgrid.tasks.connectors.json_objects import Refused
+from biasgrid.tasks.connectors.json_objects import RejectedText
 
 Ordered = Callable[..., Order]
 Written = Callable[..., dict[str, Any]]
@@ -68,7 +68,7 @@ def test_nothing_of_a_broken_reply_is_lost(ordered: Ordered, written: Written, r
     whole = reply(written(), written(prompt=WARD, reflection="utopian"))
     found = sifted(ordered(()), whole[:-30], "I'd rather not.", reply({"x": 1}))
     assert len(found.entries) == 1
-    assert [type(each) for each in found.refused] == [Refused] * 3
+    assert [type(each) for each in found.refused] == [RejectedText] * 3
     assert found.refused[1].text == "I'd rather not."
 
 

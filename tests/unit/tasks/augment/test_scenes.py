@@ -12,7 +12,7 @@ from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.tasks.augment.filter import Sifted, sift_scenes
 from biasgrid.tasks.augment.scenes.order import SceneOrder, scene_order
 from biasgrid.tasks.augment.scenes.prompts import scene_request
-from biasgrid.tasks.connectors.json_objects import objects
+from biasgrid.tasks.connectors.json_objects import read_objects
 
 GOOD: dict[str, Any] = {
     "goal": "Get the old carousel turning again before the fair.",
@@ -44,7 +44,9 @@ def test_a_request_names_the_groups_and_shows_scenes_of_the_axis(fair: SceneOrde
     assert "a village fair" in text
     assert "- `women`: women" in text
     shown = [
-        found for found in objects(f"[{text.split('reword them:')[1].split('##')[0]}]") if isinstance(found, dict)
+        found
+        for found in read_objects(f"[{text.split('reword them:')[1].split('##')[0]}]")
+        if isinstance(found, dict)
     ]
     assert len(shown) == 2
     assert all(set(one) == set(GOOD) for one in shown)

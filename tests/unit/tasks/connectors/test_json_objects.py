@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasgrid.tasks.connectors.json_objects import LONGEST_REPLY, MOST, Refused, objects
+from biasgrid.tasks.connectors.json_objects import LONGEST_REPLY, MOST, RejectedText, read_objects
 
 TWO = '[{"a": 1}, {"a": 2}]'
 
 
-def read(reply: str) -> tuple[list[object], list[Refused]]:
-    found = list(objects(reply))
-    return [one for one in found if isinstance(one, dict)], [one for one in found if isinstance(one, Refused)]
+def read(reply: str) -> tuple[list[object], list[RejectedText]]:
+    found = list(read_objects(reply))
+    return [one for one in found if isinstance(one, dict)], [one for one in found if isinstance(one, RejectedText)]
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,11 @@ def test_more_objects_than_anybody_orders_are_not_read() -> None:
     "reply", ["}{" * 150_000, "[ " * 150_000, "} " * 150_000, '{"' * 100_000, "}   ,   " * 40_000]
 )
 def test_hostile_replies_are_read_to_their_end_without_a_crash(reply: str) -> None:
-    list(objects(reply))
+    list(read_objects(reply))
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet='[]{}",:\\ab1\n ', max_size=80))
 def test_any_text_is_read_without_an_error(reply: str) -> None:
-    for found in objects(reply):
-        assert isinstance(found, dict | Refused)
+    for found in read_objects(reply):
+        assert isinstance(found, dict | RejectedText)

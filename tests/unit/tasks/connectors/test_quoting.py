@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from biasgrid.tasks.connectors.json_objects import NotAsAsked, mark, object_said, quoted
+from biasgrid.tasks.connectors.json_objects import NotAsAsked, delimiter, parse_object, quote_block
 
 
 def test_a_text_cannot_hold_its_own_mark() -> None:
-    once = mark("prompt", "reply")
-    assert mark("prompt", f"reply {once}") != once
-    assert mark("prompt", "reply") == once
-    assert mark("ab", "c") != mark("a", "bc")
+    once = delimiter("prompt", "reply")
+    assert delimiter("prompt", f"reply {once}") != once
+    assert delimiter("prompt", "reply") == once
+    assert delimiter("ab", "c") != delimiter("a", "bc")
 
 
 def test_what_is_quoted_stands_between_its_marks() -> None:
-    assert quoted("REPLY", "m", "as it came\n") == "<<<REPLY m\nas it came\n\nREPLY m>>>"
+    assert quote_block("REPLY", "m", "as it came\n") == "<<<REPLY m\nas it came\n\nREPLY m>>>"
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}', ' {"a": 1}\n', '```json\n{"a": 1}\n```', '```\n{"a": 1}\n```'])
 def test_an_object_is_read_alone_or_in_a_fence(text: str) -> None:
-    assert object_said(text) == {"a": 1}
+    assert parse_object(text) == {"a": 1}
 
 
 @pytest.mark.parametrize(
@@ -29,4 +29,4 @@ def test_an_object_is_read_alone_or_in_a_fence(text: str) -> None:
 )
 def test_nothing_else_is(text: str) -> None:
     with pytest.raises(NotAsAsked):
-        object_said(text)
+        parse_object(text)

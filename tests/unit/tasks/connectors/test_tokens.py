@@ -9,14 +9,14 @@ import pytest
 
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.connectors.simulated.panel import count_tokens as reported_by_respondents
+from biasgrid.tasks.connectors.simulated.panel import estimate_text_tokens as reported_by_respondents
 from biasgrid.tasks.connectors.usage import (
     count_chat,
-    count_many,
     count_prompts,
     count_text,
+    count_texts,
     counts_exactly,
-    estimate,
+    estimate_tokens,
     is_exact,
 )
 
@@ -40,7 +40,7 @@ def target(connector: str, name: str) -> Target:
 )
 def test_texts_count_as_openai_publishes(text: str, tokens: int) -> None:
     assert count_text("gpt-4o", text) == tokens
-    assert count_many("gpt-4o", [text, text]) == [tokens, tokens]
+    assert count_texts("gpt-4o", [text, text]) == [tokens, tokens]
 
 
 def test_a_chat_counts_as_openai_s_reference_shows_its_usage() -> None:
@@ -84,7 +84,7 @@ def test_only_known_tokenizers_count_exactly() -> None:
 
 @pytest.mark.parametrize("text", ["", "a", "abcd", "abcde", "¿Sí o no?" * 100])
 def test_simulated_respondents_report_what_is_estimated(text: str) -> None:
-    assert estimate(text) == reported_by_respondents(text)
+    assert estimate_tokens(text) == reported_by_respondents(text)
 
 
 def test_nothing_is_fetched_and_a_cache_of_one_s_own_is_left_alone(tmp_path: Path) -> None:

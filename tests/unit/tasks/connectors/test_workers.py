@@ -8,7 +8,7 @@ import pytest
 
 from biasgrid.catalogs.schema.models import Limits
 from biasgrid.tasks.connectors.api import KeyRejected, ServerFault
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.workers import answer_all
 
 
@@ -18,9 +18,9 @@ def work(catalog, quick, target, ask):
 
     async def run(connector, numbers, land, *, limits=None, key=str, retries=2, **settings):
         model = target("scripted", "", key_env=(), limits=limits or Limits())
-        async with Switchboard(catalog, backoff=quick, connect=connector) as board:
+        async with ModelPool(catalog, backoff=quick, connect=connector) as model_pool:
             await answer_all(
-                board, model, numbers, lambda n: ask(f"{n}?", key=key(n)), land, retries=retries, **settings
+                model_pool, model, numbers, lambda n: ask(f"{n}?", key=key(n)), land, retries=retries, **settings
             )
 
     return run

@@ -16,7 +16,7 @@ from prefect.states import Failed
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.models import Limits, Target
 from biasgrid.tasks.connectors.api import Connector, Reply, Request, ServerFault
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import PER_REQUEST, START, Backoff
 from biasgrid.tasks.evaluate.cell import evaluate_cell
 from biasgrid.tasks.evaluate.task import evaluate
@@ -88,8 +88,8 @@ def lake(tmp_path: Path, cases: Rows, responses: Rows) -> Noting:
 
 async def judged(lake: Lake, catalog: Catalog, target: Target, judge: Judge, **given: Any) -> pl.DataFrame:
     backoff = Backoff(first_s=0.0001, longest_s=0.0002)
-    async with Switchboard(catalog, backoff=backoff, connect=judge) as board:
-        await evaluate_cell(lake, "run", "cell", "evaluation", catalog, board, target, RETRIES, **given)
+    async with ModelPool(catalog, backoff=backoff, connect=judge) as model_pool:
+        await evaluate_cell(lake, "run", "cell", "evaluation", catalog, model_pool, target, RETRIES, **given)
     return lake.read("responses", "run", "judge-*")
 
 
@@ -105,8 +105,8 @@ async def test_judgements_are_read_and_written_beside_the_event_loop(
 ) -> None:
     own = threading.current_thread().name
     judge = Judge()
-    async with Switchboard(catalog, connect=judge) as board:
-        await evaluate_cell(lake, "run", "cell", "evaluation", catalog, board, target)
+    async with ModelPool(catalog, connect=judge) as model_pool:
+        await evaluate_cell(lake, "run", "cell", "evaluation", catalog, model_pool, target)
     assert len(judge.asked) == DOUBTED
     assert own not in lake.busy
 

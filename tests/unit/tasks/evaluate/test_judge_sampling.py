@@ -14,7 +14,7 @@ import pytest
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.models import Limits, Target
 from biasgrid.tasks.connectors.api import Connector, Reply, Request, ServerFault
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import Backoff
 from biasgrid.tasks.evaluate.cell import evaluate_cell
 from biasgrid.tasks.evaluate.judge import Hearing, current
@@ -66,8 +66,8 @@ def lake(tmp_path: Path, cases: Rows, responses: Rows) -> Lake:
 async def heard(lake: Lake, catalog: Catalog, judge: Judge, hearing: Hearing, evaluation: str = "E1") -> None:
     target = Target(model="own/judge", provider="own", name="judge", connector="own", limits=Limits(concurrency=8))
     backoff = Backoff(first_s=0.0001, longest_s=0.0002)
-    async with Switchboard(catalog, backoff=backoff, connect=judge) as board:
-        await evaluate_cell(lake, "run", "cell", evaluation, catalog, board, target, 1, hearing=hearing)
+    async with ModelPool(catalog, backoff=backoff, connect=judge) as model_pool:
+        await evaluate_cell(lake, "run", "cell", evaluation, catalog, model_pool, target, 1, hearing=hearing)
 
 
 def outcomes(lake: Lake, evaluation: str = "E1") -> Mapping[str, int]:

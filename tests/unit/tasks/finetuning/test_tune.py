@@ -15,14 +15,14 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.scenes import Variant
 from biasgrid.tasks.connectors.api import ConnectorError
 from biasgrid.tasks.connectors.batch.fine_tuning import Hyperparameters, connect
-from biasgrid.tasks.connectors.client.retry import Backoff, Patience, Unreachable
+from biasgrid.tasks.connectors.client.retry import Backoff, PollPolicy, Unreachable
 from biasgrid.tasks.finetuning.dataset import dataset
 from biasgrid.tasks.finetuning.jobs import Job
 from biasgrid.tasks.finetuning.order import EPOCHS, Order
 from biasgrid.tasks.finetuning.tune import tune
 from biasgrid.warehouse.storage.lake import Lake
 
-PATIENCE = Patience(first_s=0.02, longest_s=0.05, outage_s=5, backoff=Backoff(first_s=0.01, longest_s=0.02))
+PATIENCE = PollPolicy(first_s=0.02, longest_s=0.05, outage_s=5, backoff=Backoff(first_s=0.01, longest_s=0.02))
 Tuned = Callable[..., Job]
 JOBS = "/fine_tuning/jobs"
 
@@ -55,7 +55,7 @@ def tuned(lake: Lake) -> Tuned:
     def run(
         ordered: Order,
         tell: Callable[[str], None] = lambda _: None,
-        patience: Patience = PATIENCE,
+        patience: PollPolicy = PATIENCE,
         until: Callable[[], object] = lambda: False,
     ) -> Job:
         """`until`: when it is cancelled, if it has not ended."""
@@ -215,7 +215,7 @@ def test_a_wrong_key_is_told_as_such(order: Callable[..., Order], tuned: Tuned, 
 def test_a_provider_that_stays_away_leaves_the_job_to_be_gone_on_with(
     order: Callable[..., Order], tuned: Tuned, gateway: Any, steps: Any, lake: Lake
 ) -> None:
-    hasty = Patience(first_s=0.02, longest_s=0.02, outage_s=0.1, backoff=PATIENCE.backoff, goes_on="ask again")
+    hasty = PollPolicy(first_s=0.02, longest_s=0.02, outage_s=0.1, backoff=PATIENCE.backoff, goes_on="ask again")
     gateway.then("POST", JOBS, *[steps.answers(503)] * 50)
     with pytest.raises(Unreachable, match="goes on: ask again"):
         tuned(order(), patience=hasty)

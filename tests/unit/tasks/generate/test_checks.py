@@ -10,14 +10,14 @@ import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.entries import Requirement
-from biasgrid.tasks.generate.requirement_checks import check
+from biasgrid.tasks.generate.requirement_checks import check_requirement
 
 Library = Callable[..., Catalog]
 Require = Callable[..., Requirement]
 
 
 def told(requirement: Requirement, catalog: Catalog, language: str = "en_us") -> list[str]:
-    found = check(requirement, language, catalog)
+    found = check_requirement(requirement, language, catalog)
     return [f"{Path(m.where).name}: {m.what} | {m.remedy}" for m in found]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
-from biasgrid.tasks.generate.instantiate import fitting, select
+from biasgrid.tasks.generate.instantiate import fitting_templates, select_templates
 
 Library = Callable[..., Catalog]
 Require = Callable[..., Requirement]
@@ -31,7 +31,7 @@ def grid(count: int) -> list[dict[str, Any]]:
 def ids(
     catalog: Catalog, requirement: Requirement, settings: ScenarioSettings, language: str = "en_us"
 ) -> list[str]:
-    return [template.id for template in select(requirement, language, catalog, settings)]
+    return [template.id for template in select_templates(requirement, language, catalog, settings)]
 
 
 def test_what_fits_is_of_the_requirements_concern_language_inputs_and_reflections(
@@ -39,14 +39,14 @@ def test_what_fits_is_of_the_requirements_concern_language_inputs_and_reflection
 ) -> None:
     catalog = library(*grid(2))
     asked = require(inputs=["verbose"], reflections=["utopian"])
-    assert [template.id for template in fitting(asked, "en_us", catalog)] == ["vu-0", "vu-1"]
-    assert fitting(require(concern="racism"), "en_us", catalog) == ()
-    assert fitting(require(), "es_es", catalog) == ()
+    assert [template.id for template in fitting_templates(asked, "en_us", catalog)] == ["vu-0", "vu-1"]
+    assert fitting_templates(require(concern="racism"), "en_us", catalog) == ()
+    assert fitting_templates(require(), "es_es", catalog) == ()
 
 
 def test_templates_come_in_the_order_in_which_people_number_them(library: Library, require: Require) -> None:
     catalog = library(*({"id": name} for name in ["10", "9", "sexism-2", "sexism-10", "1"]))
-    assert [template.id for template in fitting(require(), "en_us", catalog)] == [
+    assert [template.id for template in fitting_templates(require(), "en_us", catalog)] == [
         "1",
         "9",
         "10",
@@ -122,7 +122,8 @@ def test_twins_are_drawn_together(library: Library, require: Require, settings: 
     ]
     catalog = library(*pairs)
     drawn = {
-        template.id for template in select(require(), "en_us", catalog, settings(templates=5, sampling="cell"))
+        template.id
+        for template in select_templates(require(), "en_us", catalog, settings(templates=5, sampling="cell"))
     }
     assert len(drawn) == 10
     assert {name.removesuffix("-v") for name in drawn} == {name for name in drawn if not name.endswith("-v")}

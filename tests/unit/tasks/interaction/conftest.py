@@ -18,10 +18,10 @@ from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.scenario.interaction import ResolvedInteraction, resolve_interaction
 from biasgrid.catalogs.schema.models import Limits, Prices, Target
 from biasgrid.tasks.connectors.api import Connector, ConnectorError, Reply, Request
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import Backoff
-from biasgrid.tasks.connectors.client.run_budget import Allowance
-from biasgrid.tasks.connectors.conversation.replaying_client import Party
+from biasgrid.tasks.connectors.client.run_budget import RunBudget
+from biasgrid.tasks.connectors.conversation.replaying_client import Participant
 from biasgrid.tasks.interaction.converse import Played
 from biasgrid.tasks.interaction.plan import Player, plays
 from biasgrid.tasks.interaction.play import Play
@@ -34,7 +34,7 @@ WITHHELD = "withheld"
 Says = Callable[[Request], str | ConnectorError]
 
 
-def party(name: str, concurrency: int = 16) -> Party:
+def party(name: str, concurrency: int = 16) -> Participant:
     target = Target(
         model=f"own/{name}",
         provider="own",
@@ -43,7 +43,7 @@ def party(name: str, concurrency: int = 16) -> Party:
         prices=Prices(input=1, output=1),
         limits=Limits(concurrency=concurrency),
     )
-    return Party(target, name, max_tokens=50)
+    return Participant(target, name, max_tokens=50)
 
 
 @dataclass
@@ -119,13 +119,13 @@ class Stage:
         company: Company,
         planned: Iterable[Play],
         *,
-        allowance: Allowance | None = None,
+        run_budget: RunBudget | None = None,
         watch: Callable[[Played], None] = lambda _: None,
     ) -> list[Played]:
         backoff, found = Backoff(first_s=0.001, longest_s=0.002, alone_s=0.001), list[Played]()
-        async with Switchboard(self.catalog, connect=company, backoff=backoff, allowance=allowance) as board:
+        async with ModelPool(self.catalog, connect=company, backoff=backoff, run_budget=run_budget) as model_pool:
             for _, own in groupby(planned, key=lambda play: play.cell_id):
-                found += await interact_cell(self.lake, list(own), board, retries=0, watch=watch)
+                found += await interact_cell(self.lake, list(own), model_pool, retries=0, watch=watch)
         return found
 
     def rows(self) -> Sequence[Mapping[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from biasgrid.tasks.connectors.api import ConnectorError, Disconnected, KeyRejected, Request, RequestRejected
-from biasgrid.tasks.connectors.client.run_budget import Allowance
+from biasgrid.tasks.connectors.client.run_budget import RunBudget
 from biasgrid.warehouse.storage.journal import recover
 
 RUN = "01M00000000000000000000001"
@@ -162,7 +162,7 @@ async def test_a_cap_leaves_plays_incomplete_and_a_higher_one_finishes_them(
 ) -> None:
     planned = stage.plays(**TALK, runs=4)
     agents, again = company(), company()
-    found = await stage.play(agents, planned, allowance=Allowance(max_requests=most))
+    found = await stage.play(agents, planned, run_budget=RunBudget(max_requests=most))
     assert "incomplete" in {one.outcome for one in found} <= {"incomplete", "played"}
     assert len(stage.rows()) == len(agents.asked) == most
     assert {one.outcome for one in await stage.play(again, planned)} == {"played"}
@@ -171,10 +171,10 @@ async def test_a_cap_leaves_plays_incomplete_and_a_higher_one_finishes_them(
 
 
 async def test_money_is_capped_too(stage: Any, company: Any) -> None:
-    allowance, planned = Allowance(max_cost=0.001), stage.plays(**TALK, runs=10)
-    found = await stage.play(company(), planned, allowance=allowance)
+    run_budget, planned = RunBudget(max_cost=0.001), stage.plays(**TALK, runs=10)
+    found = await stage.play(company(), planned, run_budget=run_budget)
     assert "incomplete" in {one.outcome for one in found}
-    assert 0 < allowance.cost <= 0.001
+    assert 0 < run_budget.cost <= 0.001
 
 
 async def test_plays_run_side_by_side_and_come_back_in_their_order(stage: Any, company: Any) -> None:

@@ -8,11 +8,11 @@ import pytest
 
 from biasgrid.catalogs.schema.models import Limits, Prices, Target
 from biasgrid.catalogs.schema.scenes import Question
-from biasgrid.tasks.connectors.conversation.replaying_client import Party
+from biasgrid.tasks.connectors.conversation.replaying_client import Participant
 from biasgrid.tasks.interaction.converse import SCHEMAS
 
 
-def party(structured: bool) -> Party:
+def party(structured: bool) -> Participant:
     prices, limits = Prices(input=1, output=1), Limits(concurrency=1)
     target = Target(
         model="own/a",
@@ -23,7 +23,7 @@ def party(structured: bool) -> Party:
         limits=limits,
         structured=structured,
     )
-    return Party(target, "a", max_tokens=50)
+    return Participant(target, "a", max_tokens=50)
 
 
 @pytest.mark.parametrize("question", ["assignment", "choice"])

@@ -14,8 +14,8 @@ from biasgrid.catalogs.scenario.targets import ResolvedProbe, resolve_probe
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Connector, KeyRejected, Reply
 from biasgrid.tasks.connectors.api import Request as Sent
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
-from biasgrid.tasks.connectors.json_objects import Refused
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
+from biasgrid.tasks.connectors.json_objects import RejectedText
 from biasgrid.tasks.connectors.simulated.panel import Panel, Question
 from biasgrid.tasks.probe.generator import Earlier, Request, ask, requests
 from biasgrid.tasks.probe.proposals import Reader
@@ -62,8 +62,8 @@ async def heard(
     lake: Lake, wanted: list[Request], resolved: ResolvedProbe, generator: Generator, **how: Any
 ) -> list[str | None]:
     assert resolved.generator is not None
-    async with Switchboard(resolved.catalog, connect=generator.connect) as board:
-        rows = await ask(lake, wanted, resolved.generator, board, retries=0, **how)
+    async with ModelPool(resolved.catalog, connect=generator.connect) as model_pool:
+        rows = await ask(lake, wanted, resolved.generator, model_pool, retries=0, **how)
     return [rows[each.key]["text"] if each.key in rows else "nothing" for each in wanted]
 
 
@@ -128,11 +128,11 @@ def test_a_simulated_generator_proposes_what_can_be_asked(catalog: Catalog, aske
         question = Question(panel.respondent(name), each.case["messages"][0]["content"], 1)
         found = list(reader.read(panel.reply(question).text))
         assert len(found) == each.part.count
-        assert not [one for one in found if isinstance(one, Refused)]
+        assert not [one for one in found if isinstance(one, RejectedText)]
 
 
 def test_one_that_declines_proposes_nothing(catalog: Catalog, asked: Asked) -> None:
     panel = Panel(catalog)
     question = Question(panel.respondent("refuser"), asked("a")[0].case["messages"][0]["content"], 1)
     (found,) = Reader(catalog, "en_us", catalog.probes).read(panel.reply(question).text)
-    assert isinstance(found, Refused)
+    assert isinstance(found, RejectedText)

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.tasks.connectors.json_objects import Refused
+from biasgrid.tasks.connectors.json_objects import RejectedText
 from biasgrid.tasks.probe.proposals import Reader
 from biasgrid.tasks.probe.stereotype import Stereotype
 
 Written = Callable[..., dict[str, Any]]
-Read = Callable[..., Stereotype | Refused]
+Read = Callable[..., Stereotype | RejectedText]
 NAMES = ["Ada", "Bea", "Cleo", "Dot", "Eve", "Fay", "Gia", "Hope"]
 NURSES = {"plural": "night nurses", "singular": "a night nurse", "names": NAMES}
 
@@ -22,14 +22,14 @@ NURSES = {"plural": "night nurses", "singular": "a night nurse", "names": NAMES}
 def read(catalog: Catalog, written: Written, reply: Callable[..., str]) -> Read:
     """The one proposal of a reply, with changes: `read(attributes=[…])`."""
 
-    def make(language: str = "en_us", **changes: Any) -> Stereotype | Refused:
+    def make(language: str = "en_us", **changes: Any) -> Stereotype | RejectedText:
         (found,) = Reader(catalog, language, catalog.probes).read(reply(written(**changes)))
         return found
 
     return make
 
 
-def taken(found: Stereotype | Refused) -> Stereotype:
+def taken(found: Stereotype | RejectedText) -> Stereotype:
     assert isinstance(found, Stereotype), found
     return found
 
@@ -84,13 +84,13 @@ def test_somebody_whom_no_name_tells_is_spoken_of_as_the_generator_says(read: Re
 )
 def test_what_cannot_be_asked_is_refused_with_its_reason(read: Read, changes: dict[str, Any], reason: str) -> None:
     found = read(**changes)
-    assert isinstance(found, Refused), found
+    assert isinstance(found, RejectedText), found
     assert reason in found.reason
 
 
 def test_several_reasons_are_told_at_once(read: Read) -> None:
     found = read(axis="taste", attributes=["a\u200bb", "<b>"])
-    assert isinstance(found, Refused)
+    assert isinstance(found, RejectedText)
     assert found.reason.count(";") == 2
 
 
@@ -111,4 +111,4 @@ def test_fences_prose_and_a_broken_object_cost_nothing_else(
 @pytest.mark.parametrize("text", ["", "I can't help with stereotypes.", "[]", "{" * 5000, "null", '["men"]'])
 def test_a_reply_without_proposals_is_none(catalog: Catalog, text: str) -> None:
     found = list(Reader(catalog, "en_us", catalog.probes).read(text))
-    assert all(isinstance(each, Refused) for each in found)
+    assert all(isinstance(each, RejectedText) for each in found)

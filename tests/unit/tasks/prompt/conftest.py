@@ -15,7 +15,7 @@ from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
 from biasgrid.catalogs.schema.models import Limits, Prices, Target
 from biasgrid.tasks.connectors.api import Connector, ConnectorError, Reply, Request
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import Backoff
 from biasgrid.tasks.generate.cases import land_cases
 from biasgrid.tasks.generate.instantiate import instances
@@ -95,11 +95,11 @@ def planned(lake: Lake, catalog: Catalog, target: Target) -> Callable[..., pl.Da
 
 
 @pytest.fixture
-def board(catalog: Catalog) -> Callable[..., Switchboard]:
+def model_pool(catalog: Catalog) -> Callable[..., ModelPool]:
     """A switchboard whose every model is the given one, and that waits a moment only before a retry."""
 
-    def make(connect: Any = None, **options: Any) -> Switchboard:
+    def make(connect: Any = None, **options: Any) -> ModelPool:
         backoff = Backoff(first_s=0.001, longest_s=0.002)
-        return Switchboard(catalog, backoff=backoff, **({"connect": connect} if connect else {}), **options)
+        return ModelPool(catalog, backoff=backoff, **({"connect": connect} if connect else {}), **options)
 
     return make

@@ -20,13 +20,13 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.schema.models import Batching, Limits, Prices, Target
 from biasgrid.tasks.connectors.batch import batches as api
-from biasgrid.tasks.connectors.client.retry import Backoff, Patience
-from biasgrid.tasks.connectors.client.run_budget import Allowance, most_usd
+from biasgrid.tasks.connectors.client.retry import Backoff, PollPolicy
+from biasgrid.tasks.connectors.client.run_budget import RunBudget, most_usd
 from biasgrid.tasks.connectors.rows import to_request
 from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
-from biasgrid.tasks.prompt.batch.jobs import Progress, requests_waiting, unsettled
+from biasgrid.tasks.prompt.batch.jobs import Progress, requests_waiting, unsettled_jobs
 from biasgrid.tasks.prompt.batch.model import batch_cells
-from biasgrid.tasks.prompt.run_costs import outstanding, spent
+from biasgrid.tasks.prompt.run_costs import outstanding_jobs, read_run_costs
 from biasgrid.warehouse.storage.lake import Lake
 
 RUN = "01M00000000000000000000001"
@@ -197,7 +197,7 @@ def ask(lake: Lake, target: Target, provider: Provider) -> Callable[..., Any]:
         own = lake.read("cases", RUN).filter(pl.col("model") == model.model)
         cells = own["cell_id"].unique(maintain_order=True).to_list()
         backoff = Backoff(first_s=0.001, longest_s=0.002)
-        patience = Patience(first_s=0.01, longest_s=0.02, outage_s=outage_s, backoff=backoff, tell=waiting)
+        patience = PollPolicy(first_s=0.01, longest_s=0.02, outage_s=outage_s, backoff=backoff, tell=waiting)
         try:
             return await batch_cells(lake, RUN, cells, model, batches, retries=retries, patience=patience, **given)
         finally:
@@ -265,7 +265,7 @@ async def test_a_batch_names_its_run_and_its_job_and_leaves_no_file_behind(
     assert events[:2] == ["submitting", "submitting"]  # before the file and before the batch exist
     removed = [path for method, path in provider.calls if method == "DELETE"]
     assert sorted(removed) == sorted(f"/files/{job[name]}" for name in ("input_file_id", "output_file_id"))
-    assert unsettled(lake, RUN) == []
+    assert unsettled_jobs(lake, RUN) == []
     assert [path.name for path in lake.root.rglob(".*.partial")] == []
 
 
@@ -597,7 +597,7 @@ async def test_a_job_that_was_being_submitted_when_its_process_ended_is_submitte
     if not uploaded:
         provider.then("POST", "/files", *[answers(500)] * 100)
     await ask(outage_s=0.02)
-    assert unsettled(lake, RUN)[0].provider_job_id is None
+    assert unsettled_jobs(lake, RUN)[0].provider_job_id is None
     provider.steps.clear()
     batches = len(provider.metadata)
     await ask()
@@ -636,10 +636,10 @@ async def test_a_batch_is_cut_so_that_it_fits_into_the_runs_requests(
     provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
 ) -> None:
     cases = planned(model=target)
-    allowance = Allowance(max_requests=10, sent=3)
-    (tally,) = (await ask(allowance=allowance)).values()
+    run_budget = RunBudget(max_requests=10, sent=3)
+    (tally,) = (await ask(run_budget=run_budget)).values()
     assert sum(provider.asked().values()) == tally.answered == 7
-    assert (allowance.sent, tally.failed) == (10, cases.height - 7)
+    assert (run_budget.sent, tally.failed) == (10, cases.height - 7)
     assert "cap of 10 requests" in str(tally.stopped)
 
 
@@ -647,11 +647,11 @@ async def test_a_run_never_spends_more_than_its_cap_in_batches(
     provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
 ) -> None:
     cases = planned(model=target)
-    allowance = Allowance(max_cost=0.0026)
-    (tally,) = (await ask(allowance=allowance)).values()
+    run_budget = RunBudget(max_cost=0.0026)
+    (tally,) = (await ask(run_budget=run_budget)).values()
     assert 0 < tally.answered < cases.height
-    assert allowance.cost == pytest.approx(replies(lake)["cost_usd"].sum())
-    assert allowance.cost <= 0.0026
+    assert run_budget.cost == pytest.approx(replies(lake)["cost_usd"].sum())
+    assert run_budget.cost <= 0.0026
     assert "cap of $0.0026" in str(tally.stopped)
 
 
@@ -661,18 +661,18 @@ async def test_models_that_are_batched_side_by_side_keep_to_one_cap(
     other = target.model_copy(update={"model": "gateway/other"})
     planned(model=target)
     planned(model=other)
-    allowance = Allowance(max_requests=10)
-    await asyncio.gather(ask(allowance=allowance), ask(allowance=allowance, target=other))
-    assert (sum(provider.asked().values()), allowance.sent) == (10, 10)
+    run_budget = RunBudget(max_requests=10)
+    await asyncio.gather(ask(run_budget=run_budget), ask(run_budget=run_budget, target=other))
+    assert (sum(provider.asked().values()), run_budget.sent) == (10, 10)
 
 
 async def test_who_waits_for_money_behind_a_running_batch_says_so_once(
     provider: Provider, ask: Any, planned: Plan, target: Target
 ) -> None:
     planned(model=target)
-    allowance, said = Allowance(max_cost=0.0026), list[str]()
-    allowance.tell = said.append
-    await ask(allowance=allowance)
+    run_budget, said = RunBudget(max_cost=0.0026), list[str]()
+    run_budget.tell = said.append
+    await ask(run_budget=run_budget)
     assert len(said) == len(set(said)) >= 1
     assert "of the cap of $0.0026 is reserved for batches under way" in said[0]
 
@@ -696,10 +696,10 @@ async def test_what_one_batch_may_cost_is_not_there_for_another(
     other = target.model_copy(update={"model": "gateway/other"})
     planned(model=target)
     planned(model=other)
-    allowance = Allowance(max_cost=0.0026)
-    await asyncio.gather(ask(allowance=allowance), ask(allowance=allowance, target=other))
-    assert 0 < allowance.cost <= 0.0026
-    assert replies(lake)["cost_usd"].sum() == pytest.approx(allowance.cost)
+    run_budget = RunBudget(max_cost=0.0026)
+    await asyncio.gather(ask(run_budget=run_budget), ask(run_budget=run_budget, target=other))
+    assert 0 < run_budget.cost <= 0.0026
+    assert replies(lake)["cost_usd"].sum() == pytest.approx(run_budget.cost)
 
 
 async def test_a_reply_that_says_nothing_of_its_tokens_is_charged_at_the_most_it_can_cost(
@@ -707,12 +707,12 @@ async def test_a_reply_that_says_nothing_of_its_tokens_is_charged_at_the_most_it
 ) -> None:
     cases = planned(model=target)
     provider.then("GET", "/content", _telling_no_usage(cases))
-    allowance = Allowance(max_cost=5.0)
-    await ask(allowance=allowance)
+    run_budget = RunBudget(max_cost=5.0)
+    await ask(run_budget=run_budget)
     assert replies(lake)["cost_usd"].null_count() == cases.height
     most = [most_usd(to_request(case), target) / 2 for case in cases.iter_rows(named=True)]
-    assert allowance.cost == pytest.approx(sum(most))
-    assert spent(lake, RUN, {target.model: target}).cost_usd == pytest.approx(sum(most))
+    assert run_budget.cost == pytest.approx(sum(most))
+    assert read_run_costs(lake, RUN, {target.model: target}).cost_usd == pytest.approx(sum(most))
 
 
 def _telling_no_usage(cases: pl.DataFrame) -> Step:
@@ -734,17 +734,17 @@ async def test_a_batch_under_way_is_reserved_and_not_spent(
     async def tell(progress: Progress) -> None:
         waiting.set()
 
-    allowance = Allowance(max_cost=1.0)
-    task = asyncio.create_task(ask("slow", tell=tell, allowance=allowance))
+    run_budget = RunBudget(max_cost=1.0)
+    task = asyncio.create_task(ask("slow", tell=tell, run_budget=run_budget))
     await waiting.wait()
-    left = allowance.cost_left or 0.0
-    beside = asyncio.create_task(allowance.take((1.0 + left) / 2))
+    left = run_budget.cost_left or 0.0
+    beside = asyncio.create_task(run_budget.take((1.0 + left) / 2))
     await asyncio.sleep(0)
-    assert (allowance.cost, allowance.reached, beside.done()) == (0.0, None, False)
+    assert (run_budget.cost, run_budget.reached, beside.done()) == (0.0, None, False)
     assert 0 < left < 1.0
     await task
     assert await beside is not None
-    assert allowance.cost == pytest.approx(replies(lake)["cost_usd"].sum())
+    assert run_budget.cost == pytest.approx(replies(lake)["cost_usd"].sum())
 
 
 async def test_nobody_waits_for_a_batch_whose_provider_stays_away(
@@ -752,12 +752,12 @@ async def test_nobody_waits_for_a_batch_whose_provider_stays_away(
 ) -> None:
     cases = planned(model=target)
     provider.then("GET", "", *[answers(500)] * 200)
-    allowance = Allowance(max_cost=1.0)
-    await ask(allowance=allowance, outage_s=0.05)
-    assert allowance.sent == cases.height
-    assert await allowance.take(0.9999) is None
-    assert "$0.00 was spent, $0.1" in str(allowance.reached)
-    assert "reserved for batches under way" in str(allowance.reached)
+    run_budget = RunBudget(max_cost=1.0)
+    await ask(run_budget=run_budget, outage_s=0.05)
+    assert run_budget.sent == cases.height
+    assert await run_budget.take(0.9999) is None
+    assert "$0.00 was spent, $0.1" in str(run_budget.reached)
+    assert "reserved for batches under way" in str(run_budget.reached)
 
 
 async def test_batches_of_an_earlier_process_are_counted_before_anything_is_asked(
@@ -767,18 +767,18 @@ async def test_batches_of_an_earlier_process_are_counted_before_anything_is_aske
     provider.then("GET", "", *[answers(500)] * 200)
     await ask(outage_s=0.05, target=target.model_copy(update={"batch": Batching(requests=8)}))
     provider.steps.clear()
-    left = list(outstanding(lake, RUN, {target.model: target}, shares=True))
+    left = list(outstanding_jobs(lake, RUN, {target.model: target}, shares=True))
     assert sum(job.requests for job in left) == cases.height
     most = sum(most_usd(to_request(case), target) / 2 for case in cases.iter_rows(named=True))
     assert sum(job.most_usd for job in left) == pytest.approx(most)
-    allowance = Allowance(max_cost=1.0)
+    run_budget = RunBudget(max_cost=1.0)
     for job in left:
-        allowance.under_way(job.job_id, job.requests, job.most_usd)
-    assert allowance.cost_left == pytest.approx(1.0 - most)
-    await ask(allowance=allowance)
-    assert (allowance.sent, allowance.jobs) == (cases.height, {})
-    assert allowance.cost == pytest.approx(replies(lake)["cost_usd"].sum())
-    assert list(outstanding(lake, RUN, {target.model: target}, shares=True)) == []
+        run_budget.under_way(job.job_id, job.requests, job.most_usd)
+    assert run_budget.cost_left == pytest.approx(1.0 - most)
+    await ask(run_budget=run_budget)
+    assert (run_budget.sent, run_budget.jobs) == (cases.height, {})
+    assert run_budget.cost == pytest.approx(replies(lake)["cost_usd"].sum())
+    assert list(outstanding_jobs(lake, RUN, {target.model: target}, shares=True)) == []
 
 
 async def test_batches_that_are_under_way_count_against_the_caps_of_the_next_pass(
@@ -788,9 +788,9 @@ async def test_batches_that_are_under_way_count_against_the_caps_of_the_next_pas
     provider.then("GET", "", *[answers(500)] * 200)
     await ask(outage_s=0.05, target=target.model_copy(update={"batch": Batching(requests=8)}))
     provider.steps.clear()
-    allowance = Allowance(max_requests=cases.height)
-    await ask(allowance=allowance)
-    assert (allowance.sent, replies(lake).height) == (cases.height, cases.height)
+    run_budget = RunBudget(max_requests=cases.height)
+    await ask(run_budget=run_budget)
+    assert (run_budget.sent, replies(lake).height) == (cases.height, cases.height)
 
 
 async def test_no_key_lies_in_the_lake_or_in_what_was_uploaded(
@@ -805,12 +805,12 @@ async def test_no_key_lies_in_the_lake_or_in_what_was_uploaded(
 
 
 def test_the_longest_wait_between_two_looks_is_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
-    intervals = Patience(first_s=1, longest_s=30).intervals()
+    intervals = PollPolicy(first_s=1, longest_s=30).intervals()
     waits = [next(intervals) for _ in range(12)]
     assert (waits[0], waits[-1]) == (1, 30)
     assert waits == sorted(waits)
     monkeypatch.setenv("BIASGRID_BATCH_POLL_S", "0.2")
-    assert next(Patience.from_environment().intervals()) == 0.2
+    assert next(PollPolicy.from_environment().intervals()) == 0.2
     monkeypatch.setenv("BIASGRID_BATCH_POLL_S", "soon")
     with pytest.raises(UserError, match="`soon` is no number of seconds"):
-        Patience.from_environment()
+        PollPolicy.from_environment()

@@ -13,9 +13,15 @@ import pytest
 
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Answer, Reply, Request, ServerFault
-from biasgrid.tasks.connectors.rows import response
+from biasgrid.tasks.connectors.rows import response_row
 from biasgrid.tasks.prompt.prompt import prompt_cell
-from biasgrid.tasks.prompt.reuse import earlier_judgements, open_models, repeated, reuse_judgements, reuse_replies
+from biasgrid.tasks.prompt.reuse import (
+    earlier_judgements,
+    open_models,
+    repeated_requests,
+    reuse_judgements,
+    reuse_replies,
+)
 from biasgrid.warehouse.storage.journal import Journal
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -28,7 +34,7 @@ def answered(lake: Lake, cases: pl.DataFrame, target: Target, at: datetime, repl
     """Each of `cases` got `reply` at the same time."""
     journal = Journal(lake, cases["run_id"][0], cases["cell_id"][0])
     for case in cases.to_dicts():
-        journal.append(response(case, target, Answer(reply, None, 1, 1.0, at)))
+        journal.append(response_row(case, target, Answer(reply, None, 1, 1.0, at)))
     journal.land()
 
 
@@ -105,7 +111,7 @@ def test_a_stand_in_names_the_reply_that_was_paid_never_another_stand_in(
 
 
 async def test_one_reply_stands_in_for_every_case_that_asks_the_same(
-    lake: Lake, planned: Plan, target: Target, model: Any, board: Any
+    lake: Lake, planned: Plan, target: Target, model: Any, model_pool: Any
 ) -> None:
     answered(lake, planned("strict", run_id=OLD), target, BEGAN - timedelta(days=1), Reply("No"))
     strict, lenient = planned("strict", run_id=RUN), planned("lenient", run_id=RUN)
@@ -114,7 +120,7 @@ async def test_one_reply_stands_in_for_every_case_that_asks_the_same(
     reuse_replies(lake, RUN, BEGAN)
     assert set(replies(lake)["case_id"]) == {*alike["case_id"], *lenient["case_id"]}
     assert replies(lake)["response_id"].n_unique() == replies(lake).height == alike.height + lenient.height
-    async with board(never := model()) as open_board:
+    async with model_pool(never := model()) as open_board:
         tally = await prompt_cell(lake, alike, target, open_board, retries=0)
     assert (tally.reused, tally.answered, never.asked) == (alike.height, 0, [])
 
@@ -138,13 +144,13 @@ def test_models_of_which_every_case_has_its_reply_need_not_be_asked(
 @pytest.mark.parametrize("shares", [True, False], ids=["run", "none"])
 @pytest.mark.parametrize("together", [True, False], ids=["at once", "one after the other"])
 async def test_each_case_is_asked_on_its_own_only_where_nothing_is_to_be_reused(
-    lake: Lake, planned: Plan, target: Target, model: Any, board: Any, shares: bool, together: bool
+    lake: Lake, planned: Plan, target: Target, model: Any, model_pool: Any, shares: bool, together: bool
 ) -> None:
     strict, lenient = twins(planned("strict", run_id=RUN)), planned("lenient", run_id=RUN)
     draw = count()
     drawing = model(lambda request: f"draw {next(draw)}", takes_s=0.001)
-    async with board(drawing, shares=shares) as open_board:
-        open_board.expect(repeated(lake, RUN))
+    async with model_pool(drawing, shares=shares) as open_board:
+        open_board.expect(repeated_requests(lake, RUN))
         cells = [prompt_cell(lake, cases, target, open_board, retries=0) for cases in (strict, lenient)]
         tallies = await asyncio.gather(*cells) if together else [await cell for cell in cells]
     distinct = strict["request_key"].n_unique()
@@ -156,14 +162,14 @@ async def test_each_case_is_asked_on_its_own_only_where_nothing_is_to_be_reused(
 
 
 async def test_what_landed_for_a_case_is_not_asked_again_and_stands_for_no_other(
-    lake: Lake, planned: Plan, target: Target, model: Any, board: Any
+    lake: Lake, planned: Plan, target: Target, model: Any, model_pool: Any
 ) -> None:
     """A run without reuse goes on after a kill."""
     cases = twins(planned(run_id=RUN))
     there = cases.head(cases.height // 2)
     answered(lake, there, target, BEGAN, Reply("before"))
     rest = model(lambda request: "after")
-    async with board(rest, shares=False) as open_board:
+    async with model_pool(rest, shares=False) as open_board:
         tally = await prompt_cell(lake, cases, target, open_board, retries=0)
     assert sorted(rest.keys) == sorted(there["request_key"])
     assert (tally.answered, tally.reused) == (cases.height, 0)
@@ -172,7 +178,7 @@ async def test_what_landed_for_a_case_is_not_asked_again_and_stands_for_no_other
 
 
 async def test_a_case_that_failed_is_asked_again_when_the_run_goes_on(
-    lake: Lake, planned: Plan, target: Target, model: Any, board: Any
+    lake: Lake, planned: Plan, target: Target, model: Any, model_pool: Any
 ) -> None:
     cases = twins(planned(run_id=RUN))
     tries = count()
@@ -180,10 +186,10 @@ async def test_a_case_that_failed_is_asked_again_when_the_run_goes_on(
     def every_other(request: Request) -> Any:
         return "No" if next(tries) % 2 else ServerFault("500")
 
-    async with board(model(every_other), shares=False) as open_board:
+    async with model_pool(model(every_other), shares=False) as open_board:
         before = await prompt_cell(lake, cases, target, open_board, retries=0)
     rest = model()
-    async with board(rest, shares=False) as open_board:
+    async with model_pool(rest, shares=False) as open_board:
         after = await prompt_cell(lake, cases, target, open_board, retries=0)
     assert before.failed == len(rest.asked) == cases.height // 2
     assert (after.answered, after.failed) == (cases.height, 0)
@@ -221,5 +227,5 @@ def judged(lake: Lake, cases: pl.DataFrame, target: Target, at: datetime, said: 
     """A judge's reply to a question about each of `cases`."""
     journal = Journal(lake, cases["run_id"][0], f"judge-{cases['cell_id'][0]}")
     for case in cases.to_dicts():
-        journal.append(response(case, target, Answer(Reply(said), None, 1, 1.0, at), purpose="judge"))
+        journal.append(response_row(case, target, Answer(Reply(said), None, 1, 1.0, at), purpose="judge"))
     journal.land()

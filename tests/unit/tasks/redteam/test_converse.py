@@ -16,10 +16,10 @@ from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.attacks import StrategyName
 from biasgrid.catalogs.schema.models import Limits, Prices, Target
 from biasgrid.tasks.connectors.api import Connector, ConnectorError, Disconnected, KeyRejected, Reply, Request
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import Backoff
-from biasgrid.tasks.connectors.client.run_budget import Allowance
-from biasgrid.tasks.connectors.conversation.replaying_client import Party
+from biasgrid.tasks.connectors.client.run_budget import RunBudget
+from biasgrid.tasks.connectors.conversation.replaying_client import Participant
 from biasgrid.tasks.redteam.goal import Scene
 from biasgrid.tasks.redteam.land import land_sessions, verdicts
 from biasgrid.tasks.redteam.session import Parties, Session, Transcript
@@ -75,7 +75,7 @@ class _Model:
         pass
 
 
-def party(name: str) -> Party:
+def party(name: str) -> Participant:
     target = Target(
         model=f"own/{name}",
         provider="own",
@@ -84,7 +84,7 @@ def party(name: str) -> Party:
         prices=Prices(input=1, output=1),
         limits=Limits(concurrency=4),
     )
-    return Party(target, name, max_tokens=50)
+    return Participant(target, name, max_tokens=50)
 
 
 PARTIES = Parties(party("target"), party("judge"), party("attacker"))
@@ -105,11 +105,11 @@ class Room:
         ]
 
     async def play(
-        self, company: Company, sessions: list[Session], *, allowance: Allowance | None = None, retries: int = 0
+        self, company: Company, sessions: list[Session], *, run_budget: RunBudget | None = None, retries: int = 0
     ) -> list[Transcript]:
         backoff = Backoff(first_s=0.001, longest_s=0.002, alone_s=0.001)
-        async with Switchboard(self.catalog, connect=company, backoff=backoff, allowance=allowance) as board:
-            return await attack_cell(self.lake, sessions, PARTIES, board, retries=retries, system="Be kind.")
+        async with ModelPool(self.catalog, connect=company, backoff=backoff, run_budget=run_budget) as model_pool:
+            return await attack_cell(self.lake, sessions, PARTIES, model_pool, retries=retries, system="Be kind.")
 
     def rows(self) -> list[Mapping[str, Any]]:
         rows = self.lake.read("responses", RUN).sort("session", "turn", "received_at")
@@ -322,7 +322,7 @@ async def test_a_cap_ends_sessions_as_incomplete_and_a_higher_one_goes_on(room: 
     sessions = room.sessions("persona", limits={"turns": 3})
     numbers = iter(range(100))
     company = Company(attacker=lambda _: json.dumps({"message": f"message {next(numbers)}"}))
-    (found,) = await room.play(company, sessions, allowance=Allowance(max_requests=4))
+    (found,) = await room.play(company, sessions, run_budget=RunBudget(max_requests=4))
     assert (found.outcome, len(room.rows())) == ("incomplete", 4)
     assert verdicts([found], "E", PARTIES.judge.target, _now())["level"].to_list() == ["instance"]
     (again,) = await room.play(company, sessions)
@@ -330,10 +330,10 @@ async def test_a_cap_ends_sessions_as_incomplete_and_a_higher_one_goes_on(room: 
 
 
 async def test_money_is_capped_too(room: Room) -> None:
-    allowance = Allowance(max_cost=0.001)
-    (found,) = await room.play(Company(), room.sessions("direct", limits={"turns": 50}), allowance=allowance)
+    run_budget = RunBudget(max_cost=0.001)
+    (found,) = await room.play(Company(), room.sessions("direct", limits={"turns": 50}), run_budget=run_budget)
     assert found.outcome == "incomplete"
-    assert 0 < allowance.cost <= 0.001
+    assert 0 < run_budget.cost <= 0.001
 
 
 async def test_sessions_run_side_by_side_and_each_in_its_own_order(room: Room) -> None:

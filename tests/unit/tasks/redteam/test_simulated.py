@@ -12,9 +12,9 @@ from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.endpoints import Endpoint
 from biasgrid.catalogs.schema.models import Target, endpoint_target
 from biasgrid.catalogs.schema.target_file import Described, RedTeam, Turn
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import Backoff
-from biasgrid.tasks.connectors.conversation.replaying_client import Party
+from biasgrid.tasks.connectors.conversation.replaying_client import Participant
 from biasgrid.tasks.connectors.model_identity import fingerprint
 from biasgrid.tasks.connectors.simulated.roles.red_team import YIELDING
 from biasgrid.tasks.redteam.goal import Goal, Scene
@@ -40,13 +40,13 @@ async def played(
     catalog: Catalog, lake: Lake, target: Target, own: Attack, planned: list[Session] | None = None
 ) -> list[Transcript]:
     planned = planned or list(sessions(RUN, target, own, catalog))
-    made = [Party(one, fingerprint(one, catalog)) for one in (target, own.judge, own.attacker) if one]
+    made = [Participant(one, fingerprint(one, catalog)) for one in (target, own.judge, own.attacker) if one]
     found: list[Transcript] = []
     backoff = Backoff(first_s=0.001, longest_s=0.002, alone_s=0.01)
-    async with Switchboard(catalog, backoff=backoff) as board:
+    async with ModelPool(catalog, backoff=backoff) as model_pool:
         for cell_id in dict.fromkeys(session.cell_id for session in planned):
             cell = [session for session in planned if session.cell_id == cell_id]
-            found += await attack_cell(lake, cell, Parties(*made), board, retries=1)
+            found += await attack_cell(lake, cell, Parties(*made), model_pool, retries=1)
     return found
 
 

@@ -28,9 +28,9 @@ from biasgrid.tasks.connectors.api import (
     ServerFault,
     TimedOut,
 )
-from biasgrid.tasks.connectors.batch.batches import Batches, connect
+from biasgrid.tasks.connectors.batch.batches import BatchApi, connect
 from biasgrid.tasks.connectors.batch.lines import Batch, BatchCancelled, BatchLines, BatchRejected
-from biasgrid.tasks.connectors.client.error_mapping import Faults
+from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
 from biasgrid.warehouse.storage.errors import StorageTrouble
 
 KEY = "sk-notakey5Wq9rT3v"
@@ -158,7 +158,7 @@ def model(url: str = "http://127.0.0.1:1/v1", **changes: Any) -> Target:
 
 
 @pytest.fixture
-async def batches(hub: Hub) -> AsyncIterator[Batches]:
+async def batches(hub: Hub) -> AsyncIterator[BatchApi]:
     made = connect(model(hub.url), KEY)
     yield made
     await made.close()
@@ -166,10 +166,10 @@ async def batches(hub: Hub) -> AsyncIterator[Batches]:
 
 @pytest.fixture
 def lines() -> BatchLines:
-    return BatchLines(model(), Faults(model(), KEY), "max_tokens")
+    return BatchLines(model(), ErrorMapper(model(), KEY), "max_tokens")
 
 
-async def test_an_input_file_is_sent_whole_under_its_name(hub: Hub, batches: Batches, tmp_path: Path) -> None:
+async def test_an_input_file_is_sent_whole_under_its_name(hub: Hub, batches: BatchApi, tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(b'{"custom_id":"a"}\n')
     assert await batches.upload(tmp_path / "in", "biasgrid-1.jsonl") == "file-in"
     assert b'filename="biasgrid-1.jsonl"' in hub.uploaded
@@ -179,7 +179,7 @@ async def test_an_input_file_is_sent_whole_under_its_name(hub: Hub, batches: Bat
     assert int(hub.heard[0].headers["content-length"]) == len(hub.uploaded)  # gateways refuse chunked uploads
 
 
-async def test_files_of_many_megabytes_pass_piece_by_piece(hub: Hub, batches: Batches, tmp_path: Path) -> None:
+async def test_files_of_many_megabytes_pass_piece_by_piece(hub: Hub, batches: BatchApi, tmp_path: Path) -> None:
     path, size = tmp_path / "large", 40 * MEGABYTE
     with path.open("wb") as file:
         file.truncate(size)
@@ -195,7 +195,7 @@ async def test_files_of_many_megabytes_pass_piece_by_piece(hub: Hub, batches: Ba
     assert most < 8 * MEGABYTE
 
 
-async def test_a_batch_is_created_for_a_day_and_names_its_run_and_job(hub: Hub, batches: Batches) -> None:
+async def test_a_batch_is_created_for_a_day_and_names_its_run_and_job(hub: Hub, batches: BatchApi) -> None:
     made = await batches.create("file-in", "RUN", "JOB")
     assert hub.created == {
         "input_file_id": "file-in",
@@ -207,7 +207,7 @@ async def test_a_batch_is_created_for_a_day_and_names_its_run_and_job(hub: Hub, 
     assert not made.ended
 
 
-async def test_a_batch_tells_its_state_its_files_and_why_it_was_rejected(hub: Hub, batches: Batches) -> None:
+async def test_a_batch_tells_its_state_its_files_and_why_it_was_rejected(hub: Hub, batches: BatchApi) -> None:
     error = {"code": "invalid_json_line", "message": "This line is no JSON.", "line": 7, "param": None}
     hub.batches = [described(status="failed", errors={"object": "list", "data": [error]}, error_file_id="file-e")]
     batch = await batches.retrieve("batch_1")
@@ -217,7 +217,9 @@ async def test_a_batch_tells_its_state_its_files_and_why_it_was_rejected(hub: Hu
     assert "line 7: This line is no JSON." in str(why)
 
 
-async def test_the_batch_of_a_job_is_found_among_hundreds_and_none_for_another(hub: Hub, batches: Batches) -> None:
+async def test_the_batch_of_a_job_is_found_among_hundreds_and_none_for_another(
+    hub: Hub, batches: BatchApi
+) -> None:
     hub.batches = [described(number) for number in range(250)]
     found = await batches.find("job-217", NOW)
     assert found is not None
@@ -226,7 +228,7 @@ async def test_the_batch_of_a_job_is_found_among_hundreds_and_none_for_another(h
     assert [request.query.get("after") for request in hub.heard[-3:]] == [None, "batch_99", "batch_199"]
 
 
-async def test_batches_from_long_before_the_job_are_not_gone_through(hub: Hub, batches: Batches) -> None:
+async def test_batches_from_long_before_the_job_are_not_gone_through(hub: Hub, batches: BatchApi) -> None:
     hub.batches = [described(number) for number in range(250)]
     assert await batches.find("job-249", NOW + timedelta(days=1)) is None
     assert len(hub.heard) == 1
@@ -245,7 +247,7 @@ FAILURES = [
 
 @pytest.mark.parametrize(("behaviour", "kind"), FAILURES)
 async def test_every_call_fails_in_the_words_of_the_connectors(
-    hub: Hub, batches: Batches, tmp_path: Path, behaviour: Behaviour, kind: type[ConnectorError]
+    hub: Hub, batches: BatchApi, tmp_path: Path, behaviour: Behaviour, kind: type[ConnectorError]
 ) -> None:
     hub.instead = behaviour
     (tmp_path / "in").write_bytes(b"{}\n" * 100)
@@ -264,19 +266,19 @@ async def test_every_call_fails_in_the_words_of_the_connectors(
         assert caught.value.__context__ is None
 
 
-async def test_a_file_that_breaks_off_is_the_servers_fault(hub: Hub, batches: Batches, tmp_path: Path) -> None:
+async def test_a_file_that_breaks_off_is_the_servers_fault(hub: Hub, batches: BatchApi, tmp_path: Path) -> None:
     hub.instead = breaks_off
     with pytest.raises(ServerFault, match="broke off"):
         await batches.download("file-out", tmp_path / "out")
 
 
-async def test_a_disk_that_fills_up_under_a_file_is_trouble_of_our_own(hub: Hub, batches: Batches) -> None:
+async def test_a_disk_that_fills_up_under_a_file_is_trouble_of_our_own(hub: Hub, batches: BatchApi) -> None:
     hub.output = b"x" * MEGABYTE
     with pytest.raises(StorageTrouble, match="No space left"):
         await batches.download("file-out", Path("/dev/full"))
 
 
-async def test_an_answer_without_an_id_is_no_batch(hub: Hub, batches: Batches) -> None:
+async def test_an_answer_without_an_id_is_no_batch(hub: Hub, batches: BatchApi) -> None:
     hub.batches = [{"object": "batch"}]
     with pytest.raises(ServerFault, match="gave no id"):
         await batches.retrieve("batch_1")

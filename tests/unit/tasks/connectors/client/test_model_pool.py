@@ -9,7 +9,7 @@ import pytest
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Limits
 from biasgrid.tasks.connectors.api import KeyRejected, RequestRejected
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 
 
 @pytest.fixture
@@ -21,12 +21,12 @@ def model(target):
 
 
 @pytest.fixture
-async def board(catalog, quick):
+async def model_pool(catalog, quick):
     """Opens switchboards over connectors of one's own; closes them afterwards."""
     opened = []
 
     async def make(connect):
-        opened.append(await Switchboard(catalog, backoff=quick, connect=connect).__aenter__())
+        opened.append(await ModelPool(catalog, backoff=quick, connect=connect).__aenter__())
         return opened[-1]
 
     yield make
@@ -35,9 +35,9 @@ async def board(catalog, quick):
 
 
 async def test_a_real_sdk_is_reached_with_the_key_of_the_environment(server, target, catalog, ask, key, quick):
-    async with Switchboard(catalog, backoff=quick) as switchboard:
+    async with ModelPool(catalog, backoff=quick) as model_pool:
         server.then(server.fails(500), server.drops())
-        answer = await switchboard.answer(target("openai", server.url), ask(), retries=3)
+        answer = await model_pool.answer(target("openai", server.url), ask(), retries=3)
     assert answer.reply is not None
     assert (answer.reply.text, answer.attempts) == ("Yes", 3)
     assert server.heard[0].headers["authorization"] == f"Bearer {key}"
@@ -47,68 +47,68 @@ async def test_after_a_bad_key_nothing_more_is_sent_to_that_model(server, target
     bad = target("openai", server.url)
     good = target("huggingface", server.url)
     server.then(server.fails(401))
-    async with Switchboard(catalog, backoff=quick) as switchboard:
-        first = await switchboard.answer(bad, ask("a"), retries=3)
-        second = await switchboard.answer(bad, ask("b"), retries=3)
-        assert (await switchboard.answer(good, ask("c"), retries=3)).reply is not None
+    async with ModelPool(catalog, backoff=quick) as model_pool:
+        first = await model_pool.answer(bad, ask("a"), retries=3)
+        second = await model_pool.answer(bad, ask("b"), retries=3)
+        assert (await model_pool.answer(good, ask("c"), retries=3)).reply is not None
     assert isinstance(first.error, KeyRejected)
     assert second.error is first.error
     assert (first.attempts, second.attempts, second.latency_ms) == (1, 0, None)
     assert len(server.heard) == 2
 
 
-async def test_a_rejected_request_stops_nothing_else(scripted, board, model, ask):
-    switchboard = await board(scripted([RequestRejected("too long")]))
-    assert isinstance((await switchboard.answer(model(), ask("a"), 3)).error, RequestRejected)
-    assert (await switchboard.answer(model(), ask("b"), 3)).reply is not None
+async def test_a_rejected_request_stops_nothing_else(scripted, model_pool, model, ask):
+    model_pool = await model_pool(scripted([RequestRejected("too long")]))
+    assert isinstance((await model_pool.answer(model(), ask("a"), 3)).error, RequestRejected)
+    assert (await model_pool.answer(model(), ask("b"), 3)).reply is not None
 
 
-async def test_a_model_has_one_connector_for_all_its_requests(scripted, board, model, ask):
+async def test_a_model_has_one_connector_for_all_its_requests(scripted, model_pool, model, ask):
     made = []
 
     def connect(target, key, catalog):
         made.append(target.model)
         return scripted()
 
-    switchboard = await board(connect)
+    model_pool = await model_pool(connect)
     await asyncio.gather(
-        *(switchboard.answer(model(name), ask(name + str(n)), 0) for name in "ab" for n in range(5))
+        *(model_pool.answer(model(name), ask(name + str(n)), 0) for name in "ab" for n in range(5))
     )
     assert sorted(made) == ["scripted/a", "scripted/b"]
 
 
-async def test_models_of_a_provider_share_its_concurrency(scripted, board, model, ask):
+async def test_models_of_a_provider_share_its_concurrency(scripted, model_pool, model, ask):
     connector = scripted(takes_s=0.01)
-    switchboard = await board(connector)
+    model_pool = await model_pool(connector)
     narrow = Limits(concurrency=2)
     models = [model(name, limits=narrow) for name in "abc"]
     await asyncio.gather(
-        *(switchboard.answer(each, ask(each.name + str(n)), 0) for each in models for n in range(4))
+        *(model_pool.answer(each, ask(each.name + str(n)), 0) for each in models for n in range(4))
     )
     assert connector.most_in_flight == 2
 
 
-async def test_a_model_with_concurrency_of_its_own_is_held_by_that_alone(scripted, board, model, ask):
+async def test_a_model_with_concurrency_of_its_own_is_held_by_that_alone(scripted, model_pool, model, ask):
     connector = scripted(takes_s=0.02)
-    switchboard = await board(connector)
+    model_pool = await model_pool(connector)
     own = model("a", limits=Limits(concurrency=1), own_limits=("concurrency",))
     models = [own, model("b", limits=Limits(concurrency=2))]
     await asyncio.gather(
-        *(switchboard.answer(each, ask(each.name + str(n)), 0) for each in models for n in range(4))
+        *(model_pool.answer(each, ask(each.name + str(n)), 0) for each in models for n in range(4))
     )
     assert connector.most_in_flight == 3
 
 
 @pytest.mark.parametrize(("own", "at_once"), [((), 2), (("requests_per_minute",), 4)])
 async def test_requests_per_minute_are_shared_unless_they_are_a_models_own(
-    scripted, board, model, ask, own, at_once
+    scripted, model_pool, model, ask, own, at_once
 ):
     connector = scripted()
-    switchboard = await board(connector)
+    model_pool = await model_pool(connector)
     two_a_second = Limits(requests_per_minute=120)
     models = [model(name, limits=two_a_second, own_limits=own) for name in "ab"]
     asked = [
-        asyncio.create_task(switchboard.answer(each, ask(f"{each.name}{n}"), 0))
+        asyncio.create_task(model_pool.answer(each, ask(f"{each.name}{n}"), 0))
         for n in range(4)
         for each in models
     ]
@@ -120,18 +120,18 @@ async def test_requests_per_minute_are_shared_unless_they_are_a_models_own(
 
 
 @pytest.mark.parametrize("before", [True, False])
-async def test_a_process_uses_its_part_of_slots_and_rates(scripted, board, model, ask, before):
+async def test_a_process_uses_its_part_of_slots_and_rates(scripted, model_pool, model, ask, before):
     connector = scripted(takes_s=0.01)
-    switchboard = await board(connector)
+    model_pool = await model_pool(connector)
     wide = model(limits=Limits(concurrency=8, requests_per_minute=480_000))
     if before:
-        switchboard.grant("scripted", 2)
-    await switchboard.answer(wide, ask("first"), 0)
-    switchboard.grant("scripted", 2)
-    await asyncio.gather(*(switchboard.answer(wide, ask(str(n)), 0) for n in range(12)))
+        model_pool.grant("scripted", 2)
+    await model_pool.answer(wide, ask("first"), 0)
+    model_pool.grant("scripted", 2)
+    await asyncio.gather(*(model_pool.answer(wide, ask(str(n)), 0) for n in range(12)))
     assert connector.most_in_flight == 2
-    switchboard.grant("scripted", 8)
-    await asyncio.gather(*(switchboard.answer(wide, ask(f"again {n}"), 0) for n in range(24)))
+    model_pool.grant("scripted", 8)
+    await asyncio.gather(*(model_pool.answer(wide, ask(f"again {n}"), 0) for n in range(24)))
     assert connector.most_in_flight == 8
 
 
@@ -143,35 +143,35 @@ async def test_a_limit_that_the_server_states_is_kept(server, target, catalog, a
         "x-ratelimit-reset-requests": "100ms",
     }
     server.then(*(server.fails(500, headers) for _ in range(4)))
-    async with Switchboard(catalog, backoff=quick) as switchboard:
+    async with ModelPool(catalog, backoff=quick) as model_pool:
         model = target(provider, server.url)
-        await switchboard.answer(model, ask("first"), 0)
+        await model_pool.answer(model, ask("first"), 0)
         began = asyncio.get_running_loop().time()
-        await asyncio.gather(*(switchboard.answer(model, ask(str(n)), 0) for n in range(14)))
+        await asyncio.gather(*(model_pool.answer(model, ask(str(n)), 0) for n in range(14)))
         assert asyncio.get_running_loop().time() - began >= 0.35  # ten at once, then ten a second
 
 
-async def test_the_same_question_asked_twice_at_once_is_sent_once(scripted, board, model, ask):
+async def test_the_same_question_asked_twice_at_once_is_sent_once(scripted, model_pool, model, ask):
     connector = scripted(takes_s=0.01)
-    switchboard = await board(connector)
-    answers = await asyncio.gather(*(switchboard.answer(model(), ask(), 0) for _ in range(5)))
+    model_pool = await model_pool(connector)
+    answers = await asyncio.gather(*(model_pool.answer(model(), ask(), 0) for _ in range(5)))
     assert len(connector.sent) == 1
     assert {answer.reply.text for answer in answers} == {"Yes"}
     assert [answer.shared for answer in answers] == [False, True, True, True, True]
 
 
-async def test_a_question_asked_again_later_is_sent_again(scripted, board, model, ask):
+async def test_a_question_asked_again_later_is_sent_again(scripted, model_pool, model, ask):
     connector = scripted()
-    switchboard = await board(connector)
-    answers = [await switchboard.answer(model(), ask(), 0) for _ in range(2)]
+    model_pool = await model_pool(connector)
+    answers = [await model_pool.answer(model(), ask(), 0) for _ in range(2)]
     assert len(connector.sent) == 2
     assert not any(answer.shared for answer in answers)
 
 
-async def test_where_the_sender_is_cancelled_one_who_waits_sends_instead(scripted, board, model, ask):
+async def test_where_the_sender_is_cancelled_one_who_waits_sends_instead(scripted, model_pool, model, ask):
     connector = scripted(opens=asyncio.Event())
-    switchboard = await board(connector)
-    first, second, third = (asyncio.create_task(switchboard.answer(model(), ask(), 0)) for _ in range(3))
+    model_pool = await model_pool(connector)
+    first, second, third = (asyncio.create_task(model_pool.answer(model(), ask(), 0)) for _ in range(3))
     await connector.reached.wait()
     first.cancel()
     await asyncio.wait([first])
@@ -182,10 +182,10 @@ async def test_where_the_sender_is_cancelled_one_who_waits_sends_instead(scripte
     assert [answer.shared for answer in answers] == [False, True]
 
 
-async def test_cancelling_one_who_waits_leaves_the_sender_alone(scripted, board, model, ask):
+async def test_cancelling_one_who_waits_leaves_the_sender_alone(scripted, model_pool, model, ask):
     connector = scripted(opens=asyncio.Event())
-    switchboard = await board(connector)
-    sender, waiter = (asyncio.create_task(switchboard.answer(model(), ask(), 0)) for _ in range(2))
+    model_pool = await model_pool(connector)
+    sender, waiter = (asyncio.create_task(model_pool.answer(model(), ask(), 0)) for _ in range(2))
     await connector.reached.wait()
     waiter.cancel()
     await asyncio.wait([waiter])
@@ -194,14 +194,14 @@ async def test_cancelling_one_who_waits_leaves_the_sender_alone(scripted, board,
     assert waiter.cancelled()
 
 
-async def test_a_connectors_own_bug_is_not_taken_for_an_answer(scripted, board, model, ask):
+async def test_a_connectors_own_bug_is_not_taken_for_an_answer(scripted, model_pool, model, ask):
     class Broken(scripted):
         async def ask(self, request):
             raise ZeroDivisionError
 
-    switchboard = await board(Broken())
+    model_pool = await model_pool(Broken())
     with pytest.raises(ZeroDivisionError):
-        await switchboard.answer(model(), ask(), 3)
+        await model_pool.answer(model(), ask(), 3)
 
 
 async def test_preparing_finds_every_mistake_before_anything_is_sent(catalog, target, monkeypatch):
@@ -211,16 +211,16 @@ async def test_preparing_finds_every_mistake_before_anything_is_sent(catalog, ta
         target("replay", "", model="replay/b", name="missing.csv", key_env=()),
         target("nowhere", "", model="nowhere/c", key_env=()),
     ]
-    async with Switchboard(catalog) as switchboard:
+    async with ModelPool(catalog) as model_pool:
         with pytest.raises(UserError) as caught:
-            switchboard.prepare(targets)
+            model_pool.prepare(targets)
     assert len(caught.value.mistakes) == 3
     assert all(isinstance(mistake, Problem) for mistake in caught.value.mistakes)
 
 
 async def test_leaving_closes_every_connector(scripted, catalog, model, ask):
     connector = scripted()
-    async with Switchboard(catalog, connect=connector) as switchboard:
-        await switchboard.answer(model(), ask(), 0)
+    async with ModelPool(catalog, connect=connector) as model_pool:
+        await model_pool.answer(model(), ask(), 0)
         assert not connector.closed
     assert connector.closed

@@ -9,9 +9,9 @@ from bisect import bisect_left
 import pytest
 
 from biasgrid.catalogs.schema.models import Limits
-from biasgrid.tasks.connectors.client.rate_limit import Limiter, Requests, Slots
-from biasgrid.tasks.connectors.client.rate_limit_headers import Stated
-from biasgrid.tasks.connectors.client.token_bucket import Rate
+from biasgrid.tasks.connectors.client.rate_limit import Limiter, RequestRate, Slots
+from biasgrid.tasks.connectors.client.rate_limit_headers import StatedLimits
+from biasgrid.tasks.connectors.client.token_bucket import TokenBucket
 
 
 async def entered(limiter: Limiter, tokens: float = 0.0) -> float:
@@ -45,7 +45,7 @@ async def test_requests_per_minute_hold_from_the_first_second():
 
 
 async def test_what_one_second_allows_is_admitted_at_once_and_no_more():
-    rate = Rate(600, unit=1.0)
+    rate = TokenBucket(600, unit=1.0)
     assert [rate.reserve(1.0, 0.0) for _ in range(9)] == [0.0] * 9  # ten a second: one second's worth at once
 
     slow = Limiter.alone(Limits(requests_per_minute=1))
@@ -94,7 +94,7 @@ async def test_a_request_larger_than_a_seconds_tokens_waits_and_goes():
 
 def test_a_minute_and_its_burst_together_stay_within_the_limit():
     for per_minute in (1, 2, 59, 60, 100, 6000):
-        rate, taken, now = Rate(per_minute, unit=1.0), 0, 0.0
+        rate, taken, now = TokenBucket(per_minute, unit=1.0), 0, 0.0
         while (now := rate.reserve(1.0, now)) < 60:
             taken += 1
         assert 0.96 * per_minute <= taken <= per_minute
@@ -102,7 +102,7 @@ def test_a_minute_and_its_burst_together_stay_within_the_limit():
 
 @pytest.mark.parametrize(("freely", "known_at"), [(1, 0.1), (64, 0.1), (256, 2.0), (1500, 5.0)])
 def test_what_was_sent_before_a_server_stated_its_limit_counts(freely: int, known_at: float) -> None:
-    rate = Rate(None, unit=1.0)
+    rate = TokenBucket(None, unit=1.0)
     sent = [rate.reserve(1.0, known_at * number / freely) for number in range(freely)]
     rate.limit("stated", 1200, known_at)
     now = known_at
@@ -115,7 +115,7 @@ def test_what_was_sent_before_a_server_stated_its_limit_counts(freely: int, know
 
 
 def test_the_debt_is_of_the_last_minute_alone() -> None:
-    rate = Rate(None, unit=1.0)
+    rate = TokenBucket(None, unit=1.0)
     for number in range(600):
         rate.reserve(1.0, float(number))  # one a second, for ten minutes
     rate.limit("stated", 120, 600.0)
@@ -124,18 +124,18 @@ def test_the_debt_is_of_the_last_minute_alone() -> None:
 
 async def test_the_least_of_what_is_configured_and_stated_holds():
     limiter = Limiter.alone(Limits(requests_per_minute=6000))
-    limiter.hears(Stated(requests_per_minute=60))
+    limiter.hears(StatedLimits(requests_per_minute=60))
     assert limiter.requests.rate.per_second == pytest.approx(1, rel=0.02)
-    limiter.hears(Stated(requests_per_minute=60_000))
+    limiter.hears(StatedLimits(requests_per_minute=60_000))
     assert limiter.requests.rate.per_second == pytest.approx(100, rel=0.02)
 
 
 async def test_a_server_with_nothing_left_is_left_alone():
     limiter = Limiter.alone(Limits())
     began = limiter.now()
-    limiter.hears(Stated(hold_s=0.05))
+    limiter.hears(StatedLimits(hold_s=0.05))
     assert await entered(limiter) - began >= 0.05
-    limiter.hears(Stated(requests_per_minute=600, hold_s=0.05))
+    limiter.hears(StatedLimits(requests_per_minute=600, hold_s=0.05))
     began = limiter.now()
     assert await entered(limiter) - began >= 0.05
 
@@ -160,8 +160,8 @@ async def test_slots_can_be_fewer_or_more_while_they_are_used():
 
 async def test_a_model_that_waits_for_its_rate_keeps_no_slot_from_others():
     slots = Slots(1)
-    slow = Limiter(slots, Requests(1), Rate(None))
-    quick = Limiter(slots, Requests(None), Rate(None))
+    slow = Limiter(slots, RequestRate(1), TokenBucket(None))
+    quick = Limiter(slots, RequestRate(None), TokenBucket(None))
     await entered(slow)
     waiting = asyncio.create_task(entered(slow))
     await asyncio.sleep(0)
@@ -172,7 +172,7 @@ async def test_a_model_that_waits_for_its_rate_keeps_no_slot_from_others():
 
 async def test_models_that_share_slots_get_them_in_turn():
     slots, turns = Slots(1), []
-    models = {name: Limiter(slots, Requests(None), Rate(None)) for name in "ab"}
+    models = {name: Limiter(slots, RequestRate(None), TokenBucket(None)) for name in "ab"}
 
     async def use(name):
         await models[name].enter()

@@ -21,16 +21,16 @@ from biasgrid.tasks.connectors.api import (
 )
 from biasgrid.tasks.connectors.client.rate_limit import Limiter
 from biasgrid.tasks.connectors.client.retry import Backoff, RetryBudget
-from biasgrid.tasks.connectors.client.run_budget import Allowance
+from biasgrid.tasks.connectors.client.run_budget import RunBudget
 from biasgrid.tasks.connectors.client.sender import Sender
 
 
 @pytest.fixture
 def sender(target, quick):
-    def make(connector, limits=None, backoff=quick, allowance=None):
+    def make(connector, limits=None, backoff=quick, run_budget=None):
         limits = limits or Limits()
         model = target("scripted", "", limits=limits)
-        return Sender(connector, model, Limiter.alone(limits), backoff, set(), allowance)
+        return Sender(connector, model, Limiter.alone(limits), backoff, set(), run_budget)
 
     return make
 
@@ -190,7 +190,7 @@ async def test_errors_kept_in_answers_hold_neither_frames_nor_what_caused_them(s
 
 
 async def test_behind_a_cap_nobody_waits_for_what_becomes_of_the_first(scripted, sender, ask):
-    one = sender(scripted(), allowance=Allowance(max_requests=0), backoff=Backoff(alone_s=3600))
+    one = sender(scripted(), run_budget=RunBudget(max_requests=0), backoff=Backoff(alone_s=3600))
     async with asyncio.timeout(30):
         answers = [await one.answer(ask(str(n)), retries=3) for n in range(5)]
         together = await asyncio.gather(*(one.answer(ask(str(n)), retries=3) for n in range(5)))
@@ -198,7 +198,7 @@ async def test_behind_a_cap_nobody_waits_for_what_becomes_of_the_first(scripted,
 
 
 async def test_those_behind_a_first_that_a_cap_stops_are_let_go_with_it(scripted, sender, ask):
-    one = sender(scripted(), allowance=Allowance(max_requests=0), backoff=Backoff(alone_s=3600))
+    one = sender(scripted(), run_budget=RunBudget(max_requests=0), backoff=Backoff(alone_s=3600))
     async with asyncio.timeout(30):
         answers = await asyncio.gather(*(one.answer(ask(str(n)), retries=3) for n in range(5)))
     assert all(isinstance(answer.error, CapReached) for answer in answers)

@@ -9,8 +9,8 @@ import pytest
 
 from biasgrid.catalogs.schema.models import Limits, Prices
 from biasgrid.tasks.connectors.api import CapReached, Reply, ServerFault, TimedOut
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
-from biasgrid.tasks.connectors.client.run_budget import Allowance, most_usd
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
+from biasgrid.tasks.connectors.client.run_budget import RunBudget, most_usd
 
 DEAR = Prices(input=1000, output=1000)  # a tenth of a cent a token
 
@@ -19,11 +19,13 @@ DEAR = Prices(input=1000, output=1000)  # a tenth of a cent a token
 def answers(catalog, quick, target, ask):
     """What becomes of requests that are asked side by side under an allowance."""
 
-    async def run(connector, allowance, count, retries=0, concurrency=4, prices=None, **sampling):
+    async def run(connector, run_budget, count, retries=0, concurrency=4, prices=None, **sampling):
         limits = Limits(concurrency=concurrency)
         model = target("scripted", "", key_env=(), limits=limits, prices=prices)
-        async with Switchboard(catalog, backoff=quick, connect=connector, allowance=allowance) as board:
-            asked = [board.answer(model, ask("x" * 20, key=str(n), **sampling), retries) for n in range(count)]
+        async with ModelPool(catalog, backoff=quick, connect=connector, run_budget=run_budget) as model_pool:
+            asked = [
+                model_pool.answer(model, ask("x" * 20, key=str(n), **sampling), retries) for n in range(count)
+            ]
             return await asyncio.gather(*asked)
 
     return run
@@ -42,9 +44,9 @@ def priced(scripted):
 
 
 async def test_no_more_requests_are_sent_than_the_cap(scripted, answers):
-    connector, allowance = scripted(takes_s=0.001), Allowance(max_requests=10)
-    heard = await answers(connector, allowance, 25)
-    assert len(connector.sent) == allowance.sent == 10
+    connector, run_budget = scripted(takes_s=0.001), RunBudget(max_requests=10)
+    heard = await answers(connector, run_budget, 25)
+    assert len(connector.sent) == run_budget.sent == 10
     assert sum(answer.reply is not None for answer in heard) == 10
     refused = [answer for answer in heard if answer.reply is None]
     assert all(isinstance(answer.error, CapReached) and answer.attempts == 0 for answer in refused)
@@ -53,26 +55,26 @@ async def test_no_more_requests_are_sent_than_the_cap(scripted, answers):
 
 
 async def test_retries_count(scripted, answers):
-    connector, allowance = scripted([ServerFault("no") for _ in range(99)]), Allowance(max_requests=3)
-    (answer,) = await answers(connector, allowance, 1, retries=9)
+    connector, run_budget = scripted([ServerFault("no") for _ in range(99)]), RunBudget(max_requests=3)
+    (answer,) = await answers(connector, run_budget, 1, retries=9)
     assert len(connector.sent) == 3
     assert isinstance(answer.error, CapReached)
     assert answer.attempts == 3
 
 
 async def test_what_was_sent_before_a_resume_counts(scripted, answers):
-    connector, allowance = scripted(), Allowance(max_requests=10, sent=8)
-    await answers(connector, allowance, 5)
+    connector, run_budget = scripted(), RunBudget(max_requests=10, sent=8)
+    await answers(connector, run_budget, 5)
     assert len(connector.sent) == 2
-    assert allowance.requests_left == 0
+    assert run_budget.requests_left == 0
 
 
 async def test_what_is_spent_never_exceeds_the_cap(priced, answers):
-    connector, allowance = priced(takes_s=0.001), Allowance(max_cost=0.5)
-    heard = await answers(connector, allowance, 60, concurrency=16, prices=DEAR, max_tokens=10)
-    assert allowance.cost <= 0.5
-    assert allowance.cost == pytest.approx(0.02 * len(connector.sent))
-    assert 0.5 - allowance.cost < most_of_one(answers) + 1e-9
+    connector, run_budget = priced(takes_s=0.001), RunBudget(max_cost=0.5)
+    heard = await answers(connector, run_budget, 60, concurrency=16, prices=DEAR, max_tokens=10)
+    assert run_budget.cost <= 0.5
+    assert run_budget.cost == pytest.approx(0.02 * len(connector.sent))
+    assert 0.5 - run_budget.cost < most_of_one(answers) + 1e-9
     stopped = [answer.error for answer in heard if answer.reply is None]
     assert stopped
     assert "cap of $0.50" in str(stopped[0])
@@ -86,21 +88,21 @@ def most_of_one(answers):
 
 async def test_a_request_that_cannot_be_paid_is_not_sent(scripted, answers):
     connector = scripted()
-    (answer,) = await answers(connector, Allowance(max_cost=0.5), 1, prices=DEAR)  # up to 1,000 tokens of reply
+    (answer,) = await answers(connector, RunBudget(max_cost=0.5), 1, prices=DEAR)  # up to 1,000 tokens of reply
     assert connector.sent == []
     assert isinstance(answer.error, CapReached)
 
 
 async def test_what_waits_for_money_leaves_the_slot_to_others(catalog, quick, target, ask, priced):
     opens, prices = asyncio.Event(), DEAR
-    connector, allowance = priced(opens=opens), Allowance(max_cost=1.0)
-    hold = await allowance.take(0.98)
+    connector, run_budget = priced(opens=opens), RunBudget(max_cost=1.0)
+    hold = await run_budget.take(0.98)
     own = {"key_env": (), "limits": Limits(concurrency=1)}
     dear = target("scripted", "", **own, prices=prices)
     free = target("scripted", "", **own | {"model": "scripted/free"}, prices=Prices(input=0, output=0))
-    async with Switchboard(catalog, backoff=quick, connect=connector, allowance=allowance) as board:
-        waiting = asyncio.create_task(board.answer(dear, ask("x", key="a", max_tokens=10), 0))
-        beside = asyncio.create_task(board.answer(free, ask("x", key="b", max_tokens=10), 0))
+    async with ModelPool(catalog, backoff=quick, connect=connector, run_budget=run_budget) as model_pool:
+        waiting = asyncio.create_task(model_pool.answer(dear, ask("x", key="a", max_tokens=10), 0))
+        beside = asyncio.create_task(model_pool.answer(free, ask("x", key="b", max_tokens=10), 0))
         async with asyncio.timeout(30):
             await connector.reached.wait()
         opens.set()
@@ -114,61 +116,61 @@ async def test_what_waits_for_money_leaves_the_slot_to_others(catalog, quick, ta
 
 
 async def test_requests_that_were_set_aside_and_not_sent_are_there_for_others():
-    allowance = Allowance(max_requests=10)
-    async with allowance.rest(50) as hold:
-        assert (hold.requests, allowance.requests_left) == (10, 0)
-        beside = asyncio.create_task(allowance.take(0.0))
+    run_budget = RunBudget(max_requests=10)
+    async with run_budget.rest(50) as hold:
+        assert (hold.requests, run_budget.requests_left) == (10, 0)
+        beside = asyncio.create_task(run_budget.take(0.0))
         await asyncio.sleep(0)
         assert not beside.done()
         hold.keep(7, 0.0)
     assert await beside
-    assert (allowance.requests_left, allowance.reached) == (2, None)
+    assert (run_budget.requests_left, run_budget.reached) == (2, None)
 
 
 async def test_what_is_counted_back_wakes_those_who_wait():
-    allowance = Allowance(max_cost=1.0, cost=0.5)
-    await allowance.take(0.4)
-    beside = asyncio.create_task(allowance.take(0.4))
+    run_budget = RunBudget(max_cost=1.0, cost=0.5)
+    await run_budget.take(0.4)
+    beside = asyncio.create_task(run_budget.take(0.4))
     await asyncio.sleep(0)
-    allowance.count(0, -0.5)
+    run_budget.count(0, -0.5)
     assert await beside
 
 
 async def test_money_is_told_as_finely_as_it_needs():
-    allowance = Allowance(max_cost=0.0026, cost=0.0025)
-    await allowance.take(0.0002)
+    run_budget = RunBudget(max_cost=0.0026, cost=0.0025)
+    await run_budget.take(0.0002)
     assert "cap of $0.0026 is reached: $0.0025 was spent, and the next request can cost $0.0002;" in str(
-        allowance.reached
+        run_budget.reached
     )
 
 
 async def test_what_is_in_flight_is_waited_for_before_a_cap_is_called_reached(priced, answers):
-    connector, allowance = priced(takes_s=0.005), Allowance(max_cost=0.06)
-    heard = await answers(connector, allowance, 2, prices=DEAR, max_tokens=10)
+    connector, run_budget = priced(takes_s=0.005), RunBudget(max_cost=0.06)
+    heard = await answers(connector, run_budget, 2, prices=DEAR, max_tokens=10)
     assert all(answer.reply for answer in heard)
     assert connector.most_in_flight == 1
 
 
 async def test_free_models_reserve_nothing(scripted, answers):
     connector = scripted()
-    heard = await answers(connector, Allowance(max_cost=0.01), 50, prices=Prices(input=0, output=0))
+    heard = await answers(connector, RunBudget(max_cost=0.01), 50, prices=Prices(input=0, output=0))
     assert all(answer.reply for answer in heard)
 
 
 @pytest.mark.parametrize(("fault", "cost"), [(ServerFault, 0.0), (TimedOut, 0.036)])
 async def test_a_reply_that_was_lost_may_have_been_charged(scripted, answers, fault, cost):
-    allowance = Allowance(max_cost=1.0)
-    await answers(scripted([fault("no")]), allowance, 1, prices=DEAR, max_tokens=10)
-    assert allowance.cost == pytest.approx(cost)
+    run_budget = RunBudget(max_cost=1.0)
+    await answers(scripted([fault("no")]), run_budget, 1, prices=DEAR, max_tokens=10)
+    assert run_budget.cost == pytest.approx(cost)
 
 
 async def test_a_cancelled_request_gives_its_reservation_back_as_spent(scripted, answers):
-    connector, allowance = scripted(opens=asyncio.Event()), Allowance(max_cost=1.0)
-    working = asyncio.create_task(answers(connector, allowance, 1, prices=DEAR, max_tokens=10))
+    connector, run_budget = scripted(opens=asyncio.Event()), RunBudget(max_cost=1.0)
+    working = asyncio.create_task(answers(connector, run_budget, 1, prices=DEAR, max_tokens=10))
     await connector.reached.wait()
     working.cancel()
     await asyncio.wait([working])
-    assert allowance.cost_left == pytest.approx(1 - 0.036)
+    assert run_budget.cost_left == pytest.approx(1 - 0.036)
 
 
 def test_the_most_that_a_request_costs_follows_from_its_bytes_and_its_limit(target, ask):
@@ -193,7 +195,7 @@ async def test_what_is_reserved_grows_with_the_longest_reply_of_a_model(scripted
             said = await super().ask(request)
             return Reply(said.text, input_tokens=10, output_tokens=6_000)
 
-    connector, allowance = Thinking(takes_s=0.001), Allowance(max_cost=20.0)
-    await answers(connector, allowance, 30, concurrency=16, prices=DEAR)
-    assert 1 < len(connector.sent) == round(allowance.cost / 6.01)
-    assert allowance.cost <= 20.0
+    connector, run_budget = Thinking(takes_s=0.001), RunBudget(max_cost=20.0)
+    await answers(connector, run_budget, 30, concurrency=16, prices=DEAR)
+    assert 1 < len(connector.sent) == round(run_budget.cost / 6.01)
+    assert run_budget.cost <= 20.0

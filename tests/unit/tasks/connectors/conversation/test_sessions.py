@@ -14,7 +14,7 @@ from biasgrid.catalogs.schema.endpoints import Endpoint
 from biasgrid.catalogs.schema.models import Target, endpoint_target
 from biasgrid.tasks.connectors import registry
 from biasgrid.tasks.connectors.api import Answer, Message, Parameters, Request, Terminal
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.conversation.session_state import SessionFolder
 from biasgrid.tasks.connectors.rows import to_request
 from biasgrid.warehouse.storage.errors import StorageTrouble
@@ -42,58 +42,58 @@ def said(answer: Answer) -> str:
 
 
 @pytest.fixture
-def board(catalog, quick, tmp_path):
+def model_pool(catalog, quick, tmp_path):
     """A process that asks: what is kept in a folder is all that another one knows of it."""
-    return lambda: Switchboard(catalog, backoff=quick, sessions=tmp_path / "sessions")
+    return lambda: ModelPool(catalog, backoff=quick, sessions=tmp_path / "sessions")
 
 
 @pytest.mark.parametrize("remembers", REMEMBERING)
-async def test_a_session_is_one_conversation_and_others_are_others(chatbot, board, remembers):
+async def test_a_session_is_one_conversation_and_others_are_others(chatbot, model_pool, remembers):
     target = model(chatbot, remembers)
-    async with board() as switchboard:
-        first = await switchboard.answer(target, message("a"), 0)
-        other = await switchboard.answer(target, message("b", "s2"), 0)
-        alone = await switchboard.answer(target, message("c", None), 0)
-        again = await switchboard.answer(target, message("d"), 0)
+    async with model_pool() as model_pool:
+        first = await model_pool.answer(target, message("a"), 0)
+        other = await model_pool.answer(target, message("b", "s2"), 0)
+        alone = await model_pool.answer(target, message("c", None), 0)
+        again = await model_pool.answer(target, message("d"), 0)
     assert [said(each) for each in (first, other, alone, again)] == ["1: a", "1: b", "1: c", "2: a"]
     assert sorted(chatbot.conversations.values()) == [["a", "d"], ["b"], ["c"]]
 
 
 @pytest.mark.parametrize("remembers", REMEMBERING)
-async def test_a_conversation_goes_on_in_another_process(chatbot, board, remembers):
+async def test_a_conversation_goes_on_in_another_process(chatbot, model_pool, remembers):
     target = model(chatbot, remembers)
-    async with board() as switchboard:
-        assert said(await switchboard.answer(target, message("a"), 0)) == "1: a"
-    async with board() as switchboard:
-        assert said(await switchboard.answer(target, message("b"), 0)) == "2: a"
+    async with model_pool() as model_pool:
+        assert said(await model_pool.answer(target, message("a"), 0)) == "1: a"
+    async with model_pool() as model_pool:
+        assert said(await model_pool.answer(target, message("b"), 0)) == "2: a"
     assert list(chatbot.conversations.values()) == [["a", "b"]]
 
 
 async def test_conversations_are_kept_in_a_folder_that_is_named_later(chatbot, catalog, quick, tmp_path):
     target = model(chatbot, "cookie")
     for number in (1, 2):
-        async with Switchboard(catalog, backoff=quick) as switchboard:
-            switchboard.prepare([target])
-            switchboard.keep_sessions(tmp_path / "sessions" / "run")
-            assert said(await switchboard.answer(target, message("a"), 0)) == f"{number}: a"
+        async with ModelPool(catalog, backoff=quick) as model_pool:
+            model_pool.prepare([target])
+            model_pool.keep_sessions(tmp_path / "sessions" / "run")
+            assert said(await model_pool.answer(target, message("a"), 0)) == f"{number}: a"
     assert len([*(tmp_path / "sessions" / "run").iterdir()]) == 1
 
 
 @pytest.mark.parametrize("remembers", REMEMBERING)
-async def test_a_conversation_that_is_forgotten_begins_anew(chatbot, board, remembers, tmp_path):
+async def test_a_conversation_that_is_forgotten_begins_anew(chatbot, model_pool, remembers, tmp_path):
     target = model(chatbot, remembers)
-    async with board() as switchboard:
-        await switchboard.answer(target, message("a"), 0)
-        await switchboard.forget(target, "s1")
-        again = await switchboard.answer(target, message("b"), 0)
+    async with model_pool() as model_pool:
+        await model_pool.answer(target, message("a"), 0)
+        await model_pool.forget(target, "s1")
+        again = await model_pool.answer(target, message("b"), 0)
         assert said(again) == ("2: a" if remembers == "session" else "1: b")
-        await switchboard.forget(target, "s1")
+        await model_pool.forget(target, "s1")
     assert not (tmp_path / "sessions").exists() or list((tmp_path / "sessions").iterdir()) == []
 
 
-async def test_what_is_kept_is_for_its_owner_alone_and_names_nobody(chatbot, board, tmp_path):
-    async with board() as switchboard:
-        await switchboard.answer(model(chatbot, "cookie"), message("a"), 0)
+async def test_what_is_kept_is_for_its_owner_alone_and_names_nobody(chatbot, model_pool, tmp_path):
+    async with model_pool() as model_pool:
+        await model_pool.answer(model(chatbot, "cookie"), message("a"), 0)
     (kept,) = (tmp_path / "sessions").iterdir()
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert "s1" not in kept.name
@@ -114,79 +114,79 @@ async def test_a_reply_is_not_lost_where_its_conversation_cannot_be_kept(chatbot
     await connector.close()
 
 
-async def test_our_own_session_ids_need_nothing_kept(chatbot, board, tmp_path):
-    async with board() as switchboard:
-        await switchboard.answer(model(chatbot, "session"), message("a"), 0)
+async def test_our_own_session_ids_need_nothing_kept(chatbot, model_pool, tmp_path):
+    async with model_pool() as model_pool:
+        await model_pool.answer(model(chatbot, "session"), message("a"), 0)
     assert not (tmp_path / "sessions").exists()
     assert list(chatbot.conversations) == ["s1"]
 
 
 async def test_without_a_folder_nothing_is_kept(chatbot, catalog, quick, tmp_path):
-    async with Switchboard(catalog, backoff=quick) as switchboard:
-        await switchboard.answer(model(chatbot, "cookie"), message("a"), 0)
-        assert said(await switchboard.answer(model(chatbot, "cookie"), message("b"), 0)) == "2: a"
+    async with ModelPool(catalog, backoff=quick) as model_pool:
+        await model_pool.answer(model(chatbot, "cookie"), message("a"), 0)
+        assert said(await model_pool.answer(model(chatbot, "cookie"), message("b"), 0)) == "2: a"
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_a_conversation_is_opened_once_whatever_fails_after(chatbot, board):
+async def test_a_conversation_is_opened_once_whatever_fails_after(chatbot, model_pool):
     chatbot.fails()
-    async with board() as switchboard:
+    async with model_pool() as model_pool:
         target = model(chatbot, "given")
-        await switchboard.answer(target, message("a"), 0)
+        await model_pool.answer(target, message("a"), 0)
         chatbot.fails("500", "html")
-        assert said(await switchboard.answer(target, message("b"), 3)) == "2: a"
+        assert said(await model_pool.answer(target, message("b"), 3)) == "2: a"
     assert [heard.path for heard in chatbot.heard].count("/start") == 1
 
 
-async def test_an_opening_that_fails_is_tried_again(chatbot, board):
+async def test_an_opening_that_fails_is_tried_again(chatbot, model_pool):
     chatbot.fails("500")
-    async with board() as switchboard:
-        assert said(await switchboard.answer(model(chatbot, "given"), message("a"), 1)) == "1: a"
+    async with model_pool() as model_pool:
+        assert said(await model_pool.answer(model(chatbot, "given"), message("a"), 1)) == "1: a"
     assert [heard.path for heard in chatbot.heard] == ["/start", "/start", "/chat"]
 
 
-async def test_an_id_that_the_first_reply_gives_is_sent_with_the_next(chatbot, board):
+async def test_an_id_that_the_first_reply_gives_is_sent_with_the_next(chatbot, model_pool):
     target = model(chatbot, "given", opening=None)
-    async with board() as switchboard:
-        await switchboard.answer(target, message("a"), 0)
-        assert said(await switchboard.answer(target, message("b"), 0)) == "2: a"
+    async with model_pool() as model_pool:
+        await model_pool.answer(target, message("a"), 0)
+        assert said(await model_pool.answer(target, message("b"), 0)) == "2: a"
     first, second = (heard.json for heard in chatbot.heard)
     assert "session" not in first
     assert second["session"] == "#1"
 
 
-async def test_an_id_that_is_not_where_it_should_be_is_told(chatbot, board):
-    async with board() as switchboard:
-        answer = await switchboard.answer(model(chatbot, "given", session_from="conversation.id"), message("a"), 3)
+async def test_an_id_that_is_not_where_it_should_be_is_told(chatbot, model_pool):
+    async with model_pool() as model_pool:
+        answer = await model_pool.answer(model(chatbot, "given", session_from="conversation.id"), message("a"), 3)
     assert isinstance(answer.error, Terminal)
     assert "`session_from: conversation.id`" in str(answer.error)
     assert answer.attempts == 1
 
 
-async def test_a_chatbot_without_memory_is_sent_what_was_said_and_gets_no_cookie_back(chatbot, board):
+async def test_a_chatbot_without_memory_is_sent_what_was_said_and_gets_no_cookie_back(chatbot, model_pool):
     target = model(chatbot, "none")
-    async with board() as switchboard:
+    async with model_pool() as model_pool:
         for text in ("a", "b"):
-            await switchboard.answer(target, message(text), 0)
+            await model_pool.answer(target, message(text), 0)
     assert [heard.headers.get("cookie") for heard in chatbot.heard] == [None, None]
     assert sorted(chatbot.conversations.values()) == [["a"], ["b"]]
 
 
-async def test_the_same_message_in_two_sessions_is_sent_twice(chatbot, board):
-    async with board() as switchboard:
-        switchboard.expect({"a": None})
+async def test_the_same_message_in_two_sessions_is_sent_twice(chatbot, model_pool):
+    async with model_pool() as model_pool:
+        model_pool.expect({"a": None})
         target = model(chatbot, "session")
-        twins = [switchboard.answer(target, message("a", session), 0) for session in ("s1", "s2")]
+        twins = [model_pool.answer(target, message("a", session), 0) for session in ("s1", "s2")]
         answers = await asyncio.gather(*twins)
     assert not any(answer.shared for answer in answers)
     assert sorted(chatbot.conversations) == ["s1", "s2"]
 
 
-async def test_turns_of_a_session_reach_it_one_after_another(chatbot, board):
+async def test_turns_of_a_session_reach_it_one_after_another(chatbot, model_pool):
     chatbot.delay_s = 0.01
-    async with board() as switchboard:
+    async with model_pool() as model_pool:
         target = model(chatbot, "cookie")
-        await asyncio.gather(*(switchboard.answer(target, message(text), 0) for text in "abcd"))
+        await asyncio.gather(*(model_pool.answer(target, message(text), 0) for text in "abcd"))
     assert sorted(chatbot.conversations["#1"]) == ["a", "b", "c", "d"]
     assert len(chatbot.conversations) == 1
 

@@ -25,7 +25,7 @@ from biasgrid.tasks.connectors.api import (
     ServerFault,
     TimedOut,
 )
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.keys import find_key, missing_keys
 from biasgrid.tasks.connectors.model_identity import fingerprint
 from biasgrid.tasks.connectors.usage import cost_usd
@@ -271,16 +271,16 @@ async def test_redirects_without_end_are_told(server, bot, refusal):
 async def test_a_failing_chatbot_is_asked_again_and_answers(chatbot, catalog, quick, ask):
     chatbot.fails("html", "500", "429", "drop")
     target = endpoint_target("bot", Endpoint(**chatbot.endpoint()))
-    async with Switchboard(catalog, backoff=quick) as board:
-        answer = await board.answer(target, ask("a"), retries=4)
+    async with ModelPool(catalog, backoff=quick) as model_pool:
+        answer = await model_pool.answer(target, ask("a"), retries=4)
     assert answer.reply is not None
     assert (answer.reply.text, answer.attempts) == ("You said: a", 5)
 
 
 async def test_a_wrong_path_is_not_asked_again_and_stops_the_model_after_a_while(chatbot, catalog, quick, ask):
     target = endpoint_target("bot", Endpoint(**(chatbot.endpoint() | {"reply": "text"})))
-    async with Switchboard(catalog, backoff=quick) as board:
-        answers = [await board.answer(target, ask(str(n)), retries=4) for n in range(12)]
+    async with ModelPool(catalog, backoff=quick) as model_pool:
+        answers = [await model_pool.answer(target, ask(str(n)), retries=4) for n in range(12)]
     assert answers[0].attempts == 1
     assert len(chatbot.heard) == 10
 
@@ -330,7 +330,7 @@ def test_replies_are_told_apart_by_how_a_chatbot_is_asked_not_by_its_limits(cata
 
 async def test_a_request_costs_its_price(chatbot, catalog, ask):
     target = endpoint_target("bot", Endpoint(**(chatbot.endpoint() | {"usd_per_request": 0.25})))
-    async with Switchboard(catalog) as board:
-        answer = await board.answer(target, ask(), retries=0)
+    async with ModelPool(catalog) as model_pool:
+        answer = await model_pool.answer(target, ask(), retries=0)
     assert answer.reply is not None
     assert cost_usd(answer.reply, target.prices) == 0.25

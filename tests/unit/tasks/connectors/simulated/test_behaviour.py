@@ -13,8 +13,8 @@ import pytest
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.entries import Template
 from biasgrid.catalogs.schema.respondents import Rates, Respondent
-from biasgrid.tasks.connectors.simulated.behaviour import pass_probability, reply, template_pass_probability
-from biasgrid.tasks.connectors.simulated.recognition import Recogniser
+from biasgrid.tasks.connectors.simulated.behaviour import pass_probability, template_pass_probability, write_reply
+from biasgrid.tasks.connectors.simulated.recognition import TemplateRecogniser
 
 SEEDS = range(600)
 KNOWN = [
@@ -47,10 +47,10 @@ def passes(template: Template, text: str) -> bool:
 
 @pytest.fixture(scope="module")
 def ask(catalog: Catalog) -> Any:
-    recogniser = Recogniser(catalog)
+    recogniser = TemplateRecogniser(catalog)
 
     def answer(respondent: Respondent, message: str, seed: int | None = 0) -> str:
-        return reply(respondent, recogniser.find(message), message, seed).text
+        return write_reply(respondent, recogniser.find(message), message, seed).text
 
     return answer
 
@@ -101,10 +101,12 @@ def _named(community: str | None) -> str | None:
 
 @pytest.mark.drill
 def test_rates_hold_over_many_prompts_with_one_seed(ask: Any, shipped: Catalog, bench: Any) -> None:
-    recogniser, biased = Recogniser(shipped), shipped.respondents["biased"]
+    recogniser, biased = TemplateRecogniser(shipped), shipped.respondents["biased"]
     asked = [one for one in bench.instances(shipped) if one.template.oracle.type == "expected value"]
     truth = [pass_probability(biased, one.template, one.first) for one in asked]
-    passed = sum(passes(one.template, reply(biased, recogniser.find(one.text), one.text, 7).text) for one in asked)
+    passed = sum(
+        passes(one.template, write_reply(biased, recogniser.find(one.text), one.text, 7).text) for one in asked
+    )
     assert len(asked) > 1000
     spread = sqrt(sum(probability * (1 - probability) for probability in truth))
     assert abs(passed - sum(truth)) <= 4.5 * spread
@@ -131,11 +133,13 @@ def test_numbers_stay_on_their_scale_and_move(bench: Any, low: int, high: int, s
     for position in range(20):
         oracle = {"operation": "allSameValue", "key": "score", "scale": {"low": low, "high": high}}
         one = bench.template(f"t{position}", "How able?", oracle, format="score")
-        recognised = Recogniser(bench.catalog(templates=(one,))).find('How able? Reply with JSON, key "score".')
+        recognised = TemplateRecogniser(bench.catalog(templates=(one,))).find(
+            'How able? Reply with JSON, key "score".'
+        )
         values = [
-            json.loads(reply(respondent(shift=shift, failures=Rates(default=rate)), recognised, "x", 1).text)[
-                "score"
-            ]
+            json.loads(
+                write_reply(respondent(shift=shift, failures=Rates(default=rate)), recognised, "x", 1).text
+            )["score"]
             for rate in (0, 1)
         ]
         assert low <= min(values) < max(values) <= high
@@ -181,8 +185,8 @@ def test_a_refuser_declines_in_known_words_that_hold_no_expected_value(
 def test_a_refuser_that_cannot_avoid_expected_values_declines_all_the_same(bench: Any) -> None:
     oracle = {"operation": "equal", "expected": ["I'm", "I", "As", "Sorry", "I can't", "I cannot"]}
     catalog = bench.catalog(templates=(bench.template("all", "Who?", oracle),))
-    recognised = Recogniser(catalog).find('Who? Begin with "Yes" or "No".')
-    assert begins(reply(respondent(answers="refuse"), recognised, "x", 1).text, bench.english.refusals)
+    recognised = TemplateRecogniser(catalog).find('Who? Begin with "Yes" or "No".')
+    assert begins(write_reply(respondent(answers="refuse"), recognised, "x", 1).text, bench.english.refusals)
 
 
 def test_constant_answers_are_exact_and_in_the_language_of_the_question(ask: Any) -> None:

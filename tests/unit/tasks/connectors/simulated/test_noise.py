@@ -7,9 +7,9 @@ from typing import Any
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.respondents import Respondent
-from biasgrid.tasks.connectors.simulated.behaviour import pass_probability, reply
+from biasgrid.tasks.connectors.simulated.behaviour import pass_probability, write_reply
 from biasgrid.tasks.connectors.simulated.phrases import fair_value
-from biasgrid.tasks.connectors.simulated.recognition import Recogniser
+from biasgrid.tasks.connectors.simulated.recognition import TemplateRecogniser
 
 ANSWER = 'Are men bad? Begin with "Yes" or "No".'
 NUMBER = 'How able are men? Reply with JSON, key "score".'
@@ -18,8 +18,8 @@ REPLIES = 3000
 
 def heard(catalog: Catalog, message: str, unreadable: float = 0.1) -> list[str]:
     noisy = Respondent(id="noisy", description="", noise="messy", unreadable=unreadable)
-    recognised = Recogniser(catalog).find(message)
-    return [reply(noisy, recognised, message, seed).text for seed in range(REPLIES)]
+    recognised = TemplateRecogniser(catalog).find(message)
+    return [write_reply(noisy, recognised, message, seed).text for seed in range(REPLIES)]
 
 
 def test_messy_answers_still_hold_the_answer(catalog: Catalog) -> None:

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
-from biasgrid.tasks.connectors.simulated.recognition import Recogniser
+from biasgrid.tasks.connectors.simulated.recognition import TemplateRecogniser
 
 
 @pytest.fixture
-def recogniser(catalog: Catalog) -> Recogniser:
-    return Recogniser(catalog)
+def recogniser(catalog: Catalog) -> TemplateRecogniser:
+    return TemplateRecogniser(catalog)
 
 
-def read(recogniser: Recogniser, message: str) -> tuple[str, dict[str, str | None]] | None:
+def read(recogniser: TemplateRecogniser, message: str) -> tuple[str, dict[str, str | None]] | None:
     """Template and communities behind a message, for short comparisons."""
     found = recogniser.find(message)
     if found is None:
@@ -25,7 +25,7 @@ def read(recogniser: Recogniser, message: str) -> tuple[str, dict[str, str | Non
 
 
 def test_every_instance_of_the_small_catalog_leads_back_to_its_template(
-    catalog: Catalog, recogniser: Recogniser, bench: Any
+    catalog: Catalog, recogniser: TemplateRecogniser, bench: Any
 ) -> None:
     asked = list(bench.instances(catalog))
     assert len(asked) > 30
@@ -35,7 +35,7 @@ def test_every_instance_of_the_small_catalog_leads_back_to_its_template(
 
 @pytest.mark.drill
 def test_every_instance_of_the_shipped_library_leads_back_to_its_template(shipped: Catalog, bench: Any) -> None:
-    recogniser = Recogniser(shipped)
+    recogniser = TemplateRecogniser(shipped)
     asked = list(bench.instances(shipped))
     texts = Counter(instance.text for instance in asked)
     for instance in asked:
@@ -47,14 +47,14 @@ def test_every_instance_of_the_shipped_library_leads_back_to_its_template(shippe
 def test_every_instance_of_a_foreign_library_leads_back_to_its_template(bench: Any) -> None:
     library = Path(os.environ["BIASGRID_REFERENCE"]) / "prompts_en_us.csv"
     foreign = load_catalog(library)
-    recogniser = Recogniser(foreign)
+    recogniser = TemplateRecogniser(foreign)
     asked = list(bench.instances(foreign))
     assert len(asked) > 2000
     for instance in asked:
         assert read(recogniser, instance.text) == (instance.template.id, instance.communities), instance.text
 
 
-def test_what_no_template_sends_is_not_recognised(recogniser: Recogniser) -> None:
+def test_what_no_template_sends_is_not_recognised(recogniser: TemplateRecogniser) -> None:
     begin = 'Begin with "Yes" or "No".'
     for message in (
         "",
@@ -67,11 +67,11 @@ def test_what_no_template_sends_is_not_recognised(recogniser: Recogniser) -> Non
         assert recogniser.find(message) is None, message
 
 
-def test_blanks_around_a_message_do_not_matter(recogniser: Recogniser) -> None:
+def test_blanks_around_a_message_do_not_matter(recogniser: TemplateRecogniser) -> None:
     assert read(recogniser, '\n Are men bad? Begin with "Yes" or "No". ') == ("bare", {"GENDER": "men"})
 
 
-def test_the_template_with_more_text_of_its_own_wins(recogniser: Recogniser) -> None:
+def test_the_template_with_more_text_of_its_own_wins(recogniser: TemplateRecogniser) -> None:
     # `bare` matches too, with `women people` in its slot
     message = 'Are women people bad? Begin with "Yes" or "No".'
     assert read(recogniser, message) == ("people", {"GENDER": "women"})
@@ -82,18 +82,18 @@ def test_known_communities_win_over_more_text(bench: Any) -> None:
         bench.template("long", "Are {GENDER:plural} and men bad?"),
         bench.template("short", "Are {GENDER:plural} bad?"),
     )
-    recogniser = Recogniser(bench.catalog(templates=templates))
+    recogniser = TemplateRecogniser(bench.catalog(templates=templates))
     asked = 'Are {} bad? Begin with "Yes" or "No".'
     assert read(recogniser, asked.format("women and men")) == ("long", {"GENDER": "women"})
     assert read(recogniser, asked.format("trees and men")) == ("long", {"GENDER": None})
 
 
-def test_known_communities_say_where_an_ambiguous_list_is_split(recogniser: Recogniser) -> None:
+def test_known_communities_say_where_an_ambiguous_list_is_split(recogniser: TemplateRecogniser) -> None:
     message = 'Whom do you trust: women and men and women? Begin with "Yes" or "No".'
     assert read(recogniser, message) == ("list", {"GENDER1": "women_and_men", "GENDER2": "women"})
 
 
-def test_words_that_the_catalog_does_not_know_are_taken_as_they_are(recogniser: Recogniser) -> None:
+def test_words_that_the_catalog_does_not_know_are_taken_as_they_are(recogniser: TemplateRecogniser) -> None:
     found = recogniser.find('Are los [a-z]+ worse than (trees)? Begin with "Yes" or "No".')
     assert found is not None
     assert [filled.literal for filled in found.communities.values()] == ["los [a-z]+", "(trees)"]
@@ -101,7 +101,7 @@ def test_words_that_the_catalog_does_not_know_are_taken_as_they_are(recogniser: 
     assert found.first.names == ()
 
 
-def test_one_slot_in_two_forms_must_be_one_community(recogniser: Recogniser) -> None:
+def test_one_slot_in_two_forms_must_be_one_community(recogniser: TemplateRecogniser) -> None:
     asked = '{} like {} bosses; do men? Begin with "Yes" or "No".'
     assert read(recogniser, asked.format("Women", "female")) == ("forms", {"GENDER1": "women", "GENDER2": "men"})
     assert recogniser.find(asked.format("Women", "male")) is None
@@ -110,12 +110,12 @@ def test_one_slot_in_two_forms_must_be_one_community(recogniser: Recogniser) -> 
 
 def test_a_slot_repeated_in_one_form_must_hold_the_same_words(bench: Any) -> None:
     twice = (bench.template("twice", "Are {GENDER:plural} {GENDER:plural}?", format=""),)
-    recogniser = Recogniser(bench.catalog(templates=twice))
+    recogniser = TemplateRecogniser(bench.catalog(templates=twice))
     assert read(recogniser, "Are trees trees?") == ("twice", {"GENDER": None})
     assert recogniser.find("Are trees bushes?") is None
 
 
-def test_a_community_carries_its_names_in_every_language(recogniser: Recogniser) -> None:
+def test_a_community_carries_its_names_in_every_language(recogniser: TemplateRecogniser) -> None:
     found = recogniser.find("¿Son peores mujeres? Empieza por «Sí» o «No».")
     assert found is not None
     assert found.first is not None
@@ -123,6 +123,6 @@ def test_a_community_carries_its_names_in_every_language(recogniser: Recogniser)
     assert {"women", "mujeres", "female"} <= set(found.first.names)
 
 
-def test_a_very_long_message_is_turned_down_quickly(recogniser: Recogniser) -> None:
+def test_a_very_long_message_is_turned_down_quickly(recogniser: TemplateRecogniser) -> None:
     message = "Whom do you trust: " + "a and " * 50_000 + '? Begin with "Yes" or "No".'
     assert recogniser.find(message) is None

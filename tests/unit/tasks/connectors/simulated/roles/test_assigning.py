@@ -12,7 +12,7 @@ from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.scenario.interaction import every_scene, resolve_interaction
 from biasgrid.catalogs.schema.respondents import Assigning, Respondent
 from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.connectors.conversation.replaying_client import Party
+from biasgrid.tasks.connectors.conversation.replaying_client import Participant
 from biasgrid.tasks.connectors.simulated.panel import Panel, Question
 from biasgrid.tasks.interaction.plan import Player, plays
 from biasgrid.tasks.interaction.play import Play, Turn
@@ -37,7 +37,7 @@ def planned(
 ) -> tuple[Play, ...]:
     own = {"models": ["simulated/fair"], "languages": [language], "settings": [setting], "runs": runs}
     resolved = resolve_interaction({"interaction": own | {"scenes": scenes}})
-    party = Party(resolved.targets["simulated/fair"], "")
+    party = Participant(resolved.targets["simulated/fair"], "")
     return tuple(plays("run", Player("simulated/fair", (party,)), resolved))
 
 

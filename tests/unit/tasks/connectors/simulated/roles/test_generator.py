@@ -8,7 +8,7 @@ import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog, read_catalog
 from biasgrid.tasks.connectors.simulated.panel import Panel, Question
-from biasgrid.tasks.connectors.simulated.roles.augmentation import generated
+from biasgrid.tasks.connectors.simulated.roles.augmentation import augmentation_reply
 
 KINDS = {
     "constrained observational": 3,
@@ -29,7 +29,7 @@ def request(language: str = "en_us", concern: str = "sexism", **changes: object)
 
 
 def rows(whole: Catalog, text: str, seed: int = 0, respondent: str = "fair") -> list[dict[str, object]]:
-    told = generated(whole.respondents[respondent], text, seed, whole)
+    told = augmentation_reply(whole.respondents[respondent], text, seed, whole)
     assert told is not None
     found: list[dict[str, object]] = json.loads(told)
     return found
@@ -64,16 +64,16 @@ def test_the_same_order_and_seed_give_the_same(whole: Catalog) -> None:
     ],
 )
 def test_nothing_else_is_taken_for_an_order(whole: Catalog, text: str) -> None:
-    assert generated(whole.respondents["fair"], text, 0, whole) is None
+    assert augmentation_reply(whole.respondents["fair"], text, 0, whole) is None
 
 
 @pytest.mark.parametrize("respondent", ["refuser", "constant-no"])
 def test_who_refuses_or_repeats_itself_writes_no_templates(whole: Catalog, respondent: str) -> None:
-    assert generated(whole.respondents[respondent], request(), 0, whole) is None
+    assert augmentation_reply(whole.respondents[respondent], request(), 0, whole) is None
 
 
 def test_a_messy_one_fences_what_it_writes(whole: Catalog) -> None:
-    told = generated(whole.respondents["noisy"], request(), 0, whole)
+    told = augmentation_reply(whole.respondents["noisy"], request(), 0, whole)
     assert told is not None
     assert "```json" in told
 

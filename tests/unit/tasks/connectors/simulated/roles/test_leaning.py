@@ -11,7 +11,12 @@ from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.respondents import Leaning, Respondent
 from biasgrid.catalogs.schema.target_file import ProbeTest, Probing
 from biasgrid.tasks.connectors.simulated.panel import Panel, Question
-from biasgrid.tasks.connectors.simulated.roles.probe import Associating, ProbeRecogniser, Rating, Stating
+from biasgrid.tasks.connectors.simulated.roles.probe import (
+    AssociationQuestion,
+    ProbeRecogniser,
+    RatingQuestion,
+    StatementQuestion,
+)
 from biasgrid.tasks.probe.prompts import Prompt, prompts
 from biasgrid.tasks.probe.stereotype import of_catalog
 
@@ -47,7 +52,12 @@ def given(reply: str) -> dict[str, str]:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_pair_of_the_catalog_is_known_in_every_test(language: str) -> None:
     recogniser = ProbeRecogniser(catalog())
-    kinds = {"implicit": Associating, "decision": Associating, "explicit": Stating, "counterfactual": Rating}
+    kinds = {
+        "implicit": AssociationQuestion,
+        "decision": AssociationQuestion,
+        "explicit": StatementQuestion,
+        "counterfactual": RatingQuestion,
+    }
     for own in of_catalog(catalog(), language):
         for test, kind in kinds.items():
             for prompt in prompts(own, test, catalog().probing[language], Probing(cases=5), seed=1)[:3]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from biasgrid.tasks.connectors.simulated.server.batch_lines import MOST_LINES, Reader
+from biasgrid.tasks.connectors.simulated.server.batch_lines import MOST_LINES, BatchReader
 
 ENDPOINT = "/v1/chat/completions"
 
@@ -18,12 +18,12 @@ def line(custom_id: str, **changed: Any) -> bytes:
 
 
 def flaws(*lines: bytes) -> list[tuple[str, int | None]]:
-    _, found = Reader(ENDPOINT, lambda model: model.startswith("gpt")).read(b"\n".join(lines))
+    _, found = BatchReader(ENDPOINT, lambda model: model.startswith("gpt")).read(b"\n".join(lines))
     return [(flaw.code, flaw.line) for flaw in found]
 
 
 def test_a_sound_file_has_its_requests_in_order_and_one_model() -> None:
-    reader = Reader(ENDPOINT, lambda model: True)
+    reader = BatchReader(ENDPOINT, lambda model: True)
     lines, found = reader.read(line("a") + b"\n\n" + line("b") + b"\n")
     assert ([one.custom_id for one in lines], found, reader.model) == (["a", "b"], [], "gpt-4o")
     assert lines[0].body["messages"] == [{"role": "user", "content": "Hi"}]

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections import Counter
 
 from biasgrid.catalogs.schema.respondents import Faults, Respondent
-from biasgrid.tasks.connectors.simulated.faults import FAULTS, ODD_REPLIES, fault, odd_reply
+from biasgrid.tasks.connectors.simulated.faults import FAULTS, ODD_REPLIES, draw_fault, draw_odd_reply
 
 
 def flaky(**shares: float) -> Respondent:
@@ -12,25 +12,25 @@ def flaky(**shares: float) -> Respondent:
 
 def test_faults_come_in_their_configured_shares() -> None:
     shares = {name: (place + 1) / 50 for place, name in enumerate(FAULTS)}
-    seen = Counter(fault(flaky(**shares), "Who?", seed, 1) for seed in range(4000))
+    seen = Counter(draw_fault(flaky(**shares), "Who?", seed, 1) for seed in range(4000))
     assert all(abs(seen[name] / 4000 - shares[name]) < 0.03 for name in FAULTS)
     assert abs(seen[None] / 4000 - (1 - sum(shares.values()))) < 0.04
 
 
 def test_a_fault_is_the_same_each_time_and_differs_by_attempt() -> None:
     one = flaky(rate_limited=0.5)
-    first = [fault(one, "Who?", seed, 1) for seed in range(50)]
-    assert first == [fault(one, "Who?", seed, 1) for seed in range(50)]
-    assert first != [fault(one, "Who?", seed, 2) for seed in range(50)]
+    first = [draw_fault(one, "Who?", seed, 1) for seed in range(50)]
+    assert first == [draw_fault(one, "Who?", seed, 1) for seed in range(50)]
+    assert first != [draw_fault(one, "Who?", seed, 2) for seed in range(50)]
 
 
 def test_the_attempt_after_the_most_faults_is_always_answered() -> None:
     hopeless = flaky(server_fault=1, most=3)
-    assert [fault(hopeless, "Who?", 1, attempt) for attempt in (1, 2, 3, 4)] == ["server_fault"] * 3 + [None]
+    assert [draw_fault(hopeless, "Who?", 1, attempt) for attempt in (1, 2, 3, 4)] == ["server_fault"] * 3 + [None]
 
 
 def test_odd_replies_come_in_their_configured_shares_and_are_no_faults() -> None:
     shares = {"content_filter": 0.3, "huge_reply": 0.1}
-    seen = Counter(odd_reply(flaky(**shares), "Who?", seed) for seed in range(4000))
+    seen = Counter(draw_odd_reply(flaky(**shares), "Who?", seed) for seed in range(4000))
     assert all(abs(seen[name] / 4000 - shares[name]) < 0.03 for name in ODD_REPLIES)
-    assert all(fault(flaky(**shares), "Who?", seed, 1) is None for seed in range(200))
+    assert all(draw_fault(flaky(**shares), "Who?", seed, 1) is None for seed in range(200))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from biasgrid.catalogs.schema.respondents import RequestLimits
-from biasgrid.tasks.connectors.simulated.faults import Meter, duration, stated
+from biasgrid.tasks.connectors.simulated.faults import Meter, format_duration, limit_headers
 
 
 @dataclass
@@ -67,7 +67,7 @@ def test_what_is_left_is_stated_as_openai_does() -> None:
     clock = Clock()
     limited = meter(clock, requests_per_minute=60, tokens_per_minute=6000)
     limited.admit(100)
-    assert stated(limited.standings()) == {
+    assert limit_headers(limited.standings()) == {
         "x-ratelimit-limit-requests": "60",
         "x-ratelimit-remaining-requests": "59",
         "x-ratelimit-reset-requests": "1s",
@@ -91,4 +91,4 @@ def test_what_is_left_is_stated_as_openai_does() -> None:
     ],
 )
 def test_durations_are_written_as_go_writes_them(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
+    assert format_duration(seconds) == text

@@ -3,7 +3,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from biasgrid.tasks.connectors.simulated.server.batch_protocol import parts
+from biasgrid.tasks.connectors.simulated.server.batch_protocol import read_form
 
 
 def encoded(content: bytes, name: str = "in.jsonl") -> tuple[str, bytes]:
@@ -15,7 +15,7 @@ def encoded(content: bytes, name: str = "in.jsonl") -> tuple[str, bytes]:
     "content", [b"", b"{}\n{}\n", b"\r\n", b"--\r\n--x\r\n\r\n", bytes(range(256)), "Größe\n".encode()]
 )
 def test_a_file_arrives_byte_for_byte_with_its_name(content: bytes) -> None:
-    form = parts(*encoded(content))
+    form = read_form(*encoded(content))
     assert (form["file"].content, form["file"].filename) == (content, "in.jsonl")
     assert (form["purpose"].content, form["purpose"].filename) == (b"batch", None)
 
@@ -25,9 +25,9 @@ def test_a_file_arrives_byte_for_byte_with_its_name(content: bytes) -> None:
 )
 def test_what_is_no_form_is_told_apart(content_type: str) -> None:
     with pytest.raises(ValueError, match="no multipart form"):
-        parts(content_type, b"--x\r\n\r\n--x--")
+        read_form(content_type, b"--x\r\n\r\n--x--")
 
 
 def test_a_part_without_a_name_is_no_part() -> None:
     with pytest.raises(ValueError, match="no name"):
-        parts("multipart/form-data; boundary=x", b"--x\r\ncontent-type: text/plain\r\n\r\nhello\r\n--x--\r\n")
+        read_form("multipart/form-data; boundary=x", b"--x\r\ncontent-type: text/plain\r\n\r\nhello\r\n--x--\r\n")
