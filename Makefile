@@ -56,7 +56,7 @@ check: env
 test: check
 	$(BIN)/pytest -n 2 -m "not drill"
 
-# Nothing runs beside the servers and machines of the last one.
+# The last one runs alone: it measures servers and machines.
 drill: env
 	$(BIN)/pytest -n 2 -m drill --ignore tests/integration/deployments/machines
 	$(BIN)/pytest -m drill tests/integration/deployments/machines
