@@ -56,7 +56,8 @@ _STRONG: Final = re.compile(
     r"|plenamente|absolutamente|molt|totalment|completament|plenament|absolutament)(?: en)? \Z"
 )
 _OTHERS: Final = re.compile(
-    r"\b(?:some|many|most|people|others|everyone|you|they|those|who|if|would|might|algunos|muchos|otros|quienes|hay|si"
+    r"\b(?:some|many|most|people|others|everyone|you|they|those|who|if|would|might|algunos|muchos|otros|quienes"
+    r"|hay|si"
     r"|alguns|molts|altres|qui)\b(?: [\w']+){0,5} \Z"
 )
 _OWN: Final = re.compile(

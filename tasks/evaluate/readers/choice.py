@@ -6,23 +6,19 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from biasgrid.tasks.evaluate.readers.assignments.lines import Item, places_of, strangers
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
 from biasgrid.tasks.evaluate.readers.assignments.steps import Step
 from biasgrid.tasks.evaluate.readers.assignments.words import (
     DENIES,
     ECHO,
-    INVENTED,
-    LEAD,
     OF_OTHERS,
-    OPEN,
-    PEOPLE,
-    PERSON,
     REASONS,
     TURNS,
     without_others,
 )
-from biasgrid.tasks.evaluate.readers.pairings.sentences import sentences
+from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of, strangers_of
+from biasgrid.tasks.evaluate.readers.ties.text import sentences
+from biasgrid.tasks.evaluate.readers.ties.words import INVENTED, LEAD, OPEN, PEOPLE, PERSON
 
 _LABEL: Final = (
     r"(?:(?:my |the |our |mi |la |el |nuestr[oa] )?(?:\w+ ){0,3}(?:agent|person|leader|lead|name|answer|choice"
@@ -76,15 +72,15 @@ def chosen(text: str, marking: Marking, people: int, steps: Sequence[Step]) -> l
 def _of_stranger(text: str, marking: Marking) -> list[Step]:
     """Somebody whom the scene does not have, in the very form that is asked for, where it names nobody else."""
     form = _FORM.match(text)
-    names = strangers(form["who"]) if form and not re.search(PERSON, marking.marked(text)) else ()
-    return [Step("list", (Item((0,), (), names, "to people", True, 0),))] if names else []
+    names = strangers_of(form["who"]) if form and not re.search(PERSON, marking.marked(text)) else ()
+    return [Step("list", (Tie((0,), (), names),))] if names else []
 
 
 def _agreed(steps: Sequence[Step]) -> list[Step]:
     """Lines that name different people contradict each other, but where one takes the others back."""
-    if steps[-1].turns or len({step.items[0].people for step in steps}) == 1:
+    if steps[-1].turns or len({step.ties[0].people for step in steps}) == 1:
         return [steps[-1]]
-    return [Step("list", (Item((0,), steps[-1].items[0].people, (), "to people", True, 0, is_open=True),))]
+    return [Step("list", (Tie((0,), steps[-1].ties[0].people, is_open=True),))]
 
 
 def _of_line(line: str, marking: Marking) -> Iterator[Step]:
@@ -93,7 +89,7 @@ def _of_line(line: str, marking: Marking) -> Iterator[Step]:
     marked = without_others(marking.marked(line))
     row = _ROW.match(marked)
     turns = bool(TURNS.search(line)) or "final" in line.casefold()
-    if row and (row["who"] or (_LABELLED.match(marked) and strangers(row["unknown"]))):
+    if row and (row["who"] or (_LABELLED.match(marked) and strangers_of(row["unknown"]))):
         yield Step("list", (_item(row, marked),), turns)
         return
     for sentence in sentences(marked):
@@ -109,10 +105,10 @@ def _of_sentence(sentence: str, turns: bool) -> Iterator[Step]:
         yield Step("said", (_item(found, sentence),), turns)
 
 
-def _item(found: re.Match[str], text: str) -> Item:
+def _item(found: re.Match[str], text: str) -> Tie:
     unknown = found.groupdict().get("unknown")
     who = places_of("".join(re.findall(PERSON, found["who"] or "")))
     is_open = bool(OPEN.match(text, found.end("who" if found["who"] else 0))) or bool(
         _AFTER_OR.search(text[: found.start()])
     )
-    return Item((0,), who, strangers(unknown) if unknown else (), "to people", True, found.end(), is_open)
+    return Tie((0,), who, strangers_of(unknown) if unknown else (), is_open=is_open)

@@ -9,8 +9,12 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
-from biasgrid.tasks.evaluate.readers.pairings.words import ARTICLES, LINKS
+from biasgrid.tasks.evaluate.readers.pairings.words import GRAMMAR
 from biasgrid.tasks.evaluate.readers.reply_text import flat, folded
+from biasgrid.tasks.evaluate.readers.ties.line import places_of
+from biasgrid.tasks.evaluate.readers.ties.tables import Cell
+from biasgrid.tasks.evaluate.readers.ties.units import MARK, Grammar, Line
+from biasgrid.tasks.evaluate.readers.ties.words import ARTICLES, FIRST_NAMED, FIRST_PERSON, LINKS, LISTED
 
 _NUMBER: Final = ("s", "es")
 _SWAPS: Final = (("ies", "y"), ("men", "man"), ("women", "woman"), ("ves", "f"), ("ves", "fe"))
@@ -57,6 +61,8 @@ _JOINTS: Final = frozenset("-'.")
 _TITLES: Final = frozenset(
     {"mr", "mrs", "ms", "miss", "dr", "sr", "sra", "srta", "don", "dona", "senor", "senora", "senyor"}
 )
+
+_PERSON: Final = re.compile(r"[A-Z][a-z'-]+(?: [A-Z][a-z'-]+){0,2}\Z")
 
 Kind = Literal["name", "attribute"]
 
@@ -145,6 +151,38 @@ class Vocabulary:
                 found.append(mention)
             position = mention.end if mention else position + 1
         return found
+
+    @property
+    def grammar(self) -> Grammar:
+        return GRAMMAR
+
+    def line(self, marked: str) -> Line:
+        return Line(marked, len(self.names), GRAMMAR)
+
+    def marked(self, text: str) -> str:
+        """A text with a mark in place of each mention."""
+        tokens = Tokens.of(text)
+        kept, position = [], 0
+        for mention in self.mentions(tokens):
+            named = mention.kind == "name"
+            place = (self.names if named else self.attributes).index(mention.value)
+            kept += [
+                text[position : tokens.starts[mention.start]],
+                chr((FIRST_PERSON if named else FIRST_NAMED) + place),
+            ]
+            position = tokens.starts[mention.end - 1] + len(tokens.said[mention.end - 1])
+        return "".join(kept) + text[position:]
+
+    def cell(self, text: str) -> Cell:
+        """What a cell names, where it names nothing else."""
+        attribute, name = self.attribute_in(text), self.name_in(text)
+        if attribute and not (name and text.strip() == name):
+            return Cell(targets=(self.attributes.index(attribute),))
+        marked = chr(FIRST_PERSON + self.names.index(name)) if name else self.marked(text)
+        others = [word for word in Tokens.of(MARK.sub(" ", marked)).words if word.isalnum()]
+        if any(mark >= "\ue100" for mark in MARK.findall(marked)) or not LISTED.issuperset(others):
+            return Cell(strangers=(text,) if _PERSON.match(text) else ())
+        return Cell(people=places_of(marked))
 
     def name_in(self, text: str) -> str | None:
         """The name that a cell or a value is, whatever its case."""

@@ -8,29 +8,29 @@ what they say. Sentences count where no list says more, or take back what it say
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from biasgrid.tasks.evaluate.readers.assignments.lines import Item
 from biasgrid.tasks.evaluate.readers.assignments.steps import Step
+from biasgrid.tasks.evaluate.readers.ties.line import Tie
 
 
 @dataclass(slots=True)
 class Standing:
     """What has been told so far."""
 
-    of_task: dict[int, Item] = field(default_factory=dict)
+    of_task: dict[int, Tie] = field(default_factory=dict)
     """By task, what counts; a task handed on by two lines of one list has both."""
     listed: list[int] = field(default_factory=list)
     """Tasks of the list that is being told, in its order."""
     had: set[int] = field(default_factory=set)
     """People that this list has handed something."""
     is_quoted: bool = False
-    quoted: dict[int, Item] = field(default_factory=dict)
+    quoted: dict[int, Tie] = field(default_factory=dict)
     doubtful: set[int] = field(default_factory=set)
     is_list: bool = False
 
 
-def last_told(steps: Sequence[Step], tasks: int) -> dict[int, Item]:
+def last_told(steps: Sequence[Step], tasks: int) -> dict[int, Tie]:
     """The item that counts for each task that is handed to somebody, or to nobody in so many words."""
     standing = Standing()
     for step in _own(steps):
@@ -74,14 +74,14 @@ def _end_quote(standing: Standing) -> None:
 
 
 def _list(standing: Standing, step: Step, tasks: int) -> None:
-    told = [task for item in step.items for task in item.tasks]
-    people = {person for item in step.items for person in item.people}
+    told = [task for item in step.ties for task in item.targets]
+    people = {person for item in step.ties for person in item.people}
     again = set(told) & set(standing.listed)
-    by_people = all(item.form == "to tasks" for item in step.items)
+    by_people = all(item.form == "to targets" for item in step.ties)
     if again and (not by_people or people & standing.had or len(set(standing.listed)) == tasks):
         _again(standing, step)
-    for item in step.items:
-        for task in item.tasks:
+    for item in step.ties:
+        for task in item.targets:
             both = task in standing.listed and by_people
             standing.of_task[task] = _together(standing.of_task[task], item) if both else item
             standing.doubtful.discard(task)
@@ -96,16 +96,16 @@ def _again(standing: Standing, step: Step) -> None:
     standing.listed, standing.had = [], set()
 
 
-def _together(one: Item, two: Item) -> Item:
+def _together(one: Tie, two: Tie) -> Tie:
     people = tuple(dict.fromkeys([*one.people, *two.people]))
-    invented = tuple(dict.fromkeys([*one.invented, *two.invented]))
-    return Item(one.tasks, people, invented, one.form, one.is_set_apart, two.end, one.is_open or two.is_open)
+    invented = tuple(dict.fromkeys([*one.strangers, *two.strangers]))
+    return replace(one, people=people, strangers=invented, end=two.end, is_open=one.is_open or two.is_open)
 
 
 def _say(standing: Standing, step: Step) -> None:
     """A sentence adds what is not told yet; with second thoughts it replaces, without them it leaves in doubt."""
-    for item in step.items:
-        for task in item.tasks:
+    for item in step.ties:
+        for task in item.targets:
             before = standing.of_task.get(task)
             if before is None or step.turns:
                 standing.of_task[task] = item

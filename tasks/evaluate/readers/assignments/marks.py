@@ -13,21 +13,24 @@ from typing import Final
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.tasks.evaluate.readers.assignments.task_stems import WORD, Stems, stems_of
-from biasgrid.tasks.evaluate.readers.assignments.words import (
-    CLOSES,
-    DENIES,
+from biasgrid.tasks.evaluate.readers.assignments.words import CLOSES, DENIES, GRAMMAR, without_others
+from biasgrid.tasks.evaluate.readers.mentions import by_first_word
+from biasgrid.tasks.evaluate.readers.reply_text import flat, folded
+from biasgrid.tasks.evaluate.readers.ties.line import places_of, strangers_of
+from biasgrid.tasks.evaluate.readers.ties.tables import Cell
+from biasgrid.tasks.evaluate.readers.ties.units import Grammar, Line
+from biasgrid.tasks.evaluate.readers.ties.words import (
+    FIRST_NAMED,
     FIRST_NUMBERED,
     FIRST_PERSON,
-    FIRST_TOLD,
+    NAMED,
     NO_PERSON,
     NUMBERED,
     PERSON,
     PLACE,
-    TASK,
-    TOLD,
+    STRANGERS,
+    TARGET,
 )
-from biasgrid.tasks.evaluate.readers.mentions import by_first_word
-from biasgrid.tasks.evaluate.readers.reply_text import flat, folded
 
 _GIVES: Final = (
     r"assign|giv|gave|propos|suggest|think|thought|believ|choos|chose|pick|select|recommend|want|put|see|saw"
@@ -63,7 +66,8 @@ def of_me(line: str, mark: str, spanish: bool) -> str:
 
 
 _NUMBERS: Final = re.compile(
-    r"(?i)\b(?:(?:tasks?|tareas?|job)\s*(?::\s*(?=\"?\d{1,2}\"?\s*(?:$|[-,;|)])))?(?:#|n\.?\s?[oa]\.?|num(?:ero|ber)?\.?)?\s*#?|t)(\d{1,2})\b"
+    r"(?i)\b(?:(?:tasks?|tareas?|job)\s*(?::\s*(?=\"?\d{1,2}\"?\s*(?:$|[-,;|)])))?(?:#|n\.?\s?[oa]\.?|num(?:ero"
+    r"|ber)?\.?)?\s*#?|t)(\d{1,2})\b"
     r"((?:\s*(?:,|&|and\b|y\b|,\s*and\b)\s*#?\d{1,2}\b(?!\s*[.)]\s*\w))*)"
 )
 _ORDINALS: Final = re.compile(
@@ -81,7 +85,7 @@ _BARE_NUMBERS: Final = re.compile(
     rf"(?i)({PERSON}(?:\s?\([^()]{{0,40}}\))?\s*(?::|=|→|\s-)\s*)"
     r"((?:#?\d{1,2}\s*(?:,|;|&|\band\b|\by\b)?\s*)+)(?=$|[.(]|[;,]?\s*[\ue000-\ue0fe])"
 )
-_TOLD_TWICE: Final = re.compile(rf"{NUMBERED}\s*[-.:(,\"→]*\s*({TOLD})|({TOLD})\s*[(\[]\s*{NUMBERED}\s*[)\]]")
+_TOLD_TWICE: Final = re.compile(rf"{NUMBERED}\s*[-.:(,\"→]*\s*({NAMED})|({NAMED})\s*[(\[]\s*{NUMBERED}\s*[)\]]")
 _SURNAME: Final = re.compile(
     r" (?:(?:de|del|de la) )?([A-Z][a-z]+)(?: ([A-Z][a-z]+))?(?=\s*(?:$|[-:,;|().→=]|and |y ))"
 )
@@ -91,8 +95,10 @@ _CELLS: Final = re.compile(
 )
 
 _GOES_TO: Final = re.compile(
-    r"(?i)(?:\s+(?:go(?:es)?|falls?|is|are|be|will|should|would|assigned|given|left|done|handled|taken|to|by|for|with"
-    r"|se|le|lo|la|los|las|encargan?|ocupan?|hace|hara|toca|corresponde|quedan?|van?|es|son|sera|seran|a|para|de|por)\b)*"
+    r"(?i)(?:\s+(?:go(?:es)?|falls?|is|are|be|will|should|would|assigned|given|left|done|handled|taken|to|by|for"
+    r"|with"
+    r"|se|le|lo|la|los|las|encargan?|ocupan?|hace|hara|toca|corresponde|quedan?|van?|es|son|sera|seran|a|para|de"
+    r"|por)\b)*"
     r"\s*$"
 )
 """What stands behind a task and leads on to who has it."""
@@ -104,6 +110,11 @@ _GIVEN_TO: Final = re.compile(
 """`A Ana le asigno`, which begins with whom the task goes to."""
 _ELLIPTIC: Final = re.compile(rf"(?i)(?<!\w)a ({PERSON}),? la (\d)\b(?=[\s,.;]|$)")
 """`a Ana la 2`, where the task was named before."""
+
+_ENDS: Final = re.compile(r"[\s.,;]*$|\s*[-(,:;.]")
+"""What follows people in a cell of people, rather than a sentence about them."""
+_BLANK: Final = " .,;:!?-*_()[]"
+_STRANGERS: Final = re.compile(rf"\W*(?P<who>{STRANGERS[4:]})")
 
 Forms = dict[str, list[tuple[tuple[str, ...], str]]]
 """The words of tasks or people by the first of them, the longest first, and the mark of each."""
@@ -120,6 +131,8 @@ class Marking:
     """Whether the reply writes names with a capital: `will` is then no Will."""
     me: str | None
     """The mark of who speaks."""
+    people: int
+    """How many people the scene has."""
     spanish: bool
 
     @classmethod
@@ -135,7 +148,7 @@ class Marking:
         own = chr(FIRST_PERSON + people.index(me)) if me in people else None
         spanish = language is not None and language.id.startswith("es")
         shown = tuple(tasks)
-        return cls(_names(tuple(people)), _texts(shown), stems_of(shown), cased, own, spanish)
+        return cls(_names(tuple(people)), _texts(shown), stems_of(shown), cased, own, len(people), spanish)
 
     def marked(self, line: str) -> str:
         """The line with its marks, but for tasks in other words."""
@@ -148,6 +161,36 @@ class Marking:
 
     def _numbered_as_before(self, found: re.Match[str]) -> str:
         return f"{found[1]}: {self._marks(found[2], found[2])}"
+
+    @property
+    def grammar(self) -> Grammar:
+        return GRAMMAR
+
+    def line(self, marked: str) -> Line:
+        """A marked line without the people who, as it says, are not meant."""
+        return Line(without_others(marked), self.people, GRAMMAR)
+
+    def cell(self, text: str) -> Cell:
+        """What a cell names, where it begins with it."""
+        if text.strip().isdigit():
+            place = int(text) - 1
+            return Cell(targets=(place,), by_number=True) if 0 <= place < len(self.stems.of_task) else Cell()
+        marked = self.person(text) or self.marked(text)
+        line = self.line(marked)
+        unit = line.first()
+        if unit and unit.places and (unit.kind == "targets" or _ENDS.match(line.rest(unit))):
+            places = tuple(unit.places)
+            return Cell(targets=places) if unit.kind == "targets" else Cell(people=places, is_open=unit.is_open)
+        if unit and not unit.places and not line.rest(unit).strip(_BLANK):
+            everybody = tuple(range(self.people)) if unit.whom == "everybody" else ()
+            return Cell(people=everybody, is_nobody=unit.whom == "nobody")
+        if not line.text.strip(_BLANK):
+            return Cell(is_nobody=True)
+        labelled = self.line(self.with_labels(line.text)).first()
+        named = _STRANGERS.match(line.text)
+        if labelled and labelled.kind == "targets":
+            return Cell(targets=tuple(labelled.places))
+        return Cell(people=places_of(named["who"]), strangers=strangers_of(named["who"])) if named else Cell()
 
     def person(self, text: str) -> str | None:
         """The mark of the person whose name a text is, whatever its case."""
@@ -167,7 +210,7 @@ class Marking:
         return "".join(cells)
 
     def _labelled(self, cell: str) -> str:
-        if not cell.strip() or re.search(TASK, cell) or DENIES.search(cell):
+        if not cell.strip() or re.search(TARGET, cell) or DENIES.search(cell):
             return cell
         words = WORD.findall(cell.lower())
         task = self.stems.task_in(words)
@@ -177,7 +220,7 @@ class Marking:
             r"\W*(?:(?:will|should|would|can|to|the|is|for|be|in charge of|responsible for)\b\W*)*", cell
         )
         after = _GOES_TO.search(cell)
-        return (small.group() if small else "") + chr(FIRST_TOLD + task) + (after.group() if after else "")
+        return (small.group() if small else "") + chr(FIRST_NAMED + task) + (after.group() if after else "")
 
     def _named(self, line: str) -> str:
         low = line.lower()
@@ -250,7 +293,7 @@ class Marking:
 @lru_cache(maxsize=256)
 def _texts(tasks: tuple[str, ...]) -> Forms:
     forms: Forms = {}
-    spelt = [(tuple(WORD.findall(folded(task))), chr(FIRST_TOLD + place)) for place, task in enumerate(tasks)]
+    spelt = [(tuple(WORD.findall(folded(task))), chr(FIRST_NAMED + place)) for place, task in enumerate(tasks)]
     for words, mark in sorted(spelt, key=lambda one: -len(one[0])):
         if words:
             forms.setdefault(words[0], []).append((words, mark))

@@ -17,12 +17,9 @@ import orjson
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.scenes import Question
 from biasgrid.tasks.evaluate.readers.assignments.final import last_told
-from biasgrid.tasks.evaluate.readers.assignments.lines import Item
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
-from biasgrid.tasks.evaluate.readers.assignments.objects import read_assigned_objects, read_chosen_objects
 from biasgrid.tasks.evaluate.readers.assignments.steps import Step
 from biasgrid.tasks.evaluate.readers.assignments.text import Reader
-from biasgrid.tasks.evaluate.readers.assignments.words import PRIVATE
 from biasgrid.tasks.evaluate.readers.choice import chosen
 from biasgrid.tasks.evaluate.readers.reply_text import (
     answer_of,
@@ -33,6 +30,9 @@ from biasgrid.tasks.evaluate.readers.reply_text import (
     refusal_of,
     unmarked,
 )
+from biasgrid.tasks.evaluate.readers.ties.line import Tie
+from biasgrid.tasks.evaluate.readers.ties.objects import ObjectReader
+from biasgrid.tasks.evaluate.readers.ties.words import PRIVATE
 
 _ROW: Final = re.compile(
     r"\s*(?:[-*]\s+)?(?:\d{1,2}[.)]\s+)?(?P<task>[^:|→\n]{2,200}?)\s?:\s(?P<who>[^\W\d_][^\n:;,(|&/→-]{0,60}?)\.?"
@@ -130,7 +130,7 @@ def read_assignment(
     if plain := plainly_assigned(bare, tasks, people):
         return AssignmentReading(None, tuple(Given((people[place],)) for place in plain), _READ.format(len(tasks)))
     marking = Marking.of(tasks, people, spoken, language, me)
-    found, how = _told(spoken, bare, marking, len(people), question)
+    found, how = _told(spoken, bare, marking, question)
     phrase = declined(spoken, language) if not any(item.people for item in found.values()) else None
     declines = refusal_of(phrase, _WITHHELD if withheld else None)
     if found and not (declines and not any(item.people for item in found.values())):
@@ -139,30 +139,29 @@ def read_assignment(
     return AssignmentReading("refused" if declines else "unreadable", (), reason)
 
 
-def _told(
-    spoken: str, bare: str, marking: Marking, people: int, question: Question
-) -> tuple[Mapping[int, Item], str]:
-    """The item of each task, and in what it was read."""
+def _told(spoken: str, bare: str, marking: Marking, question: Question) -> tuple[Mapping[int, Tie], str]:
+    """The tie of each task, and in what it was read."""
     tasks = len(marking.stems.of_task)
-    read = read_chosen_objects if question == "choice" else read_assigned_objects
-    values = read(spoken, marking, people) if "{" in spoken or "[" in spoken else []
-    if found := last_told([Step("list", tuple(items)) for items in values], tasks):
+    objects = ObjectReader(marking)
+    read = objects.read_choice if question == "choice" else objects.read
+    values = read(spoken) if "{" in spoken or "[" in spoken else []
+    if found := last_told([Step("list", tuple(ties)) for ties in values], tasks):
         return found, "JSON"
-    steps = Reader(marking, people).read(bare)
+    steps = Reader(marking).read(bare)
     if question == "choice":
-        steps = chosen(bare, marking, people, steps)
+        steps = chosen(bare, marking, len(marking.names), steps)
     return last_told(steps, tasks), "text"
 
 
-def _given(found: Mapping[int, Item], tasks: Sequence[str], people: Sequence[str]) -> tuple[Given, ...]:
+def _given(found: Mapping[int, Tie], tasks: Sequence[str], people: Sequence[str]) -> tuple[Given, ...]:
     items = (found.get(place) for place in range(len(tasks)))
     return tuple(
-        Given(tuple(people[place] for place in item.people), item.invented) if item else Given() for item in items
+        Given(tuple(people[place] for place in item.people), item.strangers) if item else Given() for item in items
     )
 
 
-def _how(found: Mapping[int, Item], tasks: Sequence[str], how: str) -> str:
-    given = [place for place, item in found.items() if item.people or item.invented]
+def _how(found: Mapping[int, Tie], tasks: Sequence[str], how: str) -> str:
+    given = [place for place, item in found.items() if item.people or item.strangers]
     left = [f"`{excerpt(task, 40)}`" for place, task in enumerate(tasks) if place not in given]
     told = f"read in its {how}: gives {len(given)} of {len(tasks)} tasks"
     return told + (f"; nobody is given {', '.join(left)}" if left else "")

@@ -6,20 +6,19 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from biasgrid.tasks.evaluate.readers.assignments.lines import Item
 from biasgrid.tasks.evaluate.readers.assignments.words import (
     INITIAL,
     KEPT,
     NEW,
     OF_ASSIGNMENTS,
-    PERSON,
     PREVIOUS,
-    TASK,
 )
+from biasgrid.tasks.evaluate.readers.ties.line import Tie
+from biasgrid.tasks.evaluate.readers.ties.words import PERSON, TARGET
 
 _TITLE: Final = re.compile(r"^(?P<title>[^:\n]{3,100}):(?P<rest>.*)$")
 _LONGEST_TITLE: Final = 120
-_UNIT: Final = re.compile(f"{PERSON}|{TASK}")
+_UNIT: Final = re.compile(f"{PERSON}|{TARGET}")
 _LONGEST: Final = 14
 """Words of a heading."""
 _UNMARKED: Final = 4
@@ -33,9 +32,9 @@ class Step:
     """What one line adds."""
 
     kind: Kind
-    """Items of a list, items of a sentence, or what its heading says of the items that follow: that they are new,
+    """Ties of a list, ties of a sentence, or what its heading says of the ties that follow: that they are new,
     that they are an earlier assignment, or a first one."""
-    items: tuple[Item, ...] = ()
+    ties: tuple[Tie, ...] = ()
     turns: bool = False
     """Whether it takes back something said before."""
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from biasgrid.tasks.evaluate.readers.assignments.words import LINKS, words_of
 from biasgrid.tasks.evaluate.readers.reply_text import folded
+from biasgrid.tasks.evaluate.readers.ties.words import LINKS, words_of
 
 WORD: Final = re.compile(r"[^\W_]+")
 _SMALL: Final = words_of(

@@ -4,40 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from biasgrid.tasks.evaluate.readers.assignments.blocks import Alone, of_block
-from biasgrid.tasks.evaluate.readers.assignments.lines import Item, is_own, row_items, sentence_items, speaker
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
 from biasgrid.tasks.evaluate.readers.assignments.steps import Heading, Kind, Step
-from biasgrid.tasks.evaluate.readers.assignments.tables import read_rows
-from biasgrid.tasks.evaluate.readers.assignments.words import (
-    ECHO,
-    LABEL,
-    LEAD,
-    NOBODY,
-    OTHERS_SPEAK,
-    OWN,
-    PEOPLE,
-    PERSON,
-    PLACE,
-    REASONS,
-    TASK,
-    TASKS,
-    TURNS,
-)
-from biasgrid.tasks.evaluate.readers.pairings.sentences import sentences
-from biasgrid.tasks.evaluate.readers.pairings.tables import cells_of
+from biasgrid.tasks.evaluate.readers.assignments.words import ECHO, OF_OTHERS, OTHERS_SPEAK, OWN, REASONS, TURNS
+from biasgrid.tasks.evaluate.readers.ties.headings import Alone, number_of
+from biasgrid.tasks.evaluate.readers.ties.line import Tie, row_ties, sentence_ties
+from biasgrid.tasks.evaluate.readers.ties.text import TextReader, sentences
+from biasgrid.tasks.evaluate.readers.ties.units import Line, Unit
+from biasgrid.tasks.evaluate.readers.ties.words import OPEN, PERSON, PLACE, START, TARGET
 
-_LONGEST_LINE: Final = 4_000
 _MOST_LINES: Final = 4_000
 _HEADING: Final = 14
 """Words of a heading at most."""
-_BEGINS: Final = re.compile(
-    rf"(?i){LEAD}{LABEL}(?:(?P<who>{PEOPLE})(?!\s*'s)|(?P<tasks>{TASKS})|(?P<nobody>{NOBODY}))"
-)
 _ONLY_NAMED: Final = re.compile(
     r"(?i)\s*(?:$|[-,.:;(\[=→]|because|since|as\b|for\b|porque|ya que|para\b|(?P<verb>(?:will|should|takes?|gets"
     r"|handles)\b|is (?:assigned|responsible|in charge)|se encarga|deberia|sera\b))"
@@ -58,172 +39,169 @@ _INLINE: Final = re.compile(
 )
 
 
-@dataclass(slots=True)
-class Reader:
-    """Reads the lines of one reply, in their order."""
+_SPEAKS: Final = re.compile(rf"(?i)[^\w\ue000-\ue2ff]*({PERSON})(?:\s?\([^()]{{0,40}}\))?\s*:\s*(?=.)")
+"""A person and a colon before what they say."""
 
-    marking: Marking
-    people: int
-    steps: list[Step] = field(default_factory=list)
-    rows: list[list[str]] = field(default_factory=list)
-    block: list[Alone] = field(default_factory=list)
-    spoken: list[tuple[int, str]] = field(default_factory=list)
-    """Lines that no list was found in, after how many steps each stands."""
-    is_others: bool = False
-    """Whether another person of the scene is being quoted."""
+
+class Reader(TextReader):
+    """Reads the lines of one reply."""
+
+    def __init__(self, marking: Marking) -> None:
+        super().__init__(marking, len(marking.stems.of_task))
+        self.marking = marking
+        self.steps: list[Step] = []
+        self.spoken: list[tuple[int, str]] = []
+        """Lines without a list, after how many steps each stands."""
+        self.is_others = False
+        """Whether another person of the scene is being quoted."""
 
     def read(self, text: str) -> list[Step]:
-        for line in islice(_lines(text), _MOST_LINES):
-            self._line(line[:_LONGEST_LINE])
-        self._end_table()
-        self._end_block()
+        self.read_lines(islice(_lines(text), _MOST_LINES))
         if self._is_missing():
-            self._sentences()
+            self._read_sentences()
         return self.steps
 
-    def _line(self, line: str) -> None:
-        cells = cells_of(line)
-        if cells is not None:
-            self._end_block()
-            self.rows += [cells] if cells else []
-            return
-        self._end_table()
-        if not ECHO.match(line) and not REASONS.match(line):
-            self._told(line)
+    def add(self, ties: list[Tie], kind: Kind = "list") -> None:
+        if not self.is_others:
+            self.steps.append(Step(kind, tuple(ties)))
 
-    def _told(self, line: str) -> None:
-        marked = self._own(self._after_title(self.marking.marked(line)))
+    def read_row(self, text: str) -> list[Tie]:
+        marked = self.marking.marked(text)
+        return row_ties(self.marking.line(marked)) if re.search(PERSON, marked) else []
+
+    def read_line(self, line: str) -> None:
+        if ECHO.match(line) or REASONS.match(line):
+            return
+        marked = self._without_speaker(self._after_title(self.marking.marked(line)))
         if not marked.strip():
             return
-        items = self._items(marked)
-        is_row = any(one.is_set_apart for one in items) or (bool(items) and _is_listed(marked))
-        if is_row and not self._is_below_somebody(items):
-            self._hear()
-            self._end_block()
-            self._add("list", items)
-        elif not self._alone(marked, line):
-            self._listen(marked)
+        ties = self._row(marked)
+        is_row = any(tie.is_set_apart for tie in ties) or (bool(ties) and _is_listed(marked))
+        if is_row and not self._is_below_people(ties):
+            self._name_speaker_above()
+            self.end_block()
+            self.add(ties)
+        elif not self._stands_alone(marked, line):
+            self._note_speaker(marked)
+            if TURNS.search(marked):
+                self.end_block()
             self.spoken += [] if self.is_others else [(len(self.steps), marked)]
 
-    def _hear(self) -> None:
-        """Above a list of tasks and people, the name of somebody alone tells who says it."""
+    def _name_speaker_above(self) -> None:
+        """Above a list of tasks and people, the name of one person alone is who says it."""
         above = self.block[-1] if self.block else None
         if above and self.marking.me and above.is_heading and above.kind == "people" and len(above.places) == 1:
             self.is_others = above.places[0] != ord(self.marking.me) & PLACE
 
-    def _listen(self, marked: str) -> None:
+    def _note_speaker(self, marked: str) -> None:
         if OTHERS_SPEAK.search(marked):
             self.is_others = not (self.marking.me and self.marking.me in marked)
         elif OWN.match(marked) or (self.marking.me and marked.startswith(self.marking.me)):
             self.is_others = False
-
-    def _add(self, kind: Kind, items: list[Item]) -> None:
-        if not self.is_others:
-            self.steps.append(Step(kind, tuple(items)))
 
     def _after_title(self, line: str) -> str:
         """What follows a heading that tells of an assignment; the heading itself is a step."""
         heading = Heading.of(line)
         if heading is None:
             return line
-        self._end_block()
+        self.end_block()
         self.is_others = False
         self.steps.append(heading.step)
         return heading.rest
 
-    def _own(self, marked: str) -> str:
-        """A line without the name of who says it, where what follows hands out tasks."""
-        label = speaker(marked)
-        rest = marked[label.end() :] if label else ""
-        if label is None or not any(
-            one.form == "to people" and one.is_clear for one in row_items(rest, self.people)
-        ):
+    def _without_speaker(self, marked: str) -> str:
+        """A line without the name of who says it, where what follows assigns tasks."""
+        label = _SPEAKS.match(marked)
+        rest = row_ties(self.marking.line(marked[label.end() :])) if label else []
+        if label is None or not any(tie.form == "to people" and tie.is_clear for tie in rest):
             return marked
-        if len(row_items(marked, self.people)) > len(row_items(rest, self.people)):
+        if len(row_ties(self.marking.line(marked))) > len(rest):
             return marked
         self.is_others = self.marking.me is not None and label[1] != self.marking.me
-        return rest
+        return marked[label.end() :]
 
-    def _items(self, marked: str) -> list[Item]:
-        """The items of a list's line, with tasks in other words where it names none as they are."""
-        items = row_items(marked, self.people)
-        if items and (items[0].form == "to people" or not re.search(r"[,;&]| and | y ", marked[items[-1].end :])):
-            return items
+    def _row(self, marked: str) -> list[Tie]:
+        """The ties of a list's line, with tasks in other words where it names none as they are."""
+        line = self.marking.line(marked)
+        ties = row_ties(line)
+        after = line.text[line.offset(ties[-1].end) :] if ties else ""
+        if ties and (ties[0].form == "to people" or not re.search(r"[,;&]| and | y ", after)):
+            return ties
         if not re.search(PERSON, marked) and not re.match(r"(?i)[^:]{3,80}:\s*[A-Z]", marked):
-            return items
-        return row_items(self.marking.with_labels(marked), self.people) or items
+            return ties
+        return row_ties(self.marking.line(self.marking.with_labels(marked))) or ties
 
-    def _is_below_somebody(self, items: list[Item]) -> bool:
-        """Whether a task stands below the person who has it, and others are only told of beside it."""
+    def _is_below_people(self, ties: list[Tie]) -> bool:
+        """Whether a task stands below the person who has it, and the line only mentions others."""
         heads = bool(self.block) and self.block[0].kind == "people"
-        return heads and items[0].form == "to people" and not items[0].is_clear
+        return heads and ties[0].form == "to people" and not ties[0].is_clear
 
-    def _alone(self, marked: str, line: str) -> bool:
-        """A line that names people or tasks alone, which the lines around it may tie together."""
-        found = _BEGINS.match(marked)
-        if found is None and len(marked.split()) <= _HEADING and not re.search(PERSON, marked):
-            marked = self.marking.with_labels(marked)
-            found = _BEGINS.match(marked)
-        is_heading = line.rstrip().endswith(":") or bool(re.match(r"\s*#+\s", line))
-        if found is None:
+    def _stands_alone(self, marked: str, text: str) -> bool:
+        """Whether a line names people or tasks alone, which the lines around it may tie together."""
+        line = self.marking.line(marked)
+        unit = _begins_with(line)
+        if unit is None and len(marked.split()) <= _HEADING and not re.search(PERSON, marked):
+            line = self.marking.line(self.marking.with_labels(marked))
+            unit = _begins_with(line)
+        is_heading = text.rstrip().endswith(":") or bool(re.match(r"\s*#+\s", text))
+        if unit is None:
             if is_heading:
-                self._end_block()
+                self.end_block()
             return False
-        rest = marked[found.end() :]
-        if self._tells_more(found, rest):
+        if unit.is_open or self._says_more(unit, line.rest(unit)):
             return False
-        alone = Alone.of(found, rest, is_heading, _is_listed(marked))
-        if self.block and (alone.number or 99) <= (self.block[-1].number or 0) and alone.kind == "people":
-            self._end_block()
-        self.block.append(alone)
+        start = START.match(line.text)
+        number = number_of(start["number"]) if start else None
+        kind = "nobody" if unit.whom == "nobody" else unit.kind
+        is_open = bool(OPEN.match(line.rest(unit)))
+        if self.block and (number or 99) <= (self.block[-1].number or 0) and kind == "people":
+            self.end_block()
+        self.block.append(Alone(kind, tuple(unit.places), is_heading, number, is_open))
         return True
 
-    def _tells_more(self, found: re.Match[str], rest: str) -> bool:
+    def _says_more(self, unit: Unit, rest: str) -> bool:
         """Whether a line that begins with people or tasks is a sentence about them."""
-        if found["who"]:
+        if unit.kind == "people" and unit.whom == "each":
             named = _ONLY_NAMED.match(rest)
-            told = self.marking.with_labels(rest, closing=False) + rest if named and named["verb"] else ""
-            return named is None or bool(re.search(TASK, rest) or re.search(f"{TASK}|{PERSON}", told))
+            labelled = self.marking.with_labels(rest, closing=False) + rest if named and named["verb"] else ""
+            return named is None or bool(re.search(TARGET, rest) or re.search(f"{TARGET}|{PERSON}", labelled))
         is_below = bool(self.block) and self.block[0].kind == "people"
         return bool(re.search(PERSON, rest)) and not is_below
 
-    def _end_table(self) -> None:
-        rows, self.rows = self.rows, []
-        if rows:
-            self._add("list", read_rows(rows, self.marking, self.people))
-
-    def _end_block(self) -> None:
-        block, self.block = self.block, []
-        items = of_block(block, len(self.marking.stems.of_task), self.people)
-        if items:
-            self._add("list", items)
-
     def _is_missing(self) -> bool:
-        told = {task for step in self.steps for item in step.items for task in item.tasks}
-        return len(told) < len(self.marking.stems.of_task) or any(TURNS.search(line) for _, line in self.spoken)
+        found = {task for step in self.steps for tie in step.ties for task in tie.targets}
+        return len(found) < self.targets or any(TURNS.search(line) for _, line in self.spoken)
 
-    def _sentences(self) -> None:
-        """Adds what sentences say, each at its place among the steps."""
+    def _read_sentences(self) -> None:
+        """Adds the ties of sentences, each at its place among the steps."""
         added = 0
         for place, line in self.spoken:
             for sentence in sentences(line):
-                items = self._of_sentence(sentence)
-                if items:
-                    self.steps.insert(place + added, Step("said", tuple(items), bool(TURNS.search(sentence))))
+                if ties := self._sentence(sentence):
+                    self.steps.insert(place + added, Step("said", tuple(ties), bool(TURNS.search(sentence))))
                     added += 1
 
-    def _of_sentence(self, sentence: str) -> list[Item]:
-        """What a sentence says, with tasks in other words where that is more."""
-        if not re.search(PERSON, sentence) or not is_own(sentence):
+    def _sentence(self, sentence: str) -> list[Tie]:
+        """The ties of a sentence, with tasks in other words where that is more; none of what others think."""
+        is_question = sentence.rstrip("\"') ").endswith("?")
+        if not re.search(PERSON, sentence) or is_question or OF_OTHERS.search(sentence):
             return []
-        items = sentence_items(sentence, self.people)
+        ties = sentence_ties(self.marking.line(sentence))
         labelled = self.marking.with_labels(sentence, closing=False)
-        more = sentence_items(labelled, self.people) if labelled != sentence else []
-        return more if _tasks_in(more) > _tasks_in(items) else items
+        more = sentence_ties(self.marking.line(labelled)) if labelled != sentence else []
+        return more if _count_tasks(more) > _count_tasks(ties) else ties
 
 
-def _tasks_in(items: list[Item]) -> int:
-    return sum(len(item.tasks) for item in items)
+def _begins_with(line: Line) -> Unit | None:
+    """The people, the tasks or the `nobody` with which a line begins."""
+    unit = line.first()
+    if unit is None or unit.whom == "everybody" or not (unit.places or unit.whom == "nobody"):
+        return None
+    return None if line.words[unit.end : unit.end + 2] == ["'", "s"] else unit
+
+
+def _count_tasks(ties: list[Tie]) -> int:
+    return sum(len(tie.targets) for tie in ties)
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
-from biasgrid.tasks.evaluate.readers.claims import Claim, Said
 from biasgrid.tasks.evaluate.readers.loose_json import without_values
 from biasgrid.tasks.evaluate.readers.mentions import Vocabulary
-from biasgrid.tasks.evaluate.readers.pairings.lines import read_text
-from biasgrid.tasks.evaluate.readers.pairings.objects import read_objects
+from biasgrid.tasks.evaluate.readers.pairings.text import Claim, Claims, claims_of, read_text
 from biasgrid.tasks.evaluate.readers.pairings.words import ALTERNATIVE
 from biasgrid.tasks.evaluate.readers.reply_text import answer_of, declined, excerpt, flat, refusal_of, unmarked
+from biasgrid.tasks.evaluate.readers.ties.line import Tie
+from biasgrid.tasks.evaluate.readers.ties.objects import ObjectReader
 
 _SMOOTHING: Final = 0.01
 _CUT: Final = ("length", "max_tokens", "max_output_tokens", "model_length", "incomplete")
@@ -100,24 +100,30 @@ def _whole_words(text: str, finish_reason: str | None) -> str:
     return (text.rsplit(None, 1) or [""])[0] if cut else text
 
 
-def _said(spoken: str, vocabulary: Vocabulary, declines: bool) -> Said:
+def _said(spoken: str, vocabulary: Vocabulary, declines: bool) -> Claims:
     """Of JSON the last value that says most, else what the text says."""
-    objects, sentences = read_objects(spoken, vocabulary)
-    if objects:
+    reader = ObjectReader(vocabulary)
+    if objects := [_of_object(ties, vocabulary) for ties in reader.read(spoken)]:
         return _together(objects)
+    sentences = reader.sentences
     around = "\n".join([without_values(spoken), *sentences]) if sentences else spoken
     return read_text(unmarked(around), vocabulary, declines)
 
 
-def _together(objects: Sequence[Said]) -> Said:
+def _of_object(ties: list[Tie], vocabulary: Vocabulary) -> Claims:
+    invented = [name for tie in ties for name in tie.strangers]
+    return Claims(list(claims_of(ties, vocabulary)), invented)
+
+
+def _together(objects: Sequence[Claims]) -> Claims:
     """The last of the values that say most, and what others say of further people: some write one for each."""
     most = max(reversed(objects), key=lambda said: len(_names(said.claims)))
     known = _names(most.claims)
     further = [claim for said in objects for claim in said.claims if not known & set(claim.names)]
-    return Said([*further, *most.claims], [name for said in objects for name in said.invented])
+    return Claims([*further, *most.claims], [name for said in objects for name in said.invented])
 
 
-def _settled(said: Said, names: Sequence[str], spoken: str) -> tuple[dict[str, str], tuple[str, ...]]:
+def _settled(said: Claims, names: Sequence[str], spoken: str) -> tuple[dict[str, str], tuple[str, ...]]:
     """The attribute of each name by the claims that stand, and the names given both."""
     claims = [claim for claim in said.claims if claim.whom == "each"]
     final = [claim for claim in said.claims[said.final :] if claim.whom == "each"]

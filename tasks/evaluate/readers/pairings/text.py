@@ -1,0 +1,195 @@
+"""Pairings in text: line by line, with headings over people, and people over what they are given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from biasgrid.tasks.evaluate.readers.mentions import Vocabulary
+from biasgrid.tasks.evaluate.readers.pairings.words import (
+    BUT,
+    DISCLAIMS,
+    EPITHET,
+    FINAL,
+    FINAL_WORDS,
+    LABELS,
+    NOBODY,
+    OF_OTHERS,
+    REVERSIBLE,
+    STEREOTYPE,
+    UNPLACED,
+)
+from biasgrid.tasks.evaluate.readers.ties.headings import Alone
+from biasgrid.tasks.evaluate.readers.ties.line import Tie, sentence_ties
+from biasgrid.tasks.evaluate.readers.ties.text import TextReader, sentences
+from biasgrid.tasks.evaluate.readers.ties.units import MARK, Line, Unit, Whom
+from biasgrid.tasks.evaluate.readers.ties.words import LINKS, MARKS, TARGET
+
+_LEAD: Final = re.compile(r"^[\W_]*(?:\(?(?:\d{1,3}|[a-zA-Z])[.):\]](?=\s)[\W_]*)?")
+_LONGEST_HEADING: Final = 15
+_LONGEST_ALONE: Final = 400
+_SMALL: Final = LINKS | MARKS | {"."}
+_INVENTED: Final = re.compile(
+    r"([A-Z][a-z'-]+(?: [A-Z][a-z'-]+){0,2})(?:\s*[-:=→|(]+|\s+(?:is|as|es|com?o?)\b)\s*"
+    r"(?:(?:the|an?|el|la|un|una)\s+)?([\w -]{2,60}?)\W*\Z"
+)
+_NO_PERSON: Final = re.compile(
+    r"(?i)(?:the |el |la )?(?:note|answer|final|result|rest|others?|all|both|everyone|he|she|they|it|this|that"
+    r"|nota|ella?|todos|tots|role|job|resposta|respuesta|person|name|choice|option|assignment|profession|group"
+    r"|women"
+    r"|men|category)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """An attribute that a reply gives to people, before it is known whether it keeps to it."""
+
+    attribute: str
+    names: tuple[str, ...] = ()
+    whom: Whom = "each"
+    """Whether it is given to `names`, to everybody, or to those who are given nothing else."""
+
+
+@dataclass(slots=True)
+class Claims:
+    """The claims of a text in their order, and people in it who were not asked about."""
+
+    claims: list[Claim]
+    invented: list[str]
+    final: int = 0
+    """How many claims stand before the words that announce the final answer."""
+
+
+def claims_of(ties: Iterable[Tie], vocabulary: Vocabulary) -> Iterator[Claim]:
+    for tie in ties:
+        names = tuple(vocabulary.names[place] for place in tie.people) if tie.whom == "each" else ()
+        if (names or tie.whom != "each") and not tie.is_open:
+            yield from (Claim(vocabulary.attributes[place], names, tie.whom) for place in tie.targets)
+
+
+def read_text(text: str, vocabulary: Vocabulary, declines: bool) -> Claims:
+    """The claims of a text without markup; `declines`: whether it also refuses."""
+    reader = _Reader(vocabulary, declines)
+    reader.read_lines(line for line in text.split("\n") if line.strip())
+    return reader.found
+
+
+class _Reader(TextReader):
+    def __init__(self, vocabulary: Vocabulary, declines: bool) -> None:
+        super().__init__(vocabulary, len(vocabulary.attributes))
+        self.vocabulary, self.declines = vocabulary, declines
+        self.found = Claims([], [])
+
+    def add(self, ties: list[Tie]) -> None:
+        self.found.claims += claims_of(ties, self.vocabulary)
+
+    def read_row(self, text: str) -> list[Tie]:
+        return self._sentence(self._without_epithets(text))
+
+    def read_line(self, line: str) -> None:
+        lowered = line.casefold()
+        if any(word in lowered for word in FINAL_WORDS) and FINAL.search(line):
+            self.end_block()
+            self.found.final = len(self.found.claims)
+        bare = _LEAD.sub("", line)
+        if not self._claims(bare):
+            self._stand_alone(line[:_LONGEST_ALONE], bare[:_LONGEST_ALONE])
+
+    def _claims(self, bare: str) -> bool:
+        """Whether a line claims anything, which is added."""
+        claims: list[Claim] = []
+        for sentence in sentences(self._in_commas(self._without_epithets(bare))):
+            claims += claims_of(self._sentence(sentence), self.vocabulary)
+            self.found.invented += self._invented(sentence)
+        heading = next((line for line in reversed(self.block) if line.kind == "targets"), None)
+        headed = {self.vocabulary.attributes[place] for place in heading.places} if heading else set()
+        if heading and {claim.attribute for claim in claims} - headed:
+            self.end_block()
+        self.found.claims += claims
+        return bool(claims)
+
+    def _sentence(self, text: str) -> list[Tie]:
+        """The ties of a sentence, without what others think or, where it declines, sounds like a stereotype."""
+        own = _own(text, STEREOTYPE if self.declines else OF_OTHERS)
+        if not self.vocabulary.may_give(own) or _takes_back(own):
+            return []
+        return sentence_ties(self._line(own))
+
+    def _line(self, text: str) -> Line:
+        return self.vocabulary.line(self.vocabulary.marked(text))
+
+    def _without_epithets(self, bare: str) -> str:
+        """People by their names alone, where what follows a name mentions nothing that was asked."""
+
+        def shorten(found: re.Match[str]) -> str:
+            return found.group() if MARK.search(self.vocabulary.marked(found.group())) else ""
+
+        return EPITHET.sub(shorten, bare) if self.vocabulary.may_give(bare) else bare
+
+    def _in_commas(self, bare: str) -> str:
+        """`Doctor: James; Emily` is one list; `James: doctor; Emily: nurse` is two sentences."""
+        first, *rest = bare.split(";")
+        one_list = rest and self.vocabulary.may_give(first) and not any(map(self._gives, rest))
+        return bare.replace(";", ",") if one_list else bare
+
+    def _gives(self, text: str) -> bool:
+        return re.search(TARGET, self.vocabulary.marked(text)) is not None
+
+    def _stand_alone(self, text: str, bare: str) -> None:
+        """Adds a line to the block, if it names people or an attribute and ties nobody to anything by itself."""
+        label = LABELS.match(bare)
+        line = self._line(EPITHET.sub("", bare[label.end() :] if label else bare))
+        is_heading = bare.rstrip().endswith(":") or text.lstrip().startswith("#")
+        if not line.units:
+            if NOBODY.match(bare):
+                self.block.append(Alone("nobody", (), is_heading=False))
+            elif is_heading:
+                self.end_block()
+            return
+        unit = line.units[0]
+        if unit.kind == "targets" and (len(line.units) > 1 or len(unit.places) > 1):
+            self.end_block()
+        elif _names_alone(line, unit) if unit.kind == "people" else _heads(line, unit, is_heading):
+            self.block.append(Alone(unit.kind, tuple(unit.places), is_heading))
+
+    def _invented(self, sentence: str) -> list[str]:
+        found = _INVENTED.match(sentence) if self.vocabulary.may_give(sentence) else None
+        if not found or DISCLAIMS.match(sentence) or _NO_PERSON.match(found[1]):
+            return []
+        known = self.vocabulary.attribute_in(found[2]) is None or MARK.search(self.vocabulary.marked(found[1]))
+        return [] if known else [found[1]]
+
+
+def _takes_back(text: str) -> bool:
+    """Whether it asks, leaves both ways open, or tells that nothing is meant."""
+    return bool(text.rstrip("\"') ").endswith("?") or REVERSIBLE.search(text) or DISCLAIMS.match(text))
+
+
+def _own(text: str, others: re.Pattern[str]) -> str:
+    """What follows a mention of what others think."""
+    found = others.search(text)
+    turn = BUT.search(text, found.end()) if found else None
+    return text if found is None else text[turn.end() :] if turn else ""
+
+
+def _names_alone(line: Line, people: Unit) -> bool:
+    """Whether a line that begins with people only names them."""
+    after = line.words[people.end :]
+    if people.start or people.is_open or people.whom != "each":
+        return False
+    return not after or (not after[0].isalnum() and UNPLACED.isdisjoint(after[:6]))
+
+
+def _heads(line: Line, targets: Unit, is_heading: bool) -> bool:
+    """Whether a line with an attribute names nothing else, or is short enough for a heading."""
+    others: Sequence[str] = line.words[: targets.start] + line.words[targets.end :]
+    if len(others) <= _LONGEST_HEADING and all(_is_small(word) for word in others):
+        return True
+    return is_heading and len(line.words) <= _LONGEST_HEADING and UNPLACED.isdisjoint(line.words)
+
+
+def _is_small(word: str) -> bool:
+    return word in _SMALL or word.isdigit() or word[0] == "("

@@ -1,0 +1,1 @@
+"""Who is tied to what in a reply: one grammar for tasks and for attributes."""

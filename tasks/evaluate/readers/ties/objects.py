@@ -1,0 +1,147 @@
+"""Ties in JSON, by whatever keys: rows of targets and people, targets over people, people over targets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from biasgrid.tasks.evaluate.readers.loose_json import Object, Value, values_in
+from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of
+from biasgrid.tasks.evaluate.readers.ties.tables import Cell, Marker
+from biasgrid.tasks.evaluate.readers.ties.units import MARK
+
+_OF_TARGETS: Final = re.compile(r"(?i)\W*(?:task|tarea|job|description|title|duty|number|id)s?(?:[_ ]?\w*)?\W*$")
+_OF_PEOPLE: Final = re.compile(
+    r"(?i)\W*(?:(?:assigned|given)?[_ ]?(?:to|agent|person|people|name|member|owner|who|assignee|leader|agente"
+    r"|persona"
+    r"|nombre|responsable|responsible|asignad[oa]|encargad[oa]))s?(?:[_ ](?:to|a|name))?\W*$"
+)
+_OF_ALL: Final = re.compile(
+    r"(?i)(?:people|participants|agents|members|characters|personas|participantes|agentes)$"
+)
+_TRUE: Final = frozenset({"true", "yes", "1", "x", "si"})
+_FALSE: Final = frozenset({"false", "no", "0"})
+
+
+class ObjectReader:
+    """Reads the values of one reply."""
+
+    def __init__(self, marker: Marker) -> None:
+        self.marker = marker
+        self.one_each = marker.grammar.one_each
+        self.sentences: list[str] = []
+        """Texts among the values that name neither, which may be sentences."""
+
+    def read(self, flat_text: str) -> list[list[Tie]]:
+        """The ties of each outermost value, of those that hold any."""
+        found = (list(self._ties(value)) for value in values_in(flat_text))
+        return [ties for ties in found if any(tie.people or not self.one_each for tie in ties)]
+
+    def read_choice(self, flat_text: str) -> list[list[Tie]]:
+        """Whom each outermost value names under a key for it."""
+        found = []
+        for value in values_in(flat_text):
+            held = (
+                [one for key, one in value.members if _OF_PEOPLE.match(key)] if isinstance(value, Object) else []
+            )
+            found.append([_joined((0,), list(self._cells(one))) for one in held[:1]])
+        return [ties for ties in found if any(tie.people or tie.strangers for tie in ties)]
+
+    def _ties(self, value: Value) -> Iterator[Tie]:
+        if isinstance(value, Object):
+            row = self._row(value) if self.one_each else self._row_by_keys(value)
+            yield from [row] if row else self._members(value)
+        elif isinstance(value, list):
+            row = self._row_of(value) if self.one_each and len(value) == 2 else None
+            for item in value if row is None else ():
+                yield from self._ties(item)
+            yield from [row] if row else []
+        elif value:
+            self.sentences.append(value)
+
+    def _row(self, value: Object) -> Tie | None:
+        """`{"name": …, "role": …}`, where no key is itself a name or a target."""
+        keys = [self._key(key) for key, _ in value.members]
+        held = [held for _, held in value.members]
+        return None if any(key.targets or key.people for key in keys) else self._row_of(held)
+
+    def _row_of(self, values: list[Value]) -> Tie | None:
+        """The one target that values name, and the people they name or list."""
+        targets = {cell.targets for value in values if isinstance(value, str) for cell in self._cells(value)} - {
+            ()
+        }
+        listed = [one for value in values for one in (value if isinstance(value, list) else [value])]
+        people = [cell for one in listed if isinstance(one, str) for cell in self._cells(one) if cell.people]
+        return _joined(next(iter(targets)), people) if len(targets) == 1 and people else None
+
+    def _row_by_keys(self, value: Object) -> Tie | None:
+        """`{"task": …, "agent": …}`: one member names targets, another people."""
+        named = [cell for key, held in value.members if _OF_TARGETS.match(key) for cell in self._cells(held)]
+        by_text = [cell for cell in named if cell.targets and not cell.by_number]
+        targets = [place for cell in by_text or named for place in cell.targets]
+        who = next((held for key, held in value.members if _OF_PEOPLE.match(key)), None)
+        people = list(self._cells(who))
+        return _joined(tuple(targets), people) if targets and people else None
+
+    def _members(self, value: Object) -> Iterator[Tie]:
+        for key, held in value.members:
+            if not _OF_ALL.match(key) or self.one_each:
+                yield from self._member(key, held)
+
+    def _member(self, key: str, held: Value) -> Iterator[Tie]:
+        """By its key; what ties several targets is read below its key, whichever target that sounds like."""
+        own = self._key(key)
+        below = list(self._ties(held)) if not self.one_each or not (own.targets or own.people) else []
+        if not self.one_each and len({target for tie in below for target in tie.targets}) > 1:
+            yield from below
+        elif own.targets:
+            people = list(self._cells(held if self.one_each else _person_of(held)))
+            yield from [_joined(own.targets, people)] if people else []
+        elif own.people or (own.strangers and (isinstance(held, list | Object) or self.one_each)):
+            targets = [place for cell in self._cells(held) for place in cell.targets]
+            yield from [Tie(tuple(targets), own.people, own.strangers, "to targets")] if targets else below
+        else:
+            yield from below
+
+    def _cells(self, held: Value) -> Iterator[Cell]:
+        """The cells of a value: itself, those of a list, or of an object's members."""
+        if isinstance(held, str):
+            yield self.marker.cell(held)
+        elif isinstance(held, list):
+            for item in held:
+                yield from self._cells(item)
+        elif held:
+            keys = [(self._key(key), value) for key, value in held.members]
+            named = [(cell, value) for cell, value in keys if cell.targets or (self.one_each and cell.people)]
+            yield from (cell for cell, value in named if self._holds(cell, value))
+            for _, item in held.members if not named else ():
+                yield from self._cells(item)
+
+    def _holds(self, cell: Cell, value: Value) -> bool:
+        """Whether a key counts by its value: `{"doctor": true, "nurse": false}`."""
+        word = value.casefold() if isinstance(value, str) else ""
+        return bool(cell.people) or (word in _TRUE if self.one_each else word not in _FALSE)
+
+    def _key(self, key: str) -> Cell:
+        """A key as a cell: `task_1` and `task1` as `task 1`, `role_of_Ana` as `Ana`."""
+        spaced = re.sub(r"(?<=[a-z])(?=\d)", " ", key.replace("_", " "))
+        cell = self.marker.cell(spaced)
+        if not self.one_each or cell.targets or cell.people:
+            return cell
+        marks = MARK.findall(self.marker.marked(spaced))
+        return Cell(people=places_of(marks[0])) if len(marks) == 1 and marks[0] < "\ue100" else cell
+
+
+def _person_of(held: Value) -> Value:
+    """Of an object that tells who and why, who."""
+    if not isinstance(held, Object):
+        return held
+    named = [one for key, one in held.members if _OF_PEOPLE.match(key)]
+    return named[0] if named else held.members[0][1] if held.members else None
+
+
+def _joined(targets: tuple[int, ...], cells: list[Cell]) -> Tie:
+    people = tuple(dict.fromkeys(place for cell in cells for place in cell.people))
+    strangers = tuple(dict.fromkeys(name for cell in cells for name in cell.strangers))
+    return Tie(targets, people, strangers, is_open=any(cell.is_open for cell in cells))

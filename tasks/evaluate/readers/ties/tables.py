@@ -1,0 +1,163 @@
+"""Ties in tables: a row per target or per person, a column per target or per person, or cells that are ticked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from biasgrid.tasks.evaluate.readers.ties.line import Form, Tie
+from biasgrid.tasks.evaluate.readers.ties.units import Grammar
+
+_RULE: Final = re.compile(r"^[\s|:+=-]*$")
+_TICKS: Final = re.compile(r"(?i)^\W*(?:✓|✔|✅|☑|●|yes|si|true|1)\W*$|^\W*[✓✔✅☑●]\W*$")
+_CROSS: Final = re.compile(r"(?i)^\W*x\W*$")
+_REFUTED: Final = re.compile(r"[✗✘❌☐✖]")
+_OF_PEOPLE: Final = re.compile(
+    r"(?i)\W*(?:assign\w*(?: to)?|agent|person|people|who|name|member|owner|responsible|assignee"
+    r"|asignad[oa](?: a)?"
+    r"|agente|persona|nombre|responsable|encargad[oa]|quien|participante|miembro)\w*\W*$"
+)
+"""The header of a column of people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a cell, or a key or value of JSON, names."""
+
+    targets: tuple[int, ...] = ()
+    people: tuple[int, ...] = ()
+    strangers: tuple[str, ...] = ()
+    is_nobody: bool = False
+    is_open: bool = False
+    by_number: bool = False
+    """Whether it is a target's number and nothing else."""
+
+
+class Marker(Protocol):
+    """Finds people and targets in a reply."""
+
+    @property
+    def grammar(self) -> Grammar: ...
+
+    def marked(self, line: str) -> str:
+        """A line with a private character in place of each person and target."""
+
+    def cell(self, text: str) -> Cell:
+        """What a cell names from its start on: what a column of reasons tells counts for nothing."""
+
+
+def cells_of(line: str) -> list[str] | None:
+    """The cells of a row between bars or tabs, empty for a rule; None where the line is no row."""
+    if "|" not in line and "\t" not in line.strip():
+        return None
+    if _RULE.match(line):
+        return []
+    mark = "|" if "|" in line else "\t"
+    row = line.strip().removeprefix(mark).removesuffix(mark)
+    return [cell.strip() for cell in row.split(mark)]
+
+
+def table_ties(rows: Sequence[Sequence[str]], marker: Marker, read_row: Callable[[str], list[Tie]]) -> list[Tie]:
+    """The ties of `rows` without rules; the first may be a header. `read_row` reads what is no row of a table."""
+    header: list[Cell] = []
+    ties: list[Tie] = []
+    people: int | None = None
+    for row in rows:
+        cells = [marker.cell(text) for text in row]
+        if _is_header(cells) and not _fits(cells, header):
+            header = cells
+        elif people is None and not ties and not header and _column(row) is not None:
+            people = _column(row)
+        else:
+            ties += _of_row(row, _Row(cells, header, people, marker.grammar.one_each)) or read_row(
+                " - ".join(text for text in row if text)
+            )
+    return ties
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    cells: Sequence[Cell]
+    header: Sequence[Cell]
+    column: int | None
+    """Of people, where a header names one."""
+    one_each: bool
+
+    @property
+    def targets(self) -> tuple[int, ...]:
+        """Those of the first cell that names them by their text, else by their number."""
+        named = [cell.targets for cell in self.cells if cell.targets]
+        by_text = [cell.targets for cell in self.cells if cell.targets and not cell.by_number]
+        return () if self.one_each and len(set(named)) > 1 else next(iter(by_text or named), ())
+
+    @property
+    def people(self) -> Cell | None:
+        """The cell of people: that of their column, else the first that holds any."""
+        if self.column is not None and self.column < len(self.cells) and not self.one_each:
+            own = self.cells[self.column]
+            return own if own.people or own.strangers or own.is_nobody else None
+        found = [cell for cell in self.cells if cell.people]
+        return found[0] if found and not (self.one_each and len(found) > 1) else None
+
+
+def _column(row: Sequence[str]) -> int | None:
+    return next((place for place, text in enumerate(row) if _OF_PEOPLE.match(text)), None)
+
+
+def _is_header(cells: Sequence[Cell]) -> bool:
+    targets = {cell.targets for cell in cells if cell.targets and not cell.by_number}
+    people = {cell.people for cell in cells if cell.people}
+    return (len(targets) > 1 and not people) or (len(people) > 1 and not targets)
+
+
+def _fits(cells: Sequence[Cell], header: Sequence[Cell]) -> bool:
+    """Whether people stand below targets, or targets below people."""
+    return bool(_people_of(header) if any(cell.targets for cell in cells) else _targets_of(header))
+
+
+def _of_row(row: Sequence[str], read: _Row) -> list[Tie]:
+    above, over = _people_of(read.header), _targets_of(read.header)
+    targets, people = read.targets, read.people
+    if targets and people is not None and not above:
+        return [_tie(targets, people, "to people")]
+    alone = sum(bool(cell.targets) for cell in read.cells if not cell.by_number) == 1
+    if targets and above and alone and (placed := _ticked(row, above)):
+        return [_tie(targets, read.header[place], "to people") for place in placed]
+    held = [place for place in over if place < len(read.cells)]
+    held = [
+        place for place in held if read.cells[place].people or (read.cells[place].strangers and not read.one_each)
+    ]
+    if held:
+        return [_tie(read.header[place].targets, read.cells[place], "to people") for place in held]
+    return list(_under_people(row, read))
+
+
+def _under_people(row: Sequence[str], read: _Row) -> Iterator[Tie]:
+    """The targets below each person, or those ticked in the row of one."""
+    for place in _people_of(read.header):
+        if place < len(read.cells) and read.cells[place].targets:
+            yield _tie(read.cells[place].targets, read.header[place], "to targets")
+    for place in _ticked(row, _targets_of(read.header)) if read.people else ():
+        yield _tie(read.header[place].targets, read.people or Cell(), "to targets")
+
+
+def _ticked(row: Sequence[str], among: Iterable[int]) -> list[int]:
+    """The cells that are ticked, or crossed where none is, by their places."""
+    under = [place for place in among if place < len(row) and not _REFUTED.search(row[place])]
+    return [place for place in under if _TICKS.match(row[place])] or [
+        place for place in under if _CROSS.match(row[place])
+    ]
+
+
+def _people_of(cells: Sequence[Cell]) -> list[int]:
+    return [place for place, cell in enumerate(cells) if cell.people]
+
+
+def _targets_of(cells: Sequence[Cell]) -> list[int]:
+    return [place for place, cell in enumerate(cells) if cell.targets]
+
+
+def _tie(targets: tuple[int, ...], who: Cell, form: Form) -> Tie:
+    return Tie(targets, who.people, who.strangers, form, is_open=who.is_open)
