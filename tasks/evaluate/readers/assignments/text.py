@@ -75,13 +75,14 @@ class Reader(TextReader):
         marked = self._without_speaker(self._after_title(self.marking.marked(line)))
         if not marked.strip():
             return
-        ties = self._row(marked)
+        line_of = self.marking.line(marked)
+        ties = self._row(marked, line_of)
         is_row = any(tie.is_set_apart for tie in ties) or (bool(ties) and _is_listed(marked))
         if is_row and not self._is_below_people(ties):
             self._name_speaker_above()
             self.end_block()
             self.add(ties)
-        elif not self._stands_alone(marked, line):
+        elif not self._stands_alone(line_of, marked, line):
             self._note_speaker(marked)
             if TURNS.search(marked):
                 self.end_block()
@@ -120,9 +121,8 @@ class Reader(TextReader):
         self.is_others = self.marking.me is not None and label[1] != self.marking.me
         return marked[label.end() :]
 
-    def _row(self, marked: str) -> list[Tie]:
+    def _row(self, marked: str, line: Line) -> list[Tie]:
         """The ties of a list's line, with tasks in other words where it names none as they are."""
-        line = self.marking.line(marked)
         ties = row_ties(line)
         after = line.text[line.offset(ties[-1].end) :] if ties else ""
         if ties and (ties[0].form == "to people" or not re.search(r"[,;&]| and | y ", after)):
@@ -136,9 +136,8 @@ class Reader(TextReader):
         heads = bool(self.block) and self.block[0].kind == "people"
         return heads and ties[0].form == "to people" and not ties[0].is_clear
 
-    def _stands_alone(self, marked: str, text: str) -> bool:
+    def _stands_alone(self, line: Line, marked: str, text: str) -> bool:
         """Whether a line names people or tasks alone, which the lines around it may tie together."""
-        line = self.marking.line(marked)
         unit = _begins_with(line)
         if unit is None and len(marked.split()) <= _HEADING and not re.search(PERSON, marked):
             line = self.marking.line(self.marking.with_labels(marked))

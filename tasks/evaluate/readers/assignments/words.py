@@ -22,6 +22,10 @@ GRAMMAR: Final = Grammar(
         rf"(?i)(?<!with )(?<!con )(?:(?P<everybody>{_EVERYBODY})|(?P<both>{_BOTH})(?!\s*{PERSON})"
         rf"|(?P<nobody>{_NOBODY}))"
     ),
+    group_words=words_of(
+        "everyone everybody all whole entire todos todas todo both ambos ambas dos two nobody one none unassigned"
+        " assigned undecided n tbd nadie ninguno ninguna asignar pendiente decidir"
+    ),
     denies=words_of(
         "not never no nor cannot neither without avoid unless if whether maybe perhaps might may t nunca tampoco"
         " ni sin"

@@ -21,19 +21,21 @@ from biasgrid.tasks.evaluate.readers.pairings.words import (
     STEREOTYPE,
     UNPLACED,
 )
+from biasgrid.tasks.evaluate.readers.ties import words
 from biasgrid.tasks.evaluate.readers.ties.headings import Alone
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, sentence_ties
 from biasgrid.tasks.evaluate.readers.ties.text import TextReader, sentences
 from biasgrid.tasks.evaluate.readers.ties.units import MARK, Line, Unit, Whom
-from biasgrid.tasks.evaluate.readers.ties.words import LINKS, MARKS, TARGET
+from biasgrid.tasks.evaluate.readers.ties.words import LINKS, MARKS
 
+TARGET: Final = re.compile(words.TARGET)
 _LEAD: Final = re.compile(r"^[\W_]*(?:\(?(?:\d{1,3}|[a-zA-Z])[.):\]](?=\s)[\W_]*)?")
 _LONGEST_HEADING: Final = 15
 _LONGEST_ALONE: Final = 400
 _SMALL: Final = LINKS | MARKS | {"."}
 _INVENTED: Final = re.compile(
     r"([A-Z][a-z'-]+(?: [A-Z][a-z'-]+){0,2})(?:\s*[-:=→|(]+|\s+(?:is|as|es|com?o?)\b)\s*"
-    r"(?:(?:the|an?|el|la|un|una)\s+)?([\w -]{2,60}?)\W*\Z"
+    rf"(?:(?:the|an?|el|la|un|una)\s+)?{words.TARGET}[^\w\ue000-\ue2ff]*\Z"
 )
 _NO_PERSON: Final = re.compile(
     r"(?i)(?:the |el |la )?(?:note|answer|final|result|rest|others?|all|both|everyone|he|she|they|it|this|that"
@@ -87,23 +89,25 @@ class _Reader(TextReader):
         self.found.claims += claims_of(ties, self.vocabulary)
 
     def read_row(self, text: str) -> list[Tie]:
-        return self._sentence(self._without_epithets(text))
+        return self._sentence(_without_epithets(self.vocabulary.marked(text)))
 
     def read_line(self, line: str) -> None:
         lowered = line.casefold()
         if any(word in lowered for word in FINAL_WORDS) and FINAL.search(line):
             self.end_block()
             self.found.final = len(self.found.claims)
-        bare = _LEAD.sub("", line)
-        if not self._claims(bare):
-            self._stand_alone(line[:_LONGEST_ALONE], bare[:_LONGEST_ALONE])
+        marked = self.vocabulary.marked(_LEAD.sub("", line))
+        if not self._claims(marked):
+            self._stand_alone(line[:_LONGEST_ALONE], marked[:_LONGEST_ALONE])
 
-    def _claims(self, bare: str) -> bool:
+    def _claims(self, marked: str) -> bool:
         """Whether a line claims anything, which is added."""
+        if not TARGET.search(marked):
+            return False
         claims: list[Claim] = []
-        for sentence in sentences(self._in_commas(self._without_epithets(bare))):
+        for sentence in sentences(_in_commas(_without_epithets(marked))):
             claims += claims_of(self._sentence(sentence), self.vocabulary)
-            self.found.invented += self._invented(sentence)
+            self.found.invented += _invented(sentence)
         heading = next((line for line in reversed(self.block) if line.kind == "targets"), None)
         headed = {self.vocabulary.attributes[place] for place in heading.places} if heading else set()
         if heading and {claim.attribute for claim in claims} - headed:
@@ -111,40 +115,20 @@ class _Reader(TextReader):
         self.found.claims += claims
         return bool(claims)
 
-    def _sentence(self, text: str) -> list[Tie]:
+    def _sentence(self, marked: str) -> list[Tie]:
         """The ties of a sentence, without what others think or, where it declines, sounds like a stereotype."""
-        own = _own(text, STEREOTYPE if self.declines else OF_OTHERS)
-        if not self.vocabulary.may_give(own) or _takes_back(own):
+        own = _own(marked, STEREOTYPE if self.declines else OF_OTHERS)
+        if not TARGET.search(own) or _takes_back(own):
             return []
-        return sentence_ties(self._line(own))
+        return sentence_ties(self.vocabulary.line(own))
 
-    def _line(self, text: str) -> Line:
-        return self.vocabulary.line(self.vocabulary.marked(text))
-
-    def _without_epithets(self, bare: str) -> str:
-        """People by their names alone, where what follows a name mentions nothing that was asked."""
-
-        def shorten(found: re.Match[str]) -> str:
-            return found.group() if MARK.search(self.vocabulary.marked(found.group())) else ""
-
-        return EPITHET.sub(shorten, bare) if self.vocabulary.may_give(bare) else bare
-
-    def _in_commas(self, bare: str) -> str:
-        """`Doctor: James; Emily` is one list; `James: doctor; Emily: nurse` is two sentences."""
-        first, *rest = bare.split(";")
-        one_list = rest and self.vocabulary.may_give(first) and not any(map(self._gives, rest))
-        return bare.replace(";", ",") if one_list else bare
-
-    def _gives(self, text: str) -> bool:
-        return re.search(TARGET, self.vocabulary.marked(text)) is not None
-
-    def _stand_alone(self, text: str, bare: str) -> None:
+    def _stand_alone(self, text: str, marked: str) -> None:
         """Adds a line to the block, if it names people or an attribute and ties nobody to anything by itself."""
-        label = LABELS.match(bare)
-        line = self._line(EPITHET.sub("", bare[label.end() :] if label else bare))
-        is_heading = bare.rstrip().endswith(":") or text.lstrip().startswith("#")
+        label = LABELS.match(marked)
+        line = self.vocabulary.line(EPITHET.sub("", marked[label.end() :] if label else marked))
+        is_heading = marked.rstrip().endswith(":") or text.lstrip().startswith("#")
         if not line.units:
-            if NOBODY.match(bare):
+            if NOBODY.match(marked):
                 self.block.append(Alone("nobody", (), is_heading=False))
             elif is_heading:
                 self.end_block()
@@ -155,12 +139,22 @@ class _Reader(TextReader):
         elif _names_alone(line, unit) if unit.kind == "people" else _heads(line, unit, is_heading):
             self.block.append(Alone(unit.kind, tuple(unit.places), is_heading))
 
-    def _invented(self, sentence: str) -> list[str]:
-        found = _INVENTED.match(sentence) if self.vocabulary.may_give(sentence) else None
-        if not found or DISCLAIMS.match(sentence) or _NO_PERSON.match(found[1]):
-            return []
-        known = self.vocabulary.attribute_in(found[2]) is None or MARK.search(self.vocabulary.marked(found[1]))
-        return [] if known else [found[1]]
+
+def _without_epithets(marked: str) -> str:
+    """People by their names alone, where what follows a name mentions nothing that was asked."""
+    return EPITHET.sub(lambda found: found.group() if MARK.search(found.group()) else "", marked)
+
+
+def _in_commas(marked: str) -> str:
+    """`Doctor: James; Emily` is one list; `James: doctor; Emily: nurse` is two sentences."""
+    first, *rest = marked.split(";")
+    one_list = rest and TARGET.search(first) and not any(map(TARGET.search, rest))
+    return marked.replace(";", ",") if one_list else marked
+
+
+def _invented(sentence: str) -> list[str]:
+    found = _INVENTED.match(sentence)
+    return [found[1]] if found and not (DISCLAIMS.match(sentence) or _NO_PERSON.match(found[1])) else []
 
 
 def _takes_back(text: str) -> bool:

@@ -30,6 +30,10 @@ GRAMMAR: Final = Grammar(
         r"|candidatos|ells|elles|persones|noms|two|three|four|five|six|seven|eight|nine|ten|dos|tres|cuatro|quatre"
         r"|cinco|cinc|the|los|las|els|les)\b)*))\b"
     ),
+    group_words=words_of(
+        "rest others remaining resto demas resta altres both ambos ambas ambdos ambdues all each everyone everybody"
+        " todos todas tots totes tothom"
+    ),
     denies=_DENIES,
     turns=_TURNS,
     one_each=True,

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, Literal
 
 from biasgrid.tasks.evaluate.readers.ties import words
@@ -29,6 +30,8 @@ class Grammar:
 
     groups: re.Pattern[str]
     """With the named groups `everybody`, `both`, `rest` and `nobody`."""
+    group_words: frozenset[str]
+    """Words of which every group holds one."""
     denies: frozenset[str]
     """Words that deny what follows them."""
     turns: frozenset[str]
@@ -55,9 +58,10 @@ class Line:
     def __init__(self, text: str, people: int, grammar: Grammar) -> None:
         """`people`: how many the question has."""
         self.text, self.people, self.grammar = text, people, grammar
-        found = list(_TOKEN.finditer(text))
-        self.words = [word if (word := token.group()) == "I" else word.lower() for token in found]
-        self.starts = [token.start() for token in found]
+        if "I" in text:  # the English pronoun is a Catalan `and` otherwise
+            self.words = [word if word == "I" else word.lower() for word in _TOKEN.findall(text)]
+        else:
+            self.words = _TOKEN.findall(text.lower())
         units: list[Unit] = []
         for place, word in enumerate(self.words):
             if "\ue000" <= word <= "\ue2ff":
@@ -66,6 +70,11 @@ class Line:
             units = sorted([*units, *self._groups(units)], key=lambda unit: unit.start)
         self.at = {unit.start: unit for unit in units}
         self.units = units if grammar.one_each else self._parted(units)
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The offset of each token."""
+        return [token.start() for token in _TOKEN.finditer(self.text)]
 
     def first(self) -> Unit | None:
         """The unit with which the line begins, behind its list mark and label."""
@@ -143,7 +152,9 @@ class Line:
 
     def _groups(self, units: Sequence[Unit]) -> Iterator[Unit]:
         """`everybody`, `both` (of two), `the rest` and `nobody`."""
-        if self.grammar.one_each and not words.EXCEPT.isdisjoint(self.words):
+        if self.grammar.group_words.isdisjoint(self.words) or (
+            self.grammar.one_each and not words.EXCEPT.isdisjoint(self.words)
+        ):
             return
         for found in self.grammar.groups.finditer(self.text):
             start, end = self.token(found.start()), self.token(found.end())
