@@ -31,7 +31,8 @@ GRAMMAR: Final = Grammar(
         r"|cinco|cinc|the|los|las|els|les)\b)*))\b"
     ),
     group_words=words_of(
-        "rest others remaining resto demas resta altres both ambos ambas ambdos ambdues all each everyone everybody"
+        "rest others remaining resto demas resta altres both ambos ambas ambdos ambdues all each everyone"
+        " everybody"
         " todos todas tots totes tothom"
     ),
     denies=_DENIES,

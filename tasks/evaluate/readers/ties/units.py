@@ -6,7 +6,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, Literal
 
 from biasgrid.tasks.evaluate.readers.ties import words
@@ -62,6 +61,7 @@ class Line:
             self.words = [word if word == "I" else word.lower() for word in _TOKEN.findall(text)]
         else:
             self.words = _TOKEN.findall(text.lower())
+        self._starts: list[int] | None = None
         units: list[Unit] = []
         for place, word in enumerate(self.words):
             if "\ue000" <= word <= "\ue2ff":
@@ -71,10 +71,12 @@ class Line:
         self.at = {unit.start: unit for unit in units}
         self.units = units if grammar.one_each else self._parted(units)
 
-    @cached_property
+    @property
     def starts(self) -> list[int]:
         """The offset of each token."""
-        return [token.start() for token in _TOKEN.finditer(self.text)]
+        if self._starts is None:
+            self._starts = [token.start() for token in _TOKEN.finditer(self.text)]
+        return self._starts
 
     def first(self) -> Unit | None:
         """The unit with which the line begins, behind its list mark and label."""
