@@ -12,31 +12,41 @@ from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
 
-PACKAGES = frozenset({"flows", "tasks", "catalogs", "warehouse", "deployments"})
-PREVIOUS = {
-    "biasgrid.flows.api": "biasgrid.flows.api",
-    "biasgrid.flows.benchmark": "biasgrid.flows.benchmark.flow",
-    "flows.nightly": "biasgrid.flows.scheduled.flow",
-    "flows.shard": "biasgrid.flows.scheduled.shard",
-    "flows.rebuilding": "biasgrid.flows.scheduled.rebuild_warehouse",
-    "biasgrid.flows.probe": "biasgrid.flows.probe.flow",
-    "biasgrid.flows.redteam": "biasgrid.flows.redteam.flow",
-    "biasgrid.flows.interaction": "biasgrid.flows.interaction.flow",
-    "flows.finetune": "biasgrid.flows.finetuning.flow",
-    "catalogs.catalog": "biasgrid.catalogs.loading.catalog",
-    "catalogs.mistakes": "biasgrid.catalogs.errors",
-    "catalogs.models": "biasgrid.catalogs.schema.models",
-    "biasgrid.catalogs.scenario": "biasgrid.catalogs.scenario.scenario",
-    "biasgrid.catalogs.schema": "biasgrid.catalogs.schema.entries",
-    "biasgrid.tasks.connectors": "biasgrid.tasks.connectors",
-    "biasgrid.tasks.connectors.base": "biasgrid.tasks.connectors.api",
-    "biasgrid.warehouse.build": "biasgrid.warehouse.build.build",
-    "warehouse.lake": "biasgrid.warehouse.storage.lake",
-    "biasgrid.warehouse.schemas": "biasgrid.warehouse.schemas",
-    "warehouse.worked_queries": "biasgrid.warehouse.queries.example_queries",
-    "biasgrid.deployments.__main__": "biasgrid.deployments.__main__",
+NEW = {
+    "flows": {
+        "api": "biasgrid.flows.api",
+        "benchmark": "biasgrid.flows.benchmark.flow",
+        "nightly": "biasgrid.flows.scheduled.flow",
+        "shard": "biasgrid.flows.scheduled.shard",
+        "rebuilding": "biasgrid.flows.scheduled.rebuild_warehouse",
+        "probe": "biasgrid.flows.probe.flow",
+        "redteam": "biasgrid.flows.redteam.flow",
+        "interaction": "biasgrid.flows.interaction.flow",
+        "finetune": "biasgrid.flows.finetuning.flow",
+    },
+    "catalogs": {
+        "catalog": "biasgrid.catalogs.loading.catalog",
+        "mistakes": "biasgrid.catalogs.errors",
+        "models": "biasgrid.catalogs.schema.models",
+        "scenario": "biasgrid.catalogs.scenario.scenario",
+        "schema": "biasgrid.catalogs.schema.entries",
+    },
+    "tasks": {
+        "connectors": "biasgrid.tasks.connectors",
+        "connectors.base": "biasgrid.tasks.connectors.api",
+    },
+    "warehouse": {
+        "build": "biasgrid.warehouse.build.build",
+        "lake": "biasgrid.warehouse.storage.lake",
+        "schemas": "biasgrid.warehouse.schemas",
+        "worked_queries": "biasgrid.warehouse.queries.example_queries",
+    },
+    "deployments": {
+        "__main__": "biasgrid.deployments.__main__",
+    },
 }
-"""Documented modules and deployment entrypoints, by the name that they had."""
+"""What documented modules and deployment entrypoints are called now, by package and by the name that they had in it."""
+PREVIOUS = {f"{package}.{name}": new for package, names in NEW.items() for name, new in names.items()}
 
 
 class PreviousNames:  # no `importlib.abc.Loader`: its import costs every start of Python 20 ms
@@ -44,7 +54,7 @@ class PreviousNames:  # no `importlib.abc.Loader`: its import costs every start 
 
     @classmethod
     def find_spec(cls, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        if name in PACKAGES:
+        if name in NEW:
             return _spec(name, is_package=True)
         package = sys.modules.get(name.partition(".")[0])
         if name in PREVIOUS and package is not None and isinstance(package.__loader__, cls):
@@ -75,7 +85,7 @@ def _spec(name: str, *, is_package: bool) -> ModuleSpec:
 def _new(name: str) -> str:
     import warnings  # not at every start of Python
 
-    new = f"biasgrid.{PREVIOUS[name]}"
+    new = PREVIOUS[name]
     warnings.warn(f"`{name}` is now `{new}`; the old name is removed in 0.2", FutureWarning, stacklevel=2)
     return new
 
