@@ -45,7 +45,7 @@ NEW = {
         "__main__": "biasgrid.deployments.__main__",
     },
 }
-"""What documented modules and deployment entrypoints are called now, by package and by the name that they had in it."""
+"""The names of documented modules and deployment entrypoints, by the package and name that they had."""
 PREVIOUS = {f"{package}.{name}": new for package, names in NEW.items() for name, new in names.items()}
 
 
