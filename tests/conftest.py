@@ -360,14 +360,15 @@ class Assessed:
 @pytest.fixture(scope="session")
 def probed(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
     """A probe of a leaning and a hiding model, without Prefect; some replies are HOSTILE instead."""
-    from biasgrid.flows.probe.prepare import asked_of, asking, catalogued, prepare_probe
+    from biasgrid.flows.probe.kind import PROBE
+    from biasgrid.flows.probe.prepare import asked_of, asking, catalogued
     from biasgrid.warehouse.storage.lake import Lake
 
     lake = Lake.open(tmp_path_factory.mktemp("probed"))
     models = ["simulated/leaning", "simulated/hiding"]
     target = {"company": "<i>Larkspur</i> & sons", "models": models}
     asked = {"pairs": ["doctor-nurse", "lawfirm-shop"], "cases": 12, "statements": 2, "detailed": True}
-    resolved = prepare_probe({"target": target, "probe": asked}).resolved
+    resolved = PROBE.prepare({"target": target, "probe": asked}).resolved
     prompts = asking(resolved, catalogued(resolved), ("implicit", "explicit"))
     return Assessed(lake.root, asyncio.run(_probed(lake, resolved, prompts, asked_of(resolved))))
 
@@ -407,7 +408,8 @@ def _say_hostile(lake: Any, run_id: str) -> None:
 def talked(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
     """An interaction of two players, without Prefect: tasks are shared out, somebody is chosen, assignments are
     judged; some replies are HOSTILE instead, and one never came."""
-    from biasgrid.flows.interaction.prepare import planned, prepare_interaction
+    from biasgrid.flows.interaction.kind import INTERACTION
+    from biasgrid.flows.interaction.prepare import planned
     from biasgrid.warehouse.storage.lake import Lake
 
     lake = Lake.open(tmp_path_factory.mktemp("talked"))
@@ -418,7 +420,7 @@ def talked(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
         "mitigations": ["none", "reflection"],
     }
     given = {"name": "<i>Larkspur</i>", "interaction": {**who, **what, **settings}}
-    resolved = prepare_interaction(given).resolved
+    resolved = INTERACTION.prepare(given).resolved
     return Assessed(lake.root, asyncio.run(_talked(lake, resolved, planned)))
 
 

@@ -10,12 +10,10 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import Field, field_validator, model_validator
 
 from biasgrid.catalogs.schema.base import Frozen
+from biasgrid.catalogs.schema.choices import StrategyName as StrategyName
 from biasgrid.catalogs.schema.entries import Identifier, Language
 from biasgrid.catalogs.schema.probes import AttributeKind
 
-StrategyName = Literal[
-    "one_shot", "direct", "separated", "selection", "implicit_separated", "crescendo", "persona"
-]
 Instructed = Literal["direct", "separated", "selection", "crescendo", "persona"]
 """Strategies for which an attacker writes messages."""
 IN_PAIRS: frozenset[StrategyName] = frozenset({"separated", "implicit_separated"})

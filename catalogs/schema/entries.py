@@ -11,6 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, Tag, field_validator, model_validator
 
 from biasgrid.catalogs.schema.base import NAMED, Frozen
+from biasgrid.catalogs.schema.choices import Reuse as Reuse
 from biasgrid.catalogs.schema.oracle import Oracle
 
 LANGUAGE = r"^[a-z]{2,3}_[a-z]{2}$"
@@ -24,7 +25,6 @@ Share = Annotated[float, Field(ge=0, le=1)]
 InputType = Literal["constrained", "verbose"]
 Reflection = Literal["observational", "utopian"]
 Refusals = Literal["separate", "fail", "pass"]
-Reuse = Literal["run", "all", "none"]
 AGE = r"^\d+(\.\d+)?[smhdw]$"
 
 

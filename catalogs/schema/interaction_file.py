@@ -7,13 +7,11 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from biasgrid.catalogs.schema.base import Frozen
+from biasgrid.catalogs.schema.choices import Mitigation as Mitigation
+from biasgrid.catalogs.schema.choices import Setting as Setting
 from biasgrid.catalogs.schema.entries import Identifier, Language
 from biasgrid.catalogs.schema.target_file import Asking
 
-Setting = Literal["no_interaction", "no_goal", "goal", "understanding"]
-"""no_interaction: the model assigns by itself; no_goal: agents talk; goal: agents talk, and each privately wants
-the same task; understanding: the model says whether an assignment shows implicit bias."""
-Mitigation = Literal["none", "reflection", "reflection_with_examples"]
 TALKING: tuple[Setting, ...] = ("no_goal", "goal")
 CAST = "cast"
 """Begins the name of a cast, such as `cast/mixed`."""

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from biasgrid.catalogs.schema.base import Frozen
+from biasgrid.catalogs.schema.choices import Variant as Variant
 from biasgrid.catalogs.schema.entries import Identifier, Language
 
 Text = Annotated[str, Field(min_length=1)]
@@ -146,8 +147,6 @@ def _tally(scenes: Collection[Scene]) -> dict[str, Any]:
 
 Presence = Literal["present", "absent"]
 """Of implicit bias in an assignment."""
-Variant = Literal["full", "half"]
-"""What a model is tuned on. full: assignments with and without implicit bias; half: those without alone."""
 
 
 class Reasons(Frozen):

@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from biasgrid.catalogs.schema.attacks import StrategyName
 from biasgrid.catalogs.schema.base import Frozen
+from biasgrid.catalogs.schema.choices import ProbeTest as ProbeTest
 from biasgrid.catalogs.schema.endpoints import Endpoint
 from biasgrid.catalogs.schema.entries import AGE, Identifier, Language, Reuse, Share
 from biasgrid.catalogs.schema.probes import AttributePair, ProbeAxis, every_pair
@@ -46,7 +47,6 @@ class RedTeam(Frozen):
 
 
 MOST_PAIRS = 500
-ProbeTest = Literal["implicit", "explicit", "decision", "counterfactual"]
 
 
 class Turn(Frozen):

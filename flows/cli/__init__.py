@@ -15,6 +15,7 @@ import typer.core
 from typer.main import get_command
 
 from biasgrid.catalogs.errors import UserError
+from biasgrid.flows.cli import finetune
 from biasgrid.flows.cli.manage import catalog, respondent, warehouse
 from biasgrid.flows.cli.manage.doctor import doctor
 from biasgrid.flows.cli.manage.serve import serve
@@ -22,10 +23,8 @@ from biasgrid.flows.cli.results import evidence, results
 from biasgrid.flows.cli.results.compare import compare
 from biasgrid.flows.cli.results.review import review
 from biasgrid.flows.cli.results.trace import trace
-from biasgrid.flows.cli.runs import benchmark, evaluate, finetune
-from biasgrid.flows.cli.runs.interact import interact
-from biasgrid.flows.cli.runs.probe import probe
-from biasgrid.flows.cli.runs.redteam import redteam
+from biasgrid.flows.cli.run_commands import command_of, evaluate, plan, resume
+from biasgrid.flows.runs.kinds import all_kinds
 from biasgrid.flows.terminal.encoding import speak_plainly
 
 
@@ -49,13 +48,9 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="markdown",
 )
-app.command()(benchmark.run)
-app.command()(benchmark.plan)
-app.command()(benchmark.resume)
-app.command()(evaluate.evaluate)
-app.command()(probe)
-app.command()(redteam)
-app.command()(interact)
+_main, *_others = map(command_of, all_kinds())
+for _command in (_main, plan, resume, evaluate, *_others):
+    app.command()(_command)
 app.command()(results.report)
 app.command()(results.show)
 app.command()(compare)
@@ -99,7 +94,7 @@ def main(commands: typer.Typer = app) -> None:
     that cannot be written code 120."""
     speak_plainly()
     try:
-        _command(commands)()
+        _built(commands)()
     except UserError as mistake:
         sys.exit(_said(mistake))
     except Exception as error:  # noqa: BLE001 - 1, Python's own code for a crash, would read as "not met"
@@ -107,7 +102,7 @@ def main(commands: typer.Typer = app) -> None:
 
 
 @cache
-def _command(commands: typer.Typer) -> Callable[[], object]:
+def _built(commands: typer.Typer) -> Callable[[], object]:
     """Made once: every option of every command is looked at for it."""
     return get_command(commands)
 

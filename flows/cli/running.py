@@ -20,8 +20,7 @@ from biasgrid.catalogs.errors import UserError
 if TYPE_CHECKING:
     from biasgrid.catalogs.schema.entries import ScenarioSettings
     from biasgrid.flows.forecast.benchmark import Forecast
-    from biasgrid.flows.runs.outcome import Gate, Outcome
-    from biasgrid.flows.runs.prepare import Prepared, Ready
+    from biasgrid.flows.runs.prepare import Prepared
 
 INTERRUPTED = 130
 
@@ -87,19 +86,7 @@ def confirmed(expected: Forecast, settings: ScenarioSettings, *, yes: bool, at_m
         raise typer.Exit(INTERRUPTED) from None
 
 
-def finish(
-    prepared: Prepared, gate: Gate, flow: str = "biasgrid.flows.benchmark.flow:benchmark", **parameters: Any
-) -> None:
-    """Run a flow (`module:name`) with progress on the terminal, show what it found and exit as it ended, by
-    `gate`."""
-    from biasgrid.flows.benchmark.findings_view import show_outcome
-
-    found: Outcome = ran(prepared, flow, **parameters)
-    show_outcome(found)
-    raise typer.Exit(found.exit_code_by(gate))
-
-
-def ran(prepared: Ready, flow: str, **parameters: Any) -> Any:
+def ran(prepared: Prepared[Any], flow: str, **parameters: Any) -> Any:
     """What a flow returns that is run with progress on the terminal; the command ends where it is interrupted."""
     from biasgrid.flows.cli.process import leave
     from biasgrid.flows.terminal.progress import RunProgress
@@ -127,7 +114,7 @@ def _tell_batches(data: str, run_id: str | None) -> None:
         typer.echo(f"biasgrid: {told}", err=True)
 
 
-def _flow(flow: str, prepared: Ready, progress: Any, parameters: dict[str, Any]) -> Any:
+def _flow(flow: str, prepared: Prepared[Any], progress: Any, parameters: dict[str, Any]) -> Any:
     from biasgrid.flows.runs.context import watching
     from biasgrid.flows.runs.prepare import at_hand
 
@@ -158,7 +145,7 @@ def awaited(begin: Callable[[], Any]) -> Any:
         raise KeyboardInterrupt from None
 
 
-def _import_early(prepared: Ready) -> None:
+def _import_early(prepared: Prepared[Any]) -> None:
     """SDKs and the warehouse take half a second each to load, and Prefect's server as long to answer: all at once.
     What is wrong with an SDK is told where it is used."""
     from biasgrid.tasks.connectors.registry import factory

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from prefect import flow, get_run_logger
+from prefect import get_run_logger
 from prefect.artifacts import acreate_markdown_artifact
 from prefect.runtime import flow_run
 
-from biasgrid.catalogs.schema.scenes import Variant
+from biasgrid.flows.finetuning.options import PARAMETERS, TuningOptions
 from biasgrid.flows.finetuning.prepare import (
-    Asked,
     PreparedTuning,
     TuningOutcome,
     local_outcome,
@@ -20,8 +19,8 @@ from biasgrid.flows.finetuning.prepare import (
     telling,
 )
 from biasgrid.flows.operations.secrets import secret_blocks
+from biasgrid.flows.runs.driver import run_flow
 from biasgrid.flows.runs.prepare import open_lake
-from biasgrid.flows.runs.user_errors import in_words
 from biasgrid.flows.terminal.markdown import plain, table
 from biasgrid.tasks.connectors.batch.fine_tuning import connect
 from biasgrid.tasks.connectors.client.retry import PollPolicy
@@ -39,39 +38,13 @@ def _run_name() -> str:
     return f"finetune · {flow_run.parameters.get('model')}"
 
 
-@flow(name="finetune", flow_run_name=_run_name, validate_parameters=True, persist_result=False)
-@in_words
-async def finetune(
-    model: str,
-    variant: Variant = "full",
-    languages: list[str] | None = None,
-    epochs: int | None = None,
-    learning_rate: float | None = None,
-    batch_size: int | None = None,
-    suffix: str | None = None,
-    seed: int = 0,
-    local: bool = False,
-    data: str | None = None,
-) -> TuningOutcome:
+@run_flow(TuningOptions, PARAMETERS, "finetune", _run_name, model=...)
+async def finetune(given: TuningOptions) -> TuningOutcome:
     """Tune a model on assignments with and without implicit bias. The same order again goes on with its job, or
     tells what came of it; nothing is paid twice. The artifact `finetune-summary` tells how it ended.
-
-    Args:
-        model: `provider/model` that is tuned there; with `local` a directory of a model, or its name at the hub
-        variant: `full`: assignments with and without implicit bias; `half`: those without alone
-        languages: of the assignments; None: `en_us`
-        epochs: how often each example is seen; None: as published, by variant
-        learning_rate: at a provider a multiplier of its own; with `local` the rate; None: a default
-        batch_size: examples that are learnt from at once; None: a default
-        suffix: what the tuned model's name says of it; None: `biasgrid-` and the variant
-        seed: draws names, scenes that are kept, and the order of examples
-        local: tune it on this machine, with LoRA
-        data: directory or `s3://bucket/prefix` of the lake; None: `BIASGRID_DATA`, or `data`
     """
-    given = tuple(languages or ("en_us",))
-    asked = Asked(model, variant, given, seed, epochs, learning_rate, batch_size, suffix, local)
-    prepared = await asyncio.to_thread(prepare_tuning, asked, secret_blocks())
-    lake = open_lake(data)
+    prepared = await asyncio.to_thread(prepare_tuning, given, secret_blocks())
+    lake = open_lake(given.data)
     found = await _tuned(prepared, lake)
     await _publish(found)
     get_run_logger().info("%s: %s", found.state, found.model or found.why or found.how)

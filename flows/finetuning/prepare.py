@@ -13,6 +13,7 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.scenes import Variant
+from biasgrid.flows.finetuning.options import TuningOptions
 from biasgrid.tasks.connectors.batch.fine_tuning import Hyperparameters, check_tunable
 from biasgrid.tasks.connectors.keys import Secrets, missing_keys
 from biasgrid.tasks.finetuning.dataset import Dataset, dataset
@@ -30,22 +31,6 @@ SUFFIX = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 telling: ContextVar[Callable[[str], None] | None] = ContextVar("telling", default=None)
 """Who hears what happens meanwhile: the terminal, where there is one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a person asked for; None is ours to choose, or the provider's."""
-
-    model: str
-    variant: Variant = "full"
-    languages: tuple[str, ...] = ("en_us",)
-    seed: int = 0
-    epochs: int | None = None
-    learning_rate: float | None = None
-    """At a provider a multiplier of the rate that it would take; on this machine the rate."""
-    batch_size: int | None = None
-    suffix: str | None = None
-    local: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,7 +56,7 @@ class TuningOutcome:
         return DONE if self.state == SUCCEEDED else NOTHING_CAME
 
 
-def prepare_tuning(asked: Asked, secrets: Secrets | None = None) -> PreparedTuning:
+def prepare_tuning(asked: TuningOptions, secrets: Secrets | None = None) -> PreparedTuning:
     """Raises UserError with all that is wrong; sends and writes nothing."""
     catalog = load_catalog()
     mistakes: list[Problem] = []
@@ -81,7 +66,7 @@ def prepare_tuning(asked: Asked, secrets: Secrets | None = None) -> PreparedTuni
     except UserError as unknown:
         mistakes.extend(unknown.mistakes)
     try:
-        made = prepare_dataset(asked.variant, asked.languages, asked.seed, catalog)
+        made = prepare_dataset(asked.variant, asked.spoken, asked.seed, catalog)
     except UserError as poor:
         mistakes.extend(poor.mistakes)
     mistakes.extend(_mistakes(asked))
@@ -144,7 +129,7 @@ def _target(model: str, catalog: Catalog, secrets: Secrets | None) -> Target:
     return target
 
 
-def _mistakes(asked: Asked) -> list[Problem]:
+def _mistakes(asked: TuningOptions) -> list[Problem]:
     found = missing_packages() if asked.local else []
     if asked.suffix is not None and not SUFFIX.fullmatch(asked.suffix):
         remedy = "write 1 to 40 lower-case letters, digits and dashes"
@@ -152,13 +137,13 @@ def _mistakes(asked: Asked) -> list[Problem]:
     return found
 
 
-def _order(asked: Asked, target: Target, made: Dataset) -> Order:
+def _order(asked: TuningOptions, target: Target, made: Dataset) -> Order:
     epochs = asked.epochs or EPOCHS[asked.variant]
     hyperparameters = Hyperparameters(epochs, asked.batch_size, asked.learning_rate)
     return Order(target, made, hyperparameters, asked.suffix or f"biasgrid-{asked.variant}")
 
 
-def _local(asked: Asked, made: Dataset) -> LocalOrder:
+def _local(asked: TuningOptions, made: Dataset) -> LocalOrder:
     chosen: dict[str, Any] = {"epochs": asked.epochs or LOCAL_EPOCHS[asked.variant]}
     if asked.learning_rate is not None:
         chosen["learning_rate"] = asked.learning_rate

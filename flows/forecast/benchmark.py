@@ -56,6 +56,10 @@ class Forecast:
     def as_json(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False)
 
+    @property
+    def likely(self) -> Forecast:
+        return self
+
 
 def forecast(resolved: ResolvedScenario, lake: Lake | None = None, *, brief: bool = False) -> Forecast:
     """Of a scenario whose templates have been checked; from a `lake` it learns how long replies have been. In a

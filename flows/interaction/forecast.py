@@ -41,6 +41,10 @@ class InteractionForecast:
     def as_json(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False)
 
+    @property
+    def likely(self) -> Forecast:
+        return self.whole
+
 
 def interaction_forecast(resolved: ResolvedInteraction, lake: Lake | None = None) -> InteractionForecast:
     """Of an interaction that has been checked; from a `lake` it learns how long replies have been. Of the runs of

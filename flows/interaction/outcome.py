@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
-from prefect.states import Completed
-
-from biasgrid.flows.runs.outcome import FAILURES, INCOMPLETE, MET, NOT_MET
+from biasgrid.flows.runs.outcome import FAILURES, INCOMPLETE, MET, NOT_MET, Ended, counted_failures, places_of
 from biasgrid.tasks.report.findings import InteractionFindings, rows_of
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -17,13 +14,13 @@ BIASED, ANTI_BIASED, NOT_EVALUATED = "biased", "anti-biased", "not evaluated"
 
 
 @dataclass(frozen=True, kw_only=True)
-class InteractionOutcome(InteractionFindings):
+class InteractionOutcome(InteractionFindings, Ended):
     """A finished interaction: its findings, and how it ended."""
 
+    title = "interaction"
     run_id: str
     incomplete: bool
     failures: list[tuple[str, int]]
-    """Why agents gave no reply, with how many each, most first."""
     places: dict[str, Path | str]
     """Where everything lies."""
 
@@ -35,12 +32,11 @@ class InteractionOutcome(InteractionFindings):
         decided = {row["decision"] for row in self.overall}
         return NOT_MET if decided & {BIASED, ANTI_BIASED, NOT_EVALUATED} else MET
 
-    def __str__(self) -> str:
-        counts = Counter(row["decision"] for row in self.overall)
-        told = ", ".join(f"{count} {decision}" for decision, count in sorted(counts.items()))
-        why = f"; {self.failures[0][1]:,} × {self.failures[0][0]}" if self.incomplete and self.failures else ""
-        scores = f"scores: {told}" if told else "no score"
-        return f"interaction {self.run_id}: {scores}{', incomplete' if self.incomplete else ''}{why}"
+    @property
+    def counts(self) -> str:
+        found = Counter(row["decision"] for row in self.overall)
+        told = ", ".join(f"{count} {decision}" for decision, count in sorted(found.items()))
+        return f"scores: {told}" if told else "no score"
 
 
 def interaction_outcome(lake: Lake, run_id: str) -> InteractionOutcome:
@@ -51,14 +47,8 @@ def interaction_outcome(lake: Lake, run_id: str) -> InteractionOutcome:
         rows = rows_of(warehouse, run_id)
         covered, failed = (selected(warehouse, sql, [run_id]).to_dicts() for sql in (COVERED, FAILURES))
     incomplete = not covered or not all(row["is_covered"] for row in covered)
-    failures = [(row["reason"], row["requests"]) for row in failed]
-    places = {"lake": lake.told(lake.root / "lake"), "warehouse": lake.told(lake.database)}
+    failures, places = counted_failures(failed), places_of(lake)
     return InteractionOutcome(run_id=run_id, incomplete=incomplete, failures=failures, places=places, **rows)
-
-
-def ended(found: InteractionOutcome) -> InteractionOutcome:
-    """What the flow returns: its state says in the UI how the interaction ended."""
-    return cast(InteractionOutcome, Completed(message=str(found), data=found))
 
 
 COVERED = """

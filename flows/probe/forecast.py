@@ -41,6 +41,10 @@ class ProbeForecast:
         return json.dumps(asdict(self), ensure_ascii=False)
 
     @property
+    def likely(self) -> Forecast:
+        return self.whole
+
+    @property
     def conditional(self) -> int:
         """Requests that are sent only where implicit bias shows."""
         return self.whole.requests - self.sure.requests

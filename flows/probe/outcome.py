@@ -5,27 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from prefect.states import Completed
-
-from biasgrid.flows.runs.outcome import FAILURES, INCOMPLETE, MET, NOT_MET
+from biasgrid.flows.runs.outcome import FAILURES, INCOMPLETE, MET, NOT_MET, Ended, counted_failures, places_of
 from biasgrid.tasks.report.findings import FINDINGS, RULES
 from biasgrid.warehouse.storage.lake import Lake
 
 BIASED, NOT_EVALUATED = "biased", "not evaluated"
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeOutcome:
+@dataclass(frozen=True)
+class ProbeOutcome(Ended):
     """A finished probe: rows of marts.probe_findings, worst first, and of marts.probe_outcomes."""
 
+    title = "probe"
     run_id: str
     findings: list[dict[str, Any]]
     rules: list[dict[str, Any]]
     incomplete: bool
     failures: list[tuple[str, int]]
-    """Why prompts have no reply, with how many each, most first."""
     places: dict[str, Path | str]
     """Where everything lies."""
 
@@ -40,11 +38,10 @@ class ProbeOutcome:
             return INCOMPLETE
         return NOT_MET if {row["finding"] for row in self.findings} & {BIASED, NOT_EVALUATED} else MET
 
-    def __str__(self) -> str:
-        counts = Counter(row["finding"] for row in self.findings)
-        told = ", ".join(f"{count} {finding}" for finding, count in sorted(counts.items()))
-        why = f"; {self.failures[0][1]:,} × {self.failures[0][0]}" if self.incomplete and self.failures else ""
-        return f"probe {self.run_id}: {told}{', incomplete' if self.incomplete else ''}{why}"
+    @property
+    def counts(self) -> str:
+        found = Counter(row["finding"] for row in self.findings)
+        return ", ".join(f"{count} {finding}" for finding, count in sorted(found.items()))
 
 
 def probe_outcome(lake: Lake, run_id: str) -> ProbeOutcome:
@@ -56,14 +53,7 @@ def probe_outcome(lake: Lake, run_id: str) -> ProbeOutcome:
             selected(warehouse, sql, [run_id]).to_dicts() for sql in (FINDINGS, RULES, COVERED, FAILURES)
         )
     incomplete = not findings or not all(row["is_covered"] for row in covered)
-    failures = [(row["reason"], row["requests"]) for row in failed]
-    places = {"lake": lake.told(lake.root / "lake"), "warehouse": lake.told(lake.database)}
-    return ProbeOutcome(run_id, findings, rules, incomplete, failures, places)
-
-
-def ended(found: ProbeOutcome) -> ProbeOutcome:
-    """What the flow returns: its state says in the UI how the probe ended."""
-    return cast(ProbeOutcome, Completed(message=str(found), data=found))
+    return ProbeOutcome(run_id, findings, rules, incomplete, counted_failures(failed), places_of(lake))
 
 
 COVERED = """

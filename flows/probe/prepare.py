@@ -3,74 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
 
-from biasgrid.catalogs.errors import Problem
-from biasgrid.catalogs.scenario.targets import Given, ResolvedProbe, Source, placed, resolve_probe
+from biasgrid.catalogs.scenario.targets import ResolvedProbe
 from biasgrid.catalogs.schema.target_file import ProbeTest
-from biasgrid.flows.rate_limits.caps import cap_mistakes
-from biasgrid.flows.runs.prepare import Ready
-from biasgrid.tasks.connectors.keys import Secrets, missing_keys
 from biasgrid.tasks.probe.cases import Asked
 from biasgrid.tasks.probe.prompts import Prompt, prompts
 from biasgrid.tasks.probe.stereotype import Stereotype, of_catalog
 
 Followed = Collection[tuple[str, str, str]]
 """Of an implicit test: model, language and pair for which the explicit one follows."""
-
-
-@dataclass(frozen=True)
-class PreparedProbe(Ready):
-    """A probe that can run."""
-
-    resolved: ResolvedProbe
-
-
-SECTIONS = {
-    "models": ("target", "--model"),
-    "languages": ("target", "--language"),
-    "pairs": ("probe", "--pairs"),
-    "axes": ("probe", "--axis"),
-    "tests": ("probe", "--test"),
-    "cases": ("probe", "--cases"),
-    "detailed": ("probe", "--detailed"),
-    "continue_on_refusal": ("probe", "--continue-on-refusal"),
-    "generator": ("probe", "--generator"),
-    "seed": ("asking", "--seed"),
-    "reuse": ("asking", "--reuse"),
-    "max_age": ("asking", "--max-age"),
-    "max_cost": ("asking", "--max-cost"),
-    "max_requests": ("asking", "--max-requests"),
-}
-"""Where a target file has what may be given beside it, and by which option."""
-
-
-def overrides(**given: Any) -> Given:
-    """What was given, None aside, by its place in a target file."""
-    return placed(SECTIONS, given)
-
-
-def prepare_probe(source: Source, given: Given | None = None, secrets: Secrets | None = None) -> PreparedProbe:
-    """Resolve a target file, check its models, keys and pairs. Raises UserError with all that is wrong."""
-
-    def inspect(resolved: ResolvedProbe) -> Iterator[Problem]:
-        yield from missing_keys(resolved.asked, secrets)
-        yield from _unaskable(resolved)
-
-    return PreparedProbe(resolve_probe(source, given, inspect), secrets)
-
-
-def planned(source: Source, given: Given | None = None) -> ResolvedProbe:
-    """As `prepare_probe`, where nothing is sent: keys are not looked for."""
-    return resolve_probe(source, given, _unaskable)
-
-
-def _unaskable(resolved: ResolvedProbe) -> Iterator[Problem]:
-    yield from cap_mistakes(resolved.asked, resolved.settings)
-    if not catalogued(resolved):
-        what = "no attribute pair fits the target's axes and sectors"
-        yield Problem(what, "probe.axes, target.sectors", "name other ones, or none")
 
 
 def catalogued(resolved: ResolvedProbe) -> list[Stereotype]:

@@ -6,108 +6,35 @@ import asyncio
 from typing import Any, cast
 
 import polars as pl
-from prefect import flow, get_run_logger
-from prefect.runtime import flow_run
+from prefect import get_run_logger
 from prefect.utilities.annotations import quote
 
-from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.scenario.attack_target import ResolvedAttack
-from biasgrid.catalogs.schema.attacks import StrategyName
-from biasgrid.flows.benchmark.flow import NOTHING_NAMED, scenario_name
-from biasgrid.flows.operations.secrets import secret_blocks
 from biasgrid.flows.rate_limits.ledger import LeaseLedger
 from biasgrid.flows.rate_limits.pools import pools
 from biasgrid.flows.rate_limits.slots import Slots
-from biasgrid.flows.redteam.artifacts import publish
-from biasgrid.flows.redteam.outcome import AttackOutcome, attack_outcome, ended
-from biasgrid.flows.redteam.prepare import PreparedAttack, overrides, planned, prepare_attack
+from biasgrid.flows.redteam.kind import RED_TEAM, AttackOptions
+from biasgrid.flows.redteam.outcome import AttackOutcome
+from biasgrid.flows.redteam.prepare import planned
 from biasgrid.flows.runs.cells import cell_label
 from biasgrid.flows.runs.concurrency import together
 from biasgrid.flows.runs.context import Grid, refuse_changed, watching
-from biasgrid.flows.runs.finish import concluded
-from biasgrid.flows.runs.prepare import open_lake, prepared_before
-from biasgrid.flows.runs.session import under_way
-from biasgrid.flows.runs.user_errors import in_words
+from biasgrid.flows.runs.driver import kind_flow, run_kind
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.tasks.connectors.workers import hands
 from biasgrid.tasks.redteam.session import Parties, Session, Transcript
 from biasgrid.tasks.redteam.task import attack, plan_sessions
-from biasgrid.warehouse.build import load_warehouse
-from biasgrid.warehouse.expectations.process import inspecting
-from biasgrid.warehouse.storage.runs import find, record_planned
+from biasgrid.warehouse.storage.runs import record_planned
 
 
-def _run_name() -> str:
-    given = flow_run.parameters
-    return f"redteam · {given.get('run_id') or scenario_name(given.get('target'))}"
-
-
-@flow(name="redteam", flow_run_name=_run_name, validate_parameters=True, persist_result=False)
-@in_words
-async def redteam(
-    target: str | dict[str, Any] | None = None,
-    models: list[str] | None = None,
-    strategies: list[StrategyName] | None = None,
-    attacker: str | None = None,
-    judge: str | None = None,
-    pairs: int | list[str] | None = None,
-    sessions: int | None = None,
-    turns: int | None = None,
-    max_cost: float | None = None,
-    max_requests: int | None = None,
-    seed: int | None = None,
-    expectations: bool = False,
-    data: str | None = None,
-    run_id: str | None = None,
-) -> AttackOutcome:
+@kind_flow(RED_TEAM)
+async def redteam(given: AttackOptions) -> AttackOutcome:
     """Try to lead a model or a chatbot into biased replies, by conversations of several strategies.
 
     Each turn lands the moment it arrives; an interrupted run goes on in mid-conversation. Artifacts tell how it
     ended: `redteam-summary`, `redteam-success`.
-
-    Args:
-        target: the path of a target file that the worker reads, or its content as JSON
-        models: `provider/model` names to attack; None: the target's
-        strategies: one_shot, direct, separated, selection, implicit_separated, crescendo, persona; None: as the
-            target has it
-        attacker: the model that writes messages; None: the target's
-        judge: the model that judges replies; None: the target's
-        pairs: how many attribute pairs, or which ones; None: as the target has it
-        sessions: conversations per pair and strategy
-        turns: most messages of a conversation that lasts
-        max_cost: US dollars that the run may spend
-        max_requests: requests that the run may send
-        seed: chooses pairs, names and openings; None: the target's
-        expectations: the new warehouse replaces the old one only if lake and marts are as expected
-        data: directory or `s3://bucket/prefix` of lake and warehouse; None: `BIASGRID_DATA`, or `data`
-        run_id: goes on with this unfinished red team, whatever `target` says
     """
-    lake = open_lake(data) if run_id else None
-    source = find(lake, run_id).scenario_resolved if lake else target
-    if source is None and not models:
-        raise UserError(NOTHING_NAMED)
-    given = overrides(
-        models=models,
-        strategies=strategies,
-        attacker=attacker,
-        judge=judge,
-        pairs=pairs,
-        sessions=sessions,
-        turns=turns,
-        max_cost=max_cost,
-        max_requests=max_requests,
-        seed=seed,
-    )
-    prepared = prepared_before(PreparedAttack) or prepare_attack(source or {"target": {}}, given, secret_blocks())
-    lake = lake or open_lake(data)
-    async with under_way(lake, prepared, run_id) as grid:
-        loading = asyncio.create_task(asyncio.to_thread(load_warehouse))
-        with inspecting(expectations) as inspector:
-            await _attacked(grid, prepared.resolved)
-            await loading
-            found = await concluded(lake, grid.run, inspector, attack_outcome)
-        await publish(found, prepared.resolved.name)
-    return ended(found)
+    return await run_kind(RED_TEAM, given, _attacked)
 
 
 async def _attacked(grid: Grid, resolved: ResolvedAttack) -> None:

@@ -53,6 +53,10 @@ class AttackForecast:
     def as_json(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False)
 
+    @property
+    def likely(self) -> Forecast:
+        return self.resisted
+
 
 def attack_forecast(resolved: ResolvedAttack, lake: Lake | None = None) -> AttackForecast:
     """Of a red team that has been checked; from a `lake` it learns how long replies have been."""

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from prefect.states import Completed
-
-from biasgrid.flows.runs.outcome import FAILURES, INCOMPLETE, MET, NOT_MET
+from biasgrid.flows.runs.outcome import FAILURES, INCOMPLETE, MET, NOT_MET, Ended, counted_failures, places_of
 from biasgrid.warehouse.storage.lake import Lake
 
 COUNTED = ("succeeded", "resisted", "refused", "unreadable", "errors", "attacker_failed", "open")
 
 
-@dataclass(frozen=True, slots=True)
-class AttackOutcome:
+@dataclass(frozen=True)
+class AttackOutcome(Ended):
     """A finished red team: rows of marts.attack_success, and the turns of sessions that succeeded."""
 
+    title = "red team"
     run_id: str
     rates: list[dict[str, Any]]
     successes: list[dict[str, Any]]
     """The first twenty sessions that succeeded, each with its `turns`: message, reply, and number."""
     incomplete: bool
     failures: list[tuple[str, int]]
-    """Why messages to the target have no reply, with how many each, most first."""
     places: dict[str, Path | str]
     """Where everything lies."""
     unwritten: list[tuple[str, int]]
@@ -43,11 +40,11 @@ class AttackOutcome:
         untold = any(row["success_rate"] is None for row in self.rates)
         return NOT_MET if self.count("succeeded") or untold else MET
 
-    def __str__(self) -> str:
-        counts = Counter({name: self.count(name) for name in COUNTED})
-        told = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count)
-        why = f"; {self.failures[0][1]:,} × {self.failures[0][0]}" if self.incomplete and self.failures else ""
-        return f"red team {self.run_id}: {told or 'no session'}{', incomplete' if self.incomplete else ''}{why}"
+    @property
+    def counts(self) -> str:
+        found = {name: self.count(name) for name in COUNTED}
+        told = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in found.items() if count)
+        return told or "no session"
 
 
 def attack_outcome(lake: Lake, run_id: str) -> AttackOutcome:
@@ -62,15 +59,8 @@ def attack_outcome(lake: Lake, run_id: str) -> AttackOutcome:
         turns = selected(warehouse, TURNS, [run_id, [row["session_id"] for row in successes]]).to_dicts()
     told = [row | {"turns": [turn for turn in turns if turn["session"] == row["session_id"]]} for row in successes]
     incomplete = not rates or not all(row["is_covered"] for row in covered)
-    failures = [(row["reason"], row["requests"]) for row in failed]
-    places = {"lake": lake.told(lake.root / "lake"), "warehouse": lake.told(lake.database)}
     why = [(row["reason"], row["sessions"]) for row in unwritten]
-    return AttackOutcome(run_id, rates, told, incomplete, failures, places, why)
-
-
-def ended(found: AttackOutcome) -> AttackOutcome:
-    """What the flow returns: its state says in the UI how the red team ended."""
-    return cast(AttackOutcome, Completed(message=str(found), data=found))
+    return AttackOutcome(run_id, rates, told, incomplete, counted_failures(failed), places_of(lake), why)
 
 
 RATES = "from marts.attack_success where run_id = ? order by model, language, strategy"

@@ -2,23 +2,59 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar
 
+from biasgrid.catalogs.schema.choices import Gate as Gate
 from biasgrid.warehouse.storage.lake import Lake
 
 MET, NOT_MET, MISTAKE, INCOMPLETE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """Exit codes."""
 
-Gate = Literal["point", "decided"]
-"""What a requirement must be to be met: by its point rate, as LangBiTe has it, or by its whole interval."""
+
+class Ended(ABC):
+    """How a run of any kind ended."""
+
+    title: ClassVar[str]
+    run_id: str
+    incomplete: bool
+    failures: list[tuple[str, int]]
+    """Why requests have no reply, with how many each, most first."""
+
+    @property
+    @abstractmethod
+    def counts(self) -> str:
+        """How often what was found, in words."""
+
+    @property
+    @abstractmethod
+    def exit_code(self) -> int: ...
+
+    def exit_code_by(self, gate: Gate) -> int:
+        """The exit code; only benchmarks have gates."""
+        return self.exit_code
+
+    @property
+    def headline(self) -> str:
+        return f"{self.title} {self.run_id}: {self.counts}{', incomplete' if self.incomplete else ''}"
+
+    @property
+    def warning(self) -> str:
+        """The headline and, of an incomplete run, its most frequent failure."""
+        why = f"; {self.failures[0][1]:,} × {self.failures[0][0]}" if self.incomplete and self.failures else ""
+        return f"{self.headline}{why}"
+
+    def __str__(self) -> str:
+        return self.warning
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """A finished run. `findings` are the rows of marts.requirement_findings, worst first."""
+@dataclass(frozen=True)
+class Outcome(Ended):
+    """A finished benchmark. `findings` are the rows of marts.requirement_findings, worst first."""
 
+    title = "run"
     run_id: str
     findings: list[dict[str, Any]]
     incomplete: bool
@@ -28,6 +64,14 @@ class Outcome:
     """Where everything lies."""
     silent_judges: list[dict[str, Any]] = field(default_factory=list)
     """Judges without a verdict on some replies: assessor, asked, n that they gave; refused, unreadable, failed."""
+
+    def __str__(self) -> str:
+        return self.headline
+
+    @property
+    def counts(self) -> str:
+        met = sum(row["point_finding"] == "met" for row in self.findings)
+        return f"{met} of {len(self.findings)} requirements met"
 
     @property
     def decided(self) -> int:
@@ -69,11 +113,16 @@ def outcome(lake: Lake, run_id: str, is_checked: bool = False) -> Outcome:
         )
     worst_first = found.to_dicts()
     incomplete = not worst_first or unheard.item() > 0 or not all(row["is_complete"] for row in worst_first)
-    failures = [(row["reason"], row["requests"]) for row in failed.iter_rows(named=True)]
-    places = {"lake": lake.told(lake.root / "lake"), "warehouse": lake.told(lake.database)}
+    failures = counted_failures(failed.to_dicts())
+    places = places_of(lake)
     if is_checked:
         places["checked"] = lake.told(lake.pages / "index.html")
     return Outcome(run_id, worst_first, incomplete, failures, places, silent.to_dicts())
+
+
+def places_of(lake: Lake) -> dict[str, Path | str]:
+    """Where the results of a run are."""
+    return {"lake": lake.told(lake.root / "lake"), "warehouse": lake.told(lake.database)}
 
 
 FINDINGS = """
@@ -117,6 +166,11 @@ FAILURES = """
     group by model, error_class
     order by requests desc
 """
+
+
+def counted_failures(rows: list[dict[str, Any]]) -> list[tuple[str, int]]:
+    """Rows of FAILURES as reasons with their numbers."""
+    return [(row["reason"], row["requests"]) for row in rows]
 
 
 def need(finding: dict[str, Any]) -> str | None:

@@ -1,25 +1,24 @@
-"""Everything that can be wrong is found here, before a run exists: nothing sent, nothing written."""
+"""What a run of any kind needs to begin: a file that can run, and the lake that it writes to."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.scenario.resolved import Resolved
-from biasgrid.catalogs.scenario.scenario import Inspection, Overrides, ResolvedScenario, Source, resolve
+from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.flows.rate_limits.caps import cap_mistakes
-from biasgrid.flows.runs.batched_models import batching_mistakes, batching_notices
 from biasgrid.tasks.connectors.keys import Secrets, missing_keys
-from biasgrid.tasks.generate.requirement_checks import check_requirement
 from biasgrid.warehouse.schema_check import refuse_newer
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.s3.address import WHERE
 
+R = TypeVar("R", bound=Resolved)
 DATA = "BIASGRID_DATA"
 
 
@@ -41,11 +40,11 @@ def refuse_workers_directory(place: str | Path) -> None:
 
 
 @dataclass(frozen=True)
-class Ready:
-    """What a run of any kind needs to begin."""
+class Prepared(Generic[R]):
+    """A file that can run."""
 
-    resolved: Resolved
-    secrets: Secrets | None
+    resolved: R
+    secrets: Secrets | None = None
 
     @property
     def models(self) -> list[Target]:
@@ -53,66 +52,32 @@ class Ready:
         return self.resolved.asked
 
 
-@dataclass(frozen=True)
-class Prepared(Ready):
-    """A scenario that can run."""
-
-    resolved: ResolvedScenario
+at_hand: ContextVar[Prepared[Any] | None] = ContextVar("at_hand", default=None)
+"""What the command line has prepared, for the flow that it starts in this process."""
 
 
-at_hand: ContextVar[Ready | None] = ContextVar("at_hand", default=None)
-"""What the command line has prepared already, for the flow that it starts in this process."""
-
-
-Kind = TypeVar("Kind", bound=Ready)
-
-
-def prepared_before(kind: type[Kind]) -> Kind | None:
-    """What was put `at_hand`, if it is of this kind."""
+def prepared_before(kind: str) -> Prepared[Any] | None:
+    """What the command line has prepared, if it is of this kind."""
     found = at_hand.get()
-    return found if isinstance(found, kind) else None
+    return found if found and found.resolved.kind == kind else None
 
 
-def prepare(source: Source, overrides: Overrides | None = None, secrets: Secrets | None = None) -> Prepared:
-    """Resolve a scenario, check its templates, models and keys. Raises UserError with all that is wrong."""
-
-    def inspect(resolved: ResolvedScenario) -> list[Problem]:
-        models = Prepared(resolved, secrets).models
-        return [*checked(resolved), *missing_keys(models, secrets)]
-
-    return Prepared(resolved(source, overrides, inspect), secrets)
+def key_problems(resolved: Resolved, secrets: Secrets | None) -> list[Problem]:
+    return missing_keys(resolved.asked, secrets)
 
 
-def prepare_unasked(source: Source, overrides: Overrides | None = None) -> Prepared:
-    """As `prepare`, where other machines ask the models: their keys are theirs."""
-    return Prepared(resolved(source, overrides, checked), None)
-
-
-def resolved(source: Source, overrides: Overrides | None, inspect: Inspection) -> ResolvedScenario:
-    """As `resolve`, with notices of models that are not asked as the scenario wants it."""
-    found = resolve(source, overrides, inspect)
-    notices = batching_notices(found.targets.values(), found.settings)
-    return replace(found, notices=(*found.notices, *notices))
-
-
-def checked(resolved: ResolvedScenario) -> list[Problem]:
-    """What is wrong with a scenario's templates and settings, keys aside."""
-    settings = resolved.settings
-    models = Prepared(resolved, None).models
-    return [
-        *template_mistakes(resolved),
-        *cap_mistakes(models, settings),
-        *batching_mistakes(resolved.targets.values(), settings),
-    ]
-
-
-def template_mistakes(resolved: ResolvedScenario) -> list[Problem]:
-    return [
-        mistake
-        for requirement in resolved.requirements
-        for language in requirement.languages
-        for mistake in check_requirement(requirement, language, resolved.catalog)
-    ]
+def cap_problems(models: Iterable[Target], settings: ScenarioSettings) -> list[Problem]:
+    """Caps and ages that cannot hold: money without a price, an age where no other run is looked at."""
+    mistakes: list[Problem] = []
+    unknown = [target.model for target in models if target.prices is None]
+    if settings.max_cost is not None and unknown:
+        named = ", ".join(f"`{model}`" for model in unknown)
+        remedy = "add `prices` in a models.yaml that BIASGRID_CATALOG names, or cap with `max_requests`"
+        mistakes.append(Problem(f"`max_cost` cannot hold: the price of {named} is unknown", "--max-cost", remedy))
+    if settings.max_age is not None and settings.reuse != "all":
+        what = f"`max_age` says how old replies of other runs may be, which `reuse: {settings.reuse}` never takes"
+        mistakes.append(Problem(what, "--max-age", "add `--reuse all`, or leave the age out"))
+    return mistakes
 
 
 def open_lake(data: str | Path | None) -> Lake:

@@ -7,12 +7,13 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from typing import Any
 
 import polars as pl
 
 from biasgrid.flows.runs.batched_models import is_batched
 from biasgrid.flows.runs.context import Grid, teller
-from biasgrid.flows.runs.prepare import Ready
+from biasgrid.flows.runs.prepare import Prepared
 from biasgrid.flows.runs.tags import tag
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.run_budget import RunBudget
@@ -32,7 +33,7 @@ TURN_S = 5.0
 
 @asynccontextmanager
 async def under_way(
-    lake: Lake, prepared: Ready, run_id: str | None = None, *, asks: bool = True
+    lake: Lake, prepared: Prepared[Any], run_id: str | None = None, *, asks: bool = True
 ) -> AsyncIterator[Grid]:
     """The grid of a run, a new one by default. `asks`: whether its models are asked, and its batches collected.
     Raises UserError before the run exists where a model cannot be reached as described, StorageTrouble where
@@ -50,7 +51,7 @@ async def under_way(
 
 
 @asynccontextmanager
-async def led(lake: Lake, prepared: Ready, run_id: str | None = None) -> AsyncIterator[Grid]:
+async def led(lake: Lake, prepared: Prepared[Any], run_id: str | None = None) -> AsyncIterator[Grid]:
     """The grid of a run whose models others ask: without connectors, which need their keys."""
     async with _switchboard(prepared, lake) as model_pool:
         run = find(lake, run_id) if run_id else _begun(lake, prepared)
@@ -60,7 +61,9 @@ async def led(lake: Lake, prepared: Ready, run_id: str | None = None) -> AsyncIt
 
 
 @asynccontextmanager
-async def shared_out(lake: Lake, prepared: Ready, run: Run, part: str, cells: pl.DataFrame) -> AsyncIterator[Grid]:
+async def shared_out(
+    lake: Lake, prepared: Prepared[Any], run: Run, part: str, cells: pl.DataFrame
+) -> AsyncIterator[Grid]:
     """The grid of the part of a run that this process asks: `cells`, of the prepared models. How the run ends is
     recorded by who leads it. Where another process has this part its end is waited for: it went on though it
     counted as lost, or was told to stop and lands what is in flight. Raises as `under_way` does."""
@@ -94,7 +97,7 @@ def _silent(_: str) -> None:
     """Once is enough."""
 
 
-def _switchboard(prepared: Ready, lake: Lake) -> ModelPool:
+def _switchboard(prepared: Prepared[Any], lake: Lake) -> ModelPool:
     """What chatbots remember of conversations lies beside the lake, so that they go on in another process."""
     settings = prepared.resolved.settings
     run_budget = RunBudget(settings.max_requests, settings.max_cost)
@@ -155,7 +158,7 @@ def _cancelled_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _begun(lake: Lake, prepared: Ready) -> Run:
+def _begun(lake: Lake, prepared: Prepared[Any]) -> Run:
     resolved = prepared.resolved
     seed = resolved.settings.seed
     return begin(lake, resolved.given, resolved.as_json(), resolved.catalog.hashes, seed, resolved.kind)

@@ -28,6 +28,7 @@ from prefect.states import Cancelled, Cancelling
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.runs.concurrency import together
 from biasgrid.flows.runs.tags import run_tags
+from biasgrid.flows.scheduled.options import DEPLOYMENT as DEPLOYMENT
 from biasgrid.flows.scheduled.shards import Shard
 from biasgrid.tasks.connectors.task import NAME, Label
 
@@ -75,8 +76,6 @@ def _tell(pool: WorkPool) -> None:
         get_run_logger().warning(why, pool.name, pool.name)
 
 
-DEPLOYMENT = "shard/shard"
-"""Where shards are handed in: its work pool gives them to workers."""
 ROUND_S = 1.0
 """How often the server is asked how one shard is; with many shards, all of them together a few times a second."""
 AT_ONCE = 5

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import polars as pl
-from prefect import flow, get_run_logger
+from prefect import get_run_logger
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowFilter, FlowFilterName, FlowRunFilter, FlowRunFilterTags
 from prefect.client.schemas.objects import FlowRun, State
@@ -14,22 +14,21 @@ from prefect.client.schemas.sorting import FlowRunSort
 from prefect.runtime import flow_run
 from prefect.settings import get_current_settings
 
-from biasgrid.catalogs.errors import UserError
-from biasgrid.catalogs.scenario.scenario import Overrides, Source
-from biasgrid.catalogs.schema.entries import Reuse
 from biasgrid.flows.benchmark.artifacts import publish
-from biasgrid.flows.benchmark.flow import NOTHING_NAMED, begun, concluded
+from biasgrid.flows.benchmark.flow import describe_cells
+from biasgrid.flows.benchmark.kind import BENCHMARK, BenchmarkOptions
 from biasgrid.flows.benchmark.trend_chart import publish_pictures
 from biasgrid.flows.forecast.reuse import of_other_runs
 from biasgrid.flows.runs.context import Grid, generate_stage
+from biasgrid.flows.runs.driver import conclude, refuse_unnamed, run_flow
 from biasgrid.flows.runs.outcome import Outcome
-from biasgrid.flows.runs.prepare import open_lake, prepare_unasked
+from biasgrid.flows.runs.prepare import Prepared, open_lake
 from biasgrid.flows.runs.session import led
 from biasgrid.flows.runs.tags import run_tags
-from biasgrid.flows.runs.user_errors import in_words
-from biasgrid.flows.scheduled.dispatch import DEPLOYMENT, Lost, Round, hand_out, refuse_unknown
+from biasgrid.flows.scheduled.dispatch import Lost, Round, hand_out, refuse_unknown
+from biasgrid.flows.scheduled.options import PARAMETERS, NightOptions
 from biasgrid.flows.scheduled.outcome import NightGate, announce, ended, is_over_cost
-from biasgrid.flows.scheduled.shards import By, shards
+from biasgrid.flows.scheduled.shards import shards
 from biasgrid.flows.terminal.markdown import Markup
 from biasgrid.warehouse.expectations.process import Inspector, inspecting
 from biasgrid.warehouse.storage.journal import recover
@@ -67,28 +66,8 @@ def _name() -> str:
     return f"night of {began:%Y-%m-%d %H:%M} UTC" if began else "night"
 
 
-@flow(name="nightly", flow_run_name=_name, validate_parameters=True, persist_result=False)
-@in_words
-async def nightly(
-    scenario: str | dict[str, Any] | None = None,
-    models: list[str] | None = None,
-    gate: NightGate = "regression",
-    max_cost: float | None = None,
-    max_requests: int | None = None,
-    samples: int | None = None,
-    seed: int | None = None,
-    reuse: Reuse | None = None,
-    max_age: str | None = None,
-    batch: bool | None = None,
-    library: str | None = None,
-    expectations: bool = True,
-    pictures: bool = False,
-    shard_by: By = "model",
-    takeovers: int = 2,
-    data: str | None = None,
-    run_id: str | None = None,
-    deployment: str = DEPLOYMENT,
-) -> Outcome | State[Any]:
+@run_flow(NightOptions, PARAMETERS, "nightly", _name)
+async def nightly(given: NightOptions) -> Outcome | State[Any]:
     """Test models against ethical requirements, each model on whatever worker has room for it, and say what
     became worse since the night before.
 
@@ -96,56 +75,21 @@ async def nightly(
     lost is handed out again and goes on where it was. When all have ended the warehouse is built once, checked,
     and the night is compared with the run before it. It ends **Completed**, or failed in a state that says why:
     `Regression` (names the requirement), `Incomplete`, `OverCost`, `NotMet`, `Undecided`.
-
-    Args:
-        scenario: the name of one that comes along (`starter`, `full`, …), the path of a scenario file that every
-            worker reads (YAML, or LangBiTe's JSON), or its content as JSON
-        models: `provider/model` names to test, such as `openai/gpt-4o-mini`; None: the scenario's
-        gate: what fails a complete night: a `regression` alone, or also what is not met, by `point` rates or
-            `decided` by intervals
-        max_cost: US dollars that the night may spend, shared out by what its shards are expected to cost; None:
-            the scenario's cap, or none
-        max_requests: requests that the night may send, shared out alike; None: the scenario's cap, or none
-        samples: how often each prompt is asked; None: as the scenario has it
-        seed: chooses the templates and seeds the samples; None: the scenario's
-        reuse: earlier replies that stand in for asking: of this `run` alone, when it goes on; of `all` runs;
-            `none`. None: as the scenario has it, mostly `run`
-        max_age: with `reuse: all`, how old a reply of another run may be, such as `7d`; None: of any age
-        batch: ask through the providers' batch APIs, for less money and later; None: as the scenario has it
-        library: templates in place of the shipped ones: a path that every worker reads, LangBiTe's format included
-        expectations: the new warehouse replaces the old one only if lake and marts are as expected
-        pictures: the artifact `pictures`: pass rates, the grid, communities and trend, drawn in some seconds
-        shard_by: one shard per `model`, or one per `provider`
-        takeovers: how often a shard that was lost is handed out again
-        data: where lake and warehouse lie, the same for every worker; None: `BIASGRID_DATA`, or `data`
-        run_id: goes on with this unfinished run, as it was planned: of all the others only caps, gate and what
-            shards go by count
-        deployment: takes the shards
     """
-    lake, run_id = open_lake(data), run_id or _begun_before()
-    caps: dict[str, Any] = {"max_cost": max_cost, "max_requests": max_requests}
-    if run_id:
-        prepared = prepare_unasked(find(lake, run_id).scenario_resolved, Overrides(**caps))
-    else:
-        settings: dict[str, Any] = {"samples": samples, "seed": seed, "reuse": reuse, "max_age": max_age}
-        overrides = Overrides(library=library, models=models or (), batch=batch, **settings, **caps)
-        prepared = prepare_unasked(_named(scenario), overrides)
-    await refuse_unknown(deployment)
+    lake, run_id = open_lake(given.data), given.run_id or _begun_before()
+    source = find(lake, run_id).scenario_resolved if run_id else refuse_unnamed(given.scenario)
+    own = BenchmarkOptions(**given.given("max_cost", "max_requests")) if run_id else given
+    prepared = Prepared(BENCHMARK.unsent(source, own))
+    await refuse_unknown(given.deployment)
     async with led(lake, prepared, run_id) as grid:
         cells = await _planned(grid)
-        with inspecting(expectations) as inspector:
-            night = Round(grid.run.run_id, data, deployment, takeovers)
-            lost = await hand_out(shards(cells, prepared.resolved, shard_by), night)
-            state = await _concluded(grid, lost, gate, inspector)
-        if pictures:
+        with inspecting(given.expectations) as inspector:
+            night = Round(grid.run.run_id, given.data, given.deployment, given.takeovers)
+            lost = await hand_out(shards(cells, prepared.resolved, given.shard_by), night)
+            state = await _concluded(grid, lost, given.gate, inspector)
+        if given.pictures:
             await publish_pictures(lake, grid.run.run_id, grid.resolved.name)
         return state
-
-
-def _named(scenario: Source | None) -> Source:
-    if scenario is None:
-        raise UserError(NOTHING_NAMED)
-    return scenario
 
 
 def _begun_before() -> str | None:
@@ -170,7 +114,7 @@ async def _planned(grid: Grid) -> pl.DataFrame:
         if cells.is_empty():
             raise
     grid.run.record(lake, "running")
-    get_run_logger().info("%s", begun(run_id, cells))
+    get_run_logger().info("%s", describe_cells(run_id, cells))
     return cells
 
 
@@ -178,7 +122,7 @@ async def _concluded(grid: Grid, lost: list[Lost], gate: NightGate, inspector: I
     lake, run_id = grid.lake, grid.run.run_id
     if lost:  # what they had been told before is there all the same
         await asyncio.to_thread(recover, lake)
-    found = await concluded(lake, grid.run, inspector, is_whole=not lost)
+    found = await conclude(lake, grid.run, BENCHMARK, inspector, is_whole=not lost)
     over_cost = await asyncio.to_thread(is_over_cost, lake, run_id)
     before = await publish(lake, found, grid.resolved.name, await shard_runs(run_id))
     state = ended(found, before, lost, gate, over_cost=over_cost)

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from prefect.client.schemas.objects import State
 from prefect.events import emit_event
 from prefect.states import Completed, Failed
 
+from biasgrid.catalogs.schema.choices import NightGate as NightGate
 from biasgrid.flows.benchmark.previous_runs import Before
 from biasgrid.flows.benchmark.summary import counted
 from biasgrid.flows.runs.outcome import NOT_MET, UNDECIDED, Outcome
 from biasgrid.flows.scheduled.dispatch import Lost
 from biasgrid.tasks.report.figures import share
 from biasgrid.warehouse.storage.lake import Lake
-
-NightGate = Literal["regression", "point", "decided"]
-"""What fails a night that is complete: requirements that became worse alone, or also those that are not met, by
-their point rates or by their whole intervals."""
 
 REGRESSION, INCOMPLETE_NIGHT, OVER_COST = "Regression", "Incomplete", "OverCost"
 NOT_MET_STATE, UNDECIDED_STATE = "NotMet", "Undecided"

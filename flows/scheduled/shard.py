@@ -10,11 +10,12 @@ from prefect.runtime import flow_run
 from prefect.states import Completed
 
 from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.catalogs.scenario.scenario import Overrides
-from biasgrid.flows.benchmark.flow import begun
+from biasgrid.catalogs.scenario.scenario import ResolvedScenario
+from biasgrid.flows.benchmark.flow import describe_cells
+from biasgrid.flows.benchmark.kind import BENCHMARK, BenchmarkOptions
 from biasgrid.flows.operations.secrets import secret_blocks
 from biasgrid.flows.runs.cells import cells_stage
-from biasgrid.flows.runs.prepare import Prepared, open_lake, prepare
+from biasgrid.flows.runs.prepare import Prepared, open_lake
 from biasgrid.flows.runs.session import shared_out
 from biasgrid.flows.runs.user_errors import in_words
 from biasgrid.flows.scheduled.shards import Shard, part_of
@@ -49,17 +50,17 @@ async def shard(
     """
     lake = open_lake(data)
     run = find(lake, run_id)
-    overrides = Overrides(models=models, max_cost=max_cost, max_requests=max_requests)
-    prepared = prepare(run.scenario_resolved, overrides, secret_blocks())
+    given = BenchmarkOptions(models=models, max_cost=max_cost, max_requests=max_requests)
+    prepared = BENCHMARK.prepare(run.scenario_resolved, given, secret_blocks())
     refuse_other_catalogs(run, prepared)
     cells = own_cells(lake, run, prepared)
     async with shared_out(lake, prepared, run, part_of(models), cells) as grid:
-        get_run_logger().info("%s", begun(run.run_id, cells))
+        get_run_logger().info("%s", describe_cells(run.run_id, cells))
         became = await cells_stage(grid, cells)
     return Completed(message="; ".join(became))
 
 
-def own_cells(lake: Lake, run: Run, prepared: Prepared) -> pl.DataFrame:
+def own_cells(lake: Lake, run: Run, prepared: Prepared[ResolvedScenario]) -> pl.DataFrame:
     """The planned cells of the prepared models. Raises UserError where the run has none for them."""
     cells = planned_cells(lake, run.run_id).filter(pl.col("model").is_in(list(prepared.resolved.targets)))
     if cells.is_empty():
@@ -68,7 +69,7 @@ def own_cells(lake: Lake, run: Run, prepared: Prepared) -> pl.DataFrame:
     return cells
 
 
-def refuse_other_catalogs(run: Run, prepared: Prepared) -> None:
+def refuse_other_catalogs(run: Run, prepared: Prepared[ResolvedScenario]) -> None:
     """Raises UserError where this machine would judge by other files than the run was planned with."""
     planned: dict[str, str] = orjson.loads(run.catalog_hashes)
     here = prepared.resolved.catalog.hashes  # a library may lie at another path here

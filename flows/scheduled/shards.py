@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
-from typing import Literal
 
 import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
 from biasgrid.catalogs.schema.entries import ScenarioSettings
+from biasgrid.flows.scheduled.options import By
 from biasgrid.warehouse.hashing import content_hash
-
-By = Literal["model", "provider"]
 
 
 @dataclass(frozen=True, slots=True)

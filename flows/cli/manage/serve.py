@@ -5,83 +5,61 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Any, NoReturn
 
 import typer
 
-from biasgrid.flows.cli.options import Batch, Data, Library, MaxAge, MaxCost, MaxRequests, Models, Samples, Seed
-from biasgrid.flows.cli.runs.benchmark import ReuseOption
+from biasgrid.flows.benchmark.kind import BENCHMARK, BenchmarkOptions
+from biasgrid.flows.runs.options import command, option
+from biasgrid.flows.scheduled.options import NightOptions
 
 
-class NightGate(StrEnum):
-    regression, point, decided = "regression", "point", "decided"
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions(NightOptions):
+    """What `serve` may be given."""
+
+    scenario: str | dict[str, Any] | None = option(
+        "starter", "", "What runs every night: a scenario file, or one that comes along.", cli=Path
+    )
+    cron: str = option("0 2 * * *", "--cron", "When: five fields.")
+    timezone: str = option("UTC", "--timezone", "Of the schedule.")
+    host: str = option("127.0.0.1", "--host", "Where Prefect's server listens.")
+    port: int = option(4200, "--port", "Its port.")
+    at_once: int = option(2, "--at-once", "Models that are asked side by side, a process each.", min=1)
+    webhook_from: str | None = option(
+        None, "--webhook-from", "The environment variable with an address that alarms are posted to."
+    )
 
 
-def serve(
-    scenario: Annotated[
-        Path, typer.Argument(help="What runs every night: a scenario file, or one that comes along.")
-    ] = Path("starter"),
-    cron: Annotated[str, typer.Option("--cron", help="When: five fields.")] = "0 2 * * *",
-    timezone: Annotated[str, typer.Option("--timezone", help="Of the schedule.")] = "UTC",
-    model: Models = None,
-    data: Data = None,
-    gate: Annotated[
-        NightGate, typer.Option("--gate", help="What fails a night: a regression alone, or what is not met, too.")
-    ] = NightGate.regression,
-    library: Library = None,
-    reuse: ReuseOption = None,
-    samples: Samples = None,
-    seed: Seed = None,
-    max_age: MaxAge = None,
-    max_cost: MaxCost = None,
-    max_requests: MaxRequests = None,
-    batch: Batch = None,
-    host: Annotated[str, typer.Option("--host", help="Where Prefect's server listens.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="Its port.")] = 4200,
-    at_once: Annotated[
-        int, typer.Option("--at-once", min=1, help="Models that are asked side by side, a process each.")
-    ] = 2,
-    webhook_from: Annotated[
-        str | None,
-        typer.Option("--webhook-from", help="The environment variable with an address that alarms are posted to."),
-    ] = None,
-) -> None:
+WORDS = (
+    "scenario cron timezone models data gate library reuse samples seed max_age max_cost max_requests batch host "
+    "port at_once webhook_from"
+)
+SETTINGS = ("library", "models", "samples", "seed", "reuse", "max_age", "max_cost", "max_requests", "batch")
+
+
+@command(ServeOptions, WORDS)
+def serve(given: ServeOptions) -> None:
     """Serve a small team: Prefect's server with its UI, workers, and a scenario every night, until Ctrl-C.
 
     Where `PREFECT_API_URL` names a server, that one is used. Runs and their history stay when this ends.
     """
-    from biasgrid.catalogs.scenario.scenario import Overrides
     from biasgrid.deployments.serving import Service
     from biasgrid.deployments.serving import serve as serving
     from biasgrid.flows.operations.secrets import secret_blocks
-    from biasgrid.flows.runs.prepare import open_lake, prepare
+    from biasgrid.flows.runs.prepare import open_lake
 
-    given: dict[str, Any] = {
-        "library": _path(library) if library else None,
-        "models": model,
-        "samples": samples,
-        "seed": seed,
-        "reuse": reuse.value if reuse else None,
-        "max_age": max_age,
-        "max_cost": max_cost,
-        "max_requests": max_requests,
-        "batch": batch,
-    }
-    settings = {name: value for name, value in given.items() if value is not None}
-    prepared = prepare(_path(scenario), Overrides(**settings), secret_blocks())
+    scenario = _path(str(given.scenario))
+    settings = given.given(*SETTINGS) | ({"library": _path(given.library)} if given.library else {})
+    prepared = BENCHMARK.prepare(scenario, BenchmarkOptions(**settings), secret_blocks())
     service = Service(
-        scenario=_path(scenario),
-        cron=cron,
-        timezone=timezone,
-        data=open_lake(data).named,
+        scenario=scenario,
+        data=open_lake(given.data).named,
         settings=settings,
-        gate=gate.value,
-        host=host,
-        port=port,
-        at_once=at_once,
-        webhook_from=webhook_from,
+        gate=given.gate,
+        **given.given("cron", "timezone", "host", "port", "at_once", "webhook_from"),
     )
     for notice in prepared.resolved.notices:
         typer.echo(f"note: {notice}", err=True)
@@ -92,9 +70,9 @@ def serve(
         typer.echo("biasgrid: stopped", err=True)
 
 
-def _path(named: Path) -> str:
+def _path(named: str) -> str:
     """As workers find it, who run elsewhere; what comes along has a name alone."""
-    return str(named.absolute()) if named.exists() else str(named)
+    return str(Path(named).absolute()) if Path(named).exists() else named
 
 
 @contextmanager

@@ -13,8 +13,8 @@ import pytest
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.flows.api import Benchmark
+from biasgrid.flows.benchmark.kind import BENCHMARK
 from biasgrid.flows.runs.batching import how_batches_go_on
-from biasgrid.flows.runs.prepare import prepare
 from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
 from biasgrid.tasks.prompt.batch.jobs import Job
 from biasgrid.warehouse.build.build import query
@@ -91,11 +91,11 @@ def test_people_see_the_batches_of_a_model_as_one_task_with_its_progress(
 def test_models_without_a_batch_api_are_told_and_a_run_of_no_others_is_refused(
     served: Served, scenario: Scenario
 ) -> None:
-    notices = prepare(scenario([MODEL, ALONE], batch=True)).resolved.notices
+    notices = BENCHMARK.prepare(scenario([MODEL, ALONE], batch=True)).resolved.notices
     assert [ALONE in notice and "one by one" in notice for notice in notices] == [True]
-    assert prepare(scenario([MODEL, ALONE])).resolved.notices == ()
+    assert BENCHMARK.prepare(scenario([MODEL, ALONE])).resolved.notices == ()
     with pytest.raises(UserError, match=r"no batch API is known for `simulated/fair`"):
-        prepare(scenario([ALONE], batch=True))
+        BENCHMARK.prepare(scenario([ALONE], batch=True))
 
 
 def test_whoever_stops_a_run_hears_that_its_batches_go_on(tmp_path: Path, served: Served) -> None:

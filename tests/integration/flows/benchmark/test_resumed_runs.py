@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from prefect import flow
 
+from biasgrid.flows.benchmark.kind import BENCHMARK
 from biasgrid.flows.benchmark.stages_as_flows import generate_run
-from biasgrid.flows.runs.prepare import prepare
 from biasgrid.flows.runs.session import under_way
 from biasgrid.tasks.connectors.client.run_budget import RunBudget
 from biasgrid.tasks.prompt.batch.jobs import Job
@@ -31,7 +31,7 @@ def resumed(overlay: Any, scenario: Callable[..., Any], tmp_path: Path) -> Calla
 
     async def resume(*, asks: bool) -> RunBudget | None:
         run_id = await generate_run(asked, data=str(tmp_path))
-        lake, prepared = Lake(tmp_path), prepare(asked)
+        lake, prepared = Lake(tmp_path), BENCHMARK.prepare(asked)
         keys = lake.read("cases", run_id)["request_key"].head(4).to_list()
         Job.new(run_id, prepared.resolved.targets[MODEL], keys).record(lake)
 

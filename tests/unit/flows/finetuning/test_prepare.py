@@ -10,7 +10,8 @@ import pytest
 
 from biasgrid.catalogs.schema.models import Prices
 from biasgrid.flows.finetuning.forecast import confirm, in_short
-from biasgrid.flows.finetuning.prepare import Asked, outcome, prepare_tuning
+from biasgrid.flows.finetuning.options import TuningOptions
+from biasgrid.flows.finetuning.prepare import outcome, prepare_tuning
 from biasgrid.flows.forecast.confirmation import Declined
 from biasgrid.tasks.finetuning.jobs import Job
 from biasgrid.tasks.finetuning.order import Order
@@ -22,7 +23,7 @@ from support.paths import TUNING_CATALOG
 def order(monkeypatch: pytest.MonkeyPatch) -> Order:
     monkeypatch.setenv("BIASGRID_CATALOG", str(TUNING_CATALOG))
     monkeypatch.setenv("OPENAI_API_KEY", "no-matter")
-    found = prepare_tuning(Asked("openai/gpt-4o-mini", "half")).order
+    found = prepare_tuning(TuningOptions(model="openai/gpt-4o-mini", variant="half")).order
     assert isinstance(found, Order)
     return found
 
@@ -95,6 +96,6 @@ def test_where_nothing_came_of_it_the_reason_and_the_exit_code_say_so(order: Ord
 
 
 def test_the_same_order_has_the_same_id_and_another_address_another(order: Order) -> None:
-    assert prepare_tuning(Asked("openai/gpt-4o-mini", "half")).order == order
+    assert prepare_tuning(TuningOptions(model="openai/gpt-4o-mini", variant="half")).order == order
     elsewhere = order.target.model_copy(update={"base_url": "http://127.0.0.1:9/v1"})
     assert Order(elsewhere, order.dataset, order.hyperparameters, order.suffix).id != order.id

@@ -9,7 +9,7 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario, resolve
 from biasgrid.flows.forecast.benchmark import Forecast, forecast
 from biasgrid.flows.forecast.confirmation import announce, binding_caps, doubt
-from biasgrid.flows.rate_limits.caps import cap_mistakes
+from biasgrid.flows.runs.prepare import cap_problems
 
 Planned = Callable[..., tuple[ResolvedScenario, Forecast]]
 
@@ -24,7 +24,7 @@ def planned(scenario: Any) -> Planned:
 
 
 def wrong(resolved: ResolvedScenario) -> list[str]:
-    return [str(mistake) for mistake in cap_mistakes(resolved.targets.values(), resolved.settings)]
+    return [str(mistake) for mistake in cap_problems(resolved.targets.values(), resolved.settings)]
 
 
 def test_a_cap_on_money_needs_every_price(planned: Planned) -> None:

@@ -12,7 +12,8 @@ import yaml
 
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.scenario.interaction import every_scene
-from biasgrid.flows.interaction.prepare import planned, prepare_interaction
+from biasgrid.flows.interaction.kind import INTERACTION
+from biasgrid.flows.interaction.prepare import planned
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
 from biasgrid.tasks.interaction.task import interact_cell, land_plays
@@ -80,7 +81,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
 
 
 async def _played(lake: Lake, asked: dict[str, Any]) -> None:
-    resolved = prepare_interaction({"interaction": asked, "asking": {"seed": 3}}).resolved
+    resolved = INTERACTION.prepare({"interaction": asked, "asking": {"seed": 3}}).resolved
     catalog = resolved.catalog
     run = begin(lake, "{}", resolved.as_json(), catalog.hashes, resolved.settings.seed, "interaction")
     by_cell = list(planned(run.run_id, resolved))

@@ -1,4 +1,4 @@
-"""What a run that is judged again is judged by. Without Prefect: the command line finds mistakes first."""
+"""A scenario before it runs or is judged again. Without Prefect: the command line finds mistakes first."""
 
 from __future__ import annotations
 
@@ -8,36 +8,48 @@ from dataclasses import replace
 import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
-from biasgrid.catalogs.scenario.scenario import Overrides, Source, resolve
+from biasgrid.catalogs.scenario.scenario import Inspection, Overrides, ResolvedScenario, Source, resolve
 from biasgrid.catalogs.schema.entries import Requirement
-from biasgrid.flows.operations.secrets import secret_blocks
-from biasgrid.flows.runs.prepare import Prepared, prepare
-from biasgrid.tasks.evaluate.current_oracles import changed, judged_otherwise, rules
+from biasgrid.flows.runs.batched_models import batching_mistakes, batching_notices
+from biasgrid.tasks.evaluate.current_oracles import changed, judged_otherwise
+from biasgrid.tasks.generate.requirement_checks import check_requirement
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run
 
 SHOWN = 10
-"""Templates that a mistake names."""
+"""Templates that an error names."""
 
 
-def prepared_again(lake: Lake, run: Run, scenario: Source | None, overrides: Overrides) -> Prepared:
-    """The rules of a scenario, by default the run's own as its files say it now, for what the run has asked.
-    Raises UserError with all that does not fit."""
-    prepared = fitting(prepare(scenario or run.scenario_resolved, overrides, secret_blocks()), run)
-    refuse_other_kinds(lake, run, rules(prepared.resolved.catalog))
-    return prepared
+def resolve_scenario(source: Source, overrides: Overrides | None, inspect: Inspection) -> ResolvedScenario:
+    """As `resolve`, with notices of models that are asked one by one although batches are wanted."""
+    found = resolve(source, overrides, inspect)
+    notices = batching_notices(found.targets.values(), found.settings)
+    return replace(found, notices=(*found.notices, *notices))
 
 
-def fitting(prepared: Prepared, run: Run) -> Prepared:
+def scenario_problems(resolved: ResolvedScenario) -> list[Problem]:
+    """What is wrong with a scenario's templates and batches."""
+    return [*template_mistakes(resolved), *batching_mistakes(resolved.targets.values(), resolved.settings)]
+
+
+def template_mistakes(resolved: ResolvedScenario) -> list[Problem]:
+    return [
+        mistake
+        for requirement in resolved.requirements
+        for language in requirement.languages
+        for mistake in check_requirement(requirement, language, resolved.catalog)
+    ]
+
+
+def fit_requirements(resolved: ResolvedScenario, run: Run) -> ResolvedScenario:
     """The scenario's rules for what the run has asked: requirements that it does not name keep theirs, and models
     stay those of the run. Raises UserError for requirements that the run has not asked, or otherwise."""
     asked = {requirement.name: requirement for requirement in resolve(run.scenario_resolved).requirements}
-    named = {requirement.name: requirement for requirement in prepared.resolved.requirements}
+    named = {requirement.name: requirement for requirement in resolved.requirements}
     mistakes = [mistake for name in named for mistake in _misfit(named[name], asked, run)]
     if mistakes:
         raise UserError(mistakes)
-    kept = tuple(named.get(name, asked[name]) for name in asked)
-    return replace(prepared, resolved=replace(prepared.resolved, requirements=kept))
+    return replace(resolved, requirements=tuple(named.get(name, asked[name]) for name in asked))
 
 
 def _misfit(wanted: Requirement, asked: Mapping[str, Requirement], run: Run) -> Iterable[Problem]:
@@ -50,7 +62,7 @@ def _misfit(wanted: Requirement, asked: Mapping[str, Requirement], run: Run) -> 
         yield Problem(what, where, "give it another name, and ask it with `biasgrid run`")
 
 
-def refuse_other_kinds(lake: Lake, run: Run, now: pl.DataFrame) -> None:
+def refuse_other_oracles(lake: Lake, run: Run, now: pl.DataFrame) -> None:
     """Raises UserError for templates whose oracle compares in another way now, not only with other values."""
     other = [
         row

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from biasgrid.flows.cli.options import Data, Force, Yes
 from biasgrid.flows.cli.running import INTERRUPTED, at_once, awaited, left_as_it_was
+from biasgrid.flows.finetuning.options import PARAMETERS, WORDS, TuningOptions
+from biasgrid.flows.runs.options import command, option
 
 if TYPE_CHECKING:
     from biasgrid.flows.finetuning.prepare import PreparedTuning, TuningOutcome
     from biasgrid.warehouse.storage.lake import Lake
 
 
-class Tuned(StrEnum):
-    full, half = "full", "half"
+@dataclass(frozen=True, kw_only=True)
+class DatasetOptions(TuningOptions):
+    """What `finetune dataset` may be given."""
+
+    out: str = option("", "--out", "Directory to write into.", cli=Path, show_default=False)
+    force: bool = option(False, "--force", "Replace a file that exists.")
 
 
 class ModelFirst(typer.core.TyperGroup):
@@ -31,17 +36,6 @@ class ModelFirst(typer.core.TyperGroup):
 
 app = typer.Typer(cls=ModelFirst, no_args_is_help=True)
 
-Variants = Annotated[
-    Tuned,
-    typer.Option("--variant", help="`full`: assignments with and without implicit bias; `half`: those without."),
-]
-Languages = Annotated[
-    list[str] | None, typer.Option("--language", help="Of the assignments; may be repeated.", show_default="en_us")
-]
-Draw = Annotated[
-    int, typer.Option("--seed", min=0, max=2**31 - 1, help="Draws names, and the scenes that are kept.")
-]
-
 
 @app.callback(subcommand_metavar="MODEL | COMMAND [OPTIONS]")
 def finetune() -> None:
@@ -49,88 +43,39 @@ def finetune() -> None:
 
 
 @app.command()
-def model(
-    model: Annotated[
-        str,
-        typer.Argument(
-            help="`provider/model`; with `--local` a directory of a model, or its name at the hub.",
-            show_default=False,
-        ),
-    ],
-    variant: Variants = Tuned.full,
-    language: Languages = None,
-    epochs: Annotated[
-        int | None,
-        typer.Option("--epochs", min=1, max=50, help="How often each example is seen; else by variant."),
-    ] = None,
-    learning_rate: Annotated[
-        float | None,
-        typer.Option("--learning-rate", min=0, help="A multiplier of the provider's; with `--local` the rate."),
-    ] = None,
-    batch_size: Annotated[
-        int | None, typer.Option("--batch-size", min=1, max=256, help="Examples learnt from at once.")
-    ] = None,
-    suffix: Annotated[
-        str | None, typer.Option("--suffix", help="What the new model's name says of it.", show_default=False)
-    ] = None,
-    seed: Draw = 0,
-    local: Annotated[
-        bool, typer.Option("--local", help="Tune on this machine, with LoRA: needs `make env-finetune`.")
-    ] = False,
-    data: Data = None,
-    yes: Yes = False,
-) -> None:
+@command(TuningOptions, WORDS, model=...)
+def model(given: TuningOptions) -> None:
     """Tune a model, wait until it is done, and tell how the new one is named in scenarios.
 
     The same command again goes on with a job that is under way, and tells what came of one that is done: nothing
     is paid twice. Exit codes: 0 there is a new model, 2 a mistake to put right, 3 none came of it, 130 interrupted
     (the job goes on at the provider).
     """
-    asked: dict[str, Any] = {
-        "model": model,
-        "variant": variant.value,
-        "epochs": epochs,
-        "learning_rate": learning_rate,
-        "batch_size": batch_size,
-        "suffix": suffix,
-        "seed": seed,
-        "local": local,
-    }
-    languages = tuple(dict.fromkeys(language or ["en_us"]))
+    from biasgrid.flows.finetuning.prepare import prepare_tuning
+    from biasgrid.flows.operations.secrets import secret_blocks
+
     with at_once():
-        prepared = _prepared(**asked, languages=languages)
+        prepared = prepare_tuning(given, secret_blocks())
         from biasgrid.flows.runs.prepare import open_lake
 
-        with left_as_it_was(data):
-            lake = open_lake(data)
-            _agreed(prepared, lake, yes=yes)
-        _finish(languages=list(languages), data=lake.named, **asked)
+        with left_as_it_was(given.data):
+            lake = open_lake(given.data)
+            _agreed(prepared, lake, yes=given.yes)
+        _finish(**given.given(*PARAMETERS.split()) | {"data": lake.named})
 
 
 @app.command()
-def dataset(
-    out: Annotated[Path, typer.Option("--out", help="Directory to write into.", show_default=False)],
-    variant: Variants = Tuned.full,
-    language: Languages = None,
-    seed: Draw = 0,
-    force: Force = False,
-) -> None:
+@command(DatasetOptions, "out variant languages seed force", out=...)
+def dataset(given: DatasetOptions) -> None:
     """Write what a model would be tuned on: `train.jsonl` and `validation.jsonl` in OpenAI's format, and
     `dataset.json`, which tells of them."""
     from biasgrid.flows.finetuning.prepare import prepare_dataset, write_files
 
-    made = prepare_dataset(variant.value, language or ["en_us"], seed)
+    made = prepare_dataset(given.variant, given.spoken, given.seed)
     told = made.told
-    for path in write_files(made, out, force=force):
+    for path in write_files(made, Path(given.out), force=given.force):
         typer.echo(path)
     typer.echo(f"{told['train']} examples to train on, {told['validation']} to validate")
-
-
-def _prepared(**asked: Any) -> PreparedTuning:
-    from biasgrid.flows.finetuning.prepare import Asked, prepare_tuning
-    from biasgrid.flows.operations.secrets import secret_blocks
-
-    return prepare_tuning(Asked(**asked), secret_blocks())
 
 
 def _agreed(prepared: PreparedTuning, lake: Lake, *, yes: bool) -> None:

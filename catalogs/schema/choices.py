@@ -1,0 +1,22 @@
+"""The values that options of runs choose from. Without pydantic: the command line lists them in its help."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Reuse = Literal["run", "all", "none"]
+Gate = Literal["point", "decided"]
+"""What a requirement must be to be met: by its point rate, as LangBiTe has it, or by its whole interval."""
+NightGate = Literal["regression", "point", "decided"]
+"""What fails a night that is complete: requirements that became worse alone, or also those that are not met, by
+their point rates or by their whole intervals."""
+ProbeTest = Literal["implicit", "explicit", "decision", "counterfactual"]
+StrategyName = Literal[
+    "one_shot", "direct", "separated", "selection", "implicit_separated", "crescendo", "persona"
+]
+Setting = Literal["no_interaction", "no_goal", "goal", "understanding"]
+"""no_interaction: the model assigns by itself; no_goal: agents talk; goal: agents talk, and each privately wants
+the same task; understanding: the model says whether an assignment shows implicit bias."""
+Mitigation = Literal["none", "reflection", "reflection_with_examples"]
+Variant = Literal["full", "half"]
+"""What a model is tuned on. full: assignments with and without implicit bias; half: those without alone."""

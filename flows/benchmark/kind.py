@@ -1,0 +1,234 @@
+"""Benchmarks: models against the requirements of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from biasgrid.catalogs.errors import Problem
+from biasgrid.catalogs.schema.choices import Reuse
+from biasgrid.flows.runs.kinds import RunKind, Source
+from biasgrid.flows.runs.options import RunOptions, option, revised
+
+if TYPE_CHECKING:
+    from biasgrid.catalogs.scenario.scenario import Overrides, ResolvedScenario
+    from biasgrid.flows.forecast.benchmark import Forecast
+    from biasgrid.flows.runs.outcome import Outcome
+    from biasgrid.flows.runs.prepare import Prepared
+    from biasgrid.tasks.connectors.keys import Secrets
+    from biasgrid.warehouse.storage.lake import Lake
+    from biasgrid.warehouse.storage.runs import Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkOptions(RunOptions):
+    """What may be given with a scenario."""
+
+    scenario: str | dict[str, Any] | None = option(
+        None,
+        "",
+        "A scenario file: YAML, or LangBiTe's JSON.",
+        "the name of one that comes along (`starter`, `full`, …), the path of a scenario file that the "
+        "worker reads (YAML, or LangBiTe's JSON), or its content as JSON",
+        cli=Path,
+        show_default=False,
+    )
+    library: str | None = option(
+        None,
+        "--library",
+        "Templates to use: a file or directory, LangBiTe's format included.",
+        "templates in place of the shipped ones: a file or directory, LangBiTe's format included",
+        cli=Path | None,
+    )
+    models: list[str] | None = option(
+        None,
+        "--model",
+        "`provider/model`; may be repeated. Replaces the scenario's.",
+        "`provider/model` names to test, such as `openai/gpt-4o-mini`; None: the scenario's",
+    )
+    reuse: Reuse | None = option(
+        None,
+        "--reuse",
+        "Which earlier replies stand in for asking: of this run, any, none.",
+        "earlier replies that stand in for asking: of this `run` alone, when it goes on; of `all` runs; "
+        "`none`. None: as the scenario has it, mostly `run`",
+    )
+    samples: int | None = option(
+        None,
+        "--samples",
+        "How often each prompt is asked.",
+        "how often each prompt is asked; None: as the scenario has it",
+        min=1,
+    )
+    seed: int | None = option(
+        None,
+        "--seed",
+        "Chooses templates and seeds samples.",
+        "chooses the templates and seeds the samples; None: the scenario's",
+        min=0,
+    )
+    max_cost: float | None = revised(
+        RunOptions, "max_cost", doc="US dollars that the run may spend; None: the scenario's cap, or none"
+    )
+    max_requests: int | None = revised(
+        RunOptions, "max_requests", doc="requests that the run may send; None: the scenario's cap, or none"
+    )
+    batch: bool | None = option(
+        None,
+        "--batch/--no-batch",
+        "Ask through batch APIs where providers have one: cheaper, within a day.",
+        "ask through the providers' batch APIs, for less money and later; None: as the scenario has it",
+    )
+    judge: str | None = option(
+        None,
+        "--judge",
+        "`provider/model` that gives the second opinion.",
+        "`provider/model` that gives the second opinion in place of the scenario's",
+    )
+    judge_passed: float | None = option(
+        None,
+        "--judge-passed",
+        "Share of passed replies that the judge hears, too, 0 to 1.",
+        "share of the replies that passed which the judge hears, too; it overrules none of them",
+    )
+    pictures: bool = option(
+        False,
+        doc="the artifact `pictures`: pass rates, the grid, communities and trend, drawn in some seconds",
+    )
+    run_id: str | None = option(
+        None,
+        "",
+        "A run's id or its beginning or end; else the newest.",
+        "goes on with this unfinished run, whatever `scenario` says",
+    )
+
+    @property
+    def overrides(self) -> Overrides:
+        """What takes the place of the scenario's own settings."""
+        from biasgrid.catalogs.scenario.scenario import Overrides
+
+        return Overrides(**self.given(*(each.name for each in fields(Overrides))))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgainOptions(BenchmarkOptions):
+    """What may be given where the replies of a run are judged again."""
+
+    run_id: str | None = revised(
+        BenchmarkOptions, "run_id", doc="the run; a beginning or end that only one has will do"
+    )
+    scenario: str | dict[str, Any] | None = option(
+        None,
+        "--scenario",
+        "Whose tolerances, deltas, refusal rules and judge count from now on.",
+        "whose tolerances, deltas, refusal rules and judge count from now on; the run's own where absent",
+        cli=Path | None,
+    )
+    library: str | None = revised(
+        BenchmarkOptions,
+        "library",
+        doc="templates whose oracles count from now on; the scenario's where absent",
+    )
+    data: str | None = revised(
+        RunOptions, "data", doc="directory or `s3://bucket/prefix` of the lake and the warehouse"
+    )
+    max_cost: float | None = revised(
+        RunOptions, "max_cost", doc="US dollars that the run may have spent, its judge's included"
+    )
+    max_requests: int | None = revised(
+        RunOptions, "max_requests", doc="requests that the run may have sent, its judge's included"
+    )
+
+
+class BenchmarkKind(RunKind["ResolvedScenario", "Forecast", "Outcome"]):
+    """Requirements in, findings out."""
+
+    name = "benchmark"
+    command = "run"
+    source = "scenario"
+    keys = frozenset({"scenario", "requirements"})
+    called = "a scenario"
+    flow = "biasgrid.flows.benchmark.flow:benchmark"
+    options = BenchmarkOptions
+    words = (
+        "scenario library models data reuse samples seed max_age max_cost max_requests batch expectations gate yes"
+    )
+    parameters = (
+        "scenario models max_cost max_requests samples seed reuse max_age batch library expectations pictures "
+        "data run_id"
+    )
+    help = """Test models against a scenario's requirements: plan, prompt, evaluate, aggregate.
+
+    Exit codes: 0 every requirement met, 1 at least one not met, 2 a mistake to put right, 3 incomplete,
+    4 undecided (with `--gate decided`), 130 interrupted (go on with `biasgrid resume`).
+    """
+
+    def resolve(
+        self, source: Source, given: RunOptions, inspect: Callable[[ResolvedScenario], Iterable[Problem]]
+    ) -> ResolvedScenario:
+        from biasgrid.flows.benchmark.prepare import resolve_scenario
+
+        overrides = given.overrides if isinstance(given, BenchmarkOptions) else None
+        return resolve_scenario(source, overrides, inspect)
+
+    def problems(self, resolved: ResolvedScenario) -> Iterable[Problem]:
+        from biasgrid.flows.benchmark.prepare import scenario_problems
+
+        return scenario_problems(resolved)
+
+    def prepare_again(
+        self, lake: Lake, run: Run, given: AgainOptions, secrets: Secrets | None
+    ) -> Prepared[ResolvedScenario]:
+        """The rules of a scenario, by default the run's own as its files are now, for what the run has asked.
+        Raises UserError with all that does not fit."""
+        from biasgrid.flows.benchmark.prepare import fit_requirements, refuse_other_oracles
+        from biasgrid.flows.runs.prepare import Prepared
+        from biasgrid.tasks.evaluate.current_oracles import rules
+
+        prepared = self.prepare(given.scenario or run.scenario_resolved, given, secrets)
+        fitting = Prepared(fit_requirements(prepared.resolved, run), secrets)
+        refuse_other_oracles(lake, run, rules(fitting.resolved.catalog))
+        return fitting
+
+    def forecast(self, resolved: ResolvedScenario, lake: Lake | None, *, brief: bool = False) -> Forecast:
+        from biasgrid.flows.forecast.benchmark import forecast
+
+        return forecast(resolved, lake, brief=brief)
+
+    def remaining(self, resolved: ResolvedScenario, lake: Lake, run_id: str) -> Forecast:
+        from biasgrid.flows.forecast.remaining import remaining
+
+        return remaining(self.forecast(resolved, lake, brief=True), lake, run_id)
+
+    def is_upper_bound(self, expected: Forecast, resolved: ResolvedScenario, lake: Lake | None) -> bool:
+        return resolved.settings.reuse == "all" and lake is not None
+
+    def show_forecast(self, expected: Forecast, resolved: ResolvedScenario) -> None:
+        from biasgrid.flows.benchmark.forecast_view import show_forecast
+
+        show_forecast(expected)
+
+    def announce(self, expected: Forecast, resolved: ResolvedScenario, *, is_resumed: bool, at_most: bool) -> None:
+        from biasgrid.flows.forecast.confirmation import announce
+
+        announce(expected, resolved.settings, is_resumed=is_resumed, at_most=at_most)
+
+    def outcome(self, lake: Lake, run_id: str, *, is_checked: bool = False) -> Outcome:
+        from biasgrid.flows.runs.outcome import outcome
+
+        return outcome(lake, run_id, is_checked)
+
+    async def publish(self, lake: Lake, found: Outcome, name: str) -> None:
+        from biasgrid.flows.benchmark.artifacts import publish
+
+        await publish(lake, found, name)
+
+    def show(self, found: Outcome) -> None:
+        from biasgrid.flows.benchmark.findings_view import show_outcome
+
+        show_outcome(found)
+
+
+BENCHMARK = BenchmarkKind()

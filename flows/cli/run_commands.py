@@ -1,0 +1,210 @@
+"""`run`, `plan`, `resume`, `evaluate`, and the command of every kind of run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+
+import typer
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.flows.benchmark.kind import BENCHMARK, AgainOptions, BenchmarkOptions
+from biasgrid.flows.cli.running import at_once, confirmed, left_as_it_was, ran
+from biasgrid.flows.runs.kinds import AnyKind, all_kinds, find_kind, kinds_of_file, refuse_other_files, top_keys
+from biasgrid.flows.runs.options import RunOptions, command, option
+
+if TYPE_CHECKING:
+    from biasgrid.flows.runs.prepare import Prepared
+    from biasgrid.warehouse.storage.lake import Lake
+    from biasgrid.warehouse.storage.runs import Run
+
+T = TypeVar("T")
+READ_AGAIN = "biasgrid.flows.runs.reparse:read_again"
+JUDGE_AGAIN = "biasgrid.flows.benchmark.reevaluate:evaluate_again"
+
+
+def command_of(kind: AnyKind) -> Callable[..., None]:
+    """The command that starts a run of this kind."""
+
+    def start(given: RunOptions) -> None:
+        _start(kind, given)
+
+    start.__name__, start.__doc__ = kind.command, kind.help
+    required = {} if kind.blank else {kind.source: ...}
+    return command(kind.options, kind.words, **required)(start)
+
+
+def _start(kind: AnyKind, given: RunOptions) -> None:
+    from biasgrid.flows.operations.secrets import secret_blocks
+    from biasgrid.flows.runs.prepare import earlier_lake, open_lake
+
+    named = getattr(given, kind.source)
+    path = Path(named) if named else None
+    if path is None and not given.models:
+        remedy = f"name {kind.called}, or a model by `--model`"
+        raise UserError(Problem("nothing is named", remedy=remedy))
+    with at_once():
+        refuse_other_files(path, kind)
+        prepared = kind.prepare(path or kind.blank, given, secret_blocks())
+        earlier = earlier_lake(given.data)
+        with left_as_it_was(given.data):
+            lake = open_lake(given.data)
+            _agree(kind, prepared, earlier, yes=given.yes)
+        parameters = given.given(*kind.parameters.split()) | {kind.source: named or kind.blank}
+        finish(kind, prepared, given, kind.flow, **parameters | {"data": lake.named})
+
+
+def _agree(
+    kind: AnyKind, prepared: Prepared[Any], lake: Lake | None, *, run_id: str | None = None, yes: bool
+) -> None:
+    """Prints what is to be sent and, where that is much, asks. Ends the command where the answer is no."""
+    resolved = prepared.resolved
+    if run_id and lake:
+        expected, at_most = kind.remaining(resolved, lake, run_id), False
+    else:
+        expected = kind.forecast(resolved, lake, brief=True)
+        at_most = kind.is_upper_bound(expected, resolved, lake)
+    kind.announce(expected, resolved, is_resumed=run_id is not None, at_most=at_most)
+    confirmed(expected.likely, resolved.settings, yes=yes, at_most=at_most)
+
+
+def finish(kind: AnyKind, prepared: Prepared[Any], given: RunOptions, flow: str, **parameters: Any) -> NoReturn:
+    """Run a flow (`module:name`) with progress on the terminal, show what it found and exit as it ended."""
+    found = ran(prepared, flow, **parameters)
+    kind.show(found)
+    raise typer.Exit(found.exit_code_by(given.gate))
+
+
+@command(BenchmarkOptions, "run:run_id data max_cost max_requests expectations gate yes")
+def resume(given: BenchmarkOptions) -> None:
+    """Go on with an unfinished run: what has landed is kept, only what is missing is asked. Caps may be raised."""
+    from biasgrid.flows.operations.secrets import secret_blocks
+    from biasgrid.flows.runs.prepare import existing_lake
+    from biasgrid.warehouse.storage.runs import UNFINISHED, find
+
+    with at_once():
+        lake = existing_lake(given.data)
+        run = find(lake, given.run_id, None if given.run_id else UNFINISHED)
+        kind = find_kind(run.kind)
+        caps = given.given("max_cost", "max_requests")
+        prepared = kind.prepare(run.scenario_resolved, kind.options(**caps), secret_blocks())
+        _agree(kind, prepared, lake, run_id=run.run_id, yes=given.yes)
+        parameters = caps | {"run_id": run.run_id, "data": lake.named, "expectations": given.expectations}
+        finish(kind, prepared, given, kind.flow, **parameters)
+
+
+@command(
+    AgainOptions,
+    "run:run_id scenario library judge judge_passed max_cost max_requests expectations gate data",
+)
+def evaluate(given: AgainOptions) -> None:
+    """Judge the stored replies of a run again: by changed oracles, tolerances or another judge.
+
+    No model under test is asked. Earlier evaluations stay in the lake; the newest one counts in the marts.
+    Replies of a probe or an interaction are read again, by the catalog as it is now. Exit codes as of `run`,
+    `probe` or `interact`.
+    """
+    from biasgrid.flows.operations.secrets import secret_blocks
+    from biasgrid.flows.runs.prepare import lake_to_change
+    from biasgrid.warehouse.storage.runs import find, refuse_other_kinds
+
+    changes = given.given("library", "judge", "judge_passed", "max_cost", "max_requests", "scenario")
+    with at_once():
+        lake = lake_to_change(given.data)
+        run = find(lake, given.run_id)
+        read_again = [kind.name for kind in all_kinds() if kind.reader]
+        refuse_other_kinds(run, "later evaluation", BENCHMARK.name, *read_again)
+        kind = find_kind(run.kind)
+        parameters = {"run_id": run.run_id, "data": lake.named, "expectations": given.expectations}
+        if run.kind in read_again:
+            _refuse_changes(run, changes)
+            prepared = kind.prepare(run.scenario_resolved, secrets=secret_blocks())
+            finish(kind, prepared, given, READ_AGAIN, **parameters)
+        prepared = BENCHMARK.prepare_again(lake, run, given, secret_blocks())
+        finish(kind, prepared, given, JUDGE_AGAIN, **changes | parameters)
+
+
+def _refuse_changes(run: Run, changes: Iterable[str]) -> None:
+    """Raises UserError for options of judging, where nothing is judged."""
+    named = [f"--{name.replace('_', '-')}" for name in changes]
+    if named:
+        what = f"run `{run.run_id}` is no benchmark: its replies are read and not judged"
+        raise UserError(Problem(what, ", ".join(named), f"leave {'it' if len(named) == 1 else 'them'} out"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanOptions(BenchmarkOptions):
+    """What `plan` may be given."""
+
+    format: Literal["table", "json"] = option("table", "--format", "How to show it.")
+
+
+@command(PlanOptions, "scenario library models data samples seed batch format", scenario=...)
+def plan(given: PlanOptions) -> None:
+    """Show the grid, prompts, tokens, money and time of a scenario, of a target file's probe and red team, or
+    of an interaction file. Sends nothing and needs no key.
+
+    Where earlier runs lie in the data directory, the length of replies is told from theirs.
+    """
+    from biasgrid.flows.runs.prepare import earlier_lake
+    from biasgrid.flows.terminal.encoding import write_data
+
+    path = Path(str(given.scenario))
+    kinds = planned_kinds(path)
+    if kinds != [BENCHMARK]:
+        _refuse_for_targets({"--library": given.library, "--samples": given.samples, "--batch": given.batch})
+    own = given.given(*({"models", "seed"} if kinds != [BENCHMARK] else PLANNED))
+    lake = earlier_lake(given.data)
+    resolved = _all_or_mistakes([_planning(kind, path, kind.options(**own)) for kind in kinds])
+    for kind, one in zip(kinds, resolved, strict=True):
+        if kind == BENCHMARK:
+            for notice in one.notices:
+                typer.echo(f"note: {notice}", err=True)
+    expected = [kind.forecast(one, lake) for kind, one in zip(kinds, resolved, strict=True)]
+    if given.format == "json":
+        texts = [each.as_json() for each in expected]
+        both = {kind.name: json.loads(text) for kind, text in zip(kinds, texts, strict=True)}
+        write_data(f"{texts[0] if len(texts) == 1 else json.dumps(both, ensure_ascii=False)}\n")
+        return
+    for kind, one, each in zip(kinds, resolved, expected, strict=True):
+        kind.show_forecast(each, one)
+    if kinds != [BENCHMARK]:
+        typer.echo("Nothing was sent.")
+
+
+PLANNED = ("library", "models", "samples", "seed", "batch")
+
+
+def planned_kinds(path: Path) -> list[AnyKind]:
+    """The kinds of run that a file asks for: of a target file those whose section it has, else the first."""
+    keys = top_keys(path)
+    taking = [kind for kind in kinds_of_file(keys) if kind != BENCHMARK]
+    asked = [kind for kind in taking if kind.name in keys]
+    return asked or taking[:1] or [BENCHMARK]
+
+
+def _planning(kind: AnyKind, path: Path, given: RunOptions) -> Callable[[], Any]:
+    return lambda: kind.unsent(path, given)
+
+
+def _refuse_for_targets(given: Mapping[str, object]) -> None:
+    for flag, value in given.items():
+        if value is not None:
+            what = "is for scenarios: of a target or an interaction is asked what its file says"
+            raise UserError(Problem(what, flag, "leave it out"))
+
+
+def _all_or_mistakes(works: list[Callable[[], T]]) -> list[T]:
+    """Raises UserError with the mistakes of all of them."""
+    found, mistakes = list[T](), list[Problem]()
+    for work in works:
+        try:
+            found.append(work())
+        except UserError as wrong:
+            mistakes += wrong.mistakes
+    if mistakes:
+        raise UserError(list(dict.fromkeys(mistakes)))
+    return found

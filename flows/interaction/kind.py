@@ -1,0 +1,218 @@
+"""Interactions: whether models share out tasks as stereotypes have it, alone and talking to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.schema.choices import Mitigation, Setting
+from biasgrid.flows.runs.kinds import RunKind, Source
+from biasgrid.flows.runs.options import RunOptions, option
+from biasgrid.flows.runs.target_options import number_or_names
+
+if TYPE_CHECKING:
+    from biasgrid.catalogs.scenario.interaction import ResolvedInteraction
+    from biasgrid.flows.interaction.forecast import InteractionForecast
+    from biasgrid.flows.interaction.outcome import InteractionOutcome
+    from biasgrid.warehouse.storage.lake import Lake
+
+
+def scenes_or_all(given: list[str] | None) -> int | str | list[str] | None:
+    return "all" if given == ["all"] else number_or_names(given)
+
+
+def bases_by_model(given: list[str] | None) -> dict[str, str] | None:
+    """MODEL=BASE as a mapping. Raises UserError where one names no base."""
+    named = given or []
+    wrong = [one for one in named if not all(one.partition("="))]
+    if wrong:
+        remedy = "write it as `MODEL=BASE`, such as `local/tuned=local/base`"
+        raise UserError([Problem(f"`{one}` names no base", "--tuned", remedy) for one in wrong])
+    return {model: base for model, _, base in (one.partition("=") for one in named)} or None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InteractionOptions(RunOptions):
+    """What may be given with an interaction file."""
+
+    interaction: str | dict[str, Any] | None = option(
+        None,
+        "",
+        "An interaction file: who talks what over.",
+        "the path of an interaction file that the worker reads, or its content as JSON",
+        cli=Path | None,
+        show_default=False,
+    )
+    models: list[str] | None = option(
+        None,
+        "--model",
+        "`provider/model`; may be repeated. Replaces the file's models and casts.",
+        "`provider/model` names, each to play all people of its scenes; None: the file's models and casts",
+        section="interaction",
+    )
+    settings: list[Setting] | None = option(
+        None,
+        "--setting",
+        "May be repeated; by default the first three.",
+        "no_interaction, no_goal, goal, understanding; None: as the file has it",
+        section="interaction",
+    )
+    mitigations: list[Mitigation] | None = option(
+        None,
+        "--mitigation",
+        "May be repeated; none by default.",
+        "none, reflection, reflection_with_examples; None: as the file has it",
+        section="interaction",
+    )
+    domains: list[str] | None = option(
+        None,
+        "--domain",
+        "Scenes of it, such as `office`; may be repeated.",
+        "of catalogs/scenes; None: as the file has it",
+        section="interaction",
+    )
+    axes: list[str] | None = option(
+        None,
+        "--axis",
+        "Scenes of it, such as `gender`; may be repeated.",
+        "only scenes whose people differ in these; None: as the file has it",
+        section="interaction",
+    )
+    scenes: int | Literal["all"] | list[str] | None = option(
+        None,
+        "--scenes",
+        "How many scenes, `all`, or one by name; then it may be repeated.",
+        "how many scenes, `all`, or which ones; None: as the file has it",
+        section="interaction",
+        cli=list[str] | None,
+        read=scenes_or_all,
+    )
+    languages: list[str] | None = option(
+        None,
+        "--language",
+        "Such as `en_us`; may be repeated.",
+        "such as `en_us`; None: the file's",
+        section="interaction",
+    )
+    runs: int | None = option(
+        None,
+        "--runs",
+        "How often each scene is played.",
+        "how often each scene is played",
+        section="interaction",
+        min=1,
+        max=100,
+    )
+    protocol: str | None = option(
+        None,
+        "--protocol",
+        "The rounds of a talk: `study`, `brief`, or one of your own.",
+        "of catalogs/protocols; None: the file's",
+        section="interaction",
+    )
+    tuned: dict[str, str] | None = option(
+        None,
+        "--tuned",
+        "MODEL=BASE, of two models that play: what tuning changed is tested.",
+        section="interaction",
+        cli=list[str] | None,
+        read=bases_by_model,
+    )
+    seed: int | None = option(
+        None,
+        "--seed",
+        "Chooses scenes, names, and orders.",
+        "chooses scenes, names, and orders; None: the file's",
+        section="asking",
+        min=0,
+    )
+    run_id: str | None = option(None, doc="goes on with this unfinished interaction, whatever `interaction` says")
+
+
+class InteractionKind(RunKind["ResolvedInteraction", "InteractionForecast", "InteractionOutcome"]):
+    """People of scenes share out tasks."""
+
+    name = "interaction"
+    command = "interact"
+    source = "interaction"
+    keys = frozenset({"interaction"})
+    called = "an interaction file"
+    blank: ClassVar = {"interaction": {}}
+    flow = "biasgrid.flows.interaction.flow:interaction"
+    reader = "biasgrid.flows.interaction.flow:read_cells"
+    options = InteractionOptions
+    words = (
+        "interaction models settings mitigations domains axes scenes languages runs protocol tuned seed max_cost "
+        "max_requests data expectations yes"
+    )
+    parameters = (
+        "interaction models domains axes scenes settings mitigations languages runs protocol max_cost "
+        "max_requests seed expectations data run_id"
+    )
+    help = """See whether models share out tasks as stereotypes have it, and whether talking makes it worse.
+
+    People of a scene, told apart by gender, age or origin alone, share out its tasks: one model by itself, or an
+    agent for each of them over rounds of talk. The share of stereotypical assignments less that of
+    anti-stereotypical ones is set against what chance would give. Every reply lands as it arrives.
+
+    Exit codes: 0 no score shows bias, 1 at least one does, or could not be evaluated, 2 a mistake to put right,
+    3 incomplete, 130 interrupted (go on with `biasgrid resume`).
+    """
+
+    def resolve(
+        self, source: Source, given: RunOptions, inspect: Callable[[ResolvedInteraction], Iterable[Problem]]
+    ) -> ResolvedInteraction:
+        from biasgrid.catalogs.scenario.interaction import resolve_interaction
+
+        return resolve_interaction(source, given.in_file, inspect)
+
+    def problems(self, resolved: ResolvedInteraction) -> Iterable[Problem]:
+        for target in resolved.asked:
+            if target.endpoint and target.endpoint.remembers != "none":
+                what = f"`{target.model}` keeps its conversations itself: agents of one scene would share a memory"
+                yield Problem(what, "interaction.models", "describe it with `remembers: none`, or leave it out")
+
+    def forecast(
+        self, resolved: ResolvedInteraction, lake: Lake | None, *, brief: bool = False
+    ) -> InteractionForecast:
+        from biasgrid.flows.interaction.forecast import interaction_forecast
+
+        return interaction_forecast(resolved, lake)
+
+    def remaining(self, resolved: ResolvedInteraction, lake: Lake, run_id: str) -> InteractionForecast:
+        from biasgrid.flows.interaction.forecast import left_of
+
+        return left_of(resolved, lake, run_id)
+
+    def show_forecast(self, expected: InteractionForecast, resolved: ResolvedInteraction) -> None:
+        from biasgrid.flows.interaction.forecast_view import show_interaction_forecast
+
+        show_interaction_forecast(expected)
+
+    def announce(
+        self, expected: InteractionForecast, resolved: ResolvedInteraction, *, is_resumed: bool, at_most: bool
+    ) -> None:
+        from biasgrid.flows.interaction.forecast_view import announce_interaction
+
+        announce_interaction(expected, resolved.settings, is_resumed=is_resumed)
+
+    def outcome(self, lake: Lake, run_id: str, *, is_checked: bool = False) -> InteractionOutcome:
+        from biasgrid.flows.interaction.outcome import interaction_outcome
+
+        return interaction_outcome(lake, run_id)
+
+    async def publish(self, lake: Lake, found: InteractionOutcome, name: str) -> None:
+        from biasgrid.flows.interaction.artifacts import publish
+
+        await publish(found, name)
+
+    def show(self, found: InteractionOutcome) -> None:
+        from biasgrid.flows.interaction.findings_view import show_interaction
+
+        show_interaction(found)
+
+
+INTERACTION = InteractionKind()

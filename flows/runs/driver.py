@@ -1,0 +1,146 @@
+"""A run of any kind as a flow: prepared, played, aggregated, recorded, and told in artifacts."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar, cast
+
+from prefect import Flow, flow, get_run_logger
+from prefect.runtime import flow_run
+from prefect.states import Completed
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.flows.operations.secrets import secret_blocks
+from biasgrid.flows.runs.context import Grid
+from biasgrid.flows.runs.kinds import E, F, R, RunKind
+from biasgrid.flows.runs.options import RunOptions, flow_parameters
+from biasgrid.flows.runs.prepare import Prepared, open_lake, prepared_before
+from biasgrid.flows.runs.session import under_way
+from biasgrid.flows.runs.tags import run_tags
+from biasgrid.flows.runs.user_errors import in_words
+from biasgrid.tasks.aggregate.task import aggregate
+from biasgrid.tasks.connectors.task import Label
+from biasgrid.warehouse.build import load_warehouse
+from biasgrid.warehouse.expectations.process import Inspector, inspecting
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import Run, State, find
+
+O = TypeVar("O")  # noqa: E741 - a class of options
+T = TypeVar("T")
+ENDED = ("completed", "incomplete")
+
+
+def run_flow(
+    options: type[O], parameters: str, name: str, title: Callable[[], str] | str, **defaults: Any
+) -> Callable[[Callable[[O], Coroutine[Any, Any, T]]], Flow[..., Coroutine[Any, Any, T]]]:
+    """Makes a function of options a flow that takes those in `parameters`; a user's error ends it in words."""
+
+    def decorate(work: Callable[[O], Coroutine[Any, Any, T]]) -> Flow[..., Coroutine[Any, Any, T]]:
+        start = in_words(flow_parameters(options, parameters, **defaults)(work))
+        return flow(name=name, flow_run_name=title, validate_parameters=True, persist_result=False)(start)
+
+    return decorate
+
+
+def kind_flow(
+    kind: RunKind[R, F, E],
+) -> Callable[[Callable[[Any], Coroutine[Any, Any, E]]], Flow[..., Coroutine[Any, Any, E]]]:
+    """Makes a function of a kind's options the flow of that kind."""
+
+    def title() -> str:
+        return run_title(kind.name, kind.source)
+
+    return run_flow(kind.options, kind.parameters, kind.name, title)
+
+
+def run_title(name: str, source: str) -> str:
+    """`probe · <run or file>`, as the Prefect UI lists a run of a flow."""
+    given = flow_run.parameters
+    return f"{name} · {given.get('run_id') or scenario_name(given.get(source))}"
+
+
+def scenario_name(scenario: Any) -> str:
+    """A file's name without folder and ending; `scenario` for contents."""
+    if isinstance(scenario, str) and not scenario.lstrip().startswith("{"):
+        return scenario.replace("\\", "/").rpartition("/")[2].rpartition(".")[0] or scenario
+    return "scenario"
+
+
+def refuse_unnamed(source: Any) -> Any:
+    """The source, where there is one. Raises UserError for None."""
+    if source is None:
+        remedy = "name a `scenario`, or the `run_id` to go on with"
+        raise UserError(Problem("nothing is named to run", "scenario", remedy))
+    return source
+
+
+async def run_kind(
+    kind: RunKind[R, F, E],
+    given: RunOptions,
+    play: Callable[[Grid, R], Awaitable[None]],
+    publish: Callable[[Lake, E, str], Awaitable[None]] | None = None,
+) -> E:
+    """A whole run, new or resumed: `play` asks everything and reads what comes back."""
+    lake: Lake | None = open_lake(given.data) if given.run_id else None
+    source = find(lake, given.run_id).scenario_resolved if lake else getattr(given, kind.source)
+    if source is None and given.models:
+        source = kind.blank
+    source = refuse_unnamed(source)
+    prepared: Prepared[R] = prepared_before(kind.name) or kind.prepare(source, given, secret_blocks())
+    lake = lake or open_lake(given.data)
+    async with under_way(lake, prepared, given.run_id) as grid:
+        loading = asyncio.create_task(asyncio.to_thread(load_warehouse))
+        with inspecting(given.expectations) as inspector:
+            await play(grid, prepared.resolved)
+            await loading
+            found = await conclude(lake, grid.run, kind, inspector)
+        await (publish or kind.publish)(lake, found, prepared.resolved.name)
+    return ended(found)
+
+
+async def conclude(
+    lake: Lake, run: Run, kind: RunKind[R, F, E], inspector: Inspector | None = None, *, is_whole: bool = True
+) -> E:
+    """Aggregates, reads from the marts how the run ended, and records it. A kill in between, and a run that is not
+    whole, stay to be resumed."""
+    run.record(lake, "aggregating" if is_whole else "interrupted")
+    await build_warehouse(lake, run.run_id, inspector)
+    found = kind.outcome(lake, run.run_id, is_checked=inspector is not None)
+    if is_whole:
+        run.record(lake, "incomplete" if found.incomplete else "completed")
+    if is_whole and found.incomplete:  # which only the marts know: recorded, and built once more with it
+        await build_warehouse(lake, run.run_id, inspector, "aggregate · marked as incomplete")
+    return warn_of_gaps(found)
+
+
+async def conclude_again(lake: Lake, run: Run, kind: RunKind[R, F, E], inspector: Inspector | None) -> E:
+    """Aggregates after a later evaluation: a run stays as it ended, unless that made it complete or incomplete."""
+    await build_warehouse(lake, run.run_id, inspector)
+    found = kind.outcome(lake, run.run_id, is_checked=inspector is not None)
+    state: State = "incomplete" if found.incomplete else "completed"
+    if run.state in ENDED and run.state != state:
+        run.record(lake, state)
+        await build_warehouse(lake, run.run_id, inspector, f"aggregate · marked as {state}")
+    return warn_of_gaps(found)
+
+
+async def build_warehouse(lake: Lake, run_id: str, inspector: Inspector | None, name: str = "aggregate") -> None:
+    """Builds the warehouse anew and logs how long that took."""
+    started = time.monotonic()
+    await aggregate(lake, inspector, Label(name, tuple(run_tags(run_id))))
+    checked = "built and checked" if inspector else "built"
+    get_run_logger().info("the warehouse is %s in %.1f s", checked, time.monotonic() - started)
+
+
+def ended(found: E) -> E:
+    """What a flow returns whose result is `found`: its state shows in the UI how the run ended."""
+    return cast(E, Completed(message=str(found), data=found))
+
+
+def warn_of_gaps(found: E) -> E:
+    """Logs that a run is incomplete, with its most frequent failure."""
+    if found.incomplete:
+        get_run_logger().warning("%s", found.warning)
+    return found

@@ -1,0 +1,199 @@
+"""The kinds of run: what each supplies, and the registry by which everything else finds it.
+
+A kind's own file, `flows/<kind>/kind.py`, is read when the kind is first used, and the rest of its folder when it
+runs: a benchmark never loads the red team.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
+
+from biasgrid.catalogs.errors import Problem
+from biasgrid.catalogs.schema.choices import Gate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from biasgrid.catalogs.scenario.resolved import Resolved
+    from biasgrid.flows.forecast.benchmark import Forecast
+    from biasgrid.flows.runs.options import RunOptions
+    from biasgrid.flows.runs.prepare import Prepared
+    from biasgrid.tasks.connectors.keys import Secrets
+    from biasgrid.warehouse.storage.lake import Lake
+
+REGISTRY: Final[Mapping[str, str]] = {
+    "benchmark": "biasgrid.flows.benchmark.kind:BENCHMARK",
+    "probe": "biasgrid.flows.probe.kind:PROBE",
+    "redteam": "biasgrid.flows.redteam.kind:RED_TEAM",
+    "interaction": "biasgrid.flows.interaction.kind:INTERACTION",
+}
+"""Where each kind is described, by its name in the lake."""
+Source = Any
+"""A path, the content of a file as a dict, or as JSON."""
+
+
+class Ending(Protocol):
+    """What a run found; as text, how it ended in one line."""
+
+    @property
+    def run_id(self) -> str: ...
+
+    @property
+    def incomplete(self) -> bool: ...
+
+    @property
+    def warning(self) -> str:
+        """How an incomplete run ended, with the most frequent failure."""
+        ...
+
+    def exit_code_by(self, gate: Gate) -> int: ...
+
+
+class Expected(Protocol):
+    """What a run will send, before it does."""
+
+    def as_json(self) -> str: ...
+
+    @property
+    def likely(self) -> Forecast:
+        """What a person is asked to agree to."""
+        ...
+
+
+R = TypeVar("R", bound="Resolved")
+F = TypeVar("F", bound=Expected)
+E = TypeVar("E", bound=Ending)
+
+
+class RunKind(ABC, Generic[R, F, E]):
+    """One kind of run, from a file and options to what it found."""
+
+    name: ClassVar[str]
+    """In the lake."""
+    command: ClassVar[str]
+    source: ClassVar[str]
+    """The option that names its file."""
+    keys: ClassVar[frozenset[str]]
+    """Those that only its file has."""
+    called: ClassVar[str]
+    """Its file, with an article."""
+    blank: ClassVar[Mapping[str, Any] | None] = None
+    """What stands for a file where models alone are named; None where a file is needed."""
+    flow: ClassVar[str]
+    parameters: ClassVar[str]
+    """Of its flow, in the order of its form."""
+    options: ClassVar[type[RunOptions]]
+    words: ClassVar[str]
+    """The options of its command, in the order of its help."""
+    help: ClassVar[str]
+    """Of its command."""
+    reader: ClassVar[str] = ""
+    """The function that reads stored replies again; empty where a judge judges them again."""
+
+    @abstractmethod
+    def resolve(self, source: Source, given: RunOptions, inspect: Callable[[R], Iterable[Problem]]) -> R:
+        """Raises UserError with all that is wrong with the file, and what `inspect` finds."""
+
+    @abstractmethod
+    def problems(self, resolved: R) -> Iterable[Problem]:
+        """What keeps a resolved file from running, besides keys and caps."""
+
+    @abstractmethod
+    def forecast(self, resolved: R, lake: Lake | None, *, brief: bool = False) -> F:
+        """Of all that a run would send; a `lake` shows how long replies have been."""
+
+    @abstractmethod
+    def remaining(self, resolved: R, lake: Lake, run_id: str) -> F:
+        """Of what a run has not been answered yet."""
+
+    def is_upper_bound(self, expected: F, resolved: R, lake: Lake | None) -> bool:
+        """Whether less than `expected` may be sent."""
+        return False
+
+    @abstractmethod
+    def show_forecast(self, expected: F, resolved: R) -> None: ...
+
+    @abstractmethod
+    def announce(self, expected: F, resolved: R, *, is_resumed: bool, at_most: bool) -> None:
+        """Prints the forecast before a run begins."""
+
+    @abstractmethod
+    def outcome(self, lake: Lake, run_id: str, *, is_checked: bool = False) -> E:
+        """What a run found, from the marts. Raises UserError where no warehouse has been built."""
+
+    @abstractmethod
+    async def publish(self, lake: Lake, found: E, name: str) -> None:
+        """Creates the artifacts of a finished run."""
+
+    @abstractmethod
+    def show(self, found: E) -> None:
+        """Prints what a run found."""
+
+    def prepare(
+        self, source: Source, given: RunOptions | None = None, secrets: Secrets | None = None
+    ) -> Prepared[R]:
+        """A file that can run, its models, keys and caps checked. Raises UserError with all that is wrong."""
+        from biasgrid.flows.runs.prepare import Prepared, key_problems
+
+        def inspect(resolved: R) -> Iterable[Problem]:
+            return [*key_problems(resolved, secrets), *self._problems(resolved)]
+
+        return Prepared(self.resolve(source, given or self.options(), inspect), secrets)
+
+    def unsent(self, source: Source, given: RunOptions | None = None) -> R:
+        """As `prepare`, where this process sends nothing: keys are not looked for."""
+        return self.resolve(source, given or self.options(), self._problems)
+
+    def _problems(self, resolved: R) -> Iterable[Problem]:
+        from biasgrid.flows.runs.prepare import cap_problems
+
+        return [*cap_problems(resolved.asked, resolved.settings), *self.problems(resolved)]
+
+
+AnyKind = RunKind[Any, Any, Any]
+
+
+@cache
+def find_kind(name: str) -> AnyKind:
+    """The kind of that name. Raises KeyError for others."""
+    found: AnyKind = resolve_name(REGISTRY[name])
+    return found
+
+
+def all_kinds() -> list[AnyKind]:
+    return [find_kind(name) for name in REGISTRY]
+
+
+def kinds_of_file(keys: Iterable[str]) -> list[AnyKind]:
+    """The kinds that take a file with these keys; none where it is not recognised."""
+    named = frozenset(keys)
+    return [kind for kind in all_kinds() if kind.keys & named]
+
+
+def refuse_other_files(path: Path | None, wanted: AnyKind) -> None:
+    """Raises UserError for a file that has the keys of another kind and none of those wanted."""
+    from biasgrid.catalogs.errors import UserError
+
+    keys = top_keys(path) if path else frozenset[str]()
+    found = kinds_of_file(keys)
+    if not found or wanted.keys & keys:
+        return
+    others = [kind for kind in found if kind.called == found[0].called]
+    commands = " or ".join(f"`biasgrid {kind.command} {path}`" for kind in others)
+    raise UserError(Problem(f"is {others[0].called}, and {wanted.called} is wanted", str(path), f"try {commands}"))
+
+
+def top_keys(path: Path) -> frozenset[str]:
+    """The top-level keys of a file; none where it cannot be read."""
+    from biasgrid.catalogs.errors import UserError
+    from biasgrid.catalogs.loading.documents import read_document
+
+    try:
+        value = read_document(path).value
+    except UserError:
+        return frozenset()
+    return frozenset(map(str, value)) if isinstance(value, dict) else frozenset()

@@ -1,0 +1,67 @@
+"""Options of the nightly job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from biasgrid.catalogs.schema.choices import NightGate
+from biasgrid.flows.benchmark.kind import BenchmarkOptions
+from biasgrid.flows.runs.options import RunOptions, option, revised
+
+By = Literal["model", "provider"]
+DEPLOYMENT = "shard/shard"
+"""Where shards are handed in: its work pool gives them to workers."""
+PARAMETERS = (
+    "scenario models gate max_cost max_requests samples seed reuse max_age batch library expectations pictures "
+    "shard_by takeovers data run_id deployment"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NightOptions(BenchmarkOptions):
+    """What a nightly run may be given."""
+
+    scenario: str | dict[str, Any] | None = revised(
+        BenchmarkOptions,
+        "scenario",
+        doc="the name of one that comes along (`starter`, `full`, …), the path of a scenario file that every "
+        "worker reads (YAML, or LangBiTe's JSON), or its content as JSON",
+    )
+    gate: NightGate = option(  # type: ignore[assignment]
+        "regression",
+        "--gate",
+        "What fails a night: a regression alone, or what is not met, too.",
+        "what fails a complete night: a `regression` alone, or also what is not met, by `point` rates or "
+        "`decided` by intervals",
+    )
+    max_cost: float | None = revised(
+        RunOptions,
+        "max_cost",
+        doc="US dollars that the night may spend, shared out by what its shards are expected to cost; None: "
+        "the scenario's cap, or none",
+    )
+    max_requests: int | None = revised(
+        RunOptions,
+        "max_requests",
+        doc="requests that the night may send, shared out alike; None: the scenario's cap, or none",
+    )
+    library: str | None = revised(
+        BenchmarkOptions,
+        "library",
+        doc="templates in place of the shipped ones: a path that every worker reads, LangBiTe's format included",
+    )
+    expectations: bool = revised(RunOptions, "expectations", default=True)
+    shard_by: By = option("model", doc="one shard per `model`, or one per `provider`")
+    takeovers: int = option(2, doc="how often a shard that was lost is handed out again")
+    data: str | None = revised(
+        RunOptions,
+        "data",
+        doc="where lake and warehouse lie, the same for every worker; None: `BIASGRID_DATA`, or `data`",
+    )
+    run_id: str | None = option(
+        None,
+        doc="goes on with this unfinished run, as it was planned: of all the others only caps, gate and what "
+        "shards go by count",
+    )
+    deployment: str = option(DEPLOYMENT, doc="takes the shards")
