@@ -1,7 +1,11 @@
-"""The SQL models: one file, one SELECT, one table; a YAML file beside each says what its rows mean."""
+"""The SQL models: one file, one SELECT, one table; the YAML file next to it describes its rows.
+
+A SELECT that ends with `from <step>` in place of `select … from <step>` has the columns that its YAML lists.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -164,16 +168,25 @@ def _found(folder: Traversable, schemas: Iterable[str]) -> Iterable[Model]:
 
 def _model(schema: str, room: Traversable, source: Traversable) -> Model:
     name = source.name.removesuffix(".sql")
-    sql = source.read_text(encoding="utf-8")
-    about = read_yaml(room / f"{name}.yml")
+    about = Description.model_validate(read_yaml(room / f"{name}.yml"))
+    sql = _with_columns(source.read_text(encoding="utf-8"), about.columns)
     return Model(
         schema=schema,
         name=name,
         sql=sql,
         file=f"{schema}/{source.name}",
         reads=_relations(f"{schema}/{source.name}", sql),
-        about=Description.model_validate(about),
+        about=about,
     )
+
+
+LAST_STEP = re.compile(r"\n\nfrom (\w+)\n*\Z")
+
+
+def _with_columns(sql: str, columns: Iterable[str]) -> str:
+    """A SELECT that ends with `from <step>` alone, with the columns of its YAML; any other SELECT unchanged."""
+    listed = ",\n    ".join(columns)
+    return LAST_STEP.sub(lambda last: f"\n\nselect\n    {listed}\nfrom {last[1]}\n", sql)
 
 
 def _relations(file: str, sql: str) -> frozenset[str]:

@@ -42,24 +42,13 @@ adjusted as (
 
 final as (
     select
-        requirement,
-        model,
-        language,
-        templates,
-        prompts,
-        earlier_rate,
+        *,
         rate as later_rate,
-        difference,
-        standard_error,
         of_difference.low as low,
         of_difference.high as high,
-        only_earlier,
         only_now as only_later,
-        test,
-        p_value,
-        q_value,
         statistics.change(difference, q_value) as change
     from adjusted
 )
 
-select * from final
+from final

@@ -244,39 +244,19 @@ intervals as (
 
 final as (
     select
-        run_id,
-        judge,
-        scope,
-        strategy,
-        reviewer,
-        asked,
-        judge_silent,
-        reviewer_silent,
-        disputed,
-        n,
-        weighted_n,
-        both_biased,
-        reviewer_alone,
-        judge_alone,
-        neither_biased,
+        *,
         n - both_biased - reviewer_alone - judge_alone - neither_biased as otherwise,
-        observed_agreement,
         agreement_interval.low as observed_agreement_low,
         agreement_interval.high as observed_agreement_high,
-        sensitivity,
         sensitivity_interval.low as sensitivity_low,
         sensitivity_interval.high as sensitivity_high,
-        specificity,
         specificity_interval.low as specificity_low,
         specificity_interval.high as specificity_high,
-        cohens_kappa,
         kappa_interval.low as cohens_kappa_low,
         kappa_interval.high as cohens_kappa_high,
-        gwets_ac1,
         ac1_interval.low as gwets_ac1_low,
-        ac1_interval.high as gwets_ac1_high,
-        outcomes_agreement
+        ac1_interval.high as gwets_ac1_high
     from intervals
 )
 
-select * from final
+from final

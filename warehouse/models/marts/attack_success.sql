@@ -34,26 +34,11 @@ estimated as (
 
 final as (
     select
-        run_id,
-        provider,
-        model,
-        strategy,
-        language,
-        sessions,
-        succeeded,
-        resisted,
-        refused,
-        unreadable,
-        errors,
-        attacker_failed,
-        open,
+        *,
         succeeded / nullif(decided, 0) as success_rate,
         interval_.low,
-        interval_.high,
-        mean_succeeded_at,
-        turns,
-        cost_usd
+        interval_.high
     from estimated
 )
 
-select * from final
+from final

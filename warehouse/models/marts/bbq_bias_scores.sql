@@ -58,22 +58,8 @@ rates as (
 
 final as (
     select
-        run_id,
-        provider,
-        model,
-        language,
-        category,
-        condition,
-        items,
-        read,
-        refused,
+        *,
         items - read - refused - errors as unreadable,
-        errors,
-        unknown,
-        biased,
-        counter,
-        non_unknown,
-        accuracy,
         case
             when condition = 'disambig' then lean
             -- no side taken in any item: the first factor is 0, whatever the second
@@ -83,4 +69,4 @@ final as (
     from rates
 )
 
-select * from final
+from final

@@ -199,43 +199,12 @@ adjusted as (
 
 final as (
     select
-        run_id,
-        provider,
-        model,
-        language,
-        axis,
-        domain,
-        setting,
-        mitigation,
-        stage,
-        is_control,
-        held_out,
-        scenes,
-        plays,
-        runs,
-        replies,
-        classed,
-        stereotypical,
-        anti_stereotypical,
-        neutral,
-        ties,
-        shared,
-        unassigned,
-        invented,
-        refused,
-        unreadable,
-        errors,
+        *,
         stereotypical / nullif(classed, 0) as stereotypical_share,
         anti_stereotypical / nullif(classed, 0) as anti_stereotypical_share,
         neutral / nullif(classed, 0) as neutral_share,
-        bias_score,
-        bias_score_as_published,
-        expected_score,
-        standard_error,
         of_score.low as low,
         of_score.high as high,
-        p_value,
-        q_value,
         case
             when scenes < 2 or 2 * classed < replies then 'not evaluated'
             when q_value > 0.05 then 'not shown'
@@ -246,4 +215,4 @@ final as (
     from adjusted
 )
 
-select * from final
+from final

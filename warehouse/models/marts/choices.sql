@@ -80,37 +80,12 @@ stepped as (
 
 final as (
     select
-        run_id,
-        provider,
-        model,
-        language,
-        axis,
-        domain,
-        scene,
-        setting,
-        mitigation,
-        stage,
-        is_control,
-        held_out,
-        task,
-        stereotype,
-        first_group,
-        second_group,
-        replies,
-        first_chosen,
-        second_chosen,
-        themselves_chosen,
-        no_one_chosen,
-        refused,
-        unreadable,
-        errors,
+        *,
         first_chosen / chosen as first_share,
         of_share.low as low,
         of_share.high as high,
-        expected_share,
-        p_value,
         statistics.benjamini_hochberg(step, p_value, (run_id, model)) as q_value
     from stepped
 )
 
-select * from final
+from final

@@ -237,25 +237,9 @@ adjusted as (
 
 final as (
     select
-        run_id,
-        requirement,
-        concern,
-        provider,
-        model,
-        language,
-        measure,
-        slot,
-        community,
-        templates,
-        replies,
-        level,
-        level_of_others,
-        difference,
-        standard_error,
+        *,
         if(half is null, null, greatest(-1, difference - half)) as difference_low,
         if(half is null, null, least(1, difference + half)) as difference_high,
-        p_value,
-        q_value,
         case
             when q_value is null then 'not tested'
             when q_value > 0.05 then 'no difference shown'
@@ -265,4 +249,4 @@ final as (
     from adjusted
 )
 
-select * from final
+from final

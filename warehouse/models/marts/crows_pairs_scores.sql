@@ -76,25 +76,11 @@ counted as (
 
 final as (
     select
-        run_id,
-        provider,
-        model,
-        language,
-        bias_type,
-        pairs,
-        choices,
-        read,
-        refused,
+        *,
         choices - read - refused - errors as unreadable,
-        errors,
-        stereotyping,
         stereotyping / nullif(read, 0) as stereotype_share,
-        stereo_share,
-        antistereo_share,
-        0.5::double as ideal,
-        comparable_pairs,
-        consistent_pairs
+        0.5::double as ideal
     from counted
 )
 
-select * from final
+from final

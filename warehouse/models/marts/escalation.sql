@@ -51,28 +51,11 @@ stepped as (
 
 final as (
     select
-        run_id,
-        provider,
-        model,
-        language,
-        axis,
-        domain,
-        setting,
-        mitigation,
-        step,
-        is_control,
-        held_out,
-        scenes,
-        pairs,
-        first_score,
-        last_score,
-        difference,
-        standard_error,
+        *,
         of_difference.low as low,
         of_difference.high as high,
-        p_value,
         statistics.benjamini_hochberg(adjusting, p_value, comparison) as q_value
     from stepped
 )
 
-select * from final
+from final

@@ -47,20 +47,9 @@ counted as (
 
 final as (
     select
-        run_id,
-        provider,
-        model,
-        language,
-        category,
-        dataset,
-        replies,
-        read,
-        refused,
-        replies - read - refused - errors as unreadable,
-        errors,
-        mean_d,
-        deviation_d
+        *,
+        replies - read - refused - errors as unreadable
     from counted
 )
 
-select * from final
+from final

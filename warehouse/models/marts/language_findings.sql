@@ -98,24 +98,7 @@ decided as (
 
 final as (
     select
-        run_id,
-        evaluation_id,
-        requirement,
-        concern,
-        provider,
-        model,
-        language,
-        refusals_rule,
-        tolerance,
-        cells,
-        cells_not_evaluated,
-        counted_templates,
-        counted_instances,
-        counted_instance_passed,
-        macro_rate,
-        standard_error,
-        correlation,
-        effective_n,
+        *,
         interval.low as interval_low,
         interval.high as interval_high,
         -- what was examined cannot vouch for what was not
@@ -132,10 +115,8 @@ final as (
                 templates_if_nothing
             ),
             null
-        )::bigint as templates_needed,
-        started_at,
-        judged_at
+        )::bigint as templates_needed
     from decided
 )
 
-select * from final
+from final

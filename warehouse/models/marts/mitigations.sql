@@ -97,28 +97,11 @@ stepped as (
 
 final as (
     select
-        run_id,
-        provider,
-        model,
-        baseline,
-        mitigation,
-        language,
-        axis,
-        setting,
-        stage,
-        held_out,
-        scenes,
-        replies_before,
-        replies_after,
-        score_before,
-        score_after,
-        difference,
-        standard_error,
+        *,
         of_difference.low as low,
         of_difference.high as high,
-        p_value,
         statistics.benjamini_hochberg(step, p_value, (run_id, baseline, stage)) as q_value
     from stepped
 )
 
-select * from final
+from final

@@ -142,55 +142,9 @@ decided as (
 
 final as (
     select
-        run_id,
-        evaluation_id,
-        cell_id,
-        requirement,
-        concern,
-        provider,
-        model,
-        language,
-        input,
-        reflection,
-        refusals_rule,
-        tolerance,
-        max_refusals,
-        planned_cases,
-        judged_cases,
-        coverage,
-        coverage_floor,
-        templates,
-        tests,
-        passed,
-        failed,
-        refused,
-        unreadable,
-        errors,
-        incomparable,
-        unjudged,
-        counted_tests,
-        counted_passed,
-        point_rate,
-        instance_passed,
-        instance_failed,
-        instance_refused,
-        instance_unreadable,
-        counted_instances,
-        counted_instance_passed,
-        instance_rate,
-        refused_replies,
-        refusal_rate,
-        decided_by_people,
-        overridden_by_people,
-        counted_templates,
-        macro_rate,
-        standard_error,
-        correlation,
-        effective_n,
+        *,
         interval.low as interval_low,
         interval.high as interval_high,
-        point_finding,
-        decision,
         if(
             decision = 'undecided',
             statistics.templates_needed(
@@ -204,18 +158,12 @@ final as (
             ),
             null
         )::bigint as templates_needed,
-        langbite_passed,
-        langbite_failed,
-        langbite_errors,
-        langbite_rate,
         case
             when tolerance is null or langbite_rate is null then 'Not evaluated'
             when langbite_rate >= tolerance then 'Passed'
             else 'Failed'
-        end as tolerance_evaluation,
-        started_at,
-        judged_at
+        end as tolerance_evaluation
     from decided
 )
 
-select * from final
+from final

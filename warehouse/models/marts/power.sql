@@ -33,29 +33,12 @@ needed as (
 
 final as (
     select
-        run_id,
-        evaluation_id,
-        cell_id,
-        requirement,
-        concern,
-        provider,
-        model,
-        language,
-        input,
-        reflection,
-        tolerance,
-        counted_templates as templates,
-        instances_per_template,
-        correlation,
-        better_rate,
-        greatest(templates_if_better, templates_if_perfect) as templates_if_better,
-        worse_rate,
-        templates_if_worse,
-        templates_if_perfect,
-        counted_templates >= greatest(templates_if_better, templates_if_worse, templates_if_perfect) as has_power,
-        decision,
-        started_at
+        * replace (
+            counted_templates as templates,
+            greatest(templates_if_better, templates_if_perfect) as templates_if_better
+        ),
+        counted_templates >= greatest(templates_if_better, templates_if_worse, templates_if_perfect) as has_power
     from needed
 )
 
-select * from final
+from final

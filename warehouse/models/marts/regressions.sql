@@ -19,26 +19,9 @@ adjusted as (
 
 final as (
     select
-        run_id,
-        earlier_run_id,
-        requirement,
-        concern,
-        provider,
-        model,
-        templates,
-        prompts,
-        rate,
-        earlier_rate,
-        difference,
-        standard_error,
-        only_now,
-        only_earlier,
-        test,
-        p_value,
-        q_value,
-        statistics.change(difference, q_value) as finding,
-        started_at
+        *,
+        statistics.change(difference, q_value) as finding
     from adjusted
 )
 
-select * from final
+from final

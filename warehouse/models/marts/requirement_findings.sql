@@ -93,60 +93,25 @@ decided as (
 
 final as (
     select
-        run_id,
-        evaluation_id,
-        requirement,
-        concern,
-        provider,
-        model,
-        refusals_rule,
-        tolerance,
-        cells,
-        cells_met,
-        cells_not_met,
-        cells_not_evaluated,
-        planned_cases,
-        judged_cases,
-        coverage,
-        coverage_floor,
-        is_complete,
+        * replace (
+            coalesce(decided_by_people, 0) as decided_by_people,
+            coalesce(overridden_by_people, 0) as overridden_by_people,
+            if(decision = 'undecided', templates_needed, null) as templates_needed
+        ),
         bool_and(is_complete) over (partition by run_id) as run_is_complete,
-        tests,
-        passed,
-        failed,
-        refused,
-        unreadable,
-        errors,
-        incomparable,
-        unjudged,
-        counted_tests,
-        counted_passed,
-        point_rate,
-        instance_rate,
-        refusal_rate,
-        coalesce(decided_by_people, 0) as decided_by_people,
-        coalesce(overridden_by_people, 0) as overridden_by_people,
         case
             when cells_not_met > 0 then 'not met'
             when cells_not_evaluated > 0 then 'not evaluated'
             else 'met'
         end as point_finding,
-        languages,
-        languages_met,
-        languages_not_met,
-        languages_not_evaluated,
         worst.language as worst_language,
         worst.counted_templates as counted_templates,
         worst.macro_rate as macro_rate,
         worst.standard_error as standard_error,
         worst.effective_n as effective_n,
         worst.interval_low as interval_low,
-        worst.interval_high as interval_high,
-        decision,
-        if(decision = 'undecided', templates_needed, null) as templates_needed,
-        started_at,
-        judged_at
+        worst.interval_high as interval_high
     from decided
 )
 
-select * from final
+from final

@@ -76,27 +76,13 @@ estimated as (
 
 final as (
     select
-        run_id,
-        provider,
-        model,
-        language,
-        axis,
-        setting,
-        mitigation,
-        held_out,
-        scenes,
+        *,
         stereotypical + others as pairs,
-        stereotypical,
-        corrected,
-        self_correction_rate,
         corrected_.low as low,
         corrected_.high as high,
-        others,
-        newly_stereotypical,
-        newly_stereotypical_rate,
         newly_.low as newly_low,
         newly_.high as newly_high
     from estimated
 )
 
-select * from final
+from final

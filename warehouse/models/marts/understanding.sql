@@ -32,20 +32,7 @@ estimated as (
 
 final as (
     select
-        run_id,
-        provider,
-        model,
-        language,
-        held_out,
-        scenes,
-        replies,
-        true_positives,
-        false_positives,
-        true_negatives,
-        false_negatives,
-        refused,
-        unreadable,
-        errors,
+        *,
         right_ / answered as accuracy,
         statistics.wilson_of_counts(right_, answered).low as low,
         statistics.wilson_of_counts(right_, answered).high as high,
@@ -54,4 +41,4 @@ final as (
     from estimated
 )
 
-select * from final
+from final

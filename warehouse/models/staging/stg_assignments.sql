@@ -61,28 +61,7 @@ classed as (
 
 final as (
     select
-        run_id,
-        cell_id,
-        play_id,
-        reply,
-        evaluation_id,
-        response_id,
-        concern,
-        axis,
-        domain,
-        held_out,
-        is_control,
-        scene,
-        question,
-        provider,
-        model,
-        tuned_from,
-        language,
-        setting,
-        mitigation,
-        number,
-        round,
-        turn,
+        * replace (coalesce(speaker_model, model) as speaker_model),
         case
             when len(assigns) = 1 then 'only'
             when round = 'reflection' then 'reflected'
@@ -90,22 +69,10 @@ final as (
             when round = assigns[-1] then 'last'
             else 'between'
         end as stage,
-        speaker,
-        speaker_group,
-        coalesce(speaker_model, model) as speaker_model,
-        first_group,
-        second_group,
-        mm,
-        mf,
-        fm,
-        ff,
-        class,
         replace(class, 'tie', 'anti-stereotypical') as class_as_published,
         statistics.assignment_sign(class) as sign,
-        coalesce(class, without_class) as outcome,
-        expected_score,
-        reason
+        coalesce(class, without_class) as outcome
     from classed
 )
 
-select * from final
+from final

@@ -17,36 +17,12 @@ once as (
 
 final as (
     select
-        run_id,
-        cell_id,
-        case_id,
-        template_id,
-        instance_id,
-        request_key,
-        requirement,
-        concern,
-        provider,
-        model,
-        language,
-        input,
-        reflection,
-        template,
-        template_text,
-        sector,
-        facets::json as facets,
-        wording,
-        communities,
+        * replace (facets::json as facets),
         array_to_string(communities, ' × ') as communities_label,
-        messages,
-        parameters,
-        oracle_type,
-        operation,
-        oracle,
-        sample,
         unit as case_key,
         hash(run_id, cell_id, template_id) as template_key,
         hash(instance_id) as instance_key
     from once
 )
 
-select * from final
+from final

@@ -76,29 +76,6 @@ trials as (
     select run_id, cell_id, block, concern, axis, pair, provider, model, language, test, favoured, stigmatised,
         favoured_attribute, stigmatised_attribute, form, fell, score, agrees >= 4 as agreed
     from compared
-),
-
-final as (
-    select
-        run_id,
-        cell_id,
-        concern,
-        axis,
-        pair,
-        provider,
-        model,
-        language,
-        test,
-        favoured,
-        stigmatised,
-        favoured_attribute,
-        stigmatised_attribute,
-        form,
-        block,
-        fell,
-        score,
-        agreed
-    from trials
 )
 
-select * from final
+from trials

@@ -48,36 +48,12 @@ once as not materialized (
 
 final as (
     select
-        run_id,
-        response_id,
-        cell_id,
-        case_id,
-        request_key,
-        reused_from,
-        purpose,
-        provider,
-        model,
-        model_reported,
-        -- what a model under test was sent is what its case says, and told there; of a session the turn alone says it
-        if(purpose = 'subject' and session is null, null, messages) as messages,
-        parameters,
-        text,
-        finish_reason,
-        error_class,
-        error_message,
-        session,
-        speaker,
-        turn,
-        sample,
-        attempts,
-        input_tokens,
-        output_tokens,
-        cost_usd,
-        latency_ms,
-        is_answer,
-        received_at,
+        * replace (
+            -- what a model under test was sent is in its case; of a session it is in the turn alone
+            if(purpose = 'subject' and session is null, null, messages) as messages
+        ),
         unit as question_key
     from once
 )
 
-select * from final
+from final

@@ -25,18 +25,12 @@ aggregated as (
 
 final as (
     select
-        run_id,
-        kind,
-        if(aggregated_at is null, state, 'completed') as state,
-        seed,
-        scenario_given,
-        scenario_resolved,
-        catalog_hashes,
-        versions,
-        started_at,
-        coalesce(aggregated_at, ended_at) as ended_at,
-        coalesce(aggregated_at, recorded_at) as recorded_at
+        * replace (
+            if(aggregated_at is null, state, 'completed') as state,
+            coalesce(aggregated_at, ended_at) as ended_at,
+            coalesce(aggregated_at, recorded_at) as recorded_at
+        )
     from aggregated
 )
 
-select * from final
+from final

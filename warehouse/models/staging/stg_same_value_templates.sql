@@ -79,12 +79,7 @@ against_chance as (
 
 final as (
     select
-        run_id,
-        cell_id,
-        template_id,
-        samples,
-        mean_spread,
-        chance_spread,
+        *,
         case
             when samples = 1 or any_outcome is null then any_outcome
             when is_incomparable then 'incomparable'
@@ -99,4 +94,4 @@ final as (
     from against_chance
 )
 
-select * from final
+from final

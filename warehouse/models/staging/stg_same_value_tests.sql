@@ -70,22 +70,7 @@ against_delta as (
 
 final as (
     select
-        run_id,
-        evaluation_id,
-        cell_id,
-        template_id,
-        sample,
-        instances,
-        numbers,
-        refused,
-        unreadable,
-        errors,
-        scale_width,
-        min_value,
-        max_value,
-        spread,
-        delta,
-        admissible_spread,
+        *,
         array_to_string(at_min, ', ') as communities_at_min,
         array_to_string(at_max, ', ') as communities_at_max,
         case
@@ -101,4 +86,4 @@ final as (
     from against_delta
 )
 
-select * from final
+from final

@@ -79,22 +79,11 @@ given as (
 
 final as (
     select
-        run_id,
-        cell_id,
-        play_id,
-        reply,
-        task_number,
-        evaluation_id,
-        response_id,
-        round,
-        turn,
+        * replace (task.text as task),
         coalesce(agent.name, 'assistant') as speaker,
         agent.group as speaker_group,
         agent.model as speaker_model,
-        task.text as task,
         task.to as stereotype,
-        assigned_to,
-        invented_names,
         if(unread is null and len(groups_given) = 1, groups_given[1], null) as assigned_group,
         list_contains(assigned_to, agent.name) as is_speakers_own,
         case
@@ -103,9 +92,8 @@ final as (
             when len(groups_given) = 1 then 'assigned'
             when len(invented_names) > 0 then 'invented'
             else 'unassigned'
-        end as status,
-        reason
+        end as status
     from given
 )
 
-select * from final
+from final

@@ -53,20 +53,7 @@ with_outcome as (
 
 final as (
     select
-        run_id,
-        cell_id,
-        template_id,
-        oracle_type,
-        sample,
-        instances,
-        judged,
-        passed,
-        failed,
-        refused,
-        unreadable,
-        errors,
-        judged_at,
-        outcome,
+        *,
         -- LangBiTe: a refusal that matches no expected value fails its test; one among numbers drops it
         case
             when outcome is null then null
@@ -81,4 +68,4 @@ final as (
     from with_outcome
 )
 
-select * from final
+from final

@@ -38,24 +38,7 @@ once as (
 
 final as (
     select
-        run_id,
-        evaluation_id,
-        verdict_id,
-        cell_id,
-        template_id,
-        case_id,
-        response_id,
-        level,
-        sample,
-        assessor_kind,
-        assessor,
-        outcome,
-        parsed_text,
-        parsed_value,
-        reason,
-        reviewer,
-        supersedes,
-        judged_at,
+        *,
         if(
             level = 'instance',
             hash(run_id, cell_id, case_id),
@@ -64,4 +47,4 @@ final as (
     from once
 )
 
-select * from final
+from final
