@@ -11,12 +11,11 @@ from rich.tree import Tree
 from biasgrid.flows.probe.findings_view import STYLES
 from biasgrid.flows.results.trace_view import ASKED, OUTCOMES
 from biasgrid.flows.terminal.progress import console, readable
-from biasgrid.tasks.aggregate.trace.other_origin import OtherOrigin
-from biasgrid.tasks.aggregate.trace.probe import UNIT, ProbeTrace
+from biasgrid.tasks.aggregate.trace.origin import OtherOrigin
+from biasgrid.tasks.aggregate.trace.other_kinds import PAIR, TRIAL, ProbeTrace
 from biasgrid.tasks.report.figures import format_count, share
 
 FALLEN = {"stereotypical": "red", "counter": "green", "balanced": "green"}
-KEY = ("pair", "model", "language", "test")
 CALLED = {"interaction": {"requirement": "domain", "template": "scene", "case": "play"}}
 """What an id is called, by the kind of run; in the others a requirement is a pair."""
 
@@ -26,7 +25,7 @@ def show_probe_trace(found: ProbeTrace) -> None:
     out = console()
     out.print(Text(head(found.origin) + f", {format_count(found.trials_in_all, 'trial')}"), soft_wrap=True)
     for finding in found.findings:
-        own = [trial for trial in found.trials if all(trial[name] == finding[name] for name in KEY)]
+        own = [trial for trial in found.trials if all(trial[name] == finding[name] for name in PAIR)]
         if own or len(found.findings) == 1:
             out.print(_finding(found, finding, own))
     if len(found.trials) < found.trials_in_all:
@@ -75,7 +74,7 @@ def _trial(found: ProbeTrace, trial: Mapping[str, Any]) -> Text:
     told = Text(f"trial {trial['block'] + 1}: ")
     told.append(trial["fell"], style=FALLEN.get(trial["fell"], "yellow"))
     score = "" if trial["score"] is None else f", score {trial['score']:+.2f}"
-    return told.append_text(line(found.origin, trial[UNIT[0]], f"{score} (cell {trial[UNIT[0]]})"))
+    return told.append_text(line(found.origin, trial[TRIAL[0]], f"{score} (cell {trial[TRIAL[0]]})"))
 
 
 def _add_case(below: Tree, found: ProbeTrace, case: Mapping[str, Any]) -> None:

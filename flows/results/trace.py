@@ -12,12 +12,10 @@ from biasgrid.flows.redteam.trace_view import show_sessions
 from biasgrid.flows.results.trace_view import show_trace
 from biasgrid.flows.runs.prepare import existing_lake
 from biasgrid.flows.terminal.encoding import write_data
-from biasgrid.tasks.aggregate.trace.kinds import Kind
-from biasgrid.tasks.aggregate.trace.other_origin import OtherOrigin, find_other_origin
-from biasgrid.tasks.aggregate.trace.play import played, scores_sql
-from biasgrid.tasks.aggregate.trace.probe import trace_probe
-from biasgrid.tasks.aggregate.trace.sql import finding_sql
-from biasgrid.tasks.aggregate.trace.trace import trace
+from biasgrid.tasks.aggregate.trace import Kind
+from biasgrid.tasks.aggregate.trace.benchmark import trace
+from biasgrid.tasks.aggregate.trace.origin import OtherOrigin, find_other_origin
+from biasgrid.tasks.aggregate.trace.other_kinds import keep_model, scores_sql, trace_probe
 from biasgrid.tasks.transcripts.plays import plays
 from biasgrid.tasks.transcripts.sessions import sessions
 from biasgrid.warehouse.storage.lake import Lake
@@ -42,7 +40,7 @@ def show(
         TELLING[other.run.kind](lake, other, model=model, examples=examples, as_json=as_json, with_sql=with_sql)
         return
     found = trace(lake, asked, kind=kind, run_id=run_id, model=model, examples=examples)
-    sql = finding_sql(found) if with_sql else None
+    sql = found.as_sql() if with_sql else None
     if as_json:
         write_data(found.as_json(sql))
     elif sql is not None:
@@ -80,7 +78,7 @@ def _show_sessions(
 def _show_plays(
     lake: Lake, origin: OtherOrigin, *, model: str | None, examples: int, as_json: bool, with_sql: bool
 ) -> None:
-    shown = played(lake, origin, model)
+    shown = keep_model(lake, origin, model)
     found = plays(lake, origin.run.run_id, shown.case_ids[:examples])
     if as_json:
         write_data(told_as_json(shown, "plays", found))

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from biasgrid.flows.terminal.progress import dollars
-from biasgrid.tasks.aggregate.trace.trace import Trace
+from biasgrid.tasks.aggregate.trace.benchmark import Trace
 from biasgrid.tasks.report.figures import format_count
 
 EXPECTED = 6

@@ -20,7 +20,7 @@ from biasgrid.flows.results.trace_labels import (
     why,
 )
 from biasgrid.flows.terminal.progress import STYLES, console, readable
-from biasgrid.tasks.aggregate.trace.trace import Rows, Trace
+from biasgrid.tasks.aggregate.trace.benchmark import Rows, Trace
 from biasgrid.tasks.report.figures import format_count, share
 
 OUTCOMES = {"passed": "green", "failed": "red", "refused": "yellow", "unreadable": "yellow", "error": "yellow"}

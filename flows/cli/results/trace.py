@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from biasgrid.flows.cli.options import Data
-from biasgrid.tasks.aggregate.trace.kinds import Kind
+from biasgrid.tasks.aggregate.trace import Kind
 
 
 class TraceFormat(StrEnum):

@@ -1,6 +1,21 @@
-"""The SELECTs behind `trace`, over the table `scope`: the prompts that an id leads to."""
+"""SQL of the traces of benchmarks, over the table `scope`: the prompts that an id leads to."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from biasgrid.warehouse.build.sql_quoting import literal
+
+
+def select_rows(relation: str, names: Sequence[str], keys: Iterable[Sequence[object]]) -> str:
+    """A SELECT of the rows of `relation` whose columns `names` have one of these `keys`."""
+    wanted = ",\n    ".join(f"({', '.join(map(_as_sql, key))})" for key in keys)
+    return f"select *\nfrom {relation}\nwhere ({', '.join(names)}) in (\n    {wanted}\n)\norder by all"
+
+
+def _as_sql(value: object) -> str:
+    return str(value).lower() if isinstance(value, int) else literal(str(value))
+
 
 SCOPE = """
     create temp table scope as
@@ -9,20 +24,14 @@ SCOPE = """
     where run_id = $run_id and ({where}){model}
 """
 
+MODELS = "select distinct model from staging.stg_cases where run_id = $run_id and ({where})"
+
 IN_SCOPE = """
     select
         count(*) as prompts,
         count(distinct (cell_id, template_id, sample)) as tests,
         count(distinct cell_id) as cells
     from scope
-"""
-
-OUTCOMES = """
-    select coalesce(tests.outcome, 'not judged') as outcome, count(*) as tests
-    from staging.stg_template_tests as tests
-    semi join scope using (run_id, cell_id, template_id, sample)
-    group by all
-    order by tests desc, outcome
 """
 
 FINDINGS = """
@@ -43,22 +52,14 @@ CELLS = """
 TESTS = """
     with templates as (
         select distinct on (cell_id, template_id)
-            run_id,
-            cell_id,
-            template_id,
-            template,
-            template_text,
-            operation,
-            oracle
+            run_id, cell_id, template_id, template, template_text, operation, oracle
         from staging.stg_cases
         semi join {wanted} using (run_id, cell_id, template_id)
         order by cell_id, template_id
     ),
 
     verdicts as (
-        select *
-        from staging.stg_verdicts
-        where level = 'template'
+        select * from staging.stg_verdicts where level = 'template'
     )
 
     select

@@ -10,9 +10,8 @@ import polars as pl
 import pytest
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.tasks.aggregate.trace.kinds import Kind
-from biasgrid.tasks.aggregate.trace.sql import finding_sql
-from biasgrid.tasks.aggregate.trace.trace import trace
+from biasgrid.tasks.aggregate.trace import Kind
+from biasgrid.tasks.aggregate.trace.benchmark import trace
 from biasgrid.warehouse.build.build import build
 from biasgrid.warehouse.queries.lineage import as_script
 from biasgrid.warehouse.storage.lake import Lake
@@ -145,7 +144,7 @@ def test_the_sql_makes_the_finding_again_from_the_lake_alone(landed: Lake) -> No
     found = trace(landed, f"R1/{ODD}")
     bare = duckdb.connect()
     bare.execute(as_script(landed))
-    bare.execute(finding_sql(found)).fetchall()
+    bare.execute(found.as_sql()).fetchall()
     asked = "select point_finding, tests, passed from marts.requirement_findings where model = 'simulated/odd'"
     (finding,) = bare.sql(asked).fetchall()
     (told,) = found.findings

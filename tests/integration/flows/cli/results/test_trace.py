@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from biasgrid.flows.results.trace_view import show_trace
-from biasgrid.tasks.aggregate.trace.trace import trace
+from biasgrid.tasks.aggregate.trace.benchmark import trace
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 

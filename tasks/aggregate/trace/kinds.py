@@ -1,8 +1,0 @@
-"""What an id can be the id of."""
-
-from __future__ import annotations
-
-from typing import Literal, get_args
-
-Kind = Literal["run", "requirement", "cell", "template", "instance", "case", "request", "response", "verdict"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
