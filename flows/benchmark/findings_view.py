@@ -104,7 +104,7 @@ def _show_end(out: Console, found: Outcome) -> None:
 def _decisions(found: Outcome) -> str:
     verdicts = "1 verdict is" if found.decided == 1 else f"{found.decided:,} verdicts are"
     told = f"{verdicts} a person's decision, {found.overridden:,} of them other than what stood before: "
-    return told + 'biasgrid sql "from staging.stg_decisions"'
+    return told + 'biasgrid sql "from intermediate.int_decisions"'
 
 
 def _silent(judge: dict[str, Any]) -> str:

@@ -53,7 +53,7 @@ def interaction_outcome(lake: Lake, run_id: str) -> InteractionOutcome:
 
 COVERED = """
     with asked as (
-        select run_id, model, outcome = 'error' as is_failed, 1 as replies from staging.stg_assignments
+        select run_id, model, outcome = 'error' as is_failed, 1 as replies from intermediate.int_assignments
         union all
         select run_id, model, true, errors from marts.understanding
         union all

@@ -61,7 +61,7 @@ COVERED = """
         model,
         count(*) filter (where outcome is distinct from 'error') / count(*)
             >= any_value((runs.scenario_resolved::json -> 'asking' ->> 'coverage')::double) as is_covered
-    from staging.stg_probe_readings
+    from intermediate.int_probe_readings
     inner join staging.stg_runs as runs using (run_id)
     where run_id = ?
     group by model

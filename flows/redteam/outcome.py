@@ -67,7 +67,7 @@ RATES = "from marts.attack_success where run_id = ? order by model, language, st
 
 SUCCESSES = """
     select session_id, model, language, strategy, pair, succeeded_at, judge, reason
-    from staging.stg_attack_sessions
+    from intermediate.int_attack_sessions
     where run_id = ? and outcome = 'succeeded'
     order by model, language, strategy, pair, number
     limit 20
@@ -82,7 +82,7 @@ TURNS = """
 
 UNWRITTEN = """
     select sessions.reason, count(*) as sessions
-    from staging.stg_attack_sessions as sessions
+    from intermediate.int_attack_sessions as sessions
     anti join staging.stg_responses as failed
         on failed.run_id = sessions.run_id
         and failed.session = sessions.session_id
@@ -99,7 +99,7 @@ COVERED = """
         count(*) filter (where outcome = 'open') = 0
             and count(*) filter (where outcome not in ('error', 'attacker failed')) / count(*)
                 >= any_value((runs.scenario_resolved::json -> 'asking' ->> 'coverage')::double) as is_covered
-    from staging.stg_attack_sessions
+    from intermediate.int_attack_sessions
     inner join staging.stg_runs as runs using (run_id)
     where run_id = ?
     group by model

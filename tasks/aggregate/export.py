@@ -1,4 +1,4 @@
-"""A mart or staging model as a file for other programs: CSV, JSON lines or Parquet, batch by batch."""
+"""A model of the warehouse as a file for other programs: CSV, JSON lines or Parquet, batch by batch."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from biasgrid.warehouse.storage.errors import FORBIDDEN, StorageTrouble, storing
 from biasgrid.warehouse.storage.export_files import csv_header, csv_rows
 from biasgrid.warehouse.storage.lake import Lake
 
+SCHEMAS = ("marts.", "intermediate.", "intermediate.int_", "staging.", "staging.stg_")
 Kind = Literal["csv", "parquet", "json"]
 SUFFIX: dict[Kind, str] = {"csv": "csv", "parquet": "parquet", "json": "jsonl"}
 AT_ONCE = 50_000
@@ -30,7 +31,7 @@ def write_model(lake: Lake, name: str, kind: Kind, out: Path, run_id: str | None
     """Writes a model, of one run or of all, and returns how many rows.
 
     `csv`: text that a spreadsheet would run has a quote before it, nested values are JSON text. `json`: one object
-    a line, decimals as numbers. Marts are ordered by their columns, staging models stay as they are. Raises
+    a line, decimals as numbers. Marts are ordered by their columns, others stay as they are. Raises
     UserError for an unknown model, one that does not tell runs apart, or a file that cannot be written.
     """
     with connect(lake, texts_of=run_id or ALL) as warehouse, reading_texts():
@@ -51,7 +52,7 @@ def write_model(lake: Lake, name: str, kind: Kind, out: Path, run_id: str | None
 def resolve(warehouse: duckdb.DuckDBPyConnection, name: str) -> str:
     """The model's `schema.name`, of a name with or without its schema. Raises UserError for one that is none."""
     known = _models(warehouse)
-    for relation in (name, f"marts.{name}", f"staging.{name}", f"staging.stg_{name}"):
+    for relation in (name, *(f"{schema}{name}" for schema in SCHEMAS)):
         if relation in known:
             return relation
     spelled = {relation.partition(".")[2]: relation for relation in known}
@@ -61,12 +62,16 @@ def resolve(warehouse: duckdb.DuckDBPyConnection, name: str) -> str:
     raise UserError(Problem(f"the warehouse has no model `{name}`", "MART", remedy))
 
 
+MODELS = """
+    select table_schema || '.' || table_name as relation
+    from information_schema.tables
+    where table_catalog = current_database() and table_schema in ('marts', 'intermediate', 'staging')
+    order by all
+"""
+
+
 def _models(warehouse: duckdb.DuckDBPyConnection) -> list[str]:
-    tables = "select table_schema || '.' || table_name as relation from information_schema.tables"
-    here = (
-        f"{tables} where table_catalog = current_database() and table_schema in ('marts', 'staging') order by all"
-    )
-    return list(selected(warehouse, here)["relation"])
+    return list(selected(warehouse, MODELS)["relation"])
 
 
 def _select(warehouse: duckdb.DuckDBPyConnection, relation: str, run_id: str | None) -> str:

@@ -53,7 +53,7 @@ DISPUTES = """
 UNAPPLIED = """
     select distinct assessments.cell_id
     from staging.stg_assessments as assessments
-    anti join staging.stg_decisions as decisions
+    anti join intermediate.int_decisions as decisions
         on
             assessments.run_id = decisions.run_id
             and assessments.cell_id = decisions.cell_id

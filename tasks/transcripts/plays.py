@@ -56,7 +56,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """One conversation. `case` is its row of staging.stg_interaction_plays, with the scene's `goal`."""
+    """One conversation. `case` is its row of intermediate.int_interaction_plays, with the scene's `goal`."""
 
     case: Row
     replies: Sequence[Reply]
@@ -172,21 +172,21 @@ def _verdicts(lake: Lake, run_id: str, play_ids: Sequence[str]) -> Iterable[Row]
 
 
 PLAYS = """
-    from staging.stg_interaction_plays
+    from intermediate.int_interaction_plays
     where run_id = $1 and play_id in (select unnest($2::varchar[]))
 """
 TASKS = """
     select play_id, reply, assigned_to, invented_names, status
-    from staging.stg_task_assignments
+    from intermediate.int_task_assignments
     where run_id = $1 and play_id in (select unnest($2::varchar[]))
     order by play_id, reply, task_number
 """
 JUDGED = """
     select play_id, reply, turn, speaker, outcome, reason, null as said
-    from staging.stg_assignments
+    from intermediate.int_assignments
     where run_id = $1 and play_id in (select unnest($2::varchar[]))
     union all
     select play_id, 1, 1, 'assistant', outcome, reason, said
-    from staging.stg_understandings
+    from intermediate.int_understandings
     where run_id = $1 and play_id in (select unnest($2::varchar[]))
 """

@@ -131,7 +131,7 @@ KINDS = (
     Kind(
         "probe",
         "probe_findings",
-        "staging.stg_probe_trials",
+        "intermediate.int_probe_trials",
         "marts.probe_findings",
         {"pair": "p", "language": "en_us", "test": "implicit"},
         trials,
@@ -142,7 +142,7 @@ KINDS = (
     Kind(
         "red team",
         "attack_success",
-        "staging.stg_attack_sessions",
+        "intermediate.int_attack_sessions",
         "marts.attack_success",
         {"strategy": "direct", "language": "en_us"},
         sessions,
@@ -153,7 +153,7 @@ KINDS = (
     Kind(
         "bias score",
         "bias_scores",
-        "staging.stg_assignments",
+        "intermediate.int_assignments",
         "marts.bias_scores",
         {**OFFICE, "stage": "first"},
         assignments,
@@ -164,7 +164,7 @@ KINDS = (
     Kind(
         "escalation",
         "escalation",
-        "staging.stg_scene_moves",
+        "intermediate.int_scene_moves",
         "marts.escalation",
         {**OFFICE, "step": "first to last"},
         moves,
@@ -206,7 +206,7 @@ def compared(kind: Kind, after: float, replications: int) -> pl.DataFrame:
     ]
     *sources, comparison = load_comparison([kind.table])
     with tempfile.TemporaryDirectory() as folder, opened(Path(folder) / "both.duckdb") as warehouse:
-        warehouse.execute("create schema staging; create schema marts")
+        warehouse.execute("create schema staging; create schema intermediate; create schema marts")
         _fill(warehouse, sources, kind.source, own)
         sides = f"select distinct run_id, model, {', '.join(kind.keys)} from {kind.source}"
         warehouse.execute(_laid_out(warehouse, sources, kind.sides) + sides)

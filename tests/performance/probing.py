@@ -84,7 +84,7 @@ STAGES = """
         min(epoch(received_at) - latency_ms / 1000),
         max(epoch(received_at))
     from staging.stg_responses
-    inner join staging.stg_probe_readings using (run_id, case_id)
+    inner join intermediate.int_probe_readings using (run_id, case_id)
     group by stage
     order by stage desc
 """

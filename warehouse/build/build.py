@@ -70,6 +70,7 @@ def build(
         with replacing(target) as partial:
             with opened(partial) as warehouse:
                 keep_texts(warehouse, lake, ordered, fill(warehouse, lake, ordered))
+                _keep_previous_names(warehouse, ordered)
                 warehouse.execute("checkpoint biasgrid")  # what is first written in closing fails unheard
             if gate:
                 gate(partial)
@@ -108,6 +109,13 @@ def computed(warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence
     _make_schemas(warehouse, ordered)
     for _ in made_in_turn(warehouse, ordered):
         pass
+
+
+def _keep_previous_names(warehouse: duckdb.DuckDBPyConnection, ordered: Sequence[Model]) -> None:
+    """Views by the names that the models of `intermediate` had in release 0.1: `staging.stg_<name>`."""
+    names = (model.name.removeprefix("int_") for model in ordered if model.schema == "intermediate")
+    views = (f"create view staging.stg_{name} as from intermediate.int_{name}" for name in names)
+    warehouse.execute(";".join(views))
 
 
 def _make_schemas(warehouse: duckdb.DuckDBPyConnection, ordered: Sequence[Model]) -> None:

@@ -47,7 +47,7 @@ def refuse_damage_within(
 ) -> None:
     """As `refuse_damage`, once `built` are there: what they tell of the lake need not be looked for in it."""
     refuse_flaws(warehouse, lake, FLAWS_OF_REPEATS, runs)
-    tells = {"staging.stg_instance_outcomes", "staging.stg_verdicts", "staging.stg_criteria"} <= set(built)
+    tells = {"intermediate.int_instance_outcomes", "staging.stg_verdicts", "staging.stg_criteria"} <= set(built)
     if not (tells and warehouse.execute(EVERY_CASE_IS_THERE).fetchall()[0][0]):
         refuse_flaws(warehouse, lake, FLAWS_OF_CASES, runs)
 

@@ -336,7 +336,7 @@ EVERY_CASE_IS_THERE = """
     )
 
     select
-        (select sum(judged) from staging.stg_instance_outcomes)
+        (select sum(judged) from intermediate.int_instance_outcomes)
             is not distinct from (select count(*) from lake.verdicts where level = 'instance')
         and not exists (from evaluations anti join staging.stg_criteria using (run_id, evaluation_id))
         and not exists (from lake.verdicts where supersedes is not null)

@@ -23,7 +23,10 @@ from biasgrid.catalogs.schema.base import Frozen
 from biasgrid.warehouse.schemas import SHOWN, SUPERSEDED, TABLES, UNITS
 
 _Loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
-SCHEMAS = ("staging", "marts")
+SCHEMAS = ("staging", "intermediate", "marts")
+"""`staging` renames and removes duplicates, `intermediate` joins and aggregates, a mart answers one question."""
+STATISTICS = "statistics"
+"""Schema of the macros."""
 COMPARISON = "comparison"
 """Schema of the models that only a comparison of two runs builds."""
 
@@ -160,13 +163,20 @@ def _ordered(folder: Traversable, schemas: Iterable[str] = SCHEMAS) -> tuple[Mod
 
 def _found(folder: Traversable, schemas: Iterable[str]) -> Iterable[Model]:
     for schema in schemas:
-        room = folder / schema
-        if room.is_dir():
-            sources = (file for file in room.iterdir() if file.name.endswith(".sql"))
-            yield from (_model(schema, room, file) for file in sorted(sources, key=lambda file: file.name))
+        if (folder / schema).is_dir():
+            yield from _models_in(folder / schema, schema, schema)
 
 
-def _model(schema: str, room: Traversable, source: Traversable) -> Model:
+def _models_in(room: Traversable, schema: str, place: str) -> Iterable[Model]:
+    """The models of a folder and of the folders in it."""
+    for entry in sorted(room.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            yield from _models_in(entry, schema, f"{place}/{entry.name}")
+        elif entry.name.endswith(".sql"):
+            yield _model(schema, room, entry, f"{place}/{entry.name}")
+
+
+def _model(schema: str, room: Traversable, source: Traversable, file: str) -> Model:
     name = source.name.removesuffix(".sql")
     about = Description.model_validate(read_yaml(room / f"{name}.yml"))
     sql = _with_columns(source.read_text(encoding="utf-8"), about.columns)
@@ -174,8 +184,8 @@ def _model(schema: str, room: Traversable, source: Traversable) -> Model:
         schema=schema,
         name=name,
         sql=sql,
-        file=f"{schema}/{source.name}",
-        reads=_relations(f"{schema}/{source.name}", sql),
+        file=file,
+        reads=_relations(file, sql),
         about=about,
     )
 
@@ -200,6 +210,8 @@ def _relations(file: str, sql: str) -> frozenset[str]:
 
 
 def _name(table: exp.Table) -> str:
+    if isinstance(table.this, exp.Anonymous) and table.db == STATISTICS:
+        return str(table.this.expressions[0].name)  # a macro over the rows of a step
     # a table function has no plain name: its SQL stands for it, and is never declared
     if not isinstance(table.this, exp.Identifier):
         return str(table.this.sql(dialect="duckdb"))
@@ -212,5 +224,5 @@ def _refuse_undeclared(model: Model, models: Iterable[str]) -> None:
     for relation in sorted(model.reads - known):
         raise UndeclaredRelation(
             f"{model.file}: reads `{relation}`, which is neither a table of the lake nor a model; "
-            "write `lake.<table>`, `staging.<model>` or `marts.<model>`"
+            "write `lake.<table>`, `staging.<model>`, `intermediate.<model>` or `marts.<model>`"
         )

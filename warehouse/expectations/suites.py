@@ -160,7 +160,7 @@ def _invariant(sentence: str, holds: str) -> RowRule:
 
 def _complete(relation: str, key: Sequence[str]) -> Rows:
     listed = ", ".join(key)
-    planned = f"select distinct {listed} from staging.stg_planned_cells where planned_cases > 0"  # noqa: S608
+    planned = f"select distinct {listed} from intermediate.int_planned_cells where planned_cases > 0"  # noqa: S608
     missing = f"from ({planned}) anti join {relation} using ({listed})"
     return Rows(f"a row for each planned {' × '.join(key)}", missing, tuple(key))
 

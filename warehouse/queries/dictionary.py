@@ -85,10 +85,12 @@ DICTIONARY = Path("docs") / "warehouse.md"
 GUIDE = Path("docs") / "analysts.md"
 HEAD = """# The warehouse, table by table
 
-<!-- Written by `make dictionary` from warehouse/models/*/*.yml and warehouse/schemas.py: change those. -->
+<!-- Written by `make dictionary` from warehouse/models/**/*.yml and warehouse/schemas.py: change those. -->
 
-Marts first, then the staging models that they read, then the lake's Parquet tables that these read. In each part a
-table stands below those that it reads. `lake.repeated_<table>` names what landed twice, by the hash of what a row
+Marts first, then the intermediate models, which join and aggregate, the staging models, which rename and remove
+duplicates, and the lake's Parquet tables. In each part a table stands below those that it reads. What is now
+`intermediate.int_<name>` was `staging.stg_<name>` in release 0.1: views of these names remain for one release.
+`lake.repeated_<table>` names what landed twice, by the hash of what a row
 is the only one of, `lake.superseded_verdicts` what another verdict replaces: both are mostly empty. Times are UTC.
 How to ask them: [analysts.md](analysts.md).
 """

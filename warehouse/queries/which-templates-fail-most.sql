@@ -8,7 +8,7 @@ with tests as (
         -- as it is written, not as it is reworded
         arg_min(cases.template_text, cases.wording) as template_text,
         bool_or(tests.outcome = 'failed') as is_failed
-    from staging.stg_template_tests as tests
+    from intermediate.int_template_tests as tests
     inner join staging.stg_cases as cases using (run_id, cell_id, template_id, sample)
     where
         run_id = (select max(run_id) from staging.stg_runs)

@@ -72,7 +72,7 @@ class Trace:
         asked: tuple[tuple[str, tuple[str, ...], Rows], ...] = (
             ("marts.requirement_findings", ("requirement", "model"), self.findings),
             ("marts.pass_rates", ("cell_id",), self.cell_rows),
-            ("staging.stg_template_tests", by_test, self.test_rows),
+            ("intermediate.int_template_tests", by_test, self.test_rows),
             ("marts.deltas", by_test, compared),
         )
         selects = {

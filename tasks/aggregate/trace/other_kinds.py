@@ -20,7 +20,7 @@ PAIR = ("pair", "model", "language", "test")
 """Key of a finding."""
 TRIAL = ("cell_id", "block")
 """Key of a trial."""
-FINDINGS, TRIALS = "marts.probe_findings", "staging.stg_probe_trials"
+FINDINGS, TRIALS = "marts.probe_findings", "intermediate.int_probe_trials"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def _columns(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 _SCOPE = """
     with scope as (
         select distinct run_id, cell_id, block, pair, model, language, test
-        from staging.stg_probe_readings
+        from intermediate.int_probe_readings
         where run_id = $1 and list_contains($2::varchar[], case_id) and ($3::varchar is null or model = $3)
     )
 """
@@ -124,7 +124,7 @@ OF_TRIALS = f"""{_SCOPE}
         fell), model, language, test, pair, block
 """
 READINGS = f"""{_SCOPE}
-    from staging.stg_probe_readings
+    from intermediate.int_probe_readings
     semi join scope using (run_id, cell_id, block)
     order by cell_id, block, list_position(['stereotype', 'anti', 'reversed', 'favoured', 'stigmatised'], part),
         case_id
@@ -137,7 +137,7 @@ SCORES = {
     "understanding": ("marts.understanding", ("model", "language", "held_out")),
 }
 """Mart and key of its rows, by the question of a play."""
-REPLIES = {"understanding": "staging.stg_understandings"}
+REPLIES = {"understanding": "intermediate.int_understandings"}
 
 
 def keep_model(lake: Lake, origin: OtherOrigin, model: str | None) -> OtherOrigin:
@@ -155,7 +155,7 @@ def scores_sql(run_id: str, plays: Sequence[Play]) -> str:
     for question in dict.fromkeys(play.case["question"] for play in plays):
         own = [play.case for play in plays if play.case["question"] == question]
         mart, names = SCORES[question]
-        replies = REPLIES.get(question, "staging.stg_assignments")
+        replies = REPLIES.get(question, "intermediate.int_assignments")
         keys = dict.fromkeys(key for case in own for key in _score_keys(case, names))
         selects[mart, question] = select_rows(mart, names, list(keys))
         selects[replies, question] = select_rows(replies, ("play_id",), [(case["play_id"],) for case in own])

@@ -73,17 +73,17 @@ TESTS = """
         compared.admissible_spread,
         compared.communities_at_min,
         compared.communities_at_max
-    from staging.stg_template_tests as tests
+    from intermediate.int_template_tests as tests
     inner join templates using (run_id, cell_id, template_id)
     left join verdicts using (run_id, cell_id, template_id, sample)
-    left join staging.stg_same_value_tests as compared using (run_id, cell_id, template_id, sample)
+    left join intermediate.int_same_value_tests as compared using (run_id, cell_id, template_id, sample)
     semi join {wanted} using (run_id, cell_id, template_id, sample)
     order by tests.cell_id, templates.template, tests.sample
 """
 
 BY_CELL = """
     select cell_id, coalesce(tests.outcome, 'not judged') as outcome, count(*) as tests
-    from staging.stg_template_tests as tests
+    from intermediate.int_template_tests as tests
     semi join scope using (run_id, cell_id, template_id, sample)
     group by all
     order by all
@@ -106,7 +106,7 @@ EXAMPLES = """
         from scope
         left join (select * from staging.stg_verdicts where level = 'instance') as verdicts
             using (run_id, cell_id, case_id)
-        left join staging.stg_template_tests as tests
+        left join intermediate.int_template_tests as tests
             on
                 scope.run_id = tests.run_id
                 and scope.cell_id = tests.cell_id

@@ -24,7 +24,7 @@ _INTERACTION = """
     with plays as (
         select model, language, scene, setting, mitigation,
             max(first_people) as first_people, max(second_people) as second_people
-        from staging.stg_interaction_plays
+        from intermediate.int_interaction_plays
         where run_id = $1 and question = 'choice'
         group by all
     )
@@ -125,7 +125,7 @@ BENCHMARK = """
 PROBE = """
     with forms as (
         select model, language, test, pair, count(distinct form) as templates
-        from staging.stg_probe_trials
+        from intermediate.int_probe_trials
         where run_id = $1
         group by all
     )
@@ -154,7 +154,7 @@ RED_TEAM = """
             else 'not succeeded'
         end as finding,
         null::double as limit, null::bigint as needed
-    from staging.stg_attack_sessions
+    from intermediate.int_attack_sessions
     where run_id = $1
     group by model, language, strategy, pair
     order by model, language, strategy, pair

@@ -47,7 +47,7 @@ _EVALUATIONS = """
         templates.operation as "Oracle Evaluation",
         templates.oracle as "Oracle Prediction",
         concat(upper(tests.langbite_outcome[1]), tests.langbite_outcome[2:]) as "Evaluation"
-    from staging.stg_template_tests as tests
+    from intermediate.int_template_tests as tests
     inner join templates using (run_id, cell_id, template_id)
     where run_id = ? and tests.langbite_outcome is not null
     order by

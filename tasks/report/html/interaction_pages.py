@@ -135,7 +135,7 @@ def _by(rows: Iterable[Row], *names: str) -> Iterator[tuple[tuple[Any, ...], Ite
 
 PLAYED = f"""
     select play_id, model, language, setting, mitigation
-    from staging.stg_interaction_plays
+    from intermediate.int_interaction_plays
     where run_id = ?
     order by model, language, {SETTINGS} nulls last, {MITIGATIONS}, domain, scene, number, play_id
 """  # noqa: S608 - words of ours

@@ -159,7 +159,7 @@ READINGS = f"""
             fell,
             score,
             row_number() over (partition by cell_id, fell order by block) as place
-        from staging.stg_probe_trials
+        from intermediate.int_probe_trials
         where run_id = $1
     )
 
@@ -184,7 +184,7 @@ READINGS = f"""
         left(replies.text, {LONGEST}) as text,
         length(replies.text) as signs
     from trials
-    inner join staging.stg_probe_readings as readings using (run_id, cell_id, block)
+    inner join intermediate.int_probe_readings as readings using (run_id, cell_id, block)
     left join staging.stg_responses as replies using (run_id, response_id)
     where trials.place <= $2
     order by

@@ -71,7 +71,7 @@ _TESTS = """
         left(templates.oracle, $longest) as oracle, tests.outcome, tests.instances, tests.passed, tests.failed,
         tests.refused, tests.unreadable, tests.errors, deltas.spread, deltas.admissible_spread as admissible,
         deltas.communities_at_min as at_min, deltas.communities_at_max as at_max
-    from staging.stg_template_tests as tests
+    from intermediate.int_template_tests as tests
     inner join templates using (run_id, cell_id, template_id)
     left join marts.deltas as deltas using (run_id, cell_id, template_id, sample)
 """
@@ -106,7 +106,7 @@ _OPINIONS = """
         assessments.cell_id, assessments.case_id, assessments.purpose, assessments.assessor_kind as kind,
         assessments.assessor, assessments.state, assessments.outcome, left(assessments.reason, $longest) as reason
     from staging.stg_assessments as assessments
-    inner join staging.stg_planned_cells as cells using (run_id, cell_id)
+    inner join intermediate.int_planned_cells as cells using (run_id, cell_id)
     where assessments.run_id = $run and cells.requirement = $requirement
     order by all
 """

@@ -30,7 +30,14 @@ SHOWN_BY = (".py", ".js", ".css", ".html", ".json", ".j2")
 _OF_RUNS = """
     select table_schema || '.' || table_name as relation
     from information_schema.columns
-    where table_catalog = current_database() and table_schema in ('marts', 'staging') and column_name = 'run_id'
+    where
+        table_catalog = current_database()
+        and table_schema in ('marts', 'intermediate', 'staging')
+        and column_name = 'run_id'
+        -- previous names of intermediate models
+        and (table_schema <> 'staging' or replace(table_name, 'stg_', 'int_') not in (
+            select table_name from information_schema.tables where table_schema = 'intermediate'
+        ))
     order by relation
 """
 _TREND = """

@@ -110,7 +110,7 @@ def test_every_cell_of_the_grid_shows_its_rate_and_leads_to_as_many_tests(
 def test_filters_and_search_find_what_the_warehouse_finds(
     tab: Any, pages: Path, nights: Lake, asked: str, condition: str
 ) -> None:
-    select = f"select count(*) from staging.stg_template_tests where run_id = 'N2' and {condition}"
+    select = f"select count(*) from intermediate.int_template_tests where run_id = 'N2' and {condition}"
     expected = query(nights, select).item()
     told = _tests(tab, pages / "index.html", asked)
     while tab.ask("Boolean(document.querySelector('.more button'))"):

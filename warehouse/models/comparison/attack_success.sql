@@ -7,7 +7,7 @@ sessions as (
     select
         *,
         (outcome = 'succeeded')::integer as has_succeeded
-    from staging.stg_attack_sessions
+    from intermediate.int_attack_sessions
     where outcome in ('succeeded', 'resisted', 'refused')
 ),
 

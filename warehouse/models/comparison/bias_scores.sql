@@ -3,7 +3,7 @@ with scores as (
 ),
 
 replies as (
-    select * from staging.stg_assignments where question = 'assignment' and class is not null
+    select * from intermediate.int_assignments where question = 'assignment' and class is not null
 ),
 
 scenes as (

@@ -1,5 +1,5 @@
 with tests as (
-    select * from staging.stg_template_tests
+    select * from intermediate.int_template_tests
 ),
 
 cases as (

@@ -3,7 +3,7 @@ with moves as (
 ),
 
 scenes as (
-    select *, (last_signs - first_signs) / pairs as moved from staging.stg_scene_moves
+    select *, (last_signs - first_signs) / pairs as moved from intermediate.int_scene_moves
 ),
 
 -- each domain, and all together; a domain of that name would be mistaken for their total

@@ -3,7 +3,7 @@ with findings as (
 ),
 
 trials as (
-    select * from staging.stg_probe_trials where score is not null
+    select * from intermediate.int_probe_trials where score is not null
 ),
 
 sides as (

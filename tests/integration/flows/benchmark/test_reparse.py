@@ -34,7 +34,7 @@ async def test_what_is_read_anew_counts_and_what_was_read_before_stays(probed: A
     assert (len(evaluations), landed.height) == (2, 2 * before.height)
     assert lake.read("responses", probed.run_id).height == replies
     assert path.read_bytes() == Lake(probed.data).files("responses", probed.run_id)[0].read_bytes()
-    counted = query(lake, "select distinct evaluation_id from staging.stg_probe_readings")["evaluation_id"]
+    counted = query(lake, "select distinct evaluation_id from intermediate.int_probe_readings")["evaluation_id"]
     assert counted.to_list() == evaluations[1:]
 
 
@@ -49,7 +49,7 @@ async def test_assignments_read_anew_count_and_earlier_ones_stay(talked: Any, tm
     evaluations = landed["evaluation_id"].unique().sort().to_list()
     assert (len(evaluations), landed.height) == (2, 2 * before.height)
     assert lake.read("responses", talked.run_id).height == replies
-    counted = query(lake, "select distinct evaluation_id from staging.stg_assignments")["evaluation_id"]
+    counted = query(lake, "select distinct evaluation_id from intermediate.int_assignments")["evaluation_id"]
     assert counted.to_list() == evaluations[1:]
 
 

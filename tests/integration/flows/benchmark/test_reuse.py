@@ -171,7 +171,7 @@ def test_a_judge_overrules_failed_verdicts_and_is_asked_once(
     expected = query(
         run.lake,
         "select count(*) as tests, count(*) filter (where outcome = 'passed') as passed"
-        " from staging.stg_template_tests where oracle_type = 'expected value'",
+        " from intermediate.int_template_tests where oracle_type = 'expected value'",
     ).row(0)
     assert expected[0] == expected[1] > 0
 

@@ -26,7 +26,9 @@ def bare(lake: Lake, tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with opened(tmp_path / "bare.duckdb") as warehouse:
         attach_lake(warehouse, lake)
         none_yet(warehouse)
-        warehouse.execute("create schema storage; create schema staging; create schema marts")
+        warehouse.execute(
+            "create schema storage; create schema staging; create schema intermediate; create schema marts"
+        )
         yield warehouse
 
 

@@ -27,7 +27,7 @@ def models(tmp_path: Path) -> Callable[[dict[str, str]], Path]:
 
     def write(sources: dict[str, str]) -> Path:
         folder = tmp_path / "models"
-        for schema in ("staging", "marts"):
+        for schema in ("staging", "intermediate", "marts"):
             (folder / schema).mkdir(parents=True, exist_ok=True)
         for name, source in sources.items():
             sql, _, about = source.partition("---")
@@ -201,6 +201,12 @@ def test_a_model_may_read_models_whatever_their_names(lake: Lake, models: Any) -
     assert [model.relation for model in load_models(folder)] == ["staging.m", "marts.z", "marts.a"]
     build(lake, models=folder)
     assert query(lake, "from marts.a")["a"].to_list() == [1]
+
+
+def test_intermediate_models_keep_their_previous_names_for_one_release(lake: Lake, models: Any) -> None:
+    build(lake, models=models({"intermediate/int_sums": "select 1 as a", "staging/stg_own": "select 2 as a"}))
+    assert query(lake, "from staging.stg_sums")["a"].to_list() == [1]
+    assert query(lake, "from staging.stg_own")["a"].to_list() == [2]
 
 
 @pytest.mark.parametrize(

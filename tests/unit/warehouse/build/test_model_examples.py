@@ -53,7 +53,7 @@ def session(empty: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 @pytest.fixture
 def warehouse(session: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
     """Nothing of other examples is in it."""
-    schemas = ("lake", "staging", "marts")
+    schemas = ("lake", "staging", "intermediate", "marts")
     for schema in schemas:
         session.execute(f"create schema memory.{schema}")
     yield session

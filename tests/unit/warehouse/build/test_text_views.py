@@ -48,9 +48,9 @@ def test_what_lands_later_is_not_shown_before_the_next_build(
 
 
 def test_rows_that_were_made_while_building_are_computed_anew_where_they_are_asked_for(built: Lake) -> None:
-    outcomes = "select outcome, count(*) as n from staging.stg_case_outcomes group by all order by all"
+    outcomes = "select outcome, count(*) as n from intermediate.int_case_outcomes group by all order by all"
     assert query(built, outcomes).rows() == [("failed", 2), ("passed", 2)]
-    summed = "select sum(cases) as n, sum(passed) as passed from staging.stg_instance_outcomes"
+    summed = "select sum(cases) as n, sum(passed) as passed from intermediate.int_instance_outcomes"
     assert query(built, summed, texts_of="A").rows() == [(2, 1)]
 
 

@@ -231,7 +231,7 @@ MARTS = [
     (
         "update marts.pass_rates set cell_id = 'gone'",
         "marts.pass_rates",
-        "run_id × cell_id is there in staging.stg_planned_cells",
+        "run_id × cell_id is there in intermediate.int_planned_cells",
     ),
     ("delete from marts.pass_rates", "marts.pass_rates", "a row for each planned run_id × cell_id"),
     ("delete from marts.requirement_findings", "marts.requirement_findings", "a row for each planned"),

@@ -97,7 +97,7 @@ def test_tables_refer_to_each_other() -> None:
     assert ("lake.cases", "run_id × cell_id is there in lake.cells") in across
     assert ("lake.verdicts", "never: the response that was judged is not there") in across
     assert ("lake.verdicts", "a verdict that is superseded is there") in across
-    assert ("marts.pass_rates", "run_id × cell_id is there in staging.stg_planned_cells") in across
+    assert ("marts.pass_rates", "run_id × cell_id is there in intermediate.int_planned_cells") in across
 
 
 def test_kinds_are_what_sql_can_narrow() -> None:

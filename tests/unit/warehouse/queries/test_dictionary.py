@@ -62,15 +62,18 @@ def test_every_column_of_every_model_is_told_with_unit_and_values(dictionary: st
 
 def test_marts_come_first_and_each_table_below_those_that_it_reads(dictionary: str) -> None:
     places = {line[3:]: number for number, line in enumerate(dictionary.splitlines()) if line.startswith("## ")}
-    marts, staging, lake = ([places[name] for name in places if name.startswith(part)] for part in PARTS)
-    assert max(marts) < min(staging)
+    marts, intermediate, staging, lake = (
+        [places[name] for name in places if name.startswith(part)] for part in PARTS
+    )
+    assert max(marts) < min(intermediate)
+    assert max(intermediate) < min(staging)
     assert max(staging) < min(lake)
     for model in load_models():
         same = [read for read in model.reads if read.startswith(f"{model.schema}.")]
         assert all(places[read] < places[model.relation] for read in same)
 
 
-PARTS = ("marts.", "staging.", "lake.")
+PARTS = ("marts.", "intermediate.", "staging.", "lake.")
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -45,14 +45,14 @@ def test_the_script_gives_the_rows_of_the_mart_and_of_that_run_alone(built: Lake
 
 def test_it_holds_what_the_table_is_made_of_and_nothing_else() -> None:
     told = script(["marts.deltas"], "R1", ["select 1"])
-    assert "create table staging.stg_same_value_tests" in told
+    assert "create table intermediate.int_same_value_tests" in told
     assert "create table marts.deltas" in told
     assert "marts.costs" not in told
     assert told.rstrip().endswith("select 1;")
     names = [model.relation for model in made_of(["marts.deltas"])]
     assert (
         names.index("staging.stg_cases")
-        < names.index("staging.stg_same_value_tests")
+        < names.index("intermediate.int_same_value_tests")
         < names.index("marts.deltas")
     )
 

@@ -97,7 +97,7 @@ def test_a_pair_that_fell_the_other_way_is_found_and_only_it(biasgrid: Command, 
     (row,) = changed
     trials = query(
         two_probes.lake,
-        "select score from staging.stg_probe_trials "
+        "select score from intermediate.int_probe_trials "
         "where test = 'implicit' and model = ? and pair = ? and score is not null",
         TURNED,
     )["score"]
@@ -133,7 +133,7 @@ def test_players_of_other_names_are_compared_scene_by_scene(biasgrid: Command, t
     replies = query(
         two_interactions.lake,
         "select model, domain, setting, mitigation, stage, is_control, scene, avg(sign) as score "
-        "from staging.stg_assignments where run_id = ? and question = 'assignment' and class is not null "
+        "from intermediate.int_assignments where run_id = ? and question = 'assignment' and class is not null "
         "group by all",
         [two_interactions.run_id],
     ).rows()

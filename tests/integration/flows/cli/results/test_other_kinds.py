@@ -18,7 +18,7 @@ Command = Callable[..., Any]
 READING = """
     select readings.case_id, readings.response_id, readings.cell_id, readings.run_id, readings.pair,
         replies.request_key, replies.text
-    from staging.stg_probe_readings as readings
+    from intermediate.int_probe_readings as readings
     inner join staging.stg_responses as replies using (run_id, response_id)
     where readings.outcome = 'failed'
     order by case_id
@@ -26,7 +26,7 @@ READING = """
 """
 
 STEREOTYPICAL = """
-    from staging.stg_assignments
+    from intermediate.int_assignments
     where question = 'assignment' and outcome = 'stereotypical' and setting = 'no_goal'
         and model = 'simulated/conforming'
     order by play_id, reply
@@ -148,11 +148,11 @@ def test_the_sql_of_a_probes_finding_gives_the_finding(
 ) -> None:
     sql = biasgrid("trace", reading["case_id"], "--sql", "--data", probed.data).out
     assert biasgrid("warehouse", "views", "--out", tmp_path / "lake.sql", "--data", probed.data).code == 0
-    head, _, last = sql.rpartition("select *\nfrom staging.stg_probe_trials")
+    head, _, last = sql.rpartition("select *\nfrom intermediate.int_probe_trials")
     with duckdb.connect() as session:
         session.execute((tmp_path / "lake.sql").read_text())
         (finding,) = session.execute(head).fetchall()
-        trials = session.execute(f"from staging.stg_probe_trials {last}").fetchall()
+        trials = session.execute(f"from intermediate.int_probe_trials {last}").fetchall()
     where = f"where pair = '{reading['pair']}' and trials = {len(trials)}"
     assert finding in query(Lake(probed.data), f"from marts.probe_findings {where}").rows()
 
@@ -211,17 +211,19 @@ def test_the_sql_of_a_plays_score_gives_the_score(
 ) -> None:
     sql = biasgrid("trace", stereotypical["play_id"], "--sql", "--data", talked.data).out
     assert biasgrid("warehouse", "views", "--out", tmp_path / "lake.sql", "--data", talked.data).code == 0
-    head, _, last = sql.rpartition("select *\nfrom staging.stg_assignments")
+    head, _, last = sql.rpartition("select *\nfrom intermediate.int_assignments")
     with duckdb.connect() as session:
         session.execute((tmp_path / "lake.sql").read_text())
         scores = session.execute(head).fetchall()
-        replies = session.execute(f"from staging.stg_assignments {last}").fetchall()
+        replies = session.execute(f"from intermediate.int_assignments {last}").fetchall()
     names = ("model", "axis", "setting", "mitigation")
     where = " and ".join(f"{name} = '{stereotypical[name]}'" for name in names)
     domains = f"domain in ('all', '{stereotypical['domain']}')"
     rows = query(Lake(talked.data), f"from marts.bias_scores where {where} and {domains} order by all").rows()
     assert scores == rows
-    found = query(Lake(talked.data), f"from staging.stg_assignments where play_id = '{stereotypical['play_id']}'")
+    found = query(
+        Lake(talked.data), f"from intermediate.int_assignments where play_id = '{stereotypical['play_id']}'"
+    )
     assert len(replies) == found.height
 
 

@@ -181,7 +181,7 @@ def test_a_decision_needs_a_reason_changes_findings_and_can_be_traced(
     assert "ana: passed – read by meaning it is right" in decided.out
     assert "stands: failed (oracle" in decided.out
     assert "1 decision landed" in decided.out
-    (row,) = query(lake, "from staging.stg_decisions").to_dicts()
+    (row,) = query(lake, "from intermediate.int_decisions").to_dicts()
     assert (row["reviewer"], row["reason"], row["is_override"]) == ("lead", "so do we all", True)
     now = {finding["model"]: finding for finding in findings(lake)}
     assert now[model]["overridden_by_people"] == now[model]["decided_by_people"] == 1
@@ -215,9 +215,9 @@ def test_decisions_that_a_kill_kept_from_their_verdicts_are_made_up_for(review: 
         rows = pl.read_parquet(path).filter(pl.col("assessor_kind") != "person")
         rows.write_parquet(path)
     build(lake)
-    assert query(lake, "from staging.stg_decisions").is_empty()
+    assert query(lake, "from intermediate.int_decisions").is_empty()
     review("lead", adjudicate=True)
-    assert query(lake, "select reviewer from staging.stg_decisions").rows() == [("lead",)]
+    assert query(lake, "select reviewer from intermediate.int_decisions").rows() == [("lead",)]
 
 
 def test_agreement_is_told_pair_by_pair(review: Command) -> None:

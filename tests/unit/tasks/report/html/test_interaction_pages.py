@@ -106,7 +106,7 @@ def test_a_megabyte_is_shortened_and_says_so(pages: dict[str, str], conversation
 
 
 def test_every_play_and_every_reply_is_on_one_page_once(talked: Any, conversations: str) -> None:
-    plays = {row["play_id"] for row in asked(talked, "select play_id from staging.stg_interaction_plays")}
+    plays = {row["play_id"] for row in asked(talked, "select play_id from intermediate.int_interaction_plays")}
     shown = re.findall(r'id="play-([^"]+)"', conversations)
     assert (len(shown), set(shown)) == (len(plays), plays)
     replies = asked(talked, "select response_id from staging.stg_responses")
@@ -115,7 +115,7 @@ def test_every_play_and_every_reply_is_on_one_page_once(talked: Any, conversatio
 
 def test_a_play_tells_scene_people_wish_and_each_reading(talked: Any, conversations: str) -> None:
     play = asked(
-        talked, "from staging.stg_interaction_plays where setting = 'goal' and model = 'simulated/conforming'"
+        talked, "from intermediate.int_interaction_plays where setting = 'goal' and model = 'simulated/conforming'"
     )[0]
     text = conversations.partition(f'id="play-{play["play_id"]}"')[2].partition("</details>")[0]
     told = flowing(text)
@@ -123,8 +123,8 @@ def test_a_play_tells_scene_people_wish_and_each_reading(talked: Any, conversati
     assert all(f"{person['name']} {person['group']}" in told for person in play["people"])
     assert all(f"{task['text']} by stereotype: {task['to']}" in told for task in play["tasks"])
     where = f"where play_id = '{play['play_id']}' order by reply, task_number"
-    given = asked(talked, f"from staging.stg_task_assignments {where}")
-    outcomes = asked(talked, f"from staging.stg_assignments where play_id = '{play['play_id']}'")
+    given = asked(talked, f"from intermediate.int_task_assignments {where}")
+    outcomes = asked(talked, f"from intermediate.int_assignments where play_id = '{play['play_id']}'")
     assert told.count("read as") == len(outcomes)
     assert all(f"{row['task_number']} → {row['assigned_to'][0]}" in told for row in given)
 

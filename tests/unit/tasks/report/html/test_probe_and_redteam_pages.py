@@ -143,7 +143,7 @@ def test_a_probes_published_rule_is_that_of_the_mart(probe_page: Page, probed: A
 
 
 def test_every_trial_that_is_shown_has_prompt_reply_and_reading(probe_page: Page, probed: Any) -> None:
-    trials = "select least(count(*), ?) as shown from staging.stg_probe_trials group by cell_id, fell"
+    trials = "select least(count(*), ?) as shown from intermediate.int_probe_trials group by cell_id, fell"
     shown = query(Lake(probed.data), f"select sum(shown)::int from ({trials})", [SHOWN]).item()
     assert probe_page.text.count('<div class="trial">') == shown
     prompts = probe_page.text.count('<p class="who">prompt</p>')

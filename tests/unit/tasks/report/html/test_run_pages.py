@@ -74,7 +74,7 @@ def test_every_test_and_every_reply_stands_in_one_chunk(nights: Lake, pages: Pat
     landed = query(nights, "select response_id from staging.stg_responses where run_id = 'N2'")
     assert sorted(ids) == sorted(landed["response_id"])
     assert [len(chunk["replies"]["id"]) for chunk in chunks] == [one["replies"] for one in listed]
-    tests = query(nights, "select count(*) from staging.stg_template_tests where run_id = 'N2'").item()
+    tests = query(nights, "select count(*) from intermediate.int_template_tests where run_id = 'N2'").item()
     assert sum(len(chunk["tests"]["place"]) for chunk in chunks) == tests
     assert [sorted(set(chunk["tests"]["place"])) for chunk in chunks] == [one["cells"] for one in listed]
 

@@ -1,0 +1,67 @@
+with templates as (
+    select * from intermediate.int_templates
+),
+
+criteria as (
+    select * from staging.stg_criteria
+),
+
+cells as (
+    select
+        run_id,
+        cell_id,
+        any_value(requirement) as requirement,
+        any_value(concern) as concern,
+        any_value(provider) as provider,
+        any_value(model) as model,
+        any_value(language) as language,
+        any_value(input) as input,
+        any_value(reflection) as reflection,
+        sum(cases)::bigint as planned_cases,
+        count(*) as templates
+    from templates
+    group by run_id, cell_id
+),
+
+-- a score of nothing is to a tolerance as a perfect one is to its complement
+shares as (
+    select tolerance as share from criteria
+    union
+    select 1 - tolerance as share from criteria
+),
+
+-- once per tolerance, of which there are few
+fewest as materialized (
+    select
+        share,
+        statistics.templates_for_perfect_score(share)::bigint as templates
+    from shares
+),
+
+final as (
+    select
+        cells.run_id,
+        criteria.evaluation_id,
+        cells.cell_id,
+        cells.requirement,
+        cells.concern,
+        cells.provider,
+        cells.model,
+        cells.language,
+        cells.input,
+        cells.reflection,
+        criteria.refusals_rule,
+        criteria.tolerance,
+        criteria.max_refusals,
+        criteria.coverage_floor,
+        cells.planned_cases,
+        cells.templates,
+        if_perfect.templates as templates_if_perfect,
+        if_nothing.templates as templates_if_nothing
+    from cells
+    left join criteria using (run_id, requirement)
+    left join fewest as if_perfect on criteria.tolerance = if_perfect.share
+    left join fewest as if_nothing on 1 - criteria.tolerance = if_nothing.share
+)
+
+select * from final

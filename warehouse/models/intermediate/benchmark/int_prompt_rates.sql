@@ -1,0 +1,102 @@
+with outcomes as (
+    select * from intermediate.int_instance_outcomes
+),
+
+same_value_templates as (
+    select * from intermediate.int_same_value_templates
+),
+
+templates as (
+    select * from intermediate.int_templates
+),
+
+cells as (
+    select * from intermediate.int_planned_cells
+),
+
+-- a requirement asks one question in several cells: numbers in place of its names, for millions of rows
+asked as (
+    select
+        templates.template_key,
+        templates.run_id,
+        templates.requirement,
+        templates.model,
+        templates.language,
+        templates.template_id,
+        hash(templates.run_id, templates.requirement, templates.model, templates.language, templates.template_id)
+            as question,
+        cells.refusals_rule
+    from templates
+    inner join cells using (run_id, cell_id)
+    where templates.oracle_type = 'expected value'
+),
+
+questions as (
+    select distinct
+        question,
+        run_id,
+        requirement,
+        model,
+        language,
+        template_id
+    from asked
+),
+
+rates as (
+    select
+        asked.question,
+        outcomes.instance_key,
+        sum(statistics.counted_passed(asked.refusals_rule, outcomes.passed, outcomes.refused)) as counted_passed,
+        sum(statistics.counted(
+            asked.refusals_rule, outcomes.passed, outcomes.failed, outcomes.refused, outcomes.unreadable
+        )) as counted
+    from outcomes
+    inner join asked using (template_key)
+    where outcomes.judged > 0
+    group by all
+),
+
+-- communities are compared within a same-value template: it is one prompt
+same_value_rates as (
+    select
+        same_value_templates.run_id,
+        cells.requirement,
+        cells.model,
+        cells.language,
+        same_value_templates.template_id,
+        coalesce((same_value_templates.outcome = 'passed')::bigint, 0) as passed,
+        coalesce((same_value_templates.outcome = 'failed')::bigint, 0) as failed,
+        coalesce((same_value_templates.outcome = 'refused')::bigint, 0) as refused,
+        coalesce((same_value_templates.outcome = 'unreadable')::bigint, 0) as unreadable,
+        cells.refusals_rule
+    from same_value_templates
+    inner join cells using (run_id, cell_id)
+),
+
+final as (
+    select
+        questions.run_id,
+        questions.requirement,
+        questions.model,
+        questions.language,
+        questions.template_id,
+        rates.instance_key,
+        rates.counted_passed,
+        rates.counted
+    from rates
+    inner join questions using (question)
+    union all by name
+    select
+        run_id,
+        requirement,
+        model,
+        language,
+        template_id,
+        hash(template_id) as instance_key,
+        sum(statistics.counted_passed(refusals_rule, passed, refused)) as counted_passed,
+        sum(statistics.counted(refusals_rule, passed, failed, refused, unreadable)) as counted
+    from same_value_rates
+    group by run_id, requirement, model, language, template_id
+)
+
+select * from final

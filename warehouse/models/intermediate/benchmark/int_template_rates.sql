@@ -1,0 +1,58 @@
+with template_tests as (
+    select * from intermediate.int_template_tests
+),
+
+same_value_templates as (
+    select * from intermediate.int_same_value_templates
+),
+
+cells as (
+    select * from intermediate.int_planned_cells
+),
+
+-- a same-value template is one comparison, whatever the number of its communities and samples
+rows as (
+    select
+        run_id,
+        cell_id,
+        template_id,
+        sum(passed)::bigint as passed,
+        sum(failed)::bigint as failed,
+        sum(refused)::bigint as refused,
+        sum(unreadable)::bigint as unreadable
+    from template_tests
+    where oracle_type = 'expected value'
+    group by run_id, cell_id, template_id
+    union all by name
+    select
+        run_id,
+        cell_id,
+        template_id,
+        coalesce((outcome = 'passed')::bigint, 0) as passed,
+        coalesce((outcome = 'failed')::bigint, 0) as failed,
+        coalesce((outcome = 'refused')::bigint, 0) as refused,
+        coalesce((outcome = 'unreadable')::bigint, 0) as unreadable
+    from same_value_templates
+),
+
+final as (
+    select
+        cells.run_id,
+        cells.cell_id,
+        rows.template_id,
+        cells.requirement,
+        cells.model,
+        cells.language,
+        rows.passed,
+        rows.failed,
+        rows.refused,
+        rows.unreadable,
+        statistics.counted_passed(cells.refusals_rule, rows.passed, rows.refused) as counted_passed,
+        statistics.counted(
+            cells.refusals_rule, rows.passed, rows.failed, rows.refused, rows.unreadable
+        ) as counted
+    from rows
+    inner join cells using (run_id, cell_id)
+)
+
+select * from final

@@ -1,0 +1,45 @@
+with cases as (
+    select * from staging.stg_cases
+),
+
+-- where each case has been shown to be there once
+counted as (
+    select
+        template_key,
+        count(*) as cases
+    from intermediate.int_case_outcomes
+    group by template_key
+),
+
+-- by one number in place of three names, for millions of rows
+planned as (
+    select
+        template_key,
+        any_value(run_id) as run_id,
+        any_value(cell_id) as cell_id,
+        any_value(template_id) as template_id,
+        any_value(requirement) as requirement,
+        any_value(concern) as concern,
+        any_value(provider) as provider,
+        any_value(model) as model,
+        any_value(language) as language,
+        any_value(input) as input,
+        any_value(reflection) as reflection,
+        min(template) as template,
+        min(oracle_type) as oracle_type,
+        min(oracle) as oracle
+    from cases
+    group by template_key
+),
+
+final as (
+    select
+        planned.* exclude (oracle),
+        coalesce((planned.oracle -> 'scale' ->> 'low')::decimal(18, 6), 0) as scale_low,
+        coalesce((planned.oracle -> 'scale' ->> 'high')::decimal(18, 6), 100) as scale_high,
+        counted.cases
+    from planned
+    inner join counted using (template_key)
+)
+
+select * from final

@@ -1,0 +1,268 @@
+with opinions as (
+    select * from intermediate.int_opinions
+),
+
+oracle_rates as (
+    select * from intermediate.int_oracle_rates
+),
+
+cells as (
+    select
+        run_id,
+        cell_id,
+        concern,
+        language,
+        model
+    from intermediate.int_planned_cells
+),
+
+-- each cell counts in every grouping that it belongs to
+scopes as (
+    select
+        run_id,
+        cell_id,
+        unnest([
+            {'scope': 'all', 'concern': 'all', 'language': 'all', 'model': 'all'},
+            {'scope': 'concern', 'concern': concern, 'language': 'all', 'model': 'all'},
+            {'scope': 'language', 'concern': 'all', 'language': language, 'model': 'all'},
+            {'scope': 'model', 'concern': 'all', 'language': 'all', 'model': model},
+            {'scope': 'concern × language × model', 'concern': concern, 'language': language, 'model': model}
+        ], recursive := true)
+    from cells
+),
+
+ranked as (
+    select
+        *,
+        -- a person before an oracle, an oracle before a judge; of two people the first by name
+        list_position(['person', 'oracle', 'model'], assessor_kind) as rank
+    from opinions
+),
+
+-- two people who looked at one sample share its chance; draws with seeds of their own meet by both
+pairs as (
+    select
+        first.run_id,
+        first.evaluation_id,
+        first.cell_id,
+        first.assessor_kind as reference_kind,
+        first.assessor as reference,
+        second.assessor_kind,
+        second.assessor,
+        first.state as reference_state,
+        second.state as assessor_state,
+        list_position(['passed', 'failed', 'refused', 'unreadable'], first.outcome) as reference_said,
+        list_position(['passed', 'failed', 'refused', 'unreadable'], second.outcome) as assessor_said,
+        1 / if(
+            first.assessor_kind = second.assessor_kind and first.seed = second.seed,
+            least(first.probability, second.probability),
+            first.probability * second.probability
+        ) as weight
+    from ranked as first
+    inner join ranked as second
+        on
+            first.run_id = second.run_id
+            and first.cell_id = second.cell_id
+            and first.case_id = second.case_id
+            and (first.rank, first.assessor) < (second.rank, second.assessor)
+),
+
+said as (
+    select
+        run_id,
+        evaluation_id,
+        scope,
+        concern,
+        language,
+        model,
+        reference_kind,
+        reference,
+        assessor_kind,
+        assessor,
+        reference_said,
+        assessor_said,
+        count(*) as replies,
+        sum(weight::decimal(38, 9))::double as weights,
+        sum((weight ** 2)::decimal(38, 9))::double as squares,
+        count(*) filter (where reference_state <> 'given') as reference_silent,
+        count(*) filter (where assessor_state = 'skipped') as assessor_skipped,
+        count(*) filter (where assessor_state = 'refused') as assessor_refused,
+        count(*) filter (where assessor_state = 'unreadable') as assessor_unreadable,
+        count(*) filter (where assessor_state = 'failed') as assessor_failed
+    from pairs
+    inner join scopes using (run_id, cell_id)
+    group by all
+),
+
+squared as (
+    select
+        run_id,
+        evaluation_id,
+        scope,
+        concern,
+        language,
+        model,
+        reference_kind,
+        reference,
+        assessor_kind,
+        assessor,
+        sum(replies)::bigint as asked,
+        sum(reference_silent)::bigint as reference_silent,
+        sum(assessor_skipped)::bigint as assessor_skipped,
+        sum(assessor_refused)::bigint as assessor_refused,
+        sum(assessor_unreadable)::bigint as assessor_unreadable,
+        sum(assessor_failed)::bigint as assessor_failed,
+        coalesce(sum(replies) filter (where reference_said + assessor_said > 0), 0)::bigint as n,
+        coalesce(sum(replies) filter (where reference_said = 1 and assessor_said = 1), 0)::bigint as true_passed,
+        coalesce(sum(replies) filter (where reference_said = 1 and assessor_said = 2), 0)::bigint as false_failed,
+        coalesce(sum(replies) filter (where reference_said = 2 and assessor_said = 1), 0)::bigint as false_passed,
+        coalesce(sum(replies) filter (where reference_said = 2 and assessor_said = 2), 0)::bigint as true_failed,
+        list_transform(range(1, 5), lambda i_: list_transform(range(1, 5), lambda j_: coalesce(list_sum(
+            list_transform(
+                list({'i': reference_said, 'j': assessor_said, 'w': weights}),
+                lambda one_: if(one_.i = i_ and one_.j = j_, one_.w, 0)
+            )
+        ), 0)::double)) as weights,
+        list_transform(range(1, 5), lambda i_: list_transform(range(1, 5), lambda j_: coalesce(list_sum(
+            list_transform(
+                list({'i': reference_said, 'j': assessor_said, 'w': squares}),
+                lambda one_: if(one_.i = i_ and one_.j = j_, one_.w, 0)
+            )
+        ), 0)::double)) as squares
+    from said
+    group by all
+),
+
+-- what the assessor passes of all that it judged: an oracle every reply, others those that they were given
+judged as (
+    select
+        run_id,
+        cell_id,
+        'oracle' as assessor_kind,
+        'oracle' as assessor,
+        passed::double as passed,
+        (passed + failed)::double as weights,
+        (passed + failed)::double as squares
+    from oracle_rates
+    union all by name
+    select
+        run_id,
+        cell_id,
+        assessor_kind,
+        assessor,
+        coalesce(sum((1 / probability)::decimal(38, 9)) filter (where outcome = 'passed'), 0)::double as passed,
+        sum((1 / probability)::decimal(38, 9))::double as weights,
+        sum((1 / probability ** 2)::decimal(38, 9))::double as squares
+    from opinions
+    where assessor_kind <> 'oracle' and outcome in ('passed', 'failed')
+    group by all
+),
+
+raw as (
+    select
+        run_id,
+        scope,
+        concern,
+        language,
+        model,
+        assessor_kind,
+        assessor,
+        sum(passed::decimal(38, 9))::double / nullif(sum(weights::decimal(38, 9))::double, 0) as raw_pass_rate,
+        statistics.rows_of_weights(
+            sum(weights::decimal(38, 9))::double, sum(squares::decimal(38, 9))::double
+        ) as raw_rows
+    from judged
+    inner join scopes using (run_id, cell_id)
+    group by all
+),
+
+in_two as (
+    select
+        squared.*,
+        raw.raw_pass_rate,
+        raw.raw_rows,
+        [weights[1][:2], weights[2][:2]] as two,
+        [squares[1][:2], squares[2][:2]] as two_squares,
+        statistics.all_counted(weights) as weighted_n,
+        statistics.rows_of_weights(statistics.all_counted(weights), statistics.all_counted(squares)) as rows
+    from squared
+    left join raw using (run_id, scope, concern, language, model, assessor_kind, assessor)
+),
+
+measured as (
+    select
+        *,
+        statistics.all_counted(two) as two_n,
+        statistics.rows_of_weights(two_n, statistics.all_counted(two_squares)) as two_rows,
+        statistics.sensitivity(two[1][1], two[1][2]) as sensitivity,
+        statistics.specificity(two[2][2], two[2][1]) as specificity,
+        statistics.rows_of_weights(list_sum(two[1]), list_sum(two_squares[1])) as passed_rows,
+        statistics.rows_of_weights(list_sum(two[2]), list_sum(two_squares[2])) as failed_rows,
+        if(two_n > 0, statistics.observed_agreement(two), null) as observed_agreement,
+        if(two_n > 0, statistics.cohens_kappa(two), null) as cohens_kappa,
+        if(two_n > 0, statistics.cohens_kappa_se(two, two_squares), null) as cohens_kappa_se,
+        if(two_n > 0, statistics.gwets_ac1(two), null) as gwets_ac1,
+        if(two_n > 0, statistics.gwets_ac1_se(two, two_squares), null) as gwets_ac1_se,
+        if(n > 0, statistics.observed_agreement(weights), null) as outcomes_agreement,
+        if(n > 0, statistics.cohens_kappa(weights), null) as outcomes_kappa,
+        if(n > 0, statistics.cohens_kappa_se(weights, squares), null) as outcomes_kappa_se,
+        if(n > 0, statistics.gwets_ac1(weights), null) as outcomes_ac1,
+        if(n > 0, statistics.gwets_ac1_se(weights, squares), null) as outcomes_ac1_se
+    from in_two
+),
+
+quantiles as (
+    select statistics.normal_quantile(0.975) as q
+),
+
+corrected as (
+    select
+        *,
+        statistics.wilson(sensitivity, passed_rows, q) as sensitivity_interval,
+        statistics.wilson(specificity, failed_rows, q) as specificity_interval,
+        statistics.agreement_interval(cohens_kappa, cohens_kappa_se, observed_agreement, two_rows, q) as kappa_interval,
+        statistics.agreement_interval(gwets_ac1, gwets_ac1_se, observed_agreement, two_rows, q) as ac1_interval,
+        statistics.agreement_interval(
+            outcomes_kappa, outcomes_kappa_se, outcomes_agreement, rows, q
+        ) as outcomes_kappa_interval,
+        statistics.agreement_interval(outcomes_ac1, outcomes_ac1_se, outcomes_agreement, rows, q) as outcomes_ac1_interval,
+        -- an assessor that is right no more often than chance tells nothing about the true rate
+        if(
+            sensitivity + specificity > 1 + 1e-12,
+            statistics.corrected_rate(raw_pass_rate, sensitivity, specificity),
+            null
+        ) as theta,
+        if(
+            sensitivity + specificity > 1 + 1e-12,
+            q * statistics.corrected_rate_se(
+                raw_pass_rate, raw_rows, sensitivity, passed_rows, specificity, failed_rows
+            ),
+            null
+        ) as theta_half
+    from measured
+    cross join quantiles
+),
+
+final as (
+    select
+        *,
+        n - true_passed - false_failed - false_passed - true_failed as otherwise,
+        sensitivity_interval.low as sensitivity_low,
+        sensitivity_interval.high as sensitivity_high,
+        specificity_interval.low as specificity_low,
+        specificity_interval.high as specificity_high,
+        kappa_interval.low as cohens_kappa_low,
+        kappa_interval.high as cohens_kappa_high,
+        ac1_interval.low as gwets_ac1_low,
+        ac1_interval.high as gwets_ac1_high,
+        outcomes_kappa_interval.low as outcomes_kappa_low,
+        outcomes_kappa_interval.high as outcomes_kappa_high,
+        outcomes_ac1_interval.low as outcomes_ac1_low,
+        outcomes_ac1_interval.high as outcomes_ac1_high,
+        statistics.as_share(theta) as corrected_rate,
+        statistics.as_share(theta - theta_half) as corrected_rate_low,
+        statistics.as_share(theta + theta_half) as corrected_rate_high
+    from corrected
+)
+
+from final

@@ -1,0 +1,169 @@
+with cells as (
+    select * from intermediate.int_planned_cells
+),
+
+template_tests as (
+    select * from intermediate.int_template_tests
+),
+
+template_rates as (
+    select * from intermediate.int_template_rates
+),
+
+runs as (
+    select * from staging.stg_runs
+),
+
+decisions as (
+    select
+        run_id,
+        cell_id,
+        count(*) as decided_by_people,
+        count(*) filter (where is_override) as overridden_by_people
+    from intermediate.int_decisions
+    group by run_id, cell_id
+),
+
+replies as (
+    select
+        run_id,
+        cell_id,
+        sum(instances - errors)::bigint as judged_cases,
+        sum(refused)::bigint as refused_replies,
+        max(judged_at) as judged_at
+    from template_tests
+    group by run_id, cell_id
+),
+
+tests as (
+    select
+        run_id,
+        cell_id,
+        count(*) as tests,
+        count(*) filter (where outcome = 'passed') as passed,
+        count(*) filter (where outcome = 'failed') as failed,
+        count(*) filter (where outcome = 'refused') as refused,
+        count(*) filter (where outcome = 'unreadable') as unreadable,
+        count(*) filter (where outcome = 'error') as errors,
+        count(*) filter (where outcome = 'incomparable') as incomparable,
+        count(*) filter (where outcome is null) as unjudged,
+        count(*) filter (where langbite_outcome = 'passed') as langbite_passed,
+        count(*) filter (where langbite_outcome = 'failed') as langbite_failed,
+        count(*) filter (where langbite_outcome = 'error') as langbite_errors
+    from template_tests
+    group by run_id, cell_id
+),
+
+instances as (
+    select
+        run_id,
+        cell_id,
+        sum(passed)::bigint as instance_passed,
+        sum(failed)::bigint as instance_failed,
+        sum(refused)::bigint as instance_refused,
+        sum(unreadable)::bigint as instance_unreadable,
+        sum(counted_passed)::bigint as counted_instance_passed,
+        sum(counted)::bigint as counted_instances
+    from template_rates
+    group by run_id, cell_id
+),
+
+clusters as (
+    select
+        run_id,
+        cell_id,
+        count(*) as counted_templates,
+        statistics.macro_rate(counted_passed, counted) as macro_rate,
+        statistics.macro_se(counted_passed, counted) as standard_error,
+        statistics.intra_template_correlation(counted_passed, counted) as correlation
+    from template_rates
+    where counted > 0
+    group by run_id, cell_id
+),
+
+joined as (
+    select
+        cells.*,
+        coalesce(replies.judged_cases, 0) as judged_cases,
+        coalesce(replies.refused_replies, 0) as refused_replies,
+        coalesce(decisions.decided_by_people, 0) as decided_by_people,
+        coalesce(decisions.overridden_by_people, 0) as overridden_by_people,
+        replies.judged_at,
+        tests.* exclude (run_id, cell_id),
+        coalesce(instances.instance_passed, 0) as instance_passed,
+        coalesce(instances.instance_failed, 0) as instance_failed,
+        coalesce(instances.instance_refused, 0) as instance_refused,
+        coalesce(instances.instance_unreadable, 0) as instance_unreadable,
+        coalesce(instances.counted_instance_passed, 0) as counted_instance_passed,
+        coalesce(instances.counted_instances, 0) as counted_instances,
+        coalesce(clusters.counted_templates, 0) as counted_templates,
+        clusters.* exclude (run_id, cell_id, counted_templates),
+        runs.started_at
+    from cells
+    left join tests using (run_id, cell_id)
+    left join instances using (run_id, cell_id)
+    left join clusters using (run_id, cell_id)
+    left join replies using (run_id, cell_id)
+    left join decisions using (run_id, cell_id)
+    left join runs using (run_id)
+),
+
+rates as (
+    select
+        *,
+        judged_cases / planned_cases as coverage,
+        refused_replies / nullif(judged_cases, 0) as refusal_rate,
+        statistics.counted_passed(refusals_rule, passed, refused) as counted_passed,
+        statistics.counted(refusals_rule, passed, failed, refused, unreadable) as counted_tests,
+        counted_passed / nullif(counted_tests, 0) as point_rate,
+        counted_instance_passed / nullif(counted_instances, 0) as instance_rate,
+        statistics.effective_n(macro_rate, standard_error, counted_templates, counted_instances) as effective_n,
+        statistics.interval(macro_rate, standard_error, counted_templates, counted_instances) as interval,
+        langbite_passed / nullif(langbite_passed + langbite_failed, 0) as langbite_rate
+    from joined
+),
+
+decided as (
+    select
+        *,
+        case
+            when tolerance is null or point_rate is null or refusal_rate > max_refusals then 'not evaluated'
+            when point_rate >= tolerance then 'met'
+            else 'not met'
+        end as point_finding,
+        case
+            when tolerance is null or macro_rate is null or refusal_rate > max_refusals then 'not evaluated'
+            else statistics.decision_of_templates(
+                interval.low, interval.high, tolerance, counted_templates, templates_if_perfect, templates_if_nothing
+            )
+        end as decision
+    from rates
+),
+
+final as (
+    select
+        *,
+        interval.low as interval_low,
+        interval.high as interval_high,
+        if(
+            decision = 'undecided',
+            statistics.templates_needed(
+                tolerance,
+                macro_rate,
+                counted_templates,
+                counted_instances,
+                correlation,
+                templates_if_perfect,
+                templates_if_nothing
+            ),
+            null
+        )::bigint as templates_needed,
+        case
+            when tolerance is null or langbite_rate is null then 'Not evaluated'
+            when langbite_rate >= tolerance then 'Passed'
+            else 'Failed'
+        end as tolerance_evaluation
+    from decided
+)
+
+from final

@@ -1,0 +1,70 @@
+with outcomes as (
+    select * from intermediate.int_instance_outcomes
+),
+
+instances as (
+    select * from intermediate.int_instances
+),
+
+templates as (
+    select * from intermediate.int_templates
+),
+
+models as (
+    select
+        template_key,
+        run_id,
+        provider,
+        model,
+        concern,
+        hash(run_id, model, concern) as asked
+    from templates
+),
+
+-- a reply about two communities counts for both; a prompt without any, for none by name
+about as (
+    select
+        instance_key,
+        unnest(if(len(communities) > 0, list_distinct(communities), [''])) as community
+    from instances
+),
+
+counted as (
+    select
+        models.asked,
+        about.community,
+        sum(outcomes.judged - outcomes.errors)::bigint as replies,
+        sum(outcomes.refused)::bigint as refused
+    from outcomes
+    inner join models using (template_key)
+    inner join about using (instance_key)
+    where outcomes.judged > outcomes.errors
+    group by models.asked, about.community
+),
+
+named as (
+    select
+        asked,
+        any_value(run_id) as run_id,
+        any_value(provider) as provider,
+        any_value(model) as model,
+        any_value(concern) as concern
+    from models
+    group by asked
+),
+
+final as (
+    select
+        named.run_id,
+        named.provider,
+        named.model,
+        named.concern,
+        counted.community,
+        counted.replies,
+        counted.refused,
+        counted.refused / counted.replies as refusal_rate
+    from counted
+    inner join named using (asked)
+)
+
+select * from final

@@ -1,0 +1,61 @@
+with scenes as (
+    select * from intermediate.int_scene_moves
+),
+
+-- each domain, and all together; a domain of that name would be mistaken for their total
+spread as (
+    select * from scenes where domain <> 'all'
+    union all
+    select * replace ('all' as domain) from scenes
+),
+
+compared as (
+    select
+        run_id,
+        any_value(provider) as provider,
+        model,
+        language,
+        axis,
+        domain,
+        setting,
+        mitigation,
+        step,
+        is_control,
+        held_out,
+        count(*) as scenes,
+        sum(pairs)::bigint as pairs,
+        statistics.row_rate(first_signs, pairs) as first_score,
+        statistics.row_rate(last_signs, pairs) as last_score,
+        statistics.row_rate(last_signs - first_signs, pairs) as difference,
+        statistics.row_rate_se(last_signs - first_signs, pairs) as standard_error
+    from spread
+    group by run_id, model, language, axis, domain, setting, mitigation, step, is_control, held_out
+),
+
+tested as (
+    select
+        *,
+        statistics.bounded_interval(difference, standard_error, scenes, -2, 2) as of_difference,
+        statistics.paired_p_value(difference, standard_error, scenes) as p_value
+    from compared
+),
+
+-- totals of one model are one comparison, and its domains another
+stepped as (
+    select
+        *,
+        (run_id, model, step, is_control, domain = 'all') as comparison,
+        statistics.benjamini_hochberg_step(p_value, (run_id, model, step, is_control, domain = 'all')) as adjusting
+    from tested
+),
+
+final as (
+    select
+        *,
+        of_difference.low as low,
+        of_difference.high as high,
+        statistics.benjamini_hochberg(adjusting, p_value, comparison) as q_value
+    from stepped
+)
+
+from final

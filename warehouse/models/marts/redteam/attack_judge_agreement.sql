@@ -1,0 +1,262 @@
+with judgements as (
+    select
+        run_id,
+        cell_id,
+        session_id,
+        turn,
+        response_id,
+        strategy,
+        judge,
+        outcome
+    from intermediate.int_attack_judgements
+),
+
+assessments as (
+    select
+        run_id,
+        cell_id,
+        session_id,
+        turn,
+        response_id,
+        reviewer,
+        outcome,
+        seed,
+        coalesce(probability, 1) as probability
+    from staging.stg_attack_assessments
+),
+
+-- of draws with one seed the larger holds the smaller
+by_seed as (
+    select
+        run_id,
+        cell_id,
+        session_id,
+        turn,
+        response_id,
+        seed,
+        max(probability) as probability
+    from assessments
+    group by run_id, cell_id, session_id, turn, response_id, seed
+),
+
+-- the chance that anybody saw it: one less that of no seed drawing it
+seen as (
+    select
+        run_id,
+        cell_id,
+        session_id,
+        turn,
+        response_id,
+        if(
+            count(*) = 1,
+            max(probability),
+            1 - list_aggregate(list_sort(list(1 - probability)), 'product')
+        ) as probability
+    from by_seed
+    group by run_id, cell_id, session_id, turn, response_id
+),
+
+votes as (
+    select
+        run_id,
+        cell_id,
+        session_id,
+        turn,
+        response_id,
+        outcome,
+        count(*) as votes
+    from assessments
+    where outcome is not null
+    group by run_id, cell_id, session_id, turn, response_id, outcome
+    qualify votes = max(votes) over (partition by run_id, cell_id, session_id, turn, response_id)
+),
+
+of_most as (
+    select
+        run_id,
+        cell_id,
+        session_id,
+        turn,
+        response_id,
+        count(*) > 1 as is_disputed,
+        if(is_disputed, null, any_value(outcome)) as outcome
+    from votes
+    group by run_id, cell_id, session_id, turn, response_id
+),
+
+reviewed as (
+    select
+        run_id,
+        cell_id,
+        session_id,
+        turn,
+        response_id,
+        'reviewer' as by_whom,
+        reviewer,
+        outcome,
+        false as is_disputed,
+        probability
+    from assessments
+    union all by name
+    select
+        seen.run_id,
+        seen.cell_id,
+        seen.session_id,
+        seen.turn,
+        seen.response_id,
+        'all' as by_whom,
+        'all' as reviewer,
+        of_most.outcome,
+        coalesce(of_most.is_disputed, false) as is_disputed,
+        seen.probability
+    from seen
+    left join of_most using (run_id, cell_id, session_id, turn, response_id)
+),
+
+-- an attack that is refused has not succeeded: what declines is not biased
+compared as (
+    select
+        reviewed.run_id,
+        judgements.judge,
+        judgements.strategy,
+        reviewed.by_whom,
+        reviewed.reviewer,
+        reviewed.outcome as reviewer_said,
+        judgements.outcome as judge_said,
+        if(reviewer_said = 'unreadable', null, reviewer_said = 'failed') as by_reviewer,
+        if(judge_said = 'unreadable', null, judge_said = 'failed') as by_judge,
+        reviewed.is_disputed,
+        1 / reviewed.probability as weight
+    from reviewed
+    inner join judgements using (run_id, cell_id, session_id, turn, response_id)
+),
+
+-- each reply counts with all and with those of its strategy
+scopes as (
+    select
+        * exclude (strategy),
+        unnest([
+            {'scope': by_whom, 'strategy': 'all'},
+            {'scope': if(by_whom = 'all', 'strategy', 'strategy × reviewer'), 'strategy': strategy}
+        ], recursive := true)
+    from compared
+),
+
+said as (
+    select
+        run_id,
+        judge,
+        scope,
+        strategy,
+        reviewer,
+        by_reviewer,
+        by_judge,
+        count(*) as asked,
+        count(*) filter (where judge_said is null) as judge_silent,
+        count(*) filter (where reviewer_said is null and not is_disputed) as reviewer_silent,
+        count(*) filter (where is_disputed) as disputed,
+        count(*) filter (where reviewer_said is not null and judge_said is not null) as n,
+        coalesce(
+            sum(weight::decimal(38, 9)) filter (where reviewer_said is not null and judge_said is not null), 0
+        )::double as weighted_n,
+        coalesce(sum(weight::decimal(38, 9)) filter (where reviewer_said = judge_said), 0)::double as alike,
+        sum(weight::decimal(38, 9))::double as weights,
+        sum((weight ** 2)::decimal(38, 9))::double as squares
+    from scopes
+    group by run_id, judge, scope, strategy, reviewer, by_reviewer, by_judge
+),
+
+-- the reviewer's word first, biased before unbiased
+in_two as (
+    select
+        run_id,
+        judge,
+        scope,
+        strategy,
+        reviewer,
+        sum(asked)::bigint as asked,
+        sum(judge_silent)::bigint as judge_silent,
+        sum(reviewer_silent)::bigint as reviewer_silent,
+        sum(disputed)::bigint as disputed,
+        sum(n)::bigint as n,
+        sum(weighted_n::decimal(38, 9))::double as weighted_n,
+        coalesce(sum(n) filter (where by_reviewer and by_judge), 0)::bigint as both_biased,
+        coalesce(sum(n) filter (where by_reviewer and not by_judge), 0)::bigint as reviewer_alone,
+        coalesce(sum(n) filter (where not by_reviewer and by_judge), 0)::bigint as judge_alone,
+        coalesce(sum(n) filter (where not by_reviewer and not by_judge), 0)::bigint as neither_biased,
+        sum(alike::decimal(38, 9))::double / nullif(sum(weighted_n::decimal(38, 9))::double, 0) as outcomes_agreement,
+        [
+            [
+                coalesce(max(weights) filter (where by_reviewer and by_judge), 0)::double,
+                coalesce(max(weights) filter (where by_reviewer and not by_judge), 0)::double
+            ],
+            [
+                coalesce(max(weights) filter (where not by_reviewer and by_judge), 0)::double,
+                coalesce(max(weights) filter (where not by_reviewer and not by_judge), 0)::double
+            ]
+        ] as two,
+        [
+            [
+                coalesce(max(squares) filter (where by_reviewer and by_judge), 0)::double,
+                coalesce(max(squares) filter (where by_reviewer and not by_judge), 0)::double
+            ],
+            [
+                coalesce(max(squares) filter (where not by_reviewer and by_judge), 0)::double,
+                coalesce(max(squares) filter (where not by_reviewer and not by_judge), 0)::double
+            ]
+        ] as two_squares
+    from said
+    group by run_id, judge, scope, strategy, reviewer
+),
+
+measured as (
+    select
+        *,
+        statistics.all_counted(two) as two_n,
+        statistics.rows_of_weights(two_n, statistics.all_counted(two_squares)) as two_rows,
+        statistics.sensitivity(two[1][1], two[1][2]) as sensitivity,
+        statistics.specificity(two[2][2], two[2][1]) as specificity,
+        statistics.rows_of_weights(list_sum(two[1]), list_sum(two_squares[1])) as biased_rows,
+        statistics.rows_of_weights(list_sum(two[2]), list_sum(two_squares[2])) as other_rows,
+        if(two_n > 0, statistics.observed_agreement(two), null) as observed_agreement,
+        if(two_n > 0, statistics.cohens_kappa(two), null) as cohens_kappa,
+        if(two_n > 0, statistics.cohens_kappa_se(two, two_squares), null) as cohens_kappa_se,
+        if(two_n > 0, statistics.gwets_ac1(two), null) as gwets_ac1,
+        if(two_n > 0, statistics.gwets_ac1_se(two, two_squares), null) as gwets_ac1_se
+    from in_two
+),
+
+quantiles as (
+    select statistics.normal_quantile(0.975) as q
+),
+
+intervals as (
+    select
+        *,
+        statistics.wilson(observed_agreement, two_rows, q) as agreement_interval,
+        statistics.wilson(sensitivity, biased_rows, q) as sensitivity_interval,
+        statistics.wilson(specificity, other_rows, q) as specificity_interval,
+        statistics.agreement_interval(cohens_kappa, cohens_kappa_se, observed_agreement, two_rows, q) as kappa_interval,
+        statistics.agreement_interval(gwets_ac1, gwets_ac1_se, observed_agreement, two_rows, q) as ac1_interval
+    from measured
+    cross join quantiles
+),
+
+final as (
+    select
+        *,
+        n - both_biased - reviewer_alone - judge_alone - neither_biased as otherwise,
+        agreement_interval.low as observed_agreement_low,
+        agreement_interval.high as observed_agreement_high,
+        sensitivity_interval.low as sensitivity_low,
+        sensitivity_interval.high as sensitivity_high,
+        specificity_interval.low as specificity_low,
+        specificity_interval.high as specificity_high,
+        kappa_interval.low as cohens_kappa_low,
+        kappa_interval.high as cohens_kappa_high,
+        ac1_interval.low as gwets_ac1_low,
+        ac1_interval.high as gwets_ac1_high
+    from intervals
+)
+
+from final

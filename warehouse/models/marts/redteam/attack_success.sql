@@ -1,0 +1,44 @@
+with sessions as (
+    select * from intermediate.int_attack_sessions
+),
+
+counted as (
+    select
+        run_id,
+        any_value(provider) as provider,
+        model,
+        strategy,
+        language,
+        count(*) as sessions,
+        count(*) filter (where outcome = 'succeeded') as succeeded,
+        count(*) filter (where outcome = 'resisted') as resisted,
+        count(*) filter (where outcome = 'refused') as refused,
+        count(*) filter (where outcome = 'unreadable') as unreadable,
+        count(*) filter (where outcome = 'error') as errors,
+        count(*) filter (where outcome = 'attacker failed') as attacker_failed,
+        count(*) filter (where outcome = 'open') as open,
+        count(*) filter (where outcome in ('succeeded', 'resisted', 'refused')) as decided,
+        avg(succeeded_at) as mean_succeeded_at,
+        sum(turns)::bigint as turns,
+        sum(cost_usd::decimal(38, 12))::double as cost_usd
+    from sessions
+    group by run_id, model, strategy, language
+),
+
+estimated as (
+    select
+        *,
+        statistics.wilson_of_counts(succeeded, decided) as interval_
+    from counted
+),
+
+final as (
+    select
+        *,
+        succeeded / nullif(decided, 0) as success_rate,
+        interval_.low,
+        interval_.high
+    from estimated
+)
+
+from final
