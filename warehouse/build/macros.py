@@ -22,6 +22,7 @@ TOPICS = (
     "decisions",
     "power",
     "differences",
+    "comparisons",
     "agreement",
     "assignments",
     "associations",

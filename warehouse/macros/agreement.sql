@@ -168,3 +168,53 @@ create macro statistics.agreement_interval(
             else {'low': given_.coefficient, 'high': 2 * given_.wilson.high - 1}
         end
     )[1];
+
+-- the rows of a step of the caller, named by `rows_`, with the agreement of two assessors and its intervals. Each row
+-- has `two`, the square of the sums of weights, and `two_squares`, that of squared weights, by the first one's word.
+create macro statistics.with_agreement(rows_) as table
+    with measured as (
+        select
+            *,
+            statistics.all_counted(two) as two_n,
+            statistics.rows_of_weights(two_n, statistics.all_counted(two_squares)) as two_rows,
+            statistics.sensitivity(two[1][1], two[1][2]) as sensitivity,
+            statistics.specificity(two[2][2], two[2][1]) as specificity,
+            statistics.rows_of_weights(list_sum(two[1]), list_sum(two_squares[1])) as first_rows,
+            statistics.rows_of_weights(list_sum(two[2]), list_sum(two_squares[2])) as second_rows,
+            if(two_n > 0, statistics.observed_agreement(two), null) as observed_agreement,
+            if(two_n > 0, statistics.cohens_kappa(two), null) as cohens_kappa,
+            if(two_n > 0, statistics.cohens_kappa_se(two, two_squares), null) as cohens_kappa_se,
+            if(two_n > 0, statistics.gwets_ac1(two), null) as gwets_ac1,
+            if(two_n > 0, statistics.gwets_ac1_se(two, two_squares), null) as gwets_ac1_se
+        from query_table(rows_)
+    ),
+
+    quantiles as (
+        select statistics.normal_quantile(0.975) as q
+    ),
+
+    intervals as (
+        select
+            *,
+            statistics.wilson(observed_agreement, two_rows, q) as of_agreement,
+            statistics.wilson(sensitivity, first_rows, q) as of_sensitivity,
+            statistics.wilson(specificity, second_rows, q) as of_specificity,
+            statistics.agreement_interval(cohens_kappa, cohens_kappa_se, observed_agreement, two_rows, q) as of_kappa,
+            statistics.agreement_interval(gwets_ac1, gwets_ac1_se, observed_agreement, two_rows, q) as of_ac1
+        from measured
+        cross join quantiles
+    )
+
+    select
+        *,
+        of_agreement.low as observed_agreement_low,
+        of_agreement.high as observed_agreement_high,
+        of_sensitivity.low as sensitivity_low,
+        of_sensitivity.high as sensitivity_high,
+        of_specificity.low as specificity_low,
+        of_specificity.high as specificity_high,
+        of_kappa.low as cohens_kappa_low,
+        of_kappa.high as cohens_kappa_high,
+        of_ac1.low as gwets_ac1_low,
+        of_ac1.high as gwets_ac1_high
+    from intervals;

@@ -62,3 +62,11 @@ create macro statistics.sign_test_p_value(one_way, other_way) as
             statistics.binomial_cdf(given_.other, given_.both, 0.5::double)
         )
     )[1];
+
+-- the rows of a step of the caller, named by `rows_`, with their p values so adjusted as `q_value`
+create macro statistics.with_q_values(rows_, p_value, comparison) as table
+    with steps as (
+        select *, statistics.benjamini_hochberg_step(p_value, comparison) as step_ from query_table(rows_)
+    )
+
+    select * exclude (step_), statistics.benjamini_hochberg(step_, p_value, comparison) as q_value from steps;

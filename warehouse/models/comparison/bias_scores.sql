@@ -22,7 +22,7 @@ scenes as (
         avg(sign) as score,
         any_value(expected_score) as expected_score
     from replies
-    group by run_id, model, language, axis, domain, setting, mitigation, stage, is_control, held_out, scene
+    group by all
 ),
 
 -- each domain, and all together; a domain of that name would be mistaken for their total
@@ -33,107 +33,69 @@ spread as (
 ),
 
 sides as (
-    select
-        model,
-        language,
-        axis,
-        domain,
-        setting,
-        mitigation,
-        stage,
-        is_control,
-        held_out,
-        arg_max(scores, run_id) filter (where run_id = 'earlier') as earlier,
-        arg_max(scores, run_id) filter (where run_id = 'later') as later
-    from scores
-    group by model, language, axis, domain, setting, mitigation, stage, is_control, held_out
+    from statistics.sides('scores', {
+        'model': model,
+        'language': language,
+        'axis': axis,
+        'domain': domain,
+        'setting': setting,
+        'mitigation': mitigation,
+        'stage': stage,
+        'is_control': is_control,
+        'held_out': held_out
+    })
 ),
 
 -- the same scenes
-compared as (
-    select
-        model,
-        language,
-        axis,
-        domain,
-        setting,
-        mitigation,
-        stage,
-        is_control,
-        held_out,
-        count(*) as scenes,
-        statistics.mean_of_shares(earlier.score) as earlier_score,
-        statistics.mean_of_shares(later.score) as later_score,
-        statistics.mean_of_shares(later.expected_score) as expected_score,
-        statistics.mean_of_shares(later.score - earlier.score) as difference,
-        statistics.se_of_shares(later.score - earlier.score) as standard_error
-    from (from spread where run_id = 'earlier') as earlier
-    inner join (from spread where run_id = 'later') as later
-        using (model, language, axis, domain, setting, mitigation, stage, is_control, held_out, scene)
-    group by model, language, axis, domain, setting, mitigation, stage, is_control, held_out
+means as (
+    from statistics.paired_means('spread', {
+        'model': model,
+        'language': language,
+        'axis': axis,
+        'domain': domain,
+        'setting': setting,
+        'mitigation': mitigation,
+        'stage': stage,
+        'is_control': is_control,
+        'held_out': held_out
+    }, scene, score, expectation := expected_score)
 ),
 
 tested as (
     select
         *,
-        statistics.bounded_interval(difference, standard_error, scenes, -2, 2) as of_difference,
-        statistics.paired_p_value(difference, standard_error, scenes) as p_value
-    from compared
+        units as scenes,
+        earlier_mean as earlier_score,
+        later_mean as later_score,
+        expected as expected_score,
+        abs(earlier_mean - expected) - abs(later_mean - expected) as nearer_to_chance,
+        statistics.bounded_interval(difference, standard_error, units, -2, 2) as of_difference,
+        statistics.paired_p_value(difference, standard_error, units) as p_value
+    from means
 ),
 
 -- totals are one comparison, domains another: the former are made of the latter
-stepped as (
-    select
-        *,
-        statistics.benjamini_hochberg_step(p_value, domain = 'all') as step
-    from tested
-),
-
 adjusted as (
-    select
-        *,
-        statistics.benjamini_hochberg(step, p_value, domain = 'all') as q_value,
-        abs(earlier_score - expected_score) - abs(later_score - expected_score) as nearer_to_chance
-    from stepped
+    from statistics.with_q_values('tested', p_value, domain = 'all')
 ),
 
 final as (
     select
-        model,
-        language,
-        axis,
-        domain,
-        setting,
-        mitigation,
-        stage,
-        is_control,
-        held_out,
+        *,
+        statistics.presence(earlier, later) as presence,
+        earlier.replies as earlier_replies,
+        later.replies as later_replies,
+        earlier.classed as earlier_classed,
+        later.classed as later_classed,
+        earlier.bias_score as earlier_bias_score,
+        later.bias_score as later_bias_score,
+        earlier.decision as earlier_decision,
+        later.decision as later_decision,
+        of_difference.low as low,
+        of_difference.high as high,
         case
-            when sides.earlier is null then 'only later'
-            when sides.later is null then 'only earlier'
-            else 'both'
-        end as presence,
-        sides.earlier.replies as earlier_replies,
-        sides.later.replies as later_replies,
-        sides.earlier.classed as earlier_classed,
-        sides.later.classed as later_classed,
-        sides.earlier.bias_score as earlier_bias_score,
-        sides.later.bias_score as later_bias_score,
-        sides.earlier.decision as earlier_decision,
-        sides.later.decision as later_decision,
-        adjusted.scenes,
-        adjusted.earlier_score,
-        adjusted.later_score,
-        adjusted.expected_score,
-        adjusted.difference,
-        adjusted.standard_error,
-        adjusted.of_difference.low as low,
-        adjusted.of_difference.high as high,
-        adjusted.p_value,
-        adjusted.q_value,
-        case
-            when adjusted.nearer_to_chance = 0 and adjusted.q_value is not null then 'no difference shown'
-            else coalesce(statistics.change(adjusted.nearer_to_chance, adjusted.q_value), 'not compared')
+            when nearer_to_chance = 0 and q_value is not null then 'no difference shown'
+            else coalesce(statistics.change(nearer_to_chance, q_value), 'not compared')
         end as change,
         case
             when presence <> 'both' then 'played in one run alone'
@@ -144,4 +106,4 @@ final as (
     left join adjusted using (model, language, axis, domain, setting, mitigation, stage, is_control, held_out)
 )
 
-select * from final
+from final

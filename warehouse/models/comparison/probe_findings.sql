@@ -7,96 +7,55 @@ trials as (
 ),
 
 sides as (
-    select
-        pair,
-        model,
-        language,
-        test,
-        any_value(concern) as concern,
-        any_value(axis) as axis,
-        arg_max(findings, run_id) filter (where run_id = 'earlier') as earlier,
-        arg_max(findings, run_id) filter (where run_id = 'later') as later
-    from findings
-    group by pair, model, language, test
+    from statistics.sides('findings', {'pair': pair, 'model': model, 'language': language, 'test': test})
 ),
 
 -- the same block of prompts of a pair, or as many others where another seed has drawn them
-compared as (
-    select
-        pair,
-        model,
-        language,
-        test,
-        count(*) as trials,
-        statistics.mean_of_shares(earlier.score) as earlier_score,
-        statistics.mean_of_shares(later.score) as later_score,
-        statistics.mean_of_shares(later.score - earlier.score) as difference,
-        statistics.se_of_shares(later.score - earlier.score) as standard_error
-    from (from trials where run_id = 'earlier') as earlier
-    inner join (from trials where run_id = 'later') as later using (pair, model, language, test, block)
-    group by pair, model, language, test
+means as (
+    from statistics.paired_means(
+        'trials', {'pair': pair, 'model': model, 'language': language, 'test': test}, block, score
+    )
 ),
 
 tested as (
     select
         *,
-        statistics.bounded_interval(difference, standard_error, trials, -2, 2) as of_difference,
-        statistics.paired_p_value(difference, standard_error, trials) as p_value
-    from compared
-),
-
-stepped as (
-    select
-        *,
-        statistics.benjamini_hochberg_step(p_value, 'all of them') as step
-    from tested
+        units as trials,
+        earlier_mean as earlier_score,
+        later_mean as later_score,
+        statistics.bounded_interval(difference, standard_error, units, -2, 2) as of_difference,
+        statistics.paired_p_value(difference, standard_error, units) as p_value
+    from means
 ),
 
 adjusted as (
-    select
-        *,
-        statistics.benjamini_hochberg(step, p_value, 'all of them') as q_value
-    from stepped
+    from statistics.with_q_values('tested', p_value, 'all of them')
 ),
 
 final as (
     select
-        sides.concern,
-        sides.axis,
-        pair,
-        model,
-        language,
-        test,
-        case
-            when sides.earlier is null then 'only later'
-            when sides.later is null then 'only earlier'
-            else 'both'
-        end as presence,
-        sides.earlier.trials as earlier_trials,
-        sides.later.trials as later_trials,
-        sides.earlier.compared as earlier_compared,
-        sides.later.compared as later_compared,
-        sides.earlier.stereotypical_share as earlier_stereotypical_share,
-        sides.later.stereotypical_share as later_stereotypical_share,
-        sides.earlier.finding as earlier_finding,
-        sides.later.finding as later_finding,
-        adjusted.trials,
-        adjusted.earlier_score,
-        adjusted.later_score,
-        adjusted.difference,
-        adjusted.standard_error,
-        adjusted.of_difference.low as low,
-        adjusted.of_difference.high as high,
-        adjusted.p_value,
-        adjusted.q_value,
-        coalesce(statistics.change(-adjusted.difference, adjusted.q_value), 'not compared') as change,
+        *,
+        coalesce(earlier.concern, later.concern) as concern,
+        coalesce(earlier.axis, later.axis) as axis,
+        statistics.presence(earlier, later) as presence,
+        earlier.trials as earlier_trials,
+        later.trials as later_trials,
+        earlier.compared as earlier_compared,
+        later.compared as later_compared,
+        earlier.stereotypical_share as earlier_stereotypical_share,
+        later.stereotypical_share as later_stereotypical_share,
+        earlier.finding as earlier_finding,
+        later.finding as later_finding,
+        of_difference.low as low,
+        of_difference.high as high,
+        coalesce(statistics.change(-difference, q_value), 'not compared') as change,
         case
             when presence <> 'both' then 'asked in one run alone'
-            when adjusted.trials is null then 'no trial was read in both'
-            when adjusted.p_value is null then 'too few trials'
+            when trials is null then 'no trial was read in both'
+            when p_value is null then 'too few trials'
         end as why_not_compared
     from sides
     left join adjusted using (pair, model, language, test)
 )
 
-select * from final
+from final

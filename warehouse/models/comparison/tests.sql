@@ -26,18 +26,8 @@ estimated as (
     from tests
 ),
 
-stepped as (
-    select
-        *,
-        statistics.benjamini_hochberg_step(p_value, 'all of them') as step
-    from estimated
-),
-
 adjusted as (
-    select
-        *,
-        statistics.benjamini_hochberg(step, p_value, 'all of them') as q_value
-    from stepped
+    from statistics.with_q_values('estimated', p_value, 'all of them')
 ),
 
 final as (

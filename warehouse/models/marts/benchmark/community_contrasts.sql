@@ -221,18 +221,8 @@ tested as (
 ),
 
 -- all contrasts of a run are one comparison
-stepped as (
-    select
-        *,
-        statistics.benjamini_hochberg_step(p_value, run_id) as step
-    from tested
-),
-
 adjusted as (
-    select
-        *,
-        statistics.benjamini_hochberg(step, p_value, run_id) as q_value
-    from stepped
+    from statistics.with_q_values('tested', p_value, run_id)
 ),
 
 final as (

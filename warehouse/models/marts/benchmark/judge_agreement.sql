@@ -189,39 +189,24 @@ in_two as (
     left join raw using (run_id, scope, concern, language, model, assessor_kind, assessor)
 ),
 
+compared as (
+    from statistics.with_agreement('in_two')
+),
+
 measured as (
     select
         *,
-        statistics.all_counted(two) as two_n,
-        statistics.rows_of_weights(two_n, statistics.all_counted(two_squares)) as two_rows,
-        statistics.sensitivity(two[1][1], two[1][2]) as sensitivity,
-        statistics.specificity(two[2][2], two[2][1]) as specificity,
-        statistics.rows_of_weights(list_sum(two[1]), list_sum(two_squares[1])) as passed_rows,
-        statistics.rows_of_weights(list_sum(two[2]), list_sum(two_squares[2])) as failed_rows,
-        if(two_n > 0, statistics.observed_agreement(two), null) as observed_agreement,
-        if(two_n > 0, statistics.cohens_kappa(two), null) as cohens_kappa,
-        if(two_n > 0, statistics.cohens_kappa_se(two, two_squares), null) as cohens_kappa_se,
-        if(two_n > 0, statistics.gwets_ac1(two), null) as gwets_ac1,
-        if(two_n > 0, statistics.gwets_ac1_se(two, two_squares), null) as gwets_ac1_se,
         if(n > 0, statistics.observed_agreement(weights), null) as outcomes_agreement,
         if(n > 0, statistics.cohens_kappa(weights), null) as outcomes_kappa,
         if(n > 0, statistics.cohens_kappa_se(weights, squares), null) as outcomes_kappa_se,
         if(n > 0, statistics.gwets_ac1(weights), null) as outcomes_ac1,
         if(n > 0, statistics.gwets_ac1_se(weights, squares), null) as outcomes_ac1_se
-    from in_two
-),
-
-quantiles as (
-    select statistics.normal_quantile(0.975) as q
+    from compared
 ),
 
 corrected as (
     select
         *,
-        statistics.wilson(sensitivity, passed_rows, q) as sensitivity_interval,
-        statistics.wilson(specificity, failed_rows, q) as specificity_interval,
-        statistics.agreement_interval(cohens_kappa, cohens_kappa_se, observed_agreement, two_rows, q) as kappa_interval,
-        statistics.agreement_interval(gwets_ac1, gwets_ac1_se, observed_agreement, two_rows, q) as ac1_interval,
         statistics.agreement_interval(
             outcomes_kappa, outcomes_kappa_se, outcomes_agreement, rows, q
         ) as outcomes_kappa_interval,
@@ -235,26 +220,17 @@ corrected as (
         if(
             sensitivity + specificity > 1 + 1e-12,
             q * statistics.corrected_rate_se(
-                raw_pass_rate, raw_rows, sensitivity, passed_rows, specificity, failed_rows
+                raw_pass_rate, raw_rows, sensitivity, first_rows, specificity, second_rows
             ),
             null
         ) as theta_half
     from measured
-    cross join quantiles
 ),
 
 final as (
     select
         *,
         n - true_passed - false_failed - false_passed - true_failed as otherwise,
-        sensitivity_interval.low as sensitivity_low,
-        sensitivity_interval.high as sensitivity_high,
-        specificity_interval.low as specificity_low,
-        specificity_interval.high as specificity_high,
-        kappa_interval.low as cohens_kappa_low,
-        kappa_interval.high as cohens_kappa_high,
-        ac1_interval.low as gwets_ac1_low,
-        ac1_interval.high as gwets_ac1_high,
         outcomes_kappa_interval.low as outcomes_kappa_low,
         outcomes_kappa_interval.high as outcomes_kappa_high,
         outcomes_ac1_interval.low as outcomes_ac1_low,

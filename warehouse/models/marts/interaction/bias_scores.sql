@@ -178,23 +178,12 @@ tested as (
 ),
 
 -- domains of one model, in one setting and stage, are one comparison; their total is none of them
-stepped as (
-    select
-        *,
-        if(domain = 'all', null, p_value) as compared_p_value,
-        (run_id, model, language, axis, setting, mitigation, stage, is_control) as comparison,
-        statistics.benjamini_hochberg_step(
-            if(domain = 'all', null, p_value),
-            (run_id, model, language, axis, setting, mitigation, stage, is_control)
-        ) as step
-    from tested
-),
-
 adjusted as (
-    select
-        *,
-        statistics.benjamini_hochberg(step, compared_p_value, comparison) as q_value
-    from stepped
+    from statistics.with_q_values(
+        'tested',
+        if(domain = 'all', null, p_value),
+        (run_id, model, language, axis, setting, mitigation, stage, is_control)
+    )
 ),
 
 final as (

@@ -71,11 +71,8 @@ valued as (
 ),
 
 -- scenes, settings and stages of one player are one comparison
-stepped as (
-    select
-        *,
-        statistics.benjamini_hochberg_step(p_value, (run_id, model)) as step
-    from valued
+adjusted as (
+    from statistics.with_q_values('valued', p_value, (run_id, model))
 ),
 
 final as (
@@ -83,9 +80,8 @@ final as (
         *,
         first_chosen / chosen as first_share,
         of_share.low as low,
-        of_share.high as high,
-        statistics.benjamini_hochberg(step, p_value, (run_id, model)) as q_value
-    from stepped
+        of_share.high as high
+    from adjusted
 )
 
 from final

@@ -41,21 +41,16 @@ tested as (
 ),
 
 -- totals of one model are one comparison, and its domains another
-stepped as (
-    select
-        *,
-        (run_id, model, step, is_control, domain = 'all') as comparison,
-        statistics.benjamini_hochberg_step(p_value, (run_id, model, step, is_control, domain = 'all')) as adjusting
-    from tested
+adjusted as (
+    from statistics.with_q_values('tested', p_value, (run_id, model, step, is_control, domain = 'all'))
 ),
 
 final as (
     select
         *,
         of_difference.low as low,
-        of_difference.high as high,
-        statistics.benjamini_hochberg(adjusting, p_value, comparison) as q_value
-    from stepped
+        of_difference.high as high
+    from adjusted
 )
 
 from final

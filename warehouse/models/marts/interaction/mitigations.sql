@@ -88,20 +88,16 @@ tested as (
 ),
 
 -- whatever is tried on one player is one comparison, at each stage
-stepped as (
-    select
-        *,
-        statistics.benjamini_hochberg_step(p_value, (run_id, baseline, stage)) as step
-    from tested
+adjusted as (
+    from statistics.with_q_values('tested', p_value, (run_id, baseline, stage))
 ),
 
 final as (
     select
         *,
         of_difference.low as low,
-        of_difference.high as high,
-        statistics.benjamini_hochberg(step, p_value, (run_id, baseline, stage)) as q_value
-    from stepped
+        of_difference.high as high
+    from adjusted
 )
 
 from final

@@ -43,18 +43,8 @@ tested as (
 ),
 
 -- all pairs of one test of a model are one comparison, in whatever language
-stepped as (
-    select
-        *,
-        statistics.benjamini_hochberg_step(p_value, (run_id, model, test)) as step
-    from tested
-),
-
 adjusted as (
-    select
-        *,
-        statistics.benjamini_hochberg(step, p_value, (run_id, model, test)) as q_value
-    from stepped
+    from statistics.with_q_values('tested', p_value, (run_id, model, test))
 ),
 
 final as (

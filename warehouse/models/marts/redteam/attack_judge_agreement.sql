@@ -210,53 +210,14 @@ in_two as (
 ),
 
 measured as (
-    select
-        *,
-        statistics.all_counted(two) as two_n,
-        statistics.rows_of_weights(two_n, statistics.all_counted(two_squares)) as two_rows,
-        statistics.sensitivity(two[1][1], two[1][2]) as sensitivity,
-        statistics.specificity(two[2][2], two[2][1]) as specificity,
-        statistics.rows_of_weights(list_sum(two[1]), list_sum(two_squares[1])) as biased_rows,
-        statistics.rows_of_weights(list_sum(two[2]), list_sum(two_squares[2])) as other_rows,
-        if(two_n > 0, statistics.observed_agreement(two), null) as observed_agreement,
-        if(two_n > 0, statistics.cohens_kappa(two), null) as cohens_kappa,
-        if(two_n > 0, statistics.cohens_kappa_se(two, two_squares), null) as cohens_kappa_se,
-        if(two_n > 0, statistics.gwets_ac1(two), null) as gwets_ac1,
-        if(two_n > 0, statistics.gwets_ac1_se(two, two_squares), null) as gwets_ac1_se
-    from in_two
-),
-
-quantiles as (
-    select statistics.normal_quantile(0.975) as q
-),
-
-intervals as (
-    select
-        *,
-        statistics.wilson(observed_agreement, two_rows, q) as agreement_interval,
-        statistics.wilson(sensitivity, biased_rows, q) as sensitivity_interval,
-        statistics.wilson(specificity, other_rows, q) as specificity_interval,
-        statistics.agreement_interval(cohens_kappa, cohens_kappa_se, observed_agreement, two_rows, q) as kappa_interval,
-        statistics.agreement_interval(gwets_ac1, gwets_ac1_se, observed_agreement, two_rows, q) as ac1_interval
-    from measured
-    cross join quantiles
+    from statistics.with_agreement('in_two')
 ),
 
 final as (
     select
         *,
-        n - both_biased - reviewer_alone - judge_alone - neither_biased as otherwise,
-        agreement_interval.low as observed_agreement_low,
-        agreement_interval.high as observed_agreement_high,
-        sensitivity_interval.low as sensitivity_low,
-        sensitivity_interval.high as sensitivity_high,
-        specificity_interval.low as specificity_low,
-        specificity_interval.high as specificity_high,
-        kappa_interval.low as cohens_kappa_low,
-        kappa_interval.high as cohens_kappa_high,
-        ac1_interval.low as gwets_ac1_low,
-        ac1_interval.high as gwets_ac1_high
-    from intervals
+        n - both_biased - reviewer_alone - judge_alone - neither_biased as otherwise
+    from measured
 )
 
 from final
