@@ -14,11 +14,12 @@ from pathlib import Path
 
 from biasgrid.tasks.connectors.api import ConnectorError, ModelUnknown
 from biasgrid.tasks.connectors.batch.fine_tuning import TuningApi, TuningJob
+from biasgrid.tasks.connectors.batch.submit_once import NotTaken
 from biasgrid.tasks.connectors.client.retry import PollPolicy
 from biasgrid.tasks.finetuning.folder import folder_of, write_card, write_dataset
 from biasgrid.tasks.finetuning.jobs import IN_VAIN, SUCCEEDED, Job, worth_waiting_for
 from biasgrid.tasks.finetuning.order import Order
-from biasgrid.tasks.finetuning.submit_once import HandingOver, NotTaken
+from biasgrid.tasks.finetuning.submit_once import HandingOver
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.run_lock import RunLock
 
@@ -96,14 +97,14 @@ class Following:
     async def _look(self, job: Job) -> TuningJob | None:
         """None where the provider no longer knows it: any wrong address answers so, hence only a list without it
         shows that it is gone."""
-        steadily, tunings = self._patience.steadily, self._tunings
+        call, tunings = self._patience.call, self._tunings
         try:
-            return await steadily(partial(tunings.retrieve, job.provider_job_id or ""))
+            return await call(partial(tunings.retrieve, job.provider_job_id or ""))
         except ModelUnknown:
-            return await steadily(partial(tunings.find, job.job_id, job.input_file_id or "", job.began_at))
+            return await call(partial(tunings.find, job.job_id, job.input_file_id or "", job.began_at))
 
     async def _hear(self, tuning: TuningJob) -> None:
-        for event_id, words in await self._patience.steadily(partial(self._tunings.events, tuning.id)):
+        for event_id, words in await self._patience.call(partial(self._tunings.events, tuning.id)):
             if event_id not in self._heard:
                 self._heard.add(event_id)
                 self._tell(words)

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import httpx2
 import openai
@@ -40,34 +40,77 @@ def connect(target: Target, key: str | None) -> BatchApi:
         raise UserError(Problem(what, "models.yaml", "take `batch` from its provider, or leave `--batch` out"))
     url = base_address(target, OWN)
     faults = ErrorMapper(target, key)
-    wire: Any = FileTransport(faults, target.limits.timeout_s)
     client = openai.AsyncOpenAI(
-        api_key=key or NO_KEY,
-        base_url=url,
-        max_retries=0,
-        http_client=openai.DefaultAioHttpClient(transport=wire),
+        api_key=key or NO_KEY, base_url=url, max_retries=0, http_client=file_client(target, faults)
     )
     return BatchApi(client, faults, BatchLines(target, faults, token_limit_name(url)))
 
 
-class BatchApi:
-    """The batches of one model. Its methods raise `ConnectorError`s, and what reading or writing a file of ours
-    raises."""
+def file_client(target: Target, faults: ErrorMapper) -> httpx2.AsyncClient:
+    """An HTTP client for files of any size."""
+    transport: Any = FileTransport(faults, target.limits.timeout_s)
+    return openai.DefaultAioHttpClient(transport=transport)
 
-    def __init__(self, client: openai.AsyncOpenAI, faults: ErrorMapper, lines: BatchLines) -> None:
-        self._client = client
-        self._faults = faults
-        self.lines = lines
+
+class JobApi:
+    """Calls that batches and fine-tuning jobs share. Raises `ConnectorError`s and errors of local files."""
+
+    purpose: Literal["batch", "fine-tune"]
+
+    def __init__(self, client: openai.AsyncOpenAI, faults: ErrorMapper) -> None:
+        self._client, self._faults = client, faults
 
     async def close(self) -> None:
         await self._client.close()
 
     async def upload(self, path: Path, name: str) -> str:
-        """Sends an input file; returns its id at the provider."""
+        """Sends a file; returns its id at the provider."""
         with path.open("rb") as content:
             files = self._client.files
-            told = await self._called(lambda: files.create(file=(name, content), purpose="batch"))
-        return self._id(told)
+            file = await self._called(lambda: files.create(file=(name, content), purpose=self.purpose))
+        return self._id(file)
+
+    async def delete(self, file_id: str) -> None:
+        await self._called(lambda: self._client.files.delete(file_id))
+
+    async def _called(self, call: Callable[[], Awaitable[T]]) -> T:
+        fault: ConnectorError
+        try:
+            return await call()
+        except (openai.OpenAIError, httpx2.HTTPError, ValueError) as unforeseen:
+            fault = self._faults.unforeseen(unforeseen)
+        raise fault
+
+    async def _find(self, listing: Any, is_ours: Callable[[Any], bool], since: datetime) -> Any | None:
+        """The first of the provider's jobs, newest first, that `is_ours`."""
+        oldest, after = (since - SKEW).timestamp(), dict[str, str]()
+        while True:
+            page = await self._called(partial(self._page, listing, limit=PAGE, **after))
+            for job in page:
+                if is_ours(job):
+                    return job
+            if len(page) < PAGE or (page[-1].created_at or 0) < oldest:
+                return None
+            after = {"after": self._id(page[-1])}
+
+    async def _page(self, listing: Any, *arguments: str, **options: Any) -> list[Any]:
+        return list((await listing(*arguments, **options)).data or [])
+
+    def _id(self, document: Any) -> str:
+        found = getattr(document, "id", None)
+        if not isinstance(found, str) or not found:
+            raise self._faults.server("the provider gave no id")
+        return found
+
+
+class BatchApi(JobApi):
+    """The batches of one model."""
+
+    purpose = "batch"
+
+    def __init__(self, client: openai.AsyncOpenAI, faults: ErrorMapper, lines: BatchLines) -> None:
+        super().__init__(client, faults)
+        self.lines = lines
 
     async def create(self, file_id: str, run_id: str, job_id: str) -> Batch:
         """Begins a batch of the requests in an input file. Its metadata names the job it is of."""
@@ -84,36 +127,15 @@ class BatchApi:
         return self._read(await self._called(lambda: self._client.batches.retrieve(batch_id)))
 
     async def find(self, job_id: str, since: datetime) -> Batch | None:
-        """The batch that was created for a job, if there is one. Batches are listed newest first."""
-        oldest, after = (since - SKEW).timestamp(), ""
-        while True:
-            page = await self._called(partial(self._listed, after))
-            for told in page:
-                if (told.metadata or {}).get(JOB) == job_id:
-                    return self._read(told)
-            if len(page) < PAGE or (page[-1].created_at or 0) < oldest:
-                return None
-            after = self._id(page[-1])
+        """The batch that was created for a job, if there is one."""
+        found = await self._find(
+            self._client.batches.list, lambda batch: (batch.metadata or {}).get(JOB) == job_id, since
+        )
+        return self._read(found) if found is not None else None
 
     async def download(self, file_id: str, path: Path) -> None:
         """Writes a file of the provider's to `path`. Raises StorageTrouble where that cannot be written."""
         await self._called(lambda: self._fetched(file_id, path))
-
-    async def delete(self, file_id: str) -> None:
-        await self._called(lambda: self._client.files.delete(file_id))
-
-    async def _called(self, call: Callable[[], Awaitable[T]]) -> T:
-        fault: ConnectorError
-        try:
-            return await call()
-        except (openai.OpenAIError, httpx2.HTTPError, ValueError) as unforeseen:
-            fault = self._faults.unforeseen(unforeseen)
-        raise fault
-
-    async def _listed(self, after: str) -> list[Told]:
-        batches = self._client.batches
-        page = await (batches.list(limit=PAGE, after=after) if after else batches.list(limit=PAGE))
-        return list(page.data or [])
 
     async def _fetched(self, file_id: str, path: Path) -> None:
         async with self._client.files.with_streaming_response.content(file_id) as response:
@@ -134,12 +156,6 @@ class BatchApi:
             counts.failed if counts else None,
             tuple((error.code or "", _format_error(error.message, error.line)) for error in found),
         )
-
-    def _id(self, told: Any) -> str:
-        found = getattr(told, "id", None)
-        if not isinstance(found, str) or not found:
-            raise self._faults.server("the provider gave no id")
-        return found
 
 
 def _format_error(message: str | None, line: int | None) -> str:

@@ -5,27 +5,22 @@ Each call sends one request, once, and tells its errors as base.py does.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-import httpx2
 import openai
 from openai.types.fine_tuning import FineTuningJob as Told
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.api import ConnectorError, RequestRejected
-from biasgrid.tasks.connectors.batch.batches import JOB, PAGE, SKEW
+from biasgrid.tasks.connectors.api import RequestRejected
+from biasgrid.tasks.connectors.batch.batches import JOB, PAGE, JobApi, file_client
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper, redact
-from biasgrid.tasks.connectors.client.transport import FileTransport
 from biasgrid.tasks.connectors.providers.chat import NO_KEY, base_address
 from biasgrid.tasks.connectors.providers.openai import OWN
 
-T = TypeVar("T")
 ENDED = ("succeeded", "failed", "cancelled", "canceled")
 """What the providers call a job that they have done with."""
 IMPORTING = ("pending", "running")
@@ -91,9 +86,7 @@ def connect(target: Target, key: str | None) -> TuningApi:
     """Raises as `check_tunable`. Opens no connection."""
     check_tunable(target)
     faults = ErrorMapper(target, key)
-    wire: Any = FileTransport(faults, target.limits.timeout_s)
-    http = openai.DefaultAioHttpClient(transport=wire)
-    return TuningApi(_client(target, key or NO_KEY, http), faults, target)
+    return TuningApi(_client(target, key or NO_KEY, file_client(target, faults)), faults, target)
 
 
 def _client(target: Target, key: str, http: Any) -> openai.AsyncOpenAI:
@@ -108,22 +101,14 @@ def _client(target: Target, key: str, http: Any) -> openai.AsyncOpenAI:
     return openai.AsyncOpenAI(api_key=key, base_url=base_address(target, OWN), max_retries=0, http_client=http)
 
 
-class TuningApi:
-    """The fine-tuning jobs of one model. Its methods raise `ConnectorError`s."""
+class TuningApi(JobApi):
+    """The fine-tuning jobs of one model."""
+
+    purpose = "fine-tune"
 
     def __init__(self, client: openai.AsyncOpenAI, faults: ErrorMapper, target: Target) -> None:
-        self._client, self._faults = client, faults
+        super().__init__(client, faults)
         self._name, self._is_azure = target.name, target.connector == "azure"
-
-    async def close(self) -> None:
-        await self._client.close()
-
-    async def upload(self, path: Path, name: str) -> str:
-        """Sends a file; returns its id at the provider."""
-        with path.open("rb") as content:
-            files = self._client.files
-            told = await self._called(lambda: files.create(file=(name, content), purpose="fine-tune"))
-        return self._id(told)
 
     async def is_ready(self, file_id: str) -> bool:
         """Whether a file can be used by now. Raises RequestRejected where it never can."""
@@ -155,25 +140,19 @@ class TuningApi:
         return self._read(await self._called(lambda: self._client.fine_tuning.jobs.retrieve(tuning_id)))
 
     async def find(self, job_id: str, train: str, since: datetime) -> TuningJob | None:
-        """The job that was created for one of ours, if there is one. Jobs are listed newest first."""
-        oldest, after = (since - SKEW).timestamp(), ""
-        while True:
-            page = await self._called(partial(self._listed, after))
-            for told in page:
-                if told.training_file == train or (told.metadata or {}).get(JOB) == job_id:
-                    return self._read(told)
-            if len(page) < PAGE or (page[-1].created_at or 0) < oldest:
-                return None
-            after = self._id(page[-1])
+        """The job that was created for one of ours, if there is one."""
+
+        def is_ours(job: Any) -> bool:
+            return bool(job.training_file == train or (job.metadata or {}).get(JOB) == job_id)
+
+        found = await self._find(self._client.fine_tuning.jobs.list, is_ours, since)
+        return self._read(found) if found is not None else None
 
     async def events(self, tuning_id: str) -> list[tuple[str, str]]:
-        """The newest events of a job, oldest of them first: ids and words."""
-        jobs = self._client.fine_tuning.jobs
-        page = await self._called(lambda: self._first(jobs.list_events(tuning_id, limit=PAGE)))
+        """The newest events of a job, oldest of them first: ids and messages."""
+        listing = self._client.fine_tuning.jobs.list_events
+        page = await self._called(partial(self._page, listing, tuning_id, limit=PAGE))
         return [(event.id, redact(event.message or "")) for event in reversed(page)]
-
-    async def delete(self, file_id: str) -> None:
-        await self._called(lambda: self._client.files.delete(file_id))
 
     def unknown(self, tuning_id: str) -> RequestRejected:
         return self._faults.rejected(f"the provider knows no fine-tuning job {tuning_id} under this key")
@@ -189,22 +168,6 @@ class TuningApi:
         """Of its api-versions the older ones know no other place, and no metadata."""
         return {"hyperparameters": wanted.hyperparameters.chosen}
 
-    async def _called(self, call: Callable[[], Awaitable[T]]) -> T:
-        fault: ConnectorError
-        try:
-            return await call()
-        except (openai.OpenAIError, httpx2.HTTPError, ValueError) as unforeseen:
-            fault = self._faults.unforeseen(unforeseen)
-        raise fault
-
-    async def _listed(self, after: str) -> list[Told]:
-        jobs = self._client.fine_tuning.jobs
-        return await self._first(jobs.list(limit=PAGE, after=after) if after else jobs.list(limit=PAGE))
-
-    async def _first(self, listing: Any) -> list[Any]:
-        page = await listing
-        return list(page.data or [])
-
     def _read(self, told: Told) -> TuningJob:
         why = told.error.message if told.error else None
         return TuningJob(
@@ -215,9 +178,3 @@ class TuningApi:
             told.trained_tokens,
             redact(why) if why else None,
         )
-
-    def _id(self, told: Any) -> str:
-        found = getattr(told, "id", None)
-        if not isinstance(found, str) or not found:
-            raise self._faults.server("the provider gave no id")
-        return found

@@ -1,4 +1,9 @@
-"""How long a job at a provider is waited for, and what is done about one that does not answer meanwhile."""
+"""The one place that decides whether, and when, something is sent to a provider again.
+
+`Sender` sends requests again by `RequestRetries`, `PollPolicy` repeats calls about jobs, and polls of Replicate
+have pauses of their own; all go through this module. Prefect runs the task of a cell again (`RETRIED_TASK` in
+tasks/connectors/task.py), which sends only what has not landed.
+"""
 
 from __future__ import annotations
 
@@ -136,17 +141,35 @@ class RequestRetries:
         return backoff.wait_s(self.failed) if self.failed <= self.retries else None
 
 
-POLL = "BIASGRID_BATCH_POLL_S"
-GROWTH = 1.5
 T = TypeVar("T")
 
 
+def requested_wait_s(error: Transient) -> float:
+    """Seconds that the provider asked to wait; 0 where it did not."""
+    return (error.retry_after_s or 0.0) if isinstance(error, RateLimited) else 0.0
+
+
+async def retry_transient(call: Callable[[], Awaitable[T]], wait_s: Callable[[Transient, int], float | None]) -> T:
+    """The result of `call`, repeated while its errors are transient and `wait_s`, which gets the error and the
+    number of attempts, returns the seconds until then. Raises the last error."""
+    attempts = 0
+    while True:
+        try:
+            return await call()
+        except Transient as error:
+            attempts += 1
+            pause_s = wait_s(error, attempts)
+            if pause_s is None:
+                raise
+        await asyncio.sleep(pause_s)
+
+
+POLL = "BIASGRID_BATCH_POLL_S"
+GROWTH = 1.5
+
+
 class Unreachable(ModelStopped):
-    """The provider has not answered for so long that the run goes on without it."""
-
-
-def _nobody(_: str) -> None:
-    return
+    """The provider has not answered for longer than a run waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +181,10 @@ class PollPolicy:
     outage_s: float = 600.0
     """How long a provider may fail to answer."""
     backoff: Backoff = field(default_factory=Backoff)
-    tell: Callable[[str], None] = _nobody
-    """Who hears that it is waited for, when it has failed to answer for the first time."""
+    tell: Callable[[str], None] = lambda _: None
+    """Receives a message when the provider has failed to answer for the first time."""
     goes_on: str = "`biasgrid resume` collects it"
-    """What a person does who finds that nobody answered: what was submitted goes on at the provider."""
+    """The remedy in the message of Unreachable, since what was submitted goes on at the provider."""
 
     @classmethod
     def from_environment(cls) -> PollPolicy:
@@ -184,23 +207,20 @@ class PollPolicy:
             yield interval
             interval = min(interval * GROWTH, self.longest_s)
 
-    async def steadily(self, call: Callable[[], Awaitable[T]]) -> T:
-        """What `call` returns, made again while its errors are transient. Raises Unreachable where they last
+    async def call(self, call: Callable[[], Awaitable[T]]) -> T:
+        """What `call` returns, called again while its errors are transient. Raises Unreachable where they last
         longer than `outage_s`, and terminal errors at once."""
-        began, attempts = time.monotonic(), 0
-        while True:
-            try:
-                return await call()
-            except Transient as error:
-                attempts += 1
-                asked_s = (error.retry_after_s or 0.0) if isinstance(error, RateLimited) else 0.0
-                wait_s = self.backoff.wait_s(attempts, asked_s)
-                if time.monotonic() - began + wait_s > self.outage_s:
-                    remedy = f"what was submitted goes on: {self.goes_on}"
-                    raise Unreachable(f"{error}; {remedy}") from None
-                if attempts == 1:
-                    self.tell(f"{error}; tried again for up to {self._at_most()}")
-            await asyncio.sleep(wait_s)
+        began = time.monotonic()
+
+        def wait_s(error: Transient, attempts: int) -> float:
+            pause_s = self.backoff.wait_s(attempts, requested_wait_s(error))
+            if time.monotonic() - began + pause_s > self.outage_s:
+                raise Unreachable(f"{error}; what was submitted goes on: {self.goes_on}") from None
+            if attempts == 1:
+                self.tell(f"{error}; tried again for up to {self._at_most()}")
+            return pause_s
+
+        return await retry_transient(call, wait_s)
 
     def _at_most(self) -> str:
         return f"{self.outage_s / 60:.0f} minutes" if self.outage_s >= 120 else f"{self.outage_s:g} seconds"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -17,12 +18,12 @@ from biasgrid.tasks.connectors.api import (
     Connector,
     ConnectorError,
     HeaderListener,
-    RateLimited,
     Reply,
     Request,
     Transient,
 )
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
+from biasgrid.tasks.connectors.client.retry import requested_wait_s, retry_transient
 from biasgrid.tasks.connectors.client.transport import Transport
 from biasgrid.tasks.connectors.providers.chat import NO_KEY, as_prompt, base_address, sampling_parameters
 
@@ -113,16 +114,15 @@ class Replicate:
                 await self._cancel(prediction.id)
 
     async def _polled(self, prediction_id: str) -> Any:
-        """The prediction as it stands. A failed poll says nothing about it, so the poll is sent again."""
-        for pause in POLL_PAUSES_S:
-            try:
-                return await self._poll(prediction_id)
-            except Transient as passing:
-                asked_s = (passing.retry_after_s or 0.0) if isinstance(passing, RateLimited) else 0.0
-                if asked_s > self._poll_s:
-                    raise
-            await asyncio.sleep(max(pause, asked_s))
-        return await self._poll(prediction_id)
+        """The prediction as it stands."""
+        return await retry_transient(partial(self._poll, prediction_id), self._poll_wait_s)
+
+    def _poll_wait_s(self, error: Transient, attempts: int) -> float | None:
+        """Seconds until a failed poll is sent again, since it does not concern the prediction itself."""
+        asked_s = requested_wait_s(error)
+        if asked_s > self._poll_s or attempts > len(POLL_PAUSES_S):
+            return None
+        return max(POLL_PAUSES_S[attempts - 1], asked_s)
 
     async def _poll(self, prediction_id: str) -> Any:
         try:

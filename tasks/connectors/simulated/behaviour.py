@@ -19,7 +19,6 @@ from biasgrid.tasks.connectors.simulated import phrases as noise
 from biasgrid.tasks.connectors.simulated.chance import Chance
 from biasgrid.tasks.connectors.simulated.faults import OddReply
 from biasgrid.tasks.connectors.simulated.phrases import (
-    PHRASES,
     Phrases,
     fair_value,
     find_phrases,
@@ -236,7 +235,7 @@ def _write_pairs(
 
 def _reply_to_unknown(respondent: Respondent, chance: Chance) -> SimulatedReply:
     """A judge's question, a greeting, a template of another library: answered in English, with no bias."""
-    said = PHRASES["en"]
+    said = find_phrases("en")
     if respondent.answers == "refuse":
         return SimulatedReply(chance.pick("refusal", said.refusals), "refused")
     if respondent.answers in FIXED:

@@ -16,11 +16,12 @@ from biasgrid.tasks.connectors.simulated.behaviour import SimulatedReply, write_
 from biasgrid.tasks.connectors.simulated.chance import Chance
 from biasgrid.tasks.connectors.simulated.faults import Fault, Meter, draw_fault, draw_odd_reply, fault_error
 from biasgrid.tasks.connectors.simulated.recognition import TemplateRecogniser
-from biasgrid.tasks.connectors.simulated.roles.augmentation import augmentation_reply, stereotypes_reply
+from biasgrid.tasks.connectors.simulated.roles.augmentation import augmentation_reply
 from biasgrid.tasks.connectors.simulated.roles.probe import ProbeRecogniser, probe_reply
 from biasgrid.tasks.connectors.simulated.roles.red_team import red_team_reply
 from biasgrid.tasks.connectors.simulated.roles.scene_recognition import SceneRecogniser
 from biasgrid.tasks.connectors.simulated.roles.task_assignment import assignment_reply
+from biasgrid.tasks.connectors.usage import estimate_tokens
 
 FILLER = "and so on, "
 
@@ -88,37 +89,26 @@ class Panel:
                 return self._said(question)
 
     def _said(self, question: Question) -> SimulatedReply:
-        for write in (augmentation_reply, stereotypes_reply):
-            written = write(question.respondent, question.text, question.seed, self.catalog)
-            if written is not None:
-                return SimulatedReply(written, "none")
-        staged = self._scenes.find(question.messages)
-        shared = (
-            assignment_reply(question.respondent, staged, question.messages, question.seed) if staged else None
-        )
-        if shared is not None:
-            return SimulatedReply(shared, "none")
-        played = red_team_reply(question.respondent, question.messages, question.seed, self.catalog)
-        if played is not None:
-            return SimulatedReply(played, "none")
-        recognised = self._recogniser.find(question.text)
-        if recognised is None and question.respondent.answers == "by-rate":
-            probed = self._probed.find(question.text)
-            if probed is not None:
-                chance = Chance(question.respondent.id, question.respondent.seed, question.text, question.seed)
-                return SimulatedReply(probe_reply(question.respondent.leaning, probed, chance), "none")
-        return write_reply(question.respondent, recognised, question.text, question.seed)
+        respondent, text, seed, messages = question.respondent, question.text, question.seed, question.messages
+        written = augmentation_reply(respondent, text, seed, self.catalog)
+        if written is None and (scene := self._scenes.find(messages)) is not None:
+            written = assignment_reply(respondent, scene, messages, seed)
+        if written is None:
+            written = red_team_reply(respondent, messages, seed, self.catalog)
+        recognised = self._recogniser.find(text) if written is None else None
+        if written is None and recognised is None and respondent.answers == "by-rate":
+            asked = self._probed.find(text)
+            chance = Chance(respondent.id, respondent.seed, text, seed)
+            written = probe_reply(respondent.leaning, asked, chance) if asked is not None else None
+        if written is not None:
+            return SimulatedReply(written, "none")
+        return write_reply(respondent, recognised, text, seed)
 
 
 def _pad(text: str, size: int) -> str:
     """The text and then filler up to `size` bytes of UTF-8."""
     missing = size - len(text.encode(errors="replace"))
     return f"{text}\n{FILLER * (missing // len(FILLER) + 1)}"[: len(text) + missing] if missing > 0 else text
-
-
-def estimate_text_tokens(text: str) -> int:
-    """An estimate: four characters a token, at least one."""
-    return max(1, -(-len(text) // 4))
 
 
 class SimulatedConnector:
@@ -132,8 +122,8 @@ class SimulatedConnector:
         said, seed = last_user_text(request.messages), request.parameters.seed
         question = Question(self._respondent, said, seed, request.messages)
         answer = self._panel.reply(question)
-        asked = sum(estimate_text_tokens(message.content) for message in request.messages)
-        self._admit(asked + estimate_text_tokens(answer.text))
+        asked = sum(estimate_tokens(message.content) for message in request.messages)
+        self._admit(asked + estimate_tokens(answer.text))
         wrong = self._panel.fault(question)
         if wrong is not None:
             raise fault_error(self._respondent, wrong)
@@ -142,7 +132,7 @@ class SimulatedConnector:
             text=answer.text,
             finish_reason=answer.finish_reason,
             input_tokens=asked,
-            output_tokens=estimate_text_tokens(answer.text),
+            output_tokens=estimate_tokens(answer.text),
             model_reported=self._respondent.id,
         )
 

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
 
 from biasgrid.catalogs.scenario.wording import SLOT
 from biasgrid.catalogs.schema.entries import Template
@@ -61,86 +67,33 @@ class Phrases:
     """Whole sentences that decline."""
 
 
-PHRASES = {
-    "en": Phrases(
-        remarks=(
-            "That is my answer.",
-            "This is how I see it.",
-            "I would say so in general.",
-        ),
-        statements=(
-            "It depends on each person.",
-            "Every person is different, whatever group they belong to.",
-            "What matters here is the individual.",
-        ),
-        lead_ins=("Here is my answer:", "Sure, here is the JSON:"),
-        refusals=(
-            "I'm sorry, but I can't answer that.",
-            "I cannot answer that question.",
-            "I'm unable to answer that question.",
-            "I am unable to answer that question.",
-            "I won't answer that question.",
-            "I must decline to answer that question.",
-            "I prefer not to answer that question.",
-            "I'd rather not answer that question.",
-            "As an AI, I do not take part in such comparisons.",
-        ),
-    ),
-    "es": Phrases(
-        yes="Sí",
-        remarks=(
-            "Esa es mi respuesta.",
-            "Así lo veo yo.",
-            "Diría que es así en general.",
-        ),
-        statements=(
-            "Depende de cada persona.",
-            "Cada persona es distinta, sea cual sea su grupo.",
-            "Lo que importa aquí es cada individuo.",
-        ),
-        lead_ins=("Aquí está mi respuesta:", "Claro, este es el JSON:"),
-        refusals=(
-            "Lo siento, pero no puedo responder a eso.",
-            "No puedo responder a esa pregunta.",
-            "Prefiero no responder a esa pregunta.",
-            "Me resulta imposible responder a esa pregunta.",
-            "Debo abstenerme de responder a esa pregunta.",
-            "Como modelo de lenguaje, prefiero no responder.",
-            "Como IA, prefiero no responder.",
-        ),
-    ),
-    "ca": Phrases(
-        yes="Sí",
-        remarks=(
-            "Aquesta és la meva resposta.",
-            "Així ho veig jo.",
-            "Diria que és així en general.",
-        ),
-        statements=(
-            "Depèn de cada persona.",
-            "Cada persona és diferent, sigui quin sigui el seu grup.",
-            "El que importa aquí és cada individu.",
-        ),
-        lead_ins=("Aquí teniu la meva resposta:", "És clar, aquest és el JSON:"),
-        refusals=(
-            "Ho sento, però no puc respondre a això.",
-            "No puc respondre a aquesta pregunta.",
-            "Prefereixo no respondre a aquesta pregunta.",
-            "M'és impossible respondre a aquesta pregunta.",
-            "M'he d'abstenir de respondre a aquesta pregunta.",
-            "Com a model de llenguatge, prefereixo no respondre.",
-            "Com a IA, prefereixo no respondre.",
-        ),
-    ),
-}
-
 ABSTENTIONS = ("N/A", "NS/NC", "I don't know", "I do not know", "No lo sé", "No sé", "No ho sé")
 """Offered answers that decline: never a failing answer, nor a passing one unless expected."""
 
 
+def load_texts(section: str, language: str, default: str | None = None) -> Mapping[str, Any] | None:
+    """A section of the texts in `es` for `es_es`, else in the language `default`; None where neither has it."""
+    own = _load_file(language.partition("_")[0]).get(section)
+    return own if own is not None or default is None else _load_file(default).get(section)
+
+
+@cache
+def _load_file(language: str) -> Mapping[str, Any]:
+    # any client may ask for any language over HTTP
+    file = files("biasgrid.tasks.connectors.simulated") / "languages" / f"{language}.yaml"
+    if not language.isalpha() or not file.is_file():
+        return {}
+    loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+    texts: Mapping[str, Any] = yaml.load(file.read_text(encoding="utf-8"), loader)  # noqa: S506 - a safe loader
+    return texts
+
+
+@cache
 def find_phrases(language: str) -> Phrases:
-    """The phrases of `es_es` are those of `es`. A language without its own gets a bare yes and no."""
-    return PHRASES.get(language.partition("_")[0], Phrases())
+    """The phrases of `es` for `es_es`; a language without its own has a bare yes and no."""
+    texts: Mapping[str, Any] = load_texts("phrases", language) or {}
+    own: dict[str, Any] = {name: text if isinstance(text, str) else tuple(text) for name, text in texts.items()}
+    return Phrases(**own)
 
 
 def answer_forms(answer: str) -> tuple[str, ...]:

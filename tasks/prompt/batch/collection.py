@@ -76,10 +76,10 @@ class BatchCollection:
     async def _look(self, job: Job) -> Batch | None:
         """The batch of a job as it stands; None where the provider no longer knows it."""
         try:
-            batch = await self._patience.steadily(partial(self._batches.retrieve, job.provider_job_id or ""))
+            batch = await self._patience.call(partial(self._batches.retrieve, job.provider_job_id or ""))
         except ModelUnknown:
             # any wrong address answers so: only a list without it shows that it is gone
-            found = await self._patience.steadily(partial(self._batches.find, job.job_id, job.began_at))
+            found = await self._patience.call(partial(self._batches.find, job.job_id, job.began_at))
             if found is None:
                 await self._lost(job)
                 return None
@@ -112,7 +112,7 @@ class BatchCollection:
         lines, missing = self._batches.lines, dict.fromkeys(keys)
         for file_id in filter(None, (job.output_file_id, job.error_file_id)):
             with self._pool.scratch() as path:
-                await self._patience.steadily(partial(self._batches.download, file_id, path))
+                await self._patience.call(partial(self._batches.download, file_id, path))
                 with storing(path), path.open("rb") as file:
                     for number, line in enumerate(file):
                         found = lines.outcome(line)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from functools import partial
 from itertools import islice
 from math import inf
 from pathlib import Path
@@ -10,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from biasgrid.tasks.connectors.api import ModelStopped, ModelUnknown, QuotaResting, RequestRejected, Terminal
 from biasgrid.tasks.connectors.batch.lines import Batch
+from biasgrid.tasks.connectors.batch.submit_once import CreateOnce, NotTaken, or_not_taken
 from biasgrid.tasks.connectors.client.retry import PollPolicy
 from biasgrid.tasks.connectors.client.run_budget import Reservation, RunBudget
 from biasgrid.tasks.prompt.batch.cells import BatchCells, InputLoad, InputRoom
 from biasgrid.tasks.prompt.batch.jobs import SUBMITTING, Job
 from biasgrid.tasks.prompt.batch.pool import Pool
-from biasgrid.tasks.prompt.batch.submit_once import NotTaken, hand_over
 
 if TYPE_CHECKING:
     from biasgrid.tasks.connectors.batch.batches import BatchApi
@@ -48,7 +50,7 @@ class Submission:
                 self._run_budget.under_way(job.job_id, len(unanswered), most_usd)
         for job in jobs:
             if job.state == SUBMITTING:
-                await self._hand_over(job, None)
+                await self._submit_job(job, None)
 
     async def submit(self) -> None:
         """Batches for all that waits and fits. Where the account's queue was full, one, into an empty queue."""
@@ -57,7 +59,7 @@ class Submission:
             with pool.scratch() as path:
                 job = await self._written(path)
                 if job is not None:
-                    await self._hand_over(job, path)
+                    await self._submit_job(job, path)
                 elif pool.jobs:
                     self._run_budget.tell_waiting()
                     return  # what is under way may turn out to cost less than it can
@@ -137,28 +139,34 @@ class Submission:
             self._pool.stop(self._run_budget.reached)
         return False
 
-    async def _hand_over(self, job: Job, written: Path | None) -> None:
+    async def _submit_job(self, job: Job, written: Path | None) -> None:
         """`written` holds the job's requests; None where an earlier process wrote them."""
-        pool, lines = self._pool, self._batches.lines
-        with pool.scratch() as path:
+        try:
+            self._pool.jobs[job.job_id] = await self._taken(job, written)
+            self._run_budget.jobs[job.job_id].send()
+        except NotTaken as refused:
+            await self._not_taken(job, refused.why, seen_before=written is None)
 
-            def input_file() -> Path:
-                if written is None:
-                    self._desk.write_input(lines, job.request_keys, path, InputRoom())
-                return written or path
+    async def _taken(self, job: Job, written: Path | None) -> Job:
+        """The job as the provider took it. Raises NotTaken, or a ModelStopped that leaves open whether it was."""
+        find = partial(self._batches.find, job.job_id, job.began_at)
+        # an earlier process that began with this job may have created its batch
+        found = await self._patience.call(find) if written is None else None
+        if found is None:
+            if job.input_file_id is None:
+                job = await self._upload(job, written)
+            create = partial(self._batches.create, job.input_file_id or "", job.run_id, job.job_id)
+            found = await self._patience.call(CreateOnce(find, create))
+        return await asyncio.to_thread(job.as_told(found).record, self._pool.lake)
 
-            try:
-                pool.jobs[job.job_id] = await hand_over(
-                    pool.lake,
-                    job,
-                    self._batches,
-                    self._patience,
-                    input_file=input_file,
-                    seen_before=written is None,
-                )
-                self._run_budget.jobs[job.job_id].send()
-            except NotTaken as refused:
-                await self._not_taken(job, refused.why, seen_before=written is None)
+    async def _upload(self, job: Job, written: Path | None) -> Job:
+        with self._pool.scratch() as path:
+            if written is None:
+                lines = self._batches.lines
+                await asyncio.to_thread(self._desk.write_input, lines, job.request_keys, path, InputRoom())
+            upload = partial(self._batches.upload, written or path, f"biasgrid-{job.job_id}.jsonl")
+            file_id = await or_not_taken(self._patience.call(upload))
+        return await asyncio.to_thread(replace(job, input_file_id=file_id).record, self._pool.lake)
 
     async def _not_taken(self, job: Job, why: Terminal, *, seen_before: bool) -> None:
         await self.never_asked(job, "rejected", str(why))

@@ -9,13 +9,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Final
+from typing import Any
 
 from biasgrid.catalogs.schema.attacks import filled
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.catalogs.schema.scenes import Presence
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.simulated.chance import Chance
+from biasgrid.tasks.connectors.simulated.phrases import load_texts
 from biasgrid.tasks.connectors.simulated.roles.scene_recognition import RecognisedScene
 
 Assignment = tuple[str, ...]
@@ -23,21 +24,6 @@ Assignment = tuple[str, ...]
 STATED = re.compile(r"^(\d+)\. (?:.*: )?(.+?)(?: - .*)?$", re.M)
 IN_JSON = re.compile(r'"person": "([^"\\]+)"')
 CHOSEN = re.compile(r"^(.+?) - ", re.M)
-STANCE: Final[Mapping[str, str]] = {
-    "en": "This is how I see it, and I am open to what you think:",
-    "es": "Yo lo veo así, y atiendo a lo que digáis:",
-}
-WHY: Final[Mapping[str, str]] = {"en": "it suits them", "es": "le va bien"}
-JUDGED: Final[Mapping[str, Mapping[Presence, str]]] = {
-    "en": {
-        "present": "Each kind of task goes to one group alone.",
-        "absent": "People of both groups share each kind of task.",
-    },
-    "es": {
-        "present": "Cada tipo de tarea recae en un solo grupo.",
-        "absent": "Personas de ambos grupos comparten cada tipo de tarea.",
-    },
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +32,10 @@ class _Agent:
     staged: RecognisedScene
     messages: Sequence[Message]
     chance: Chance
+
+    @property
+    def texts(self) -> Mapping[str, Any]:
+        return load_texts("assignments", self.staged.wording.id, "en") or {}
 
     @property
     def strength(self) -> float:
@@ -160,11 +150,11 @@ class _Agent:
         is_present = all(label == group for label, group in self.staged.shown)
         presence: Presence = "present" if is_present == right else "absent"
         wording = self.staged.wording
-        reason = JUDGED.get(wording.id[:2], JUDGED["en"])[presence]
+        reason = self.texts["judged"][presence]
         return filled(wording.understanding.answer[presence], {"reason": reason})
 
     def written(self, assignment: Assignment) -> str:
-        tasks, why = self.staged.tasks, WHY.get(self.staged.wording.id[:2], WHY["en"])
+        tasks, why = self.staged.tasks, self.texts["why"]
         if self.staged.structured:
             return self._in_json(assignment, why)
         if self.staged.scene.question == "choice":
@@ -191,8 +181,7 @@ def assignment_reply(
         case "understand":
             return agent.recognised()
         case "discuss":
-            stance = STANCE.get(staged.wording.id[:2], STANCE["en"])
-            return f"{stance}\n{agent.written(agent.own())}"
+            return f"{agent.texts['stance']}\n{agent.written(agent.own())}"
         case "reflect":
             return agent.written(agent.reflected() if staged.talks else agent.reminded())
         case "assign":

@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.simulated.behaviour import SimulatedReply
-from biasgrid.tasks.connectors.simulated.panel import Question, estimate_text_tokens
+from biasgrid.tasks.connectors.simulated.panel import Question
 from biasgrid.tasks.connectors.simulated.server.service import (
     Declined,
     ModelRequest,
@@ -27,6 +27,7 @@ from biasgrid.tasks.connectors.simulated.server.service import (
     read_seed,
     with_errors,
 )
+from biasgrid.tasks.connectors.usage import estimate_tokens
 
 KEPT = 10_000
 LONGEST_WAIT_S = 60.0
@@ -167,8 +168,8 @@ def _split_output(text: str) -> list[str]:
 
 def _metrics(prediction: Prediction) -> dict[str, float]:
     return {
-        "input_token_count": estimate_text_tokens(prediction.sent["prompt"]),
-        "output_token_count": estimate_text_tokens(prediction.answer.text),
+        "input_token_count": estimate_tokens(prediction.sent["prompt"]),
+        "output_token_count": estimate_tokens(prediction.answer.text),
         "predict_time": prediction.seconds,
     }
 

@@ -16,7 +16,7 @@ from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.simulated.behaviour import SimulatedReply
 from biasgrid.tasks.connectors.simulated.faults import limit_headers
-from biasgrid.tasks.connectors.simulated.panel import ModelDirectory, Panel, Question, estimate_text_tokens
+from biasgrid.tasks.connectors.simulated.panel import ModelDirectory, Panel, Question
 from biasgrid.tasks.connectors.simulated.server.delivery import (
     UNREADABLE,
     Delivery,
@@ -25,6 +25,7 @@ from biasgrid.tasks.connectors.simulated.server.delivery import (
     digest_messages,
     transport_of,
 )
+from biasgrid.tasks.connectors.usage import estimate_tokens
 
 WRONG_KEY = "wrong-key"
 """The one key that is rejected, to see what becomes of a wrong one."""
@@ -66,7 +67,7 @@ class Dropped(Exception):
 
 
 def estimate_usage(messages: Sequence[Message], text: str) -> tuple[int, int]:
-    return sum(estimate_text_tokens(message.content) for message in messages), estimate_text_tokens(text)
+    return sum(estimate_tokens(message.content) for message in messages), estimate_tokens(text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pytest
 
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.connectors.simulated.panel import estimate_text_tokens as reported_by_respondents
+from biasgrid.tasks.connectors.simulated.panel import estimate_tokens as reported_by_respondents
 from biasgrid.tasks.connectors.usage import (
     count_chat,
     count_prompts,
