@@ -1,10 +1,7 @@
 """What is published of respondents that do not read is what the library's text says, counted by a plainer rule."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,12 +12,12 @@ from biasgrid.flows.catalog.coverage import coverage
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_committed_table_is_that_of_the_library() -> None:
+def test_the_committed_table_is_that_of_the_library():
     assert (ROOT / BASELINE_TABLE).read_text(encoding="utf-8") == as_markdown(), "run `make baselines`"
 
 
 @pytest.mark.parametrize("key", ["concern", "sector"])
-def test_the_rates_are_those_counted_in_the_text(baselines: Any, key: str) -> None:
+def test_the_rates_are_those_counted_in_the_text(baselines, key):
     catalog = load_catalog()
     outcomes: dict[tuple[str, str, str], Counter[tuple[bool, str]]] = {}
     for template in catalog.templates:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +8,7 @@ SCRIPT = Path(__file__).parent / "comparisons.py"
 
 
 @pytest.mark.drill
-def test_comparisons_find_what_changed_and_by_how_much_in_a_few_replications() -> None:
+def test_comparisons_find_what_changed_and_by_how_much_in_a_few_replications():
     command = [sys.executable, str(SCRIPT), "--replications", "100"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +8,7 @@ SCRIPT = Path(__file__).parent / "experiments.py"
 
 
 @pytest.mark.drill
-def test_a_small_experiment_stays_within_its_bands() -> None:
+def test_a_small_experiment_stays_within_its_bands():
     done = subprocess.run([sys.executable, SCRIPT, "150"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     told = done.stdout.splitlines()

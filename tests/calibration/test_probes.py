@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +8,7 @@ SCRIPT = Path(__file__).parent / "probes.py"
 
 
 @pytest.mark.drill
-def test_a_probe_finds_what_is_there_and_nothing_else_in_a_few_replications() -> None:
+def test_a_probe_finds_what_is_there_and_nothing_else_in_a_few_replications():
     done = subprocess.run([sys.executable, SCRIPT, "30"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     told = done.stdout.splitlines()

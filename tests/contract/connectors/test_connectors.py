@@ -1,7 +1,5 @@
 """What every connector to a real provider owes, each with its own SDK against the same loopback server."""
 
-from __future__ import annotations
-
 import asyncio
 import email.utils
 import pickle

@@ -1,7 +1,5 @@
 """What the analysts' guide tells, done as it tells it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -14,7 +12,6 @@ import duckdb
 import polars as pl
 
 from biasgrid.warehouse.queries.lineage import as_script
-from biasgrid.warehouse.storage.lake import Lake
 
 CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
@@ -31,7 +28,7 @@ def in_a_process_of_its_own(program: str, folder: Path, **settings: str) -> str:
     return done.stdout
 
 
-def test_the_python_in_the_guide_runs_as_it_stands(analysed: Lake, docs: Path, tmp_path: Path) -> None:
+def test_the_python_in_the_guide_runs_as_it_stands(analysed, docs, tmp_path):
     (tmp_path / "data").symlink_to(analysed.root)
     (tmp_path / "lake.sql").write_text(as_script(analysed), encoding="utf-8")
     assert len(blocks(docs)) == 3
@@ -40,7 +37,7 @@ def test_the_python_in_the_guide_runs_as_it_stands(analysed: Lake, docs: Path, t
     assert f"{run_id},simulated/refuser,refused," in told
 
 
-def test_polars_counts_what_the_warehouse_counts(analysed: Lake, docs: Path, tmp_path: Path) -> None:
+def test_polars_counts_what_the_warehouse_counts(analysed, docs, tmp_path):
     (tmp_path / "data").symlink_to(analysed.root)
     (polars,) = (block for block in blocks(docs) if "scan_parquet" in block)
     program = f"{polars}\nanswers.write_parquet('answers.parquet')"
@@ -62,7 +59,7 @@ def notebook(docs: Path) -> dict[str, Any]:
     return dict(json.loads((docs / "analysis.ipynb").read_text(encoding="utf-8")))
 
 
-def test_the_notebook_is_small_and_holds_no_outputs(docs: Path) -> None:
+def test_the_notebook_is_small_and_holds_no_outputs(docs):
     told = notebook(docs)
     cells = told["cells"]
     assert (told["nbformat"], len({cell["id"] for cell in cells})) == (4, len(cells))
@@ -70,7 +67,7 @@ def test_the_notebook_is_small_and_holds_no_outputs(docs: Path) -> None:
     assert (docs / "analysis.ipynb").stat().st_size < 8_000
 
 
-def test_the_notebook_runs_from_top_to_bottom_without_jupyter(analysed: Lake, docs: Path) -> None:
+def test_the_notebook_runs_from_top_to_bottom_without_jupyter(analysed, docs):
     code = ["".join(cell["source"]) for cell in notebook(docs)["cells"] if cell["cell_type"] == "code"]
     shown = "print(findings.height, weakest.height, contrasts.height, chart['failed'][0], chart.height)"
     told = in_a_process_of_its_own("\n".join([*code, shown]), docs, BIASGRID_DATA=str(analysed.root))

@@ -1,10 +1,6 @@
 """The files and queries of the guide to interactions are ones that run."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -22,12 +18,12 @@ QUERIES = re.findall(r"```sql\n(.*?)```", GUIDE, re.DOTALL)
 
 
 @pytest.mark.parametrize("text", FILES, ids=["all kinds", "a tuned model"])
-def test_an_example_is_an_interaction_file(text: str, tmp_path: Path) -> None:
+def test_an_example_is_an_interaction_file(text, tmp_path):
     value = parse_document(text, "agents.yaml").value
     assert list(Draft202012Validator(json_schema("interaction")).iter_errors(value)) == []
 
 
-def test_the_first_example_names_what_the_catalog_has(tmp_path: Path) -> None:
+def test_the_first_example_names_what_the_catalog_has(tmp_path):
     path = tmp_path / "agents.yaml"
     path.write_text(FILES[0], encoding="utf-8")
     resolved = resolve_interaction(path)
@@ -36,5 +32,5 @@ def test_the_first_example_names_what_the_catalog_has(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sql", QUERIES)
-def test_a_query_has_an_answer(talked: Any, sql: str) -> None:
+def test_a_query_has_an_answer(talked, sql):
     assert query(Lake(talked.data), sql).height

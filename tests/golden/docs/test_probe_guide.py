@@ -1,9 +1,6 @@
 """The target files of the guide to probes are ones that run."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -18,7 +15,7 @@ FILES = re.findall(r"```yaml\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.D
 
 
 @pytest.mark.parametrize("text", FILES, ids=["a model", "a chatbot"])
-def test_an_example_is_a_target_file(text: str, tmp_path: Path) -> None:
+def test_an_example_is_a_target_file(text, tmp_path):
     path = tmp_path / "acme.yaml"
     path.write_text(text, encoding="utf-8")
     assert resolve_probe(path).targets

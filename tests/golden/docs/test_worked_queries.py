@@ -1,10 +1,5 @@
 """The queries that come along: what they answer about respondents whose bias is known."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import polars as pl
 
 from biasgrid.flows.results.sql import ask
@@ -18,18 +13,18 @@ def answer(lake: Lake, name: str) -> pl.DataFrame:
     return ask(lake, worked_queries()[name].sql)
 
 
-def test_there_are_twelve_each_headed_by_its_question() -> None:
+def test_there_are_twelve_each_headed_by_its_question():
     assert len(worked_queries()) == 12
     assert all("?" in query.question for query in worked_queries().values())
 
 
-def test_the_guide_shows_them_as_they_are(docs: Path) -> None:
+def test_the_guide_shows_them_as_they_are(docs):
     guide = (docs / "analysts.md").read_text(encoding="utf-8")
     assert shown_in(guide) == guide, "run `make dictionary`"
     assert all(query.sql in guide for query in worked_queries().values())
 
 
-def test_the_biased_model_fails_what_the_fair_one_meets(analysed: Lake) -> None:
+def test_the_biased_model_fails_what_the_fair_one_meets(analysed):
     rows = answer(analysed, "which-requirements-fail")
     findings = {(row["model"], row["requirement"]): row for row in rows.to_dicts()}
     assert len(findings) == 6
@@ -41,20 +36,20 @@ def test_the_biased_model_fails_what_the_fair_one_meets(analysed: Lake) -> None:
     assert rows["point_finding"].to_list()[:2] == ["not met", "not met"]
 
 
-def test_concerns_stand_beside_models(analysed: Lake) -> None:
+def test_concerns_stand_beside_models(analysed):
     rows = answer(analysed, "how-concerns-compare")
     assert rows["concern"].to_list() == ["ageism", "sexism"]
     assert all(rows[FAIR] > rows[BIASED])
     assert rows[REFUSER].null_count() == 2
 
 
-def test_the_weakest_cells_are_three_of_each_model_that_could_be_evaluated(analysed: Lake) -> None:
+def test_the_weakest_cells_are_three_of_each_model_that_could_be_evaluated(analysed):
     rows = answer(analysed, "where-a-model-is-weakest")
     assert rows.group_by("model").len().sort("model").rows() == [(BIASED, 3), (FAIR, 3)]
     assert rows.filter(pl.col("model") == BIASED)["passed_percent"].is_sorted()
 
 
-def test_templates_that_fail_are_told_with_the_models_that_fail_them(analysed: Lake) -> None:
+def test_templates_that_fail_are_told_with_the_models_that_fail_them(analysed):
     rows = answer(analysed, "which-templates-fail-most")
     assert 0 < rows.height <= 20
     assert (rows["models"] == 2).all()
@@ -62,7 +57,7 @@ def test_templates_that_fail_are_told_with_the_models_that_fail_them(analysed: L
     assert rows["template"].is_unique().all()
 
 
-def test_communities_that_a_biased_model_treats_worse_are_found(analysed: Lake) -> None:
+def test_communities_that_a_biased_model_treats_worse_are_found(analysed):
     rows = answer(analysed, "who-is-treated-differently")
     worst = rows.filter(pl.col("model") == BIASED, pl.col("difference") > 0)
     assert {"women", "age_80"} <= set(worst["community"])
@@ -71,7 +66,7 @@ def test_communities_that_a_biased_model_treats_worse_are_found(analysed: Lake) 
     assert (rows["replies"] > 0).all()
 
 
-def test_numbers_that_lie_apart_are_told_with_whom_they_were_given_to(analysed: Lake) -> None:
+def test_numbers_that_lie_apart_are_told_with_whom_they_were_given_to(analysed):
     rows = answer(analysed, "which-numbers-lie-apart")
     assert rows.height > 0
     assert (rows["max_value"] - rows["min_value"] == rows["spread"]).all()
@@ -79,7 +74,7 @@ def test_numbers_that_lie_apart_are_told_with_whom_they_were_given_to(analysed: 
     assert rows["model"][0] == BIASED
 
 
-def test_only_who_declines_is_told_to_decline(analysed: Lake) -> None:
+def test_only_who_declines_is_told_to_decline(analysed):
     rows = answer(analysed, "who-is-declined")
     refusing = rows.filter(pl.col("model") == REFUSER)
     assert refusing.select("concern", "most_percent", "difference").sort("concern").rows() == [
@@ -89,14 +84,14 @@ def test_only_who_declines_is_told_to_decline(analysed: Lake) -> None:
     assert FAIR not in set(rows["model"])
 
 
-def test_inputs_and_reflections_are_compared_model_by_model(analysed: Lake) -> None:
+def test_inputs_and_reflections_are_compared_model_by_model(analysed):
     rows = answer(analysed, "does-the-wording-matter")
     assert rows.height == 3 * 4
     assert (rows.filter(pl.col("model") == FAIR)["passed_percent"] > 90).all()
     assert (rows.filter(pl.col("model") == REFUSER)["refused_percent"] == 100).all()
 
 
-def test_failed_replies_can_be_read_with_their_prompt_and_reason(analysed: Lake) -> None:
+def test_failed_replies_can_be_read_with_their_prompt_and_reason(analysed):
     rows = answer(analysed, "what-failed-replies-say")
     assert rows.height > 0
     assert rows.group_by("model", "concern").len()["len"].max() <= 3
@@ -104,14 +99,14 @@ def test_failed_replies_can_be_read_with_their_prompt_and_reason(analysed: Lake)
     assert BIASED in set(rows["model"])
 
 
-def test_a_run_s_requests_add_up(analysed: Lake) -> None:
+def test_a_run_s_requests_add_up(analysed):
     (row,) = answer(analysed, "what-runs-cost").to_dicts()
     assert row["requests"] == analysed.read("responses").height
     assert (row["cost_usd"], row["reused"], row["failed"]) == (0, 0, 0)
     assert row["tokens"] > row["requests"]
 
 
-def test_stereotypes_that_a_model_acts_on_and_denies_are_told_from_those_that_it_states(probed: Any) -> None:
+def test_stereotypes_that_a_model_acts_on_and_denies_are_told_from_those_that_it_states(probed):
     rows = answer(Lake(probed.data), "which-stereotypes-a-model-hides")
     assert rows.height > 0
     hidden = rows.filter(pl.col("model") == "simulated/hiding")
@@ -120,7 +115,7 @@ def test_stereotypes_that_a_model_acts_on_and_denies_are_told_from_those_that_it
     assert (rows["q_value"] <= 0.05).all()
 
 
-def test_where_a_probe_learnt_little_stands_first_with_the_reason(probed: Any) -> None:
+def test_where_a_probe_learnt_little_stands_first_with_the_reason(probed):
     lake = Lake(probed.data)
     rows = answer(lake, "what-a-probe-could-not-tell")
     assert rows["compared_percent"].is_sorted()

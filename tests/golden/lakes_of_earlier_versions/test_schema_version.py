@@ -1,7 +1,5 @@
 """What earlier versions of biasgrid left is read, built and trusted; what later ones write is refused."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 
@@ -14,7 +12,6 @@ from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.build.integrity import LakeDamaged
 from biasgrid.warehouse.schema_check import KEY, LakeTooNew, version_of
 from biasgrid.warehouse.schemas import SCHEMA_VERSION, TABLES
-from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import all_runs
 
 FINDINGS = "select model, requirement, tests, passed, point_finding from marts.requirement_findings"
@@ -38,7 +35,7 @@ def newer(path: Path) -> Path:
 
 
 @pytest.mark.parametrize("version", SAID_THEN)
-def test_a_lake_of_an_earlier_version_says_what_it_said_then(earlier: Lake, version: str) -> None:
+def test_a_lake_of_an_earlier_version_says_what_it_said_then(earlier, version):
     build(earlier)
     assert query(earlier, FINDINGS).rows() == SAID_THEN[version]
     (run,) = all_runs(earlier)
@@ -46,7 +43,7 @@ def test_a_lake_of_an_earlier_version_says_what_it_said_then(earlier: Lake, vers
 
 
 @pytest.mark.parametrize("version", SAID_THEN)
-def test_what_lands_beside_files_of_an_earlier_version_reads_with_them(earlier: Lake, version: str) -> None:
+def test_what_lands_beside_files_of_an_earlier_version_reads_with_them(earlier, version):
     (run,) = all_runs(earlier)
     again = earlier.read("responses").head(1).with_columns(run_id=pl.lit("R2"))
     assert version_of(earlier.files("responses", run.run_id)[0]) == "0"
@@ -54,7 +51,7 @@ def test_what_lands_beside_files_of_an_earlier_version_reads_with_them(earlier: 
     assert set(earlier.read("responses")["run_id"]) == {run.run_id, "R2"}
 
 
-def test_what_a_newer_biasgrid_wrote_is_refused_by_name_and_both_versions(lake: Lake) -> None:
+def test_what_a_newer_biasgrid_wrote_is_refused_by_name_and_both_versions(lake):
     path = newer(lake.write("runs", "R1", "1", pl.DataFrame([RUN])))
     with pytest.raises(LakeTooNew) as refused:
         lake.read("runs")
@@ -66,9 +63,7 @@ def test_what_a_newer_biasgrid_wrote_is_refused_by_name_and_both_versions(lake: 
 
 
 @pytest.mark.parametrize("version", ["first"])
-def test_no_warehouse_is_built_of_what_cannot_be_known_and_the_old_one_answers(
-    earlier: Lake, version: str
-) -> None:
+def test_no_warehouse_is_built_of_what_cannot_be_known_and_the_old_one_answers(earlier, version):
     build(earlier)
     newer(earlier.files("verdicts")[-1])
     with pytest.raises(LakeTooNew):
@@ -76,21 +71,21 @@ def test_no_warehouse_is_built_of_what_cannot_be_known_and_the_old_one_answers(
     assert query(earlier, FINDINGS).rows() == SAID_THEN[version]
 
 
-def test_a_version_that_is_no_number_is_not_guessed_at(lake: Lake) -> None:
+def test_a_version_that_is_no_number_is_not_guessed_at(lake):
     path = lake.write("runs", "R1", "1", pl.DataFrame([RUN]))
     pq.write_table(pq.read_table(path).replace_schema_metadata({KEY: "2-beta"}), path)
     with pytest.raises(LakeTooNew, match="2-beta"):
         lake.read("runs")
 
 
-def test_a_file_that_is_cut_off_is_damaged_not_new(lake: Lake) -> None:
+def test_a_file_that_is_cut_off_is_damaged_not_new(lake):
     path = lake.write("runs", "R1", "1", pl.DataFrame([RUN]))
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(LakeDamaged, match="no whole Parquet file"):
         build(lake)
 
 
-def test_tables_change_together_with_their_version() -> None:
+def test_tables_change_together_with_their_version():
     """Raise SCHEMA_VERSION with a change to the tables, and note the new fingerprint beside it."""
     columns = [(table, field.name, str(field.type)) for table, schema in TABLES.items() for field in schema]
     written = "\n".join(map(" ".join, columns))

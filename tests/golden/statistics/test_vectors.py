@@ -1,7 +1,5 @@
 """Published and precomputed values, to six digits: the file that `BIASGRID_VECTORS` names."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -29,7 +27,7 @@ def times(written: str) -> list[tuple[float, int]]:
     return [(int(passed), 10) for number, passed in parts for _ in range(int(number))]
 
 
-def test_the_clusters(vectors: Any, over: Any, told: Any) -> None:
+def test_the_clusters(vectors, over, told):
     given = vectors["cluster_A"]
     rows = counts(given["input"])
     for measure, name in {
@@ -47,7 +45,7 @@ def test_the_clusters(vectors: Any, over: Any, told: Any) -> None:
     assert told("t_quantile(0.975, 5)") == pytest.approx(given["t5_.975"], **SIX)
 
 
-def test_the_verdicts(vectors: Any, over: Any, told: Any) -> None:
+def test_the_verdicts(vectors, over, told):
     for given in vectors["verdicts_40_templates_x10_tau.9"].values():
         rows = times(given["pass_counts"])
         rates = "statistics.macro_rate(a, b), statistics.macro_se(a, b), count(*), sum(b)"
@@ -61,7 +59,7 @@ def test_the_verdicts(vectors: Any, over: Any, told: Any) -> None:
         assert decided == given["verdict"]
 
 
-def test_wilsons_intervals(vectors: Any, told: Any) -> None:
+def test_wilsons_intervals(vectors, told):
     for name, wanted in vectors["wilson_newcombe1998"].items():
         passed, rows = map(int, name.split("/"))
         assert list(told("wilson_of_counts(?, ?)", passed, rows).values()) == pytest.approx(wanted, **SIX)
@@ -72,7 +70,7 @@ def test_wilsons_intervals(vectors: Any, told: Any) -> None:
         assert told("interval(1, 0, ?::int, 1000)", templates)["low"] == pytest.approx(low, **SIX)
 
 
-def test_the_differences(vectors: Any, over: Any, told: Any, adjusted: Any) -> None:
+def test_the_differences(vectors, over, told, adjusted):
     given = vectors["paired_D"]
     rows = counts(given["input"])
     assert over("row_rate(a, b)", rows) == pytest.approx(given["mean"], **SIX)
@@ -88,7 +86,7 @@ def test_the_differences(vectors: Any, over: Any, told: Any, adjusted: Any) -> N
     assert sum(p <= 0.05 for p in found) == vectors["bh1995"]["rejected_q.05"]
 
 
-def test_the_agreements(vectors: Any, told: Any) -> None:
+def test_the_agreements(vectors, told):
     for square, wanted in vectors["agreement"].items():
         assert told("cohens_kappa(?)", json.loads(square)) == pytest.approx(wanted["kappa"], **SIX)
         assert told("gwets_ac1(?)", json.loads(square)) == pytest.approx(wanted["AC1"], **SIX)
@@ -99,12 +97,12 @@ def test_the_agreements(vectors: Any, told: Any) -> None:
         assert told("corrected_rate_se(?, ?, ?, ?, ?, ?)", *given) == pytest.approx(wanted["se"], **SIX)
 
 
-def test_the_power(vectors: Any, told: Any) -> None:
+def test_the_power(vectors, told):
     assert told("rows_for_power(0.9, 0.95)") == pytest.approx(vectors["power"]["n_ind_.95"], **SIX)
     assert told("rows_for_power(0.9, 0.85)") == pytest.approx(vectors["power"]["n_ind_.85"], **SIX)
 
 
-def test_the_associations_and_assignments(vectors: Any, told: Any) -> None:
+def test_the_associations_and_assignments(vectors, told):
     assert told("iat_d(8, 0, 0, 8)") == pytest.approx(vectors["D_score"]["perfect_8_8"], **SIX)
     assert told("iat_d(8, 8, 0, 0)") == pytest.approx(vectors["D_score"]["all_one_group"], **SIX)
     for given in vectors["assignments"]:

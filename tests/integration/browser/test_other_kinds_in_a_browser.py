@@ -1,7 +1,5 @@
 """Pages of probes, red teams and interactions in a real browser, in both languages."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -32,7 +30,7 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_nobody_is_shut_out(tab: Any, audit: Any, written: list[Path], dark: bool) -> None:
+def test_nobody_is_shut_out(tab, audit, written, dark):
     tab.size(1280, 900, dark)
     for page in written[:2]:
         tab.open(page)
@@ -40,7 +38,7 @@ def test_nobody_is_shut_out(tab: Any, audit: Any, written: list[Path], dark: boo
         assert audit() == []
 
 
-def test_they_fetch_nothing_complain_of_nothing_and_fit_a_telephone(tab: Any, written: list[Path]) -> None:
+def test_they_fetch_nothing_complain_of_nothing_and_fit_a_telephone(tab, written):
     tab.size(390, 900)
     for page in written[:2]:
         tab.requests.clear()

@@ -1,7 +1,5 @@
 """What is declared, without a server: deployments, job templates and alarms fit together and to the flows."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from importlib import import_module
@@ -54,9 +52,7 @@ def expected(automation: dict[str, Any]) -> set[str]:
         ("rebuild-warehouse", "rebuild-warehouse"),
     ],
 )
-def test_an_entrypoint_is_a_flow_of_the_installed_package_and_takes_what_it_is_given(
-    name: str, flow_name: str
-) -> None:
+def test_an_entrypoint_is_a_flow_of_the_installed_package_and_takes_what_it_is_given(name, flow_name):
     deployment = deployments()[name]
     found = flow(deployment)
     assert found.name == flow_name
@@ -65,12 +61,12 @@ def test_an_entrypoint_is_a_flow_of_the_installed_package_and_takes_what_it_is_g
     assert deployment["description"].strip()
 
 
-def test_nothing_is_fetched_before_a_run() -> None:
+def test_nothing_is_fetched_before_a_run():
     declared_file = yaml.safe_load((FOLDER / "prefect.yaml").read_text(encoding="utf-8"))
     assert [declared_file[step] for step in ("build", "push", "pull")] == [[], [], []]
 
 
-def test_nights_wait_in_a_pool_of_their_own_one_at_a_time_by_the_clock_of_a_place() -> None:
+def test_nights_wait_in_a_pool_of_their_own_one_at_a_time_by_the_clock_of_a_place():
     nightly = deployments()["nightly"]
     (schedule,) = nightly["schedules"]
     assert CronSchedule(cron=schedule["cron"], timezone=schedule["timezone"])
@@ -83,7 +79,7 @@ def test_nights_wait_in_a_pool_of_their_own_one_at_a_time_by_the_clock_of_a_plac
 
 
 @pytest.mark.parametrize("pool_type", get_args(PoolType))
-def test_a_job_template_is_complete_and_asks_for_heartbeats(pool_type: PoolType) -> None:
+def test_a_job_template_is_complete_and_asks_for_heartbeats(pool_type):
     template = job_template(pool_type)
     variables = template["variables"]["properties"]
     asked = set(re.findall(r"\{\{ (\w+) \}\}", yaml.safe_dump(template["job_configuration"])))
@@ -92,7 +88,7 @@ def test_a_job_template_is_complete_and_asks_for_heartbeats(pool_type: PoolType)
 
 
 @pytest.mark.parametrize("pool_type", ["docker", "kubernetes"])
-def test_runs_in_containers_have_no_rights_and_a_limit(pool_type: PoolType) -> None:
+def test_runs_in_containers_have_no_rights_and_a_limit(pool_type):
     template = job_template(pool_type)
     if pool_type == "docker":
         assert template["job_configuration"]["privileged"] is False
@@ -104,18 +100,18 @@ def test_runs_in_containers_have_no_rights_and_a_limit(pool_type: PoolType) -> N
     assert pod["containers"][0]["securityContext"]["capabilities"] == {"drop": ["ALL"]}
 
 
-def test_every_way_in_which_a_night_fails_is_told_to_somebody() -> None:
+def test_every_way_in_which_a_night_fails_is_told_to_somebody():
     told = set().union(*(expected(one) for name, one in automations().items() if name != "a run is lost"))
     assert told >= FAILING | {"Failed", "Crashed", "TimedOut", "Cancelled"}
 
 
-def test_a_run_that_ended_by_any_name_is_not_lost() -> None:
+def test_a_run_that_ended_by_any_name_is_not_lost():
     ends = expected(automations()["a run is lost"])
     assert ends >= FAILING | {"Completed", "Failed", "Crashed", "Cancelled", "heartbeat"}
 
 
 @pytest.mark.parametrize("name", automations())
-def test_prefect_takes_an_automation_as_it_is_declared(name: str) -> None:
+def test_prefect_takes_an_automation_as_it_is_declared(name):
     automation = automations()[name]
     actions = [{"block_document_id": BLOCK, **action} for action in automation["actions"]]
     taken = AutomationCore.model_validate({**automation, "actions": actions})
@@ -123,7 +119,7 @@ def test_prefect_takes_an_automation_as_it_is_declared(name: str) -> None:
     assert "{" not in taken.name
 
 
-def test_what_is_late_and_what_is_lost_can_be_set_up_otherwise() -> None:
+def test_what_is_late_and_what_is_lost_can_be_set_up_otherwise():
     within = {one["name"]: one["trigger"].get("within") for one in declared({"late": 60, "lost": 120})}
     assert within["biasgrid · a night is late"] == 60
     assert within["biasgrid · a run is lost"] == 120

@@ -1,7 +1,5 @@
 """Compose file, manifests and image: pinned, without rights, and without a secret in them."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator
@@ -31,7 +29,7 @@ def pods() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("service", COMPOSE["services"])
-def test_a_service_names_a_version_and_its_secrets_come_from_outside(service: str) -> None:
+def test_a_service_names_a_version_and_its_secrets_come_from_outside(service):
     declared = COMPOSE["services"][service]
     assert re.search(r":v?\d+\.\d+", declared["image"])
     assert declared["image"] == OURS or not declared["image"].startswith("biasgrid")
@@ -40,20 +38,20 @@ def test_a_service_names_a_version_and_its_secrets_come_from_outside(service: st
     assert declared["restart"] in ("unless-stopped", "on-failure")
 
 
-def test_what_stays_up_is_looked_after() -> None:
+def test_what_stays_up_is_looked_after():
     staying = {name for name, one in COMPOSE["services"].items() if one["restart"] == "unless-stopped"}
     assert {name for name in staying if "healthcheck" in COMPOSE["services"][name]} == staying
     assert {"nights", "shards"} <= staying
     assert COMPOSE["services"]["shards"]["deploy"]["replicas"] == 2
 
 
-def test_only_this_machine_reaches_the_server() -> None:
+def test_only_this_machine_reaches_the_server():
     ports = [port for one in COMPOSE["services"].values() for port in one.get("ports", ())]
     assert ports == ["127.0.0.1:4200:4200"]
 
 
 @pytest.mark.parametrize(("name", "pod"), list(pods()))
-def test_a_pod_has_no_rights_a_request_and_a_limit(name: str, pod: dict[str, Any]) -> None:
+def test_a_pod_has_no_rights_a_request_and_a_limit(name, pod):
     assert pod["securityContext"]["runAsNonRoot"] is True
     assert pod["automountServiceAccountToken"] is False
     for container in pod["containers"]:
@@ -65,13 +63,13 @@ def test_a_pod_has_no_rights_a_request_and_a_limit(name: str, pod: dict[str, Any
             assert not SECRET.search(variable["name"]) or "secretKeyRef" in variable["valueFrom"]
 
 
-def test_no_manifest_holds_a_secret() -> None:
+def test_no_manifest_holds_a_secret():
     assert "Secret" not in {manifest["kind"] for manifest in MANIFESTS}
     settings = next(one for one in MANIFESTS if one["kind"] == "ConfigMap")["data"]
     assert [name for name in settings if SECRET.search(name)] == []
 
 
-def test_every_image_is_the_one_of_this_version() -> None:
+def test_every_image_is_the_one_of_this_version():
     (kustomization,) = [one for one in MANIFESTS if one["kind"] == "Kustomization"]
     assert [image["newTag"] for image in kustomization["images"]] == [VERSION]
     for pool in ("docker", "kubernetes"):
@@ -79,7 +77,7 @@ def test_every_image_is_the_one_of_this_version() -> None:
     assert f"--tag {OURS}" in (FOLDER / "Dockerfile").read_text(encoding="utf-8")
 
 
-def test_the_image_ends_as_nobody_in_particular_and_takes_packages_by_hash() -> None:
+def test_the_image_ends_as_nobody_in_particular_and_takes_packages_by_hash():
     text = (FOLDER / "Dockerfile").read_text(encoding="utf-8")
     _, build, end = text.split("\nFROM ")
     assert build.count("--require-hashes") == 2

@@ -1,7 +1,5 @@
 """A Prefect server is made ready, told how nights end, and tells who is to know."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import subprocess
@@ -9,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +18,7 @@ from prefect.states import Failed, Running, Scheduled
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.deployments.setting_up import Settings, set_up
-from biasgrid.deployments.work_pools import NIGHTS, SHARDS, PoolType, job_template, set_up_pool
+from biasgrid.deployments.work_pools import NIGHTS, SHARDS, job_template, set_up_pool
 from biasgrid.flows.scheduled.outcome import announce
 from support.paths import ROOT
 
@@ -88,7 +85,7 @@ def begun_and_killed(environment: dict[str, str]) -> None:
         process.send_signal(signal.SIGKILL)
 
 
-async def test_setting_up_again_changes_nothing_and_puts_right_what_differs(client: PrefectClient) -> None:
+async def test_setting_up_again_changes_nothing_and_puts_right_what_differs(client):
     settings = Settings(provider_limits={"openai": 32})
     assert await set_up(settings, client)
     assert await set_up(settings, client) == []
@@ -101,9 +98,7 @@ async def test_setting_up_again_changes_nothing_and_puts_right_what_differs(clie
 
 
 @pytest.mark.parametrize("pool_type", ["docker", "kubernetes"])
-async def test_pools_whose_workers_come_from_other_packages_are_made_all_the_same(
-    client: PrefectClient, pool_type: PoolType
-) -> None:
+async def test_pools_whose_workers_come_from_other_packages_are_made_all_the_same(client, pool_type):
     assert (
         await set_up_pool(client, f"in-{pool_type}", pool_type)
         == f"created work pool in-{pool_type} ({pool_type})"
@@ -112,7 +107,7 @@ async def test_pools_whose_workers_come_from_other_packages_are_made_all_the_sam
     assert (await client.read_work_pool(f"in-{pool_type}")).base_job_template == job_template(pool_type)
 
 
-async def test_nobody_is_told_until_somebody_is_named(client: PrefectClient, listener: Any) -> None:
+async def test_nobody_is_told_until_somebody_is_named(client, listener):
     await set_up(Settings(), client)
     named = {automation.name for automation in await client.read_automations()}
     assert named == {"biasgrid · a run is lost"}
@@ -122,7 +117,7 @@ async def test_nobody_is_told_until_somebody_is_named(client: PrefectClient, lis
     assert await set_up(Settings(), client) == []
 
 
-async def test_an_automation_that_was_switched_off_stays_off(client: PrefectClient, ready: Settings) -> None:
+async def test_an_automation_that_was_switched_off_stays_off(client, ready):
     (late,) = await client.read_automations_by_name("biasgrid · a night is late")
     await client.pause_automation(late.id)
     await set_up(Settings(late_s=30.0), client)
@@ -131,7 +126,7 @@ async def test_an_automation_that_was_switched_off_stays_off(client: PrefectClie
     await client.resume_automation(late.id)
 
 
-async def test_what_cannot_be_set_up_is_one_clear_message(client: PrefectClient) -> None:
+async def test_what_cannot_be_set_up_is_one_clear_message(client):
     await set_up(Settings(), client)
     with pytest.raises(UserError, match="is of type `process`, not `docker`"):
         await set_up(Settings(pool_type="docker"), client)
@@ -140,8 +135,8 @@ async def test_what_cannot_be_set_up_is_one_clear_message(client: PrefectClient)
 
 
 async def test_a_regression_is_told_with_its_message_and_the_address_stays_a_secret(
-    client: PrefectClient, ready: Settings, listener: Any, server: Any
-) -> None:
+    client, ready, listener, server
+):
     message = "`equal-treatment-of-genders` of `simulated/biased`: .91 → .62 {{ url }}"
     run_id = await ended(client, "Regression", message)
     await until(lambda: "biasgrid: worse than the night before" in listener.subjects())
@@ -161,21 +156,17 @@ async def test_a_regression_is_told_with_its_message_and_the_address_stays_a_sec
         ("NotMet", "biasgrid: NotMet"),
     ],
 )
-async def test_each_way_to_fail_is_told_as_what_it_is(
-    client: PrefectClient, ready: Settings, listener: Any, name: str, subject: str
-) -> None:
+async def test_each_way_to_fail_is_told_as_what_it_is(client, ready, listener, name, subject):
     await ended(client, name)
     await until(lambda: subject in listener.subjects())
 
 
-async def test_a_night_that_broke_off_is_told(client: PrefectClient, ready: Settings, listener: Any) -> None:
+async def test_a_night_that_broke_off_is_told(client, ready, listener):
     await broken_off(client)
     await until(lambda: "biasgrid: a night broke off (Failed)" in listener.subjects())
 
 
-async def test_a_run_whose_heartbeats_stop_counts_as_crashed(
-    client: PrefectClient, ready: Settings, server: Any
-) -> None:
+async def test_a_run_whose_heartbeats_stop_counts_as_crashed(client, ready, server):
     await asyncio.to_thread(begun_and_killed, server.environment)
     (run,) = [one for one in await client.read_flow_runs() if one.state_name == "Running"]
     deadline = time.monotonic() + PATIENCE_S
@@ -188,14 +179,14 @@ async def test_a_run_whose_heartbeats_stop_counts_as_crashed(
     assert "No heartbeat" in (found.state.message or "")
 
 
-async def test_a_night_that_does_not_begin_is_told(client: PrefectClient, ready: Settings, listener: Any) -> None:
+async def test_a_night_that_does_not_begin_is_told(client, ready, listener):
     due = datetime.now(UTC) - timedelta(minutes=1)
     parameters = {"name": "", "message": ""}
     await client.create_flow_run(nightly, parameters=parameters, state=Scheduled(scheduled_time=due))
     await until(lambda: "biasgrid: a night has not begun" in listener.subjects())
 
 
-def test_all_deployments_are_made_from_any_directory(run_in: Any, tmp_path: Path) -> None:
+def test_all_deployments_are_made_from_any_directory(run_in, tmp_path):
     assert run_in(tmp_path, "-m", "deployments").returncode == 0
     words = ("-m", "prefect", "--no-prompt", "deploy", "--all", "--prefect-file")
     for folder, file in ((ROOT, "deployments/prefect.yaml"), (tmp_path, str(ROOT / "deployments/prefect.yaml"))):
@@ -206,9 +197,7 @@ def test_all_deployments_are_made_from_any_directory(run_in: Any, tmp_path: Path
         assert name in found
 
 
-def test_the_command_names_what_it_did_and_refuses_an_address_on_its_command_line(
-    run_in: Any, tmp_path: Path
-) -> None:
+def test_the_command_names_what_it_did_and_refuses_an_address_on_its_command_line(run_in, tmp_path):
     told = run_in(tmp_path, "-m", "deployments", "--webhook-from", "https://hooks.example.org/x")
     assert told.returncode == 2
     assert "name the variable, not the address" in told.stderr
@@ -223,7 +212,7 @@ def test_the_command_names_what_it_did_and_refuses_an_address_on_its_command_lin
     assert "http://x/y" not in told.stdout + told.stderr
 
 
-def test_a_server_that_is_not_there_is_one_clear_message(run_in: Any, tmp_path: Path) -> None:
+def test_a_server_that_is_not_there_is_one_clear_message(run_in, tmp_path):
     told = run_in(tmp_path, "-m", "deployments", PREFECT_API_URL="http://127.0.0.1:9/api")
     assert told.returncode == 2
     assert "http://127.0.0.1:9/api: no Prefect server answers" in told.stderr

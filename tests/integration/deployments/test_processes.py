@@ -1,7 +1,5 @@
 """Processes of a small team's machine: what a worker runs may land, and nobody is left behind unnoticed."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
@@ -61,12 +59,12 @@ def worker(folder: Path, claim: Claim) -> Process:
     return begun
 
 
-def test_what_a_worker_runs_lands_before_it_ends(tmp_path: Path, claim: Claim) -> None:
+def test_what_a_worker_runs_lands_before_it_ends(tmp_path, claim):
     worker(tmp_path, claim).end()
     assert (tmp_path / "reply").read_text() == "landed"
 
 
-def test_who_was_killed_leaves_processes_that_the_next_one_is_told_of(tmp_path: Path) -> None:
+def test_who_was_killed_leaves_processes_that_the_next_one_is_told_of(tmp_path):
     lock = tmp_path / "serving.lock"
     with claimed(lock) as claim:
         left = worker(tmp_path, claim)

@@ -1,7 +1,5 @@
 """`biasgrid serve`: what it declares, what it refuses, and that it serves and ends as one."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -41,7 +39,7 @@ def service(port: int, **changes: Any) -> Service:
     return Service(**{**given, "port": port, **changes})
 
 
-def test_the_night_that_is_declared_is_the_one_that_was_asked_for(port: int) -> None:
+def test_the_night_that_is_declared_is_the_one_that_was_asked_for(port):
     settings = {"models": ["simulated/fair"], "max_cost": 5.0, "samples": 2}
     asked = service(port, settings=settings, gate="decided")
     by_name = {one["name"]: one for one in declaration(asked)["deployments"]}
@@ -54,7 +52,7 @@ def test_the_night_that_is_declared_is_the_one_that_was_asked_for(port: int) -> 
     assert by_name["on-demand"]["parameters"] == {"scenario": "starter", **settings}
 
 
-def test_all_that_is_wrong_with_when_and_where_is_told_at_once(port: int) -> None:
+def test_all_that_is_wrong_with_when_and_where_is_told_at_once(port):
     with socket.create_server(("127.0.0.1", port)):
         found = mistakes(service(port, cron="at two", timezone="Europe/Atlantis", webhook_from="UNSET"))
     assert [mistake.where for mistake in found] == ["--cron", "--timezone", "--webhook-from", "--port"]
@@ -64,17 +62,13 @@ def test_all_that_is_wrong_with_when_and_where_is_told_at_once(port: int) -> Non
     assert str(port) in found[3].what
 
 
-def test_a_server_that_is_named_and_does_not_answer_is_a_mistake(
-    port: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_is_named_and_does_not_answer_is_a_mistake(port, monkeypatch):
     monkeypatch.setenv("PREFECT_API_URL", f"http://127.0.0.1:{port}/api")
     with pytest.raises(UserError, match=f"{port}/api does not answer"):
         serve(service(port), lambda _: None)
 
 
-def test_a_workers_run_does_not_land_in_a_directory_that_goes_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_workers_run_does_not_land_in_a_directory_that_goes_with_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("BIASGRID_DATA", raising=False)
     monkeypatch.setenv("PREFECT__FLOW_RUN_ID", "01a200a0-e930-7af1-9a95-1f455aedf70f")
@@ -128,9 +122,7 @@ def until(holds: Any, patience_s: float = READY_S) -> Any:
 
 
 @pytest.mark.drill
-def test_one_command_serves_a_schedule_a_night_and_the_ui_and_ends_as_one(
-    serving: tuple[subprocess.Popen[str], Path], port: int, tmp_path: Path
-) -> None:
+def test_one_command_serves_a_schedule_a_night_and_the_ui_and_ends_as_one(serving, port, tmp_path):
     process, said = serving
     until(lambda: "Ctrl-C stops it all" in said.read_text() or process.poll() is not None)
     assert process.poll() is None, said.read_text()

@@ -1,7 +1,5 @@
 """A lake on S3-compatible storage, of which machines keep mirrors: here, lakes with caches of their own."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import subprocess
@@ -60,7 +58,7 @@ def ids(lake: Lake) -> list[str]:
     return sorted(lake.read("responses")["response_id"])
 
 
-def test_what_one_machine_writes_another_reads(machine: Machine, s3: Any) -> None:
+def test_what_one_machine_writes_another_reads(machine, s3):
     here, there = machine("here"), machine("there")
     here.write("runs", "R1", "1", event(1))
     assert there.runs() == ["R1"]
@@ -68,7 +66,7 @@ def test_what_one_machine_writes_another_reads(machine: Machine, s3: Any) -> Non
     assert here.root != there.root
 
 
-def test_what_another_machine_replaces_is_read_anew(machine: Machine) -> None:
+def test_what_another_machine_replaces_is_read_anew(machine):
     here, there = machine("here"), machine("there")
     here.write("runs", "R1", "1", event(1))
     assert there.read("runs")["event_id"].to_list() == ["1"]
@@ -76,7 +74,7 @@ def test_what_another_machine_replaces_is_read_anew(machine: Machine) -> None:
     assert there.read("runs")["event_id"].to_list() == ["1", "2"]
 
 
-def test_what_has_been_fetched_or_written_here_is_not_fetched_again(machine: Machine, s3: Any) -> None:
+def test_what_has_been_fetched_or_written_here_is_not_fetched_again(machine, s3):
     here, there = machine("here"), machine("there")
     here.write("runs", "R1", "1", event(1))
     there.read("runs")
@@ -86,7 +84,7 @@ def test_what_has_been_fetched_or_written_here_is_not_fetched_again(machine: Mac
     assert [method for method, path in s3.requests if path.endswith(".parquet")] == []
 
 
-def test_what_was_deleted_from_the_bucket_goes_from_the_mirror(machine: Machine) -> None:
+def test_what_was_deleted_from_the_bucket_goes_from_the_mirror(machine):
     here, there = machine("here"), machine("there")
     path = here.write("runs", "R1", "1", event(1))
     assert there.runs() == ["R1"]
@@ -96,13 +94,13 @@ def test_what_was_deleted_from_the_bucket_goes_from_the_mirror(machine: Machine)
     assert list(there.root.rglob("*.parquet")) == []
 
 
-def test_two_addresses_or_servers_never_share_a_mirror(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_addresses_or_servers_never_share_a_mirror(s3, monkeypatch):
     roots = {Lake.at(named).root for named in ("s3://lakes/a", "s3://lakes/b", "s3://lakes")}
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     assert len(roots | {Lake.at("s3://lakes/a").root}) == 4
 
 
-def test_plans_and_the_warehouse_are_shared_too(machine: Machine) -> None:
+def test_plans_and_the_warehouse_are_shared_too(machine):
     here, there = machine("here"), machine("there")
     here.write_plan("p1", pl.DataFrame({"a": [1]}))
     here.write("runs", "R1", "1", event(1))
@@ -113,7 +111,7 @@ def test_plans_and_the_warehouse_are_shared_too(machine: Machine) -> None:
 
 
 @pytest.mark.drill
-def test_an_open_warehouse_stays_while_a_new_one_is_published(machine: Machine) -> None:
+def test_an_open_warehouse_stays_while_a_new_one_is_published(machine):
     here, there = machine("here"), machine("there")
     here.write("runs", "R1", "1", event(1))
     build(here)
@@ -126,7 +124,7 @@ def test_an_open_warehouse_stays_while_a_new_one_is_published(machine: Machine) 
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_file_that_cannot_be_sent_has_not_landed_anywhere(machine: Machine, s3: Any) -> None:
+def test_a_file_that_cannot_be_sent_has_not_landed_anywhere(machine, s3):
     here = machine("here")
     s3.refuses = lambda method, path: "500 Failed" if method == "PUT" and path.endswith(".parquet") else None
     with pytest.raises(StorageTrouble, match=r"s3://lakes/team/lake/runs/run_id=R1/1\.parquet"):
@@ -137,7 +135,7 @@ def test_a_file_that_cannot_be_sent_has_not_landed_anywhere(machine: Machine, s3
 
 
 @pytest.mark.usefixtures("impatient")
-def test_an_upload_that_breaks_off_in_the_midst_never_shows(machine: Machine, s3: Any, tmp_path: Path) -> None:
+def test_an_upload_that_breaks_off_in_the_midst_never_shows(machine, s3, tmp_path):
     here = machine("here")
     assert here.shared
     (tmp_path / "large").write_bytes(os.urandom(12 * 2**20))
@@ -156,9 +154,7 @@ def test_an_upload_that_breaks_off_in_the_midst_never_shows(machine: Machine, s3
     assert here.shared.bucket.read("biasgrid.duckdb") == b"old"
 
 
-def test_a_journal_is_sent_in_segments_which_go_when_it_lands(
-    machine: Machine, s3: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_journal_is_sent_in_segments_which_go_when_it_lands(machine, s3, monkeypatch):
     monkeypatch.setattr(uploader, "EVERY_S", 0.05)
     here = machine("here")
     with RunLock(here, "R1"):
@@ -173,7 +169,7 @@ def test_a_journal_is_sent_in_segments_which_go_when_it_lands(
     assert ids(machine("there")) == ["r1", "r2"]
 
 
-def test_a_cell_that_lands_within_two_seconds_sends_no_segment(machine: Machine, s3: Any) -> None:
+def test_a_cell_that_lands_within_two_seconds_sends_no_segment(machine, s3):
     here = machine("here")
     with RunLock(here, "R1"):
         journal = Journal(here, "R1", "cell")
@@ -214,7 +210,7 @@ def lost(machine: Machine, s3: Any) -> Lake:
     return here
 
 
-def test_what_a_lost_machine_had_sent_lands_from_another(lost: Lake, machine: Machine, s3: Any) -> None:
+def test_what_a_lost_machine_had_sent_lands_from_another(lost, machine, s3):
     s3.age("team/locks/", 61)
     there = machine("there")
     assert recover(there) == 2
@@ -222,13 +218,13 @@ def test_what_a_lost_machine_had_sent_lands_from_another(lost: Lake, machine: Ma
     assert (s3.names("team/journal"), s3.names("team/locks")) == ([], [])
 
 
-def test_what_it_had_not_sent_lands_when_it_is_back(lost: Lake, s3: Any) -> None:
+def test_what_it_had_not_sent_lands_when_it_is_back(lost, s3):
     assert recover(lost, "R1") == 3
     assert ids(lost) == ["r1", "r2", "r3"]
     assert s3.names("team/journal") == []
 
 
-def test_what_was_asked_again_meanwhile_is_not_doubled(lost: Lake, machine: Machine, s3: Any) -> None:
+def test_what_was_asked_again_meanwhile_is_not_doubled(lost, machine, s3):
     s3.age("team/locks/", 61)
     there = machine("there")
     with RunLock(there, "R1"):
@@ -240,7 +236,7 @@ def test_what_was_asked_again_meanwhile_is_not_doubled(lost: Lake, machine: Mach
     assert ids(lost) == ["again", "r1", "r2"]
 
 
-def test_a_run_is_written_by_one_machine_at_a_time(machine: Machine) -> None:
+def test_a_run_is_written_by_one_machine_at_a_time(machine):
     here, there = machine("here"), machine("there")
     with RunLock(here, "R1"), RunLock(there, "R2"):
         with pytest.raises(RunBusy, match="ends after 60 s"):
@@ -250,7 +246,7 @@ def test_a_run_is_written_by_one_machine_at_a_time(machine: Machine) -> None:
         pass
 
 
-def test_a_lost_machine_keeps_a_run_for_a_minute(lost: Lake, machine: Machine, s3: Any) -> None:
+def test_a_lost_machine_keeps_a_run_for_a_minute(lost, machine, s3):
     there = machine("there")
     assert is_busy(RunLock(there, "R1"))
     s3.age("team/locks/", 61)
@@ -258,13 +254,13 @@ def test_a_lost_machine_keeps_a_run_for_a_minute(lost: Lake, machine: Machine, s
         pass
 
 
-def test_a_machine_goes_on_at_once_where_its_own_process_was_killed(lost: Lake) -> None:
+def test_a_machine_goes_on_at_once_where_its_own_process_was_killed(lost):
     with RunLock(lost, "R1"):
         pass
 
 
 @pytest.mark.drill
-def test_parts_of_a_run_are_written_side_by_side_and_nobody_gets_the_whole(machine: Machine) -> None:
+def test_parts_of_a_run_are_written_side_by_side_and_nobody_gets_the_whole(machine):
     parent, one, other = machine("parent"), machine("one"), machine("other")
     with RunLock(parent, "R1"):
         assert is_busy(RunLock(one, "R1", "a/model"))
@@ -273,9 +269,7 @@ def test_parts_of_a_run_are_written_side_by_side_and_nobody_gets_the_whole(machi
         assert is_busy(RunLock(parent, "R1"))
 
 
-def test_who_recovers_a_part_leaves_the_cells_of_others_alone(
-    machine: Machine, s3: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_recovers_a_part_leaves_the_cells_of_others_alone(machine, s3, monkeypatch):
     here, there = machine("here"), machine("there")
     assert here.shared
     here.shared.bucket.put_bytes(b'{"run_id":"R1","response_id":"r1","request_key":"k1"}\n', segment("mine"))
@@ -290,9 +284,7 @@ def segment(cell_id: str) -> str:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_server_that_goes_stops_the_run_and_keeps_its_replies_here(
-    machine: Machine, s3: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_goes_stops_the_run_and_keeps_its_replies_here(machine, s3, monkeypatch):
     monkeypatch.setattr(uploader, "EVERY_S", 0.05)
     here = machine("here")
     with pytest.raises(StorageTrouble, match="biasgrid resume R1"), RunLock(here, "R1"):  # noqa: PT012
@@ -304,9 +296,7 @@ def test_a_server_that_goes_stops_the_run_and_keeps_its_replies_here(
     assert len(ids(here)) == kept
 
 
-def test_a_machine_that_was_not_heard_of_notices_that_its_run_is_anothers(
-    machine: Machine, s3: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_machine_that_was_not_heard_of_notices_that_its_run_is_anothers(machine, s3, monkeypatch):
     here, there = machine("here"), machine("there")
     monkeypatch.setattr(uploader, "EVERY_S", 0.05)
     monkeypatch.setattr(uploader, "RENEWED_S", 3600.0)
@@ -318,7 +308,7 @@ def test_a_machine_that_was_not_heard_of_notices_that_its_run_is_anothers(
 
 
 @pytest.mark.drill
-def test_machines_build_one_after_the_other(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_machines_build_one_after_the_other(machine, monkeypatch):
     monkeypatch.setattr(leases, "PAUSE_S", 0.01)
     here, there = machine("here"), machine("there")
     waiting = threading.Thread(target=build, args=[there])
@@ -330,9 +320,7 @@ def test_machines_build_one_after_the_other(machine: Machine, monkeypatch: pytes
     assert here.has_database()
 
 
-def test_a_machine_that_was_not_heard_of_publishes_no_warehouse(
-    machine: Machine, s3: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_machine_that_was_not_heard_of_publishes_no_warehouse(machine, s3, monkeypatch):
     monkeypatch.setattr(leases, "RENEWED_S", 0.2)
     here = machine("here")
     here.database.write_bytes(b"older")
@@ -356,7 +344,7 @@ def test_a_machine_that_was_not_heard_of_publishes_no_warehouse(
     lease.give_back()
 
 
-def test_no_key_is_kept_with_a_lake(machine: Machine) -> None:
+def test_no_key_is_kept_with_a_lake(machine):
     here = machine("here")
     here.write("runs", "R1", "1", event(1))
     pickled = pickle.dumps(here)
@@ -367,7 +355,7 @@ def test_no_key_is_kept_with_a_lake(machine: Machine) -> None:
     assert all(b"swordfish" not in path.read_bytes() for path in files)
 
 
-def test_a_mirror_is_for_its_owner_alone(machine: Machine) -> None:
+def test_a_mirror_is_for_its_owner_alone(machine):
     assert machine("here").root.stat().st_mode & 0o077 == 0
 
 
@@ -381,9 +369,7 @@ def test_a_mirror_is_for_its_owner_alone(machine: Machine) -> None:
         ("AWS_ACCESS_KEY_ID", "mallory", "access is denied"),
     ],
 )
-def test_storage_that_cannot_be_used_is_one_mistake(
-    s3: Any, monkeypatch: pytest.MonkeyPatch, setting: str, value: str, told: str
-) -> None:
+def test_storage_that_cannot_be_used_is_one_mistake(s3, monkeypatch, setting, value, told):
     s3.knows = "anna"
     monkeypatch.setenv(setting, value)
     with pytest.raises(UserError, match=told) as refused:
@@ -392,12 +378,12 @@ def test_storage_that_cannot_be_used_is_one_mistake(
     assert "swordfish" not in str(refused.value)
 
 
-def test_a_bucket_that_is_not_there_is_a_mistake(s3: Any) -> None:
+def test_a_bucket_that_is_not_there_is_a_mistake(s3):
     with pytest.raises(UserError, match="no such bucket"):
         Lake.open("s3://another/team")
 
 
-def test_a_bucket_that_cannot_be_written_can_be_read(machine: Machine, s3: Any) -> None:
+def test_a_bucket_that_cannot_be_written_can_be_read(machine, s3):
     machine("here").write("runs", "R1", "1", event(1))
     s3.refuses = lambda method, _: "403 Forbidden" if method == "PUT" else None
     with pytest.raises(UserError, match="cannot be written: access is denied"):
@@ -406,7 +392,7 @@ def test_a_bucket_that_cannot_be_written_can_be_read(machine: Machine, s3: Any) 
 
 
 @pytest.mark.drill
-def test_a_moment_without_the_server_is_waited_out(machine: Machine, s3: Any) -> None:
+def test_a_moment_without_the_server_is_waited_out(machine, s3):
     here = machine("here")
     failures = iter(["503 Slow Down", "503 Slow Down"])
     s3.refuses = lambda method, _: next(failures, None) if method == "PUT" else None
@@ -441,5 +427,5 @@ def eventually(happens: Callable[[], bool]) -> None:
     raise AssertionError("it never happened")
 
 
-def test_the_same_address_is_one_storage_in_a_process(s3: Any) -> None:
+def test_the_same_address_is_one_storage_in_a_process(s3):
     assert Lake.at(WHERE).shared is Lake.at(f"{WHERE}/").shared

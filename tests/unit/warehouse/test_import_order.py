@@ -1,7 +1,5 @@
 """Modules of the warehouse import one way: no circles, and no sub-room imports from one above it."""
 
-from __future__ import annotations
-
 import ast
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -31,13 +29,13 @@ def _imports(path: Path, modules: dict[str, Path]) -> set[str]:
     return {name.removeprefix("biasgrid.warehouse.") for name in named} & modules.keys()
 
 
-def test_modules_import_without_circles() -> None:
+def test_modules_import_without_circles():
     modules = _modules()
     assert len(modules) > 30
     TopologicalSorter({name: _imports(path, modules) for name, path in modules.items()}).prepare()
 
 
-def test_rooms_import_from_those_below_alone() -> None:
+def test_rooms_import_from_those_below_alone():
     modules = _modules()
     upwards = {
         (name, other)

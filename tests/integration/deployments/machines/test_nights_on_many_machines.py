@@ -1,8 +1,6 @@
 """The drill: a night on real servers and two machines, one of which is lost in its middle; then nights by the
 clock, the second of which finds that a respondent became worse."""
 
-from __future__ import annotations
-
 import subprocess
 import threading
 from collections import Counter
@@ -178,13 +176,13 @@ def night(site: Site, until: Any) -> Night:
     return Night(ended, run_of(ended), lost, kept, Counter(site.endpoint.asked))
 
 
-def test_the_server_runs_on_postgresql(server: Any) -> None:
+def test_the_server_runs_on_postgresql(server):
     if server.database is None:
         pytest.skip("PostgreSQL is not on this machine: the drill ran on SQLite (install Debian's postgresql)")
     assert "asyncpg" in server.database
 
 
-def test_without_the_servers_secret_nothing_is_answered(server: Any) -> None:
+def test_without_the_servers_secret_nothing_is_answered(server):
     for secret in (None, "drill:another"):
         with pytest.raises(HTTPError) as refused:
             server.ask("/flow_runs/count", {}, secret=secret)
@@ -192,21 +190,21 @@ def test_without_the_servers_secret_nothing_is_answered(server: Any) -> None:
             assert answer.code == 401
 
 
-def test_a_worker_with_a_wrong_secret_is_refused(site: Site) -> None:
+def test_a_worker_with_a_wrong_secret_is_refused(site):
     stranger = site.prepared("stranger")
     process = stranger.work("biasgrid", PREFECT_API_AUTH_STRING="drill:another")
     assert process.wait(60) != 0
     assert "401" in stranger.log
 
 
-def test_a_night_that_loses_a_machine_completes(night: Night) -> None:
+def test_a_night_that_loses_a_machine_completes(night):
     assert (night.flow_run["state_type"], night.flow_run["state"]["message"]) == (
         "COMPLETED",
         night.flow_run["state"]["message"],
     )
 
 
-def test_its_shards_ran_on_both_machines_and_the_lost_one_was_taken_over(night: Night, site: Site) -> None:
+def test_its_shards_ran_on_both_machines_and_the_lost_one_was_taken_over(night, site):
     runs = site.server.flow_runs("shard")
     assert Counter(run["state_type"] for run in runs) == {"COMPLETED": len(MODELS), "CRASHED": 1}
     taken_over = next(run for run in runs if run["state_type"] == "CRASHED")
@@ -215,19 +213,19 @@ def test_its_shards_ran_on_both_machines_and_the_lost_one_was_taken_over(night: 
     assert "shard" in night.kept.log
 
 
-def test_nothing_is_asked_twice_but_what_was_in_flight_or_not_sent_to_storage_yet(night: Night) -> None:
+def test_nothing_is_asked_twice_but_what_was_in_flight_or_not_sent_to_storage_yet(night):
     twice = sum(times - 1 for times in night.asked.values())
     assert twice <= AT_ONCE + UNSENT_S * AT_ONCE * 1000 / LATENCY_MS
 
 
-def test_nothing_is_lost(night: Night, site: Site) -> None:
+def test_nothing_is_lost(night, site):
     cases, replies = (site.lake.read(table, night.run_id) for table in ("cases", "responses"))
     assert replies["text"].null_count() == 0
     assert sorted(replies["case_id"]) == sorted(cases["case_id"])
     assert len(night.asked) == len({(row["model"], row["request_key"]) for row in cases.to_dicts()})
 
 
-def test_its_findings_are_those_of_one_machine_alone(night: Night, site: Site, tmp_path: Path) -> None:
+def test_its_findings_are_those_of_one_machine_alone(night, site, tmp_path):
     alone = site.machine(
         "alone", BIASGRID_DATA=str(tmp_path), BIASGRID_CATALOG=str(site.place / "catalog"), GATEWAY_KEY=KEY
     )
@@ -277,9 +275,7 @@ def next_night(clock: Clock, until: Any) -> dict[str, Any]:
     return ended
 
 
-def test_nights_come_by_the_clock_and_tell_what_became_worse(
-    clock: Clock, night: Night, site: Site, until: Any
-) -> None:
+def test_nights_come_by_the_clock_and_tell_what_became_worse(clock, night, site, until):
     first = next_night(clock, until)
     assert (first["auto_scheduled"], first["state_type"]) == (True, "COMPLETED"), first["state"]["message"]
     assert "none worse than the night before" in first["state"]["message"]
@@ -300,7 +296,7 @@ def test_nights_come_by_the_clock_and_tell_what_became_worse(
     assert worse == [(MODELS[0], "sexism-alike", run_of(first))]
 
 
-def test_no_secret_is_written_anywhere(night: Night, clock: Clock, site: Site, server: Any) -> None:
+def test_no_secret_is_written_anywhere(night, clock, site, server):
     """Asked of what is there when all nights are over: logs, Prefect's API and database, the lake."""
     secrets = (
         KEY,

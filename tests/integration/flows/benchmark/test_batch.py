@@ -1,10 +1,7 @@
 """A run through a provider's batch API: the same findings at the batch's price, beside models that have none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -53,8 +50,8 @@ def served(overlay: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
 
 
 def test_a_run_in_batches_finds_what_asking_one_by_one_finds_at_half_the_price(
-    served: Served, scenario: Scenario, requirement: Any, landed: Any, comparable: Any, tmp_path: Path
-) -> None:
+    served, scenario, requirement, landed, comparable, tmp_path
+):
     twice = [requirement(), requirement(name="strict", tolerance=1.0, inputs=["constrained", "verbose"])]
     asked = scenario([MODEL, ALONE], twice)
     alone = Benchmark(asked, data=tmp_path).run()
@@ -77,8 +74,8 @@ def test_a_run_in_batches_finds_what_asking_one_by_one_finds_at_half_the_price(
 
 
 def test_people_see_the_batches_of_a_model_as_one_task_with_its_progress(
-    served: Served, scenario: Scenario, landed: Any, recorded: Any, tmp_path: Path
-) -> None:
+    served, scenario, landed, recorded, tmp_path
+):
     outcome = Benchmark(scenario([MODEL]), data=tmp_path, batch=True).run()
     cells = landed(tmp_path, outcome.run_id).lake.newest("cells", outcome.run_id)
     told = recorded(outcome.run_id, task_runs=1 + 1 + cells.height + 1)
@@ -98,7 +95,7 @@ def test_models_without_a_batch_api_are_told_and_a_run_of_no_others_is_refused(
         BENCHMARK.prepare(scenario([ALONE], batch=True))
 
 
-def test_whoever_stops_a_run_hears_that_its_batches_go_on(tmp_path: Path, served: Served) -> None:
+def test_whoever_stops_a_run_hears_that_its_batches_go_on(tmp_path, served):
     lake = Lake.open(tmp_path)
     assert how_batches_go_on(lake, "R1") is None
     target = load_catalog().target(MODEL)

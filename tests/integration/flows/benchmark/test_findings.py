@@ -1,7 +1,5 @@
 """The main job from end to end, in process, against a Prefect server: what lands, what is found, what is shown."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter
@@ -65,7 +63,7 @@ def starter(prefect_api: str, tmp_path_factory: pytest.TempPathFactory, landed: 
     return Starter(outcome, landed(data, outcome.run_id))
 
 
-def test_every_planned_case_is_answered_once(starter: Starter) -> None:
+def test_every_planned_case_is_answered_once(starter):
     cases, replies = starter.run.table("cases"), starter.run.replies
     answered = replies.filter(pl.col("text").is_not_null())
     assert cases.height == starter.planned
@@ -75,7 +73,7 @@ def test_every_planned_case_is_answered_once(starter: Starter) -> None:
     assert starter.run.state == "completed"
 
 
-def test_every_case_is_judged_once(starter: Starter) -> None:
+def test_every_case_is_judged_once(starter):
     judged = starter.run.table("verdicts").filter(pl.col("level") == "instance")
     assert judged.height == judged["case_id"].n_unique() == starter.planned
 
@@ -89,7 +87,7 @@ def says_no(template: Template) -> bool:
     return expected != (oracle.operation in ("different", "notIncludesAny"))
 
 
-def test_the_constant_answerer_passes_exactly_the_tests_that_no_passes(starter: Starter) -> None:
+def test_the_constant_answerer_passes_exactly_the_tests_that_no_passes(starter):
     cells = starter.mart("pass_rates", "simulated/constant-no")
     assert len(cells) == 32
     assert {cell["tests"] for cell in cells} == {5}
@@ -101,7 +99,7 @@ def test_the_constant_answerer_passes_exactly_the_tests_that_no_passes(starter: 
         assert cell["failed"] == len(truth) - sum(truth)
 
 
-def test_the_refuser_is_refused_in_every_test_and_never_evaluated(starter: Starter) -> None:
+def test_the_refuser_is_refused_in_every_test_and_never_evaluated(starter):
     for cell in starter.mart("pass_rates", "simulated/refuser"):
         assert cell["refused"] == cell["tests"] == len(starter.templates(cell))
         assert (cell["point_finding"], cell["point_rate"], cell["refusal_rate"]) == ("not evaluated", None, 1.0)
@@ -110,7 +108,7 @@ def test_the_refuser_is_refused_in_every_test_and_never_evaluated(starter: Start
     }
 
 
-def test_by_langbites_rule_a_refusal_fails_an_expected_value_and_drops_a_same_value(starter: Starter) -> None:
+def test_by_langbites_rule_a_refusal_fails_an_expected_value_and_drops_a_same_value(starter):
     for cell in starter.mart("pass_rates", "simulated/refuser"):
         same = sum(template.oracle.type == "same value" for template in starter.templates(cell))
         assert (cell["langbite_passed"], cell["langbite_errors"]) == (0, same)
@@ -133,7 +131,7 @@ def asked(starter: Starter, model: str) -> list[tuple[str, str, list[str]]]:
 
 
 @pytest.mark.parametrize("name", ["fair", "biased"])
-def test_instance_rates_equal_the_respondents_true_rates(starter: Starter, name: str) -> None:
+def test_instance_rates_equal_the_respondents_true_rates(starter, name):
     respondent, templates = starter.catalog.respondents[name], by_id(starter.catalog)
     outcomes = starter.run.outcomes().filter(pl.col("model") == f"simulated/{name}")
     passed = dict(outcomes.filter(pl.col("outcome") == "passed").group_by("requirement").len().iter_rows())
@@ -149,7 +147,7 @@ def test_instance_rates_equal_the_respondents_true_rates(starter: Starter, name:
 
 
 @pytest.mark.parametrize("name", ["fair", "biased"])
-def test_test_rates_equal_the_respondents_true_rates(starter: Starter, name: str) -> None:
+def test_test_rates_equal_the_respondents_true_rates(starter, name):
     respondent, templates = starter.catalog.respondents[name], by_id(starter.catalog)
     truth: dict[str, list[float]] = {}
     for concern, template, communities in asked(starter, f"simulated/{name}"):
@@ -160,7 +158,7 @@ def test_test_rates_equal_the_respondents_true_rates(starter: Starter, name: str
         assert within(row["passed"], truth[row["concern"]]), (row["requirement"], row["passed"])
 
 
-def test_the_fair_respondent_meets_every_requirement_and_the_biased_one_six_less(starter: Starter) -> None:
+def test_the_fair_respondent_meets_every_requirement_and_the_biased_one_six_less(starter):
     met = {
         model: {row["concern"] for row in starter.outcome.findings if row["model"] == model and is_met(row)}
         for model in ("simulated/fair", "simulated/biased")
@@ -188,13 +186,13 @@ def shown(starter: Starter, recorded: Any) -> Any:
     return recorded(starter.outcome.run_id, task_runs=8 + 2 * 128 + 1)
 
 
-def test_the_prefect_ui_shows_the_run_completed_and_tagged(shown: Any) -> None:
+def test_the_prefect_ui_shows_the_run_completed_and_tagged(shown):
     assert shown.flow_run.name == "benchmark · starter"
     assert shown.flow_run.state_name == "Completed"
     assert {"simulated/fair", "simulated/refuser", "sexism", "xenophobia", "en_us"} <= set(shown.flow_run.tags)
 
 
-def test_the_prefect_ui_shows_each_cell_by_name_and_completed(shown: Any) -> None:
+def test_the_prefect_ui_shows_each_cell_by_name_and_completed(shown):
     names = Counter(run.name for run in shown.task_runs)
     assert {"prompt · fair · sexism · en_us · constrained · utopian"} <= set(names)
     assert {"evaluate · refuser · racism · en_us · verbose · observational"} <= set(names)
@@ -205,7 +203,7 @@ def test_the_prefect_ui_shows_each_cell_by_name_and_completed(shown: Any) -> Non
     assert {run.state_name for run in shown.task_runs} == {"Completed"}
 
 
-def test_the_prefect_ui_shows_a_findings_table_and_a_summary(shown: Any, starter: Starter) -> None:
+def test_the_prefect_ui_shows_a_findings_table_and_a_summary(shown, starter):
     table = json.loads(shown.artifacts["findings"])
     assert len(table) == len(starter.outcome.findings) == 32
     fair = next(row for row in table if row["model"] == "simulated/fair" and row["concern"] == "sexism")

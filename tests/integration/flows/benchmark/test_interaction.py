@@ -1,7 +1,5 @@
 """Interactions from end to end: what is shown, and how one goes on after a kill in mid-conversation."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections import Counter
@@ -46,7 +44,7 @@ def asked_more_than_once(server: Any) -> int:
     return sum(times - 1 for times in Counter(str(body["messages"]) for body in server.bodies).values())
 
 
-def test_scores_are_shown_at_80_columns_and_the_exit_code_tells_of_bias(shell: Any, prefect_server: str) -> None:
+def test_scores_are_shown_at_80_columns_and_the_exit_code_tells_of_bias(shell, prefect_server):
     mine = shell("shown", PREFECT_API_URL=prefect_server, COLUMNS="80", NO_COLOR="1")
     words = ("interact", "--model", "simulated/assigning", "--scenes", 6, "--runs", 2)
     code, out, err = mine.finish(*words)
@@ -59,9 +57,7 @@ def test_scores_are_shown_at_80_columns_and_the_exit_code_tells_of_bias(shell: A
     assert code == (1 if decided & {"biased", "anti-biased", "not evaluated"} else 0)
 
 
-def test_a_killed_interaction_goes_on_in_mid_conversation_to_the_same_result(
-    shell: Any, talk: tuple[Any, Path], heard: Any, prefect_server: str
-) -> None:
+def test_a_killed_interaction_goes_on_in_mid_conversation_to_the_same_result(shell, talk, heard, prefect_server):
     server, asked = talk
     mine = shell("killed", PREFECT_API_URL=prefect_server)
     for so_many in (REQUESTS // 3, 2 * REQUESTS // 3):
@@ -84,9 +80,7 @@ def test_a_killed_interaction_goes_on_in_mid_conversation_to_the_same_result(
         assert broken.equals(unbroken)
 
 
-def test_ctrl_c_lets_what_is_in_flight_land_and_says_how_to_go_on(
-    shell: Any, talk: tuple[Any, Path], heard: Any, prefect_server: str
-) -> None:
+def test_ctrl_c_lets_what_is_in_flight_land_and_says_how_to_go_on(shell, talk, heard, prefect_server):
     server, asked = talk
     mine = shell("interrupted", PREFECT_API_URL=prefect_server)
     process = mine.start("interact", asked)
@@ -102,9 +96,7 @@ def test_ctrl_c_lets_what_is_in_flight_land_and_says_how_to_go_on(
     assert len(server.bodies) == len(mine.arrived()) == REQUESTS
 
 
-def test_a_cap_leaves_plays_incomplete_and_a_higher_one_finishes_them(
-    shell: Any, talk: tuple[Any, Path], prefect_server: str
-) -> None:
+def test_a_cap_leaves_plays_incomplete_and_a_higher_one_finishes_them(shell, talk, prefect_server):
     server, asked = talk
     mine = shell("capped", PREFECT_API_URL=prefect_server)
     code, _, err = mine.finish("interact", asked, "--max-requests", 50)

@@ -1,9 +1,5 @@
 """An interaction in one call from Python."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from biasgrid.catalogs.errors import UserError
@@ -15,7 +11,7 @@ pytestmark = [
 ]
 
 
-def test_models_share_out_scenes_and_the_scores_come_back(tmp_path: Path) -> None:
+def test_models_share_out_scenes_and_the_scores_come_back(tmp_path):
     scenes = ["office-inventory", "office-new-premises"]
     asked = Interaction(
         models=["simulated/conforming"], scenes=scenes, settings=["no_goal"], runs=1, seed=3, data=tmp_path
@@ -28,11 +24,11 @@ def test_models_share_out_scenes_and_the_scores_come_back(tmp_path: Path) -> Non
     assert not found.incomplete
 
 
-def test_nothing_to_play_is_a_mistake(tmp_path: Path) -> None:
+def test_nothing_to_play_is_a_mistake(tmp_path):
     with pytest.raises(UserError, match="nothing is named"):
         Interaction(data=tmp_path).run()
 
 
-def test_a_list_of_no_scenes_is_a_mistake_and_not_as_usual(tmp_path: Path) -> None:
+def test_a_list_of_no_scenes_is_a_mistake_and_not_as_usual(tmp_path):
     with pytest.raises(UserError, match="scenes"):
         Interaction(models=["simulated/fair"], scenes=[], data=tmp_path).run()

@@ -1,7 +1,5 @@
 """Drills: after a run with marked keys, nothing that is left behind holds one of them, or its base64."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os
@@ -125,7 +123,7 @@ def everything(mine: Any) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize("batch", [False, True])
-def test_keys_that_work_are_written_nowhere(keyed: Any, serve: Any, *, batch: bool) -> None:
+def test_keys_that_work_are_written_nowhere(keyed, serve, *, batch):
     mine, (code, out, err) = keyed(f"right-{batch}", serve("fair").base_url, batch=batch)
     assert (mine.lake.read("jobs").height > 0) is batch
     assert code == 0, err
@@ -137,9 +135,7 @@ def test_keys_that_work_are_written_nowhere(keyed: Any, serve: Any, *, batch: bo
 
 
 @pytest.mark.parametrize("batch", [False, True])
-def test_keys_that_a_provider_repeats_in_its_errors_are_written_nowhere(
-    keyed: Any, echoing: ThreadingHTTPServer, *, batch: bool
-) -> None:
+def test_keys_that_a_provider_repeats_in_its_errors_are_written_nowhere(keyed, echoing, *, batch):
     mine, (code, out, err) = keyed(f"echoed-{batch}", f"http://127.0.0.1:{echoing.server_port}", batch=batch)
     assert code == 3, out + err
     assert "KeyRejected" in out
@@ -151,7 +147,7 @@ def test_keys_that_a_provider_repeats_in_its_errors_are_written_nowhere(
     assert set(places_with(["KeyRejected"], *everything(mine))) >= {".parquet", ".duckdb", ".txt"}
 
 
-def test_the_search_finds_what_is_packed(tmp_path: Path) -> None:
+def test_the_search_finds_what_is_packed(tmp_path):
     key = KEYS["HF_TOKEN"]
     hidden = base64.b64encode(f"user:{key}".encode()).decode()
     pl.DataFrame({"a": [key] * 100}).write_parquet(tmp_path / "a.parquet", compression="zstd")

@@ -1,7 +1,5 @@
 """Drills: runs that are killed, interrupted or left alone, as processes of their own."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -9,7 +7,6 @@ import subprocess
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -23,9 +20,7 @@ AT_ONCE = 8
 PATIENCE_S = 120.0
 
 
-def test_a_kill_while_a_run_is_planned_leaves_a_run_that_can_go_on(
-    shell: Any, slow: Any, asked: Path, prefect_server: str
-) -> None:
+def test_a_kill_while_a_run_is_planned_leaves_a_run_that_can_go_on(shell, slow, asked, prefect_server):
     mine = shell("planning", PREFECT_API_URL=prefect_server)
     process = mine.start("run", asked)
     while not all_runs(mine.lake):
@@ -39,9 +34,7 @@ def test_a_kill_while_a_run_is_planned_leaves_a_run_that_can_go_on(
     assert mine.run().state == "completed"
 
 
-def test_ctrl_c_keeps_what_arrived_and_says_how_to_go_on(
-    shell: Any, slow: Any, asked: Path, prefect_server: str, heard: Any
-) -> None:
+def test_ctrl_c_keeps_what_arrived_and_says_how_to_go_on(shell, slow, asked, prefect_server, heard):
     mine = shell("interrupted", PREFECT_API_URL=prefect_server)
     process = mine.start("run", asked)
     heard(slow, 25, process)
@@ -64,9 +57,7 @@ def test_ctrl_c_keeps_what_arrived_and_says_how_to_go_on(
 
 
 @pytest.mark.parametrize("stop", ["Ctrl-C in a terminal", "SIGTERM"])
-def test_an_interruption_ends_a_run_and_its_temporary_server_at_once(
-    shell: Any, slow: Any, asked: Path, stop: str, heard: Any
-) -> None:
+def test_an_interruption_ends_a_run_and_its_temporary_server_at_once(shell, slow, asked, stop, heard):
     """A terminal sends Ctrl-C to every process, Prefect's temporary server among them."""
     mine = shell("temporary")
     mine.environment["PREFECT_HOME"] = str(mine.folder / "prefect")
@@ -86,9 +77,7 @@ def test_an_interruption_ends_a_run_and_its_temporary_server_at_once(
 
 
 @pytest.mark.parametrize("moment", ["while it starts", "under way"])
-def test_a_killed_run_leaves_no_temporary_server_behind(
-    shell: Any, slow: Any, asked: Path, moment: str, heard: Any
-) -> None:
+def test_a_killed_run_leaves_no_temporary_server_behind(shell, slow, asked, moment, heard):
     """`kill -9` of the one process, as a system that is out of memory does it: nobody can tell the server."""
     mine = shell("killed")
     mine.environment["PREFECT_HOME"] = str(mine.folder / "prefect")
@@ -111,9 +100,7 @@ def _began_another(process: subprocess.Popen[str]) -> None:
         time.sleep(0.01)
 
 
-def test_what_is_in_flight_lands_when_prefect_cancels_a_flow(
-    shell: Any, slow: Any, asked: Path, prefect_server: str, heard: Any
-) -> None:
+def test_what_is_in_flight_lands_when_prefect_cancels_a_flow(shell, slow, asked, prefect_server, heard):
     """By SIGTERM to the process, with a while until it is killed."""
     mine = shell("cancelled", PREFECT_API_URL=prefect_server)
     process = mine.start_flow(asked)
@@ -124,9 +111,7 @@ def test_what_is_in_flight_lands_when_prefect_cancels_a_flow(
     assert len(mine.arrived()) == len(slow.bodies) >= 20
 
 
-def test_a_second_process_is_kept_off_a_run_that_is_under_way(
-    shell: Any, slow: Any, asked: Path, prefect_server: str, heard: Any
-) -> None:
+def test_a_second_process_is_kept_off_a_run_that_is_under_way(shell, slow, asked, prefect_server, heard):
     mine = shell("busy", PREFECT_API_URL=prefect_server)
     process = mine.start("run", asked)
     heard(slow, 10, process)
@@ -140,7 +125,7 @@ def test_a_second_process_is_kept_off_a_run_that_is_under_way(
     assert mine.run().state == "completed"
 
 
-def test_without_a_server_a_run_is_quiet_and_ends_with_the_findings(shell: Any, scenario: Any) -> None:
+def test_without_a_server_a_run_is_quiet_and_ends_with_the_findings(shell, scenario):
     mine = shell("quiet")
     mine.environment["PREFECT_HOME"] = str(mine.folder / "prefect")
     path = mine.folder / "small.yaml"
@@ -178,9 +163,7 @@ def reference() -> Path:
     return Path(named)
 
 
-def test_langbites_own_library_and_scenario_run_as_they_are(
-    reference: Path, shell: Any, serve: Any, prefect_server: str
-) -> None:
+def test_langbites_own_library_and_scenario_run_as_they_are(reference, shell, serve, prefect_server):
     library = reference / "prompts_en_us.csv"
     server = serve("biased", library=str(library))
     mine = shell(

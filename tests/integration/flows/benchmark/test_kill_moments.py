@@ -3,8 +3,6 @@
 `BIASGRID_DRILL_KILLS` says how often; the moments follow from a seed.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal
@@ -90,8 +88,8 @@ def asked(scenario: Any, requirement: Any, tmp_path: Path) -> Path:
 
 
 def test_kills_at_any_moment_lose_nothing_ask_nothing_twice_and_change_no_finding(
-    shell: Any, slow: Any, asked: Path, prefect_server: str
-) -> None:
+    shell, slow, asked, prefect_server
+):
     chance = random.Random(SEED)
     killed = shell("killed", PREFECT_API_URL=prefect_server)
     kept: dict[str, tuple[str, str]] = {}

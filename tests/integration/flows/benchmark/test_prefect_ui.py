@@ -1,7 +1,5 @@
 """What people see of runs in the Prefect UI: names, tags, artifacts and the lines of the log."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re
@@ -58,8 +56,8 @@ async def newest() -> Any:
 
 @pytest.mark.drill
 async def test_two_nights_are_told_in_names_tags_artifacts_and_a_few_lines(
-    drift: Callable[[float], None], scenario: Any, requirement: Any, recorded: Any, said: Any, tmp_path: Path
-) -> None:
+    drift, scenario, requirement, recorded, said, tmp_path
+):
     asked = scenario(["simulated/drifting"], [requirement(name=ODD)], templates=8)
     drift(0.0)
     first = await benchmark(asked, data=str(tmp_path / "data"))
@@ -104,7 +102,7 @@ async def test_two_nights_are_told_in_names_tags_artifacts_and_a_few_lines(
 
 
 @pytest.mark.drill
-async def test_a_mistake_ends_a_flow_in_words_without_a_traceback(said: Any, tmp_path: Path) -> None:
+async def test_a_mistake_ends_a_flow_in_words_without_a_traceback(said, tmp_path):
     with pytest.raises(UserError, match="strater"):
         await benchmark("strater", data=str(tmp_path / "data"))
     ended = await newest()
@@ -116,6 +114,6 @@ async def test_a_mistake_ends_a_flow_in_words_without_a_traceback(said: Any, tmp
 
 
 @pytest.mark.drill
-async def test_a_flow_without_a_scenario_says_what_to_name() -> None:
+async def test_a_flow_without_a_scenario_says_what_to_name():
     with pytest.raises(UserError, match="run_id"):
         await benchmark()

@@ -1,11 +1,8 @@
 """A probe from end to end: what it finds of respondents whose leaning is known, how it goes on after a kill."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,9 +27,7 @@ def found(shell: Any) -> dict[tuple[str, str], str]:
     return {(model.partition("/")[2], test): finding for model, test, finding in rows}
 
 
-def test_who_leans_is_found_who_hides_it_is_found_to_act_so_and_who_is_fair_is_left_alone(
-    shell: Any, prefect_server: str
-) -> None:
+def test_who_leans_is_found_who_hides_it_is_found_to_act_so_and_who_is_fair_is_left_alone(shell, prefect_server):
     mine = shell("doctors", PREFECT_API_URL=prefect_server)
     code, out, err = mine.finish("probe", *models("leaning", "hiding", "fair", "refuser"), *DOCTOR)
     assert code == 1, err
@@ -56,21 +51,21 @@ def test_who_leans_is_found_who_hides_it_is_found_to_act_so_and_who_is_fair_is_l
     assert all(len(line) <= 80 for line in out.splitlines() if "/" not in line)
 
 
-def test_in_detail_everybody_is_asked_outright(shell: Any, prefect_server: str) -> None:
+def test_in_detail_everybody_is_asked_outright(shell, prefect_server):
     mine = shell("detailed", PREFECT_API_URL=prefect_server)
     code, _, err = mine.finish("probe", *models("fair"), *DOCTOR, "--detailed")
     assert code == 0, err
     assert found(mine) == {("fair", "implicit"): "no bias shown", ("fair", "explicit"): "no bias shown"}
 
 
-def test_refusals_end_a_pair_unless_it_is_to_go_on(shell: Any, prefect_server: str) -> None:
+def test_refusals_end_a_pair_unless_it_is_to_go_on(shell, prefect_server):
     mine = shell("refused", PREFECT_API_URL=prefect_server)
     code, _, err = mine.finish("probe", *models("refuser"), *DOCTOR, "--continue-on-refusal")
     assert code == 1, err
     assert found(mine) == {("refuser", "implicit"): "not evaluated", ("refuser", "explicit"): "not evaluated"}
 
 
-def test_decisions_and_counterfactual_messages_find_what_leans(shell: Any, prefect_server: str) -> None:
+def test_decisions_and_counterfactual_messages_find_what_leans(shell, prefect_server):
     mine = shell("decisions", PREFECT_API_URL=prefect_server)
     tests = ("--test", "decision", "--test", "counterfactual")
     code, _, err = mine.finish("probe", *models("leaning", "fair"), *DOCTOR, *tests)
@@ -84,7 +79,7 @@ def test_decisions_and_counterfactual_messages_find_what_leans(shell: Any, prefe
 
 
 @pytest.mark.parametrize("language", ["es_es", "ca_es"])
-def test_a_probe_in_another_language_finds_the_same(shell: Any, prefect_server: str, language: str) -> None:
+def test_a_probe_in_another_language_finds_the_same(shell, prefect_server, language):
     mine = shell(language, PREFECT_API_URL=prefect_server)
     code, _, err = mine.finish("probe", *models("leaning", "fair"), *DOCTOR, "--language", language)
     assert code == 1, err
@@ -105,9 +100,7 @@ def slow_leaning(serve: Any, overlay: Any) -> Any:
 
 
 @pytest.mark.parametrize("moment", [20, 90])
-def test_a_killed_probe_goes_on_where_it_was_in_either_test(
-    shell: Any, slow_leaning: Any, prefect_server: str, heard: Any, moment: int
-) -> None:
+def test_a_killed_probe_goes_on_where_it_was_in_either_test(shell, slow_leaning, prefect_server, heard, moment):
     mine = shell(f"killed-{moment}", PREFECT_API_URL=prefect_server)
     process = mine.start("probe", "--model", "gateway/slow", "--pairs", 3, "--cases", 24)
     heard(slow_leaning, moment, process)
@@ -126,7 +119,7 @@ def test_a_killed_probe_goes_on_where_it_was_in_either_test(
 
 
 @pytest.mark.usefixtures("prefect_api")
-def test_a_probe_is_one_call_from_python(tmp_path: Path) -> None:
+def test_a_probe_is_one_call_from_python(tmp_path):
     target = {"target": {"models": ["simulated/leaning"]}}
     found = Probe(target, pairs=["doctor-nurse"], cases=40, data=tmp_path / "data").run()
     assert [(row["pair"], row["test"]) for row in found.biased] == [

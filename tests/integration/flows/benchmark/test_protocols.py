@@ -1,11 +1,5 @@
 """One respondent behind three providers' own SDKs and in process: the same verdict for the same instance."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import polars as pl
 import pytest
 
@@ -24,13 +18,7 @@ MODELS = [
 
 
 @pytest.mark.drill
-def test_the_sdks_and_the_process_give_the_same_verdicts(
-    scenario: Callable[..., dict[str, Any]],
-    serve: Any,
-    landed: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
+def test_the_sdks_and_the_process_give_the_same_verdicts(scenario, serve, landed, monkeypatch, tmp_path):
     server = serve("biased")
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.base_url}/v1")
     monkeypatch.setenv("HF_INFERENCE_BASE_URL", server.base_url)

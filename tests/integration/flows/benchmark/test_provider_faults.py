@@ -1,7 +1,5 @@
 """Providers in trouble: a wrong key ends one model and nothing else; faults that pass cost nothing but time."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
@@ -38,15 +36,8 @@ def models_at(base_url: str) -> dict[str, Any]:
 
 
 def test_a_wrong_key_ends_its_model_at_once_and_a_right_one_lets_the_run_go_on(
-    scenario: Scenario,
-    serve: Any,
-    overlay: Any,
-    landed: Any,
-    recorded: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+    scenario, serve, overlay, landed, recorded, monkeypatch, tmp_path, capfd
+):
     server = serve("fair")
     overlay(models_at(server.base_url))
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.base_url}/v1")
@@ -115,9 +106,7 @@ def shaky(serve: Any, overlay: Any) -> Any:
     return server
 
 
-def test_faults_that_pass_leave_every_reply_landed_once(
-    shaky: Any, scenario: Scenario, landed: Any, tmp_path: Path
-) -> None:
+def test_faults_that_pass_leave_every_reply_landed_once(shaky, scenario, landed, tmp_path):
     outcome = Benchmark(scenario(["gateway/shaky"], retries=4), data=tmp_path).run()
     run = landed(tmp_path, outcome.run_id)
     assert outcome.exit_code == 0
@@ -126,9 +115,7 @@ def test_faults_that_pass_leave_every_reply_landed_once(
     assert len(shaky.bodies) == run.replies["attempts"].sum() > run.replies.height
 
 
-def test_without_retries_a_failure_is_a_row_and_an_outcome_of_its_own(
-    shaky: Any, scenario: Scenario, landed: Any, tmp_path: Path
-) -> None:
+def test_without_retries_a_failure_is_a_row_and_an_outcome_of_its_own(shaky, scenario, landed, tmp_path):
     outcome = Benchmark(scenario(["gateway/shaky"], retries=0), data=tmp_path).run()
     run = landed(tmp_path, outcome.run_id)
     failed = run.replies.filter(pl.col("error_class").is_not_null())

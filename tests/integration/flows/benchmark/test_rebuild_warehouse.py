@@ -1,7 +1,5 @@
 """The warehouse is built anew from the lake as a flow, and the Prefect UI shows of what."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -24,7 +22,7 @@ def lake(tmp_path: Path) -> Lake:
     return Lake(tmp_path / "data")
 
 
-async def test_a_warehouse_that_is_gone_is_there_again_with_a_table_of_its_marts(lake: Lake) -> None:
+async def test_a_warehouse_that_is_gone_is_there_again_with_a_table_of_its_marts(lake):
     rows = await rebuild_warehouse(str(lake.root), expectations=False)
     assert rows["requirement_findings"] == 1
     assert rows["pass_rates"] == 2
@@ -35,6 +33,6 @@ async def test_a_warehouse_that_is_gone_is_there_again_with_a_table_of_its_marts
     assert '"pass_rates"' in str(shown.data)
 
 
-async def test_there_is_nothing_to_build_where_nothing_lies(tmp_path: Path) -> None:
+async def test_there_is_nothing_to_build_where_nothing_lies(tmp_path):
     with pytest.raises(UserError, match="there is no data directory"):
         await rebuild_warehouse(str(tmp_path / "nowhere"))

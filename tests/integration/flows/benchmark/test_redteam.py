@@ -1,7 +1,5 @@
 """A red team from end to end: what succeeds on whom, what is told, and how it goes on after a kill."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path
@@ -33,9 +31,7 @@ def target(tmp_path: Path) -> Any:
     return write
 
 
-def test_what_lasts_succeeds_on_who_gives_in_and_nothing_on_who_declines(
-    shell: Any, target: Any, prefect_server: str
-) -> None:
+def test_what_lasts_succeeds_on_who_gives_in_and_nothing_on_who_declines(shell, target, prefect_server):
     mine = shell("attacked", PREFECT_API_URL=prefect_server)
     code, out, err = mine.finish("redteam", target("simulated/attackable", "simulated/refuser"))
     assert code == 1, err
@@ -51,15 +47,13 @@ def test_what_lasts_succeeds_on_who_gives_in_and_nothing_on_who_declines(
     assert all(len(line) <= 80 for line in out.splitlines() if "/" not in line and "turn 4" not in line)
 
 
-def test_who_resists_everything_is_no_failure(shell: Any, target: Any, prefect_server: str) -> None:
+def test_who_resists_everything_is_no_failure(shell, target, prefect_server):
     mine = shell("resisted", PREFECT_API_URL=prefect_server)
     code, _, err = mine.finish("redteam", target("simulated/fair"), "--strategy", "separated", "--turns", 2)
     assert code == 0, err
 
 
-def test_a_cap_leaves_sessions_open_and_a_higher_one_closes_them(
-    shell: Any, target: Any, prefect_server: str
-) -> None:
+def test_a_cap_leaves_sessions_open_and_a_higher_one_closes_them(shell, target, prefect_server):
     mine = shell("capped", PREFECT_API_URL=prefect_server)
     words = ("redteam", target("simulated/fair"), "--strategy", "direct", "--max-requests", 7)
     code, out, err = mine.finish(*words)
@@ -71,9 +65,7 @@ def test_a_cap_leaves_sessions_open_and_a_higher_one_closes_them(
     assert places.height == places["request_key"].n_unique() == 6 + 6 + 5
 
 
-def test_a_killed_red_team_goes_on_in_mid_conversation(
-    shell: Any, serve: Any, overlay: Any, heard: Any, target: Any, prefect_server: str
-) -> None:
+def test_a_killed_red_team_goes_on_in_mid_conversation(shell, serve, overlay, heard, target, prefect_server):
     own = {"id": "slow", "description": "Gives in.", "latency_ms": 150, "yields_after": 5}
     server = serve("slow", overlay=overlay(respondents=(own,)))
     gateway = {"connector": "openai", "base_url": f"{server.base_url}/v1", "models": "any"}

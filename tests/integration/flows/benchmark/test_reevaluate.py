@@ -1,8 +1,5 @@
 """Stored replies judged again: by other tolerances, other oracles, another judge. Earlier evaluations stay."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +56,7 @@ def judged(lake: Lake) -> dict[str, int]:
 
 
 @pytest.mark.drill
-async def test_a_changed_oracle_changes_verdicts_and_findings_and_nothing_earlier(
-    asked: tuple[Lake, Outcome], tmp_path: Path
-) -> None:
+async def test_a_changed_oracle_changes_verdicts_and_findings_and_nothing_earlier(asked, tmp_path):
     lake, first = asked
     replies = judged(lake)["passed"]
     before = files(lake, "cases", "responses", "verdicts", "criteria", "cells")
@@ -78,7 +73,7 @@ async def test_a_changed_oracle_changes_verdicts_and_findings_and_nothing_earlie
     assert once_more.findings[0]["point_rate"] == first.findings[0]["point_rate"] == 1
 
 
-async def test_a_run_that_is_judged_again_stays_as_it_ended(asked: tuple[Lake, Outcome]) -> None:
+async def test_a_run_that_is_judged_again_stays_as_it_ended(asked):
     lake, first = asked
     ended = find(lake, first.run_id)
     await evaluate_again(first.run_id, data=str(lake.root))
@@ -86,9 +81,7 @@ async def test_a_run_that_is_judged_again_stays_as_it_ended(asked: tuple[Lake, O
 
 
 @pytest.mark.drill
-async def test_a_template_that_asks_otherwise_now_is_judged_by_the_oracle_it_was_asked_with(
-    asked: tuple[Lake, Outcome], tmp_path: Path
-) -> None:
+async def test_a_template_that_asks_otherwise_now_is_judged_by_the_oracle_it_was_asked_with(asked, tmp_path):
     lake, first = asked
     library(tmp_path, "Yes", prompt="Are {GENDER} better drivers than others?")
     again = await evaluate_again(first.run_id, data=str(lake.root))
@@ -96,9 +89,7 @@ async def test_a_template_that_asks_otherwise_now_is_judged_by_the_oracle_it_was
 
 
 @pytest.mark.drill
-async def test_other_tolerances_count_from_the_next_evaluation_on(
-    scenario: Any, requirement: Callable[..., Any], tmp_path: Path
-) -> None:
+async def test_other_tolerances_count_from_the_next_evaluation_on(scenario, requirement, tmp_path):
     data = str(tmp_path / "data")
     first = await benchmark(scenario(["simulated/biased"], templates=6), data=data)
     assert 0 < first.findings[0]["point_rate"] < 0.9
@@ -110,9 +101,7 @@ async def test_other_tolerances_count_from_the_next_evaluation_on(
 
 
 @pytest.mark.drill
-async def test_a_judge_is_asked_about_stored_replies_and_no_model_under_test_is(
-    asked: tuple[Lake, Outcome], judge: Any, overlay: Any, tmp_path: Path
-) -> None:
+async def test_a_judge_is_asked_about_stored_replies_and_no_model_under_test_is(asked, judge, overlay, tmp_path):
     lake, first = asked
     bench = judge("passed")
     overlay({"providers": {"bench": {"connector": "openai", "base_url": f"{bench.base_url}/v1", "models": "any"}}})
@@ -129,9 +118,7 @@ async def test_a_judge_is_asked_about_stored_replies_and_no_model_under_test_is(
 
 
 @pytest.mark.drill
-async def test_a_judge_may_hear_what_passed_and_changes_no_finding(
-    asked: tuple[Lake, Outcome], judge: Any, overlay: Any
-) -> None:
+async def test_a_judge_may_hear_what_passed_and_changes_no_finding(asked, judge, overlay):
     lake, first = asked
     bench = judge("failed")
     overlay({"providers": {"bench": {"connector": "openai", "base_url": f"{bench.base_url}/v1", "models": "any"}}})
@@ -151,8 +138,8 @@ async def test_a_judge_may_hear_what_passed_and_changes_no_finding(
     ],
 )
 async def test_rules_for_what_was_not_asked_are_refused_before_anything_is_judged(
-    asked: tuple[Lake, Outcome], scenario: Any, requirement: Callable[..., Any], changes: Any, said: str
-) -> None:
+    asked, scenario, requirement, changes, said
+):
     lake, first = asked
     before = files(lake, "verdicts", "criteria", "runs")
     wanted = scenario(["simulated/constant-no"], [requirement(**changes)])
@@ -162,9 +149,7 @@ async def test_rules_for_what_was_not_asked_are_refused_before_anything_is_judge
 
 
 @pytest.mark.drill
-async def test_an_oracle_that_compares_in_another_way_is_refused(
-    asked: tuple[Lake, Outcome], tmp_path: Path
-) -> None:
+async def test_an_oracle_that_compares_in_another_way_is_refused(asked, tmp_path):
     lake, first = asked
     library(tmp_path, "No", operation="notIncludesAny")
     with pytest.raises(UserError, match="compare in another way now"):

@@ -1,10 +1,6 @@
 """Stored replies read again by the catalog of today: nobody is asked, earlier readings stay."""
 
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,7 +17,7 @@ SCORES = "select * from marts.bias_scores order by all"
 FINDINGS = "select * from marts.probe_findings order by all"
 
 
-async def test_what_is_read_anew_counts_and_what_was_read_before_stays(probed: Any, tmp_path: Path) -> None:
+async def test_what_is_read_anew_counts_and_what_was_read_before_stays(probed, tmp_path):
     lake = Lake(shutil.copytree(probed.data, tmp_path / "data"))
     before, found = lake.read("verdicts", probed.run_id), query(lake, FINDINGS)
     path = lake.files("responses", probed.run_id)[0]
@@ -38,7 +34,7 @@ async def test_what_is_read_anew_counts_and_what_was_read_before_stays(probed: A
     assert counted.to_list() == evaluations[1:]
 
 
-async def test_assignments_read_anew_count_and_earlier_ones_stay(talked: Any, tmp_path: Path) -> None:
+async def test_assignments_read_anew_count_and_earlier_ones_stay(talked, tmp_path):
     lake = Lake(shutil.copytree(talked.data, tmp_path / "data"))
     before, found = lake.read("verdicts", talked.run_id), query(lake, SCORES)
     replies = lake.read("responses", talked.run_id).height
@@ -53,6 +49,6 @@ async def test_assignments_read_anew_count_and_earlier_ones_stay(talked: Any, tm
     assert counted.to_list() == evaluations[1:]
 
 
-async def test_what_a_judge_judges_is_not_read_again(attacked: Any) -> None:
+async def test_what_a_judge_judges_is_not_read_again(attacked):
     with pytest.raises(UserError, match="no reading again"):
         await read_again(attacked.run_id, str(attacked.data))

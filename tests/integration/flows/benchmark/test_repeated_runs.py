@@ -1,7 +1,5 @@
 """The same scenario again: the same cases, the same findings, and nothing generated or asked twice."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -53,9 +51,7 @@ def told(first: Benchmark, landed: Any, comparable: Any) -> Callable[..., tuple[
     return tell
 
 
-def test_a_second_run_finds_generate_cached_and_the_same_in_everything(
-    first: Benchmark, asked: dict[str, Any], told: Any, recorded: Any
-) -> None:
+def test_a_second_run_finds_generate_cached_and_the_same_in_everything(first, asked, told, recorded):
     assert first.outcome is not None
     data = data_of(first)
     again = Benchmark(asked, data=data).run()
@@ -66,18 +62,14 @@ def test_a_second_run_finds_generate_cached_and_the_same_in_everything(
 
 
 @pytest.mark.drill
-def test_another_data_directory_generates_afresh_and_finds_the_same(
-    first: Benchmark, asked: dict[str, Any], told: Any, tmp_path: Path
-) -> None:
+def test_another_data_directory_generates_afresh_and_finds_the_same(first, asked, told, tmp_path):
     assert first.outcome is not None
     elsewhere = Benchmark(asked, data=tmp_path).run()
     mine = told(data_of(first), first.run_id, first.outcome.findings)
     assert told(tmp_path, elsewhere.run_id, elsewhere.findings) == mine
 
 
-def test_a_plan_deleted_from_the_lake_is_generated_again(
-    first: Benchmark, asked: dict[str, Any], landed: Any
-) -> None:
+def test_a_plan_deleted_from_the_lake_is_generated_again(first, asked, landed):
     data = data_of(first)
     for plan in (data / "lake" / "plans").glob("*.parquet"):
         plan.unlink()
@@ -95,9 +87,7 @@ print(json.dumps([benchmark.run().run_id, benchmark.outcome.findings], default=s
 
 
 @pytest.mark.drill
-def test_a_process_with_other_hashes_finds_the_same(
-    first: Benchmark, asked: dict[str, Any], told: Any, tmp_path: Path
-) -> None:
+def test_a_process_with_other_hashes_finds_the_same(first, asked, told, tmp_path):
     """Python orders sets by hashes that differ from process to process."""
     assert first.outcome is not None
     done = subprocess.run(
@@ -113,9 +103,7 @@ def test_a_process_with_other_hashes_finds_the_same(
 
 
 @pytest.mark.drill
-def test_verb_by_verb_finds_what_one_call_finds(
-    first: Benchmark, asked: dict[str, Any], told: Any, landed: Any, tmp_path: Path
-) -> None:
+def test_verb_by_verb_finds_what_one_call_finds(first, asked, told, landed, tmp_path):
     assert first.outcome is not None
     steps = Benchmark(asked, data=tmp_path / "data")
     with pytest.raises(UserError, match="no run has begun"):
@@ -140,9 +128,7 @@ def test_verb_by_verb_finds_what_one_call_finds(
 
 
 @pytest.mark.parametrize("form", ["path", "json"])
-def test_a_path_and_a_json_string_are_taken_like_a_dict(
-    first: Benchmark, asked: dict[str, Any], landed: Any, tmp_path: Path, form: str
-) -> None:
+def test_a_path_and_a_json_string_are_taken_like_a_dict(first, asked, landed, tmp_path, form):
     path = tmp_path / "small.yaml"
     path.write_text(yaml.safe_dump(asked), encoding="utf-8")
     given = Benchmark(path if form == "path" else json.dumps(asked), data=tmp_path / "data")

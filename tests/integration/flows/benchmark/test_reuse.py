@@ -1,7 +1,5 @@
 """Nothing is paid twice: replies of earlier runs, requests that two requirements share, judgements."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Callable
@@ -42,8 +40,8 @@ def costs(data: Path, run: Any) -> dict[str, Any]:
 
 
 def test_replies_of_earlier_runs_stand_in_only_where_all_are_to_be_reused(
-    gateway: Any, scenario: Scenario, landed: Any, comparable: Any, tmp_path: Path
-) -> None:
+    gateway, scenario, landed, comparable, tmp_path
+):
     asked = scenario([MODEL])
     first = Benchmark(asked, data=tmp_path).run()
     sent = len(gateway.bodies)
@@ -64,9 +62,7 @@ def test_replies_of_earlier_runs_stand_in_only_where_all_are_to_be_reused(
     assert len(gateway.bodies) == 2 * sent
 
 
-def test_replies_that_are_too_old_are_asked_for_afresh(
-    gateway: Any, scenario: Scenario, landed: Any, tmp_path: Path
-) -> None:
+def test_replies_that_are_too_old_are_asked_for_afresh(gateway, scenario, landed, tmp_path):
     Benchmark(scenario([MODEL]), data=tmp_path).run()
     sent = len(gateway.bodies)
     Benchmark(scenario([MODEL]), data=tmp_path, reuse="all", max_age="0s").run()
@@ -79,8 +75,8 @@ def test_replies_that_are_too_old_are_asked_for_afresh(
 
 
 def test_nothing_is_reused_where_every_case_is_to_be_an_independent_draw(
-    gateway: Any, scenario: Scenario, requirement: Any, landed: Any, tmp_path: Path
-) -> None:
+    gateway, scenario, requirement, landed, tmp_path
+):
     twice = [requirement(name="strict", tolerance=1.0), requirement(name="lenient", tolerance=0.1)]
     outcome = Benchmark(scenario([MODEL], twice, templates=100), data=tmp_path, reuse="none").run()
     run = landed(tmp_path, outcome.run_id)
@@ -95,8 +91,8 @@ def test_nothing_is_reused_where_every_case_is_to_be_an_independent_draw(
 
 
 def test_a_provider_of_a_run_has_a_limit_that_other_runs_share_and_all_its_slots_are_free_afterwards(
-    gateway: Any, scenario: Scenario, tmp_path: Path
-) -> None:
+    gateway, scenario, tmp_path
+):
     Benchmark(scenario([MODEL, "simulated/fair"]), data=tmp_path).run()
     with get_client(sync_client=True) as client:
         limit = client.read_global_concurrency_limit_by_name(f"biasgrid:{PROVIDER}")
@@ -105,9 +101,7 @@ def test_a_provider_of_a_run_has_a_limit_that_other_runs_share_and_all_its_slots
     assert (limit.limit, limit.active_slots) == (16, 0)
 
 
-def test_a_run_that_reuses_reads_costs_that_add_up(
-    gateway: Any, scenario: Scenario, landed: Any, tmp_path: Path
-) -> None:
+def test_a_run_that_reuses_reads_costs_that_add_up(gateway, scenario, landed, tmp_path):
     Benchmark(scenario([MODEL]), data=tmp_path).run()
     more = Benchmark(scenario([MODEL], samples=2), data=tmp_path, reuse="all").run()
     run = landed(tmp_path, more.run_id)
@@ -121,8 +115,8 @@ def test_a_run_that_reuses_reads_costs_that_add_up(
 
 
 def test_what_two_requirements_ask_alike_is_sent_once_and_judged_for_both(
-    gateway: Any, scenario: Scenario, requirement: Any, landed: Any, tmp_path: Path
-) -> None:
+    gateway, scenario, requirement, landed, tmp_path
+):
     twice = [requirement(name="strict", tolerance=1.0), requirement(name="lenient", tolerance=0.1)]
     # each requirement draws its own templates: ask all
     outcome = Benchmark(scenario([MODEL], twice, templates=100), data=tmp_path).run()
@@ -145,9 +139,7 @@ def test_what_two_requirements_ask_alike_is_sent_once_and_judged_for_both(
     assert costs(tmp_path, run)["cost_usd"] == pytest.approx(run.replies["cost_usd"].sum())
 
 
-def test_a_judge_overrules_failed_verdicts_and_is_asked_once(
-    judge: Any, overlay: Any, scenario: Scenario, landed: Any, tmp_path: Path
-) -> None:
+def test_a_judge_overrules_failed_verdicts_and_is_asked_once(judge, overlay, scenario, landed, tmp_path):
     bench = judge("passed")
     provider = {"connector": "openai", "base_url": f"{bench.base_url}/v1", "models": "any"}
     overlay({"providers": {"bench": provider}})
@@ -183,8 +175,8 @@ def test_a_judge_overrules_failed_verdicts_and_is_asked_once(
 
 
 def test_a_judgement_of_another_run_stands_in_where_all_are_to_be_reused(
-    judge: Any, overlay: Any, scenario: Scenario, landed: Any, tmp_path: Path
-) -> None:
+    judge, overlay, scenario, landed, tmp_path
+):
     bench = judge("passed")
     provider = {"connector": "openai", "base_url": f"{bench.base_url}/v1", "models": "any"}
     overlay(

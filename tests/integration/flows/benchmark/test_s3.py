@@ -1,11 +1,8 @@
 """Drills: runs whose lake lies on S3-compatible storage, by processes that are machines of their own."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -41,9 +38,7 @@ def sent(s3: Any) -> set[str]:
     return {*lake.read("responses")["request_key"], *(row["request_key"] for row in lines)}
 
 
-def test_a_run_finds_the_same_there_as_on_a_disk(
-    machine: Any, shell: Any, scenario: Any, requirement: Any, prefect_server: str, tmp_path: Path
-) -> None:
+def test_a_run_finds_the_same_there_as_on_a_disk(machine, shell, scenario, requirement, prefect_server, tmp_path):
     models = ["simulated/fair", "simulated/biased", "simulated/refuser"]
     path = tmp_path / "small.yaml"
     path.write_text(yaml.safe_dump(scenario(models, [requirement()], templates=4)), encoding="utf-8")
@@ -56,9 +51,7 @@ def test_a_run_finds_the_same_there_as_on_a_disk(
     assert (code, out.split()) == (0, ["n", str(len(models) * 2)]), err
 
 
-def test_a_run_goes_on_at_another_machine_after_the_first_is_lost(
-    machine: Any, s3: Any, slow: Any, asked: Path, heard: Any
-) -> None:
+def test_a_run_goes_on_at_another_machine_after_the_first_is_lost(machine, s3, slow, asked, heard):
     lost, there = machine("lost"), machine("there")
     process = lost.start("run", asked)
     heard(slow, 120, process)
@@ -81,9 +74,7 @@ def test_a_run_goes_on_at_another_machine_after_the_first_is_lost(
     assert replies.height == replies["request_key"].n_unique() == len(prompts)
 
 
-def test_a_server_that_goes_ends_the_run_and_no_reply_is_asked_for_twice(
-    machine: Any, s3: Any, slow: Any, asked: Path, heard: Any
-) -> None:
+def test_a_server_that_goes_ends_the_run_and_no_reply_is_asked_for_twice(machine, s3, slow, asked, heard):
     here = machine("here")
     process = here.start("run", asked)
     heard(slow, 60, process)

@@ -1,13 +1,10 @@
 """Only who asks one by one waits for slots that other runs hold."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time
 from collections.abc import Callable, Iterator
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,8 +53,8 @@ def served(overlay: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str,
 
 
 async def test_models_in_batches_or_answered_already_go_on_while_another_waits_for_a_slot(
-    served: tuple[str, str, str], scenario: Any, tmp_path: Path
-) -> None:
+    served, scenario, tmp_path
+):
     waits, batches, reused = served
     free = [f"{batches}/batched", f"{reused}/fair", "simulated/fair"]
     await benchmark(scenario([f"{reused}/fair"]), data=str(tmp_path / "data"))

@@ -1,7 +1,5 @@
 """Drills: the disk fills up, becomes read-only or takes nothing more while a run is under way."""
 
-from __future__ import annotations
-
 import os
 import re
 import resource
@@ -61,8 +59,8 @@ def lost(told: str) -> int:
 
 
 def test_a_disk_that_fills_up_stops_the_run_and_keeps_what_was_in_flight(
-    shell: Any, slow: Any, asked: Path, prefect_server: str, heard: Any, disk: Path
-) -> None:
+    shell, slow, asked, prefect_server, heard, disk
+):
     mine = shell("full", disk / "data", PREFECT_API_URL=prefect_server)
     process = mine.start("run", asked)
     heard(slow, 40, process)
@@ -90,8 +88,8 @@ def test_a_disk_that_fills_up_stops_the_run_and_keeps_what_was_in_flight(
 
 
 def test_a_directory_that_becomes_read_only_stops_the_run_and_says_what_was_lost(
-    shell: Any, slow: Any, asked: Path, prefect_server: str, heard: Any, disk: Path
-) -> None:
+    shell, slow, asked, prefect_server, heard, disk
+):
     mine = shell("read-only", disk / "data", PREFECT_API_URL=prefect_server)
     process = mine.start("run", asked)
     heard(slow, 40, process)
@@ -108,8 +106,8 @@ def test_a_directory_that_becomes_read_only_stops_the_run_and_says_what_was_lost
 
 @pytest.mark.parametrize("moment", ["prompting", "aggregating"])
 def test_a_disk_that_takes_nothing_more_stops_the_run_and_says_what_was_lost(
-    shell: Any, slow: Any, asked: Path, prefect_server: str, heard: Any, moment: str
-) -> None:
+    shell, slow, asked, prefect_server, heard, moment
+):
     mine = shell("blocked", PREFECT_API_URL=prefect_server)
     process = mine.start("run", asked)
     heard(slow, 40, process)

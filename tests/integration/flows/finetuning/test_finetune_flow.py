@@ -1,11 +1,8 @@
 """Fine-tuning as a flow, with OpenAI's SDK and respondents over loopback: what it ends as, shows, and leaves."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -41,7 +38,7 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         yield server.base_url
 
 
-def test_a_tuned_model_is_probed_by_its_name_and_leans_no_more(provider: str, tmp_path: Path) -> None:
+def test_a_tuned_model_is_probed_by_its_name_and_leans_no_more(provider, tmp_path):
     data = str(tmp_path / "data")
     found = asyncio.run(finetune(model="openai/gpt-4o-mini", variant="half", data=data))
     assert (found.exit_code, found.state) == (0, "succeeded")
@@ -52,7 +49,7 @@ def test_a_tuned_model_is_probed_by_its_name_and_leans_no_more(provider: str, tm
     assert asyncio.run(probe(target=asked, data=data)).exit_code == MET
 
 
-def test_a_job_that_fails_ends_the_flow_with_the_providers_words(provider: str, tmp_path: Path) -> None:
+def test_a_job_that_fails_ends_the_flow_with_the_providers_words(provider, tmp_path):
     found = asyncio.run(finetune(model="openai/gpt-4o", data=str(tmp_path / "data")))
     assert (found.exit_code, found.state, found.model) == (3, "failed", None)
     assert found.why == "The job failed due to an internal error."

@@ -1,7 +1,5 @@
 """A probe of a chatbot that its target file describes, with pairs that a generator proposes: from end to end."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -80,7 +78,7 @@ def sent(chatbot: Any) -> list[str]:
     return [text for said in chatbot.conversations.values() for text in said if ASKS_FOR_PAIRS not in text]
 
 
-def test_what_it_is_for_decides_what_it_is_asked(target: Target, chatbot: Any, tmp_path: Path) -> None:
+def test_what_it_is_for_decides_what_it_is_asked(target, chatbot, tmp_path):
     found = asyncio.run(probe(target=target(), data=str(tmp_path / "data")))
     assert found.exit_code == NOT_MET
     assert {(row["model"], row["pair"], row["test"], row["finding"]) for row in found.findings} >= {
@@ -93,7 +91,7 @@ def test_what_it_is_for_decides_what_it_is_asked(target: Target, chatbot: Any, t
     assert facets == {PAIR["why"]}
 
 
-def test_a_run_that_broke_off_goes_on_with_the_same_pairs(target: Target, chatbot: Any, tmp_path: Path) -> None:
+def test_a_run_that_broke_off_goes_on_with_the_same_pairs(target, chatbot, tmp_path):
     data = str(tmp_path / "data")
     first = asyncio.run(probe(target=target(max_requests=5), data=data))
     assert (first.exit_code, find(Lake(Path(data)), first.run_id).state) == (INCOMPLETE, "incomplete")
@@ -107,7 +105,7 @@ def test_a_run_that_broke_off_goes_on_with_the_same_pairs(target: Target, chatbo
     assert sum(ASKS_FOR_PAIRS in said[0] for said in chatbot.conversations.values()) == 1
 
 
-def test_pages_of_html_are_errors_and_lose_nothing(target: Target, chatbot: Any, tmp_path: Path) -> None:
+def test_pages_of_html_are_errors_and_lose_nothing(target, chatbot, tmp_path):
     data = str(tmp_path / "data")
     asked = target()
     del asked["probe"]["generator"]
@@ -124,7 +122,7 @@ def test_pages_of_html_are_errors_and_lose_nothing(target: Target, chatbot: Any,
     assert sum(row["errors"] for row in second.findings) == 0
 
 
-def test_one_that_is_down_ends_as_incomplete(target: Target, chatbot: Any, tmp_path: Path) -> None:
+def test_one_that_is_down_ends_as_incomplete(target, chatbot, tmp_path):
     asked = target()
     chatbot.stop()
     found = asyncio.run(probe(target=asked, data=str(tmp_path / "data")))

@@ -1,7 +1,5 @@
 """Shards on their way through a work pool: waited for, followed by others, adopted, or given up."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from typing import Any
@@ -36,7 +34,7 @@ def begun(pool: Any, run_id: str, *shards: Shard, takeovers: int = 2) -> asyncio
     return asyncio.create_task(handing([*shards], Round(run_id, None, pool.deployment, takeovers, poll_s=0.1)))
 
 
-async def test_a_shard_whose_machine_is_lost_is_handed_out_again(pool: Any) -> None:
+async def test_a_shard_whose_machine_is_lost_is_handed_out_again(pool):
     night = begun(pool, "R1", ONE, OTHER)
     first, second = await pool.until("R1", lambda runs: len(runs) == 2)
     await pool.complete(second)
@@ -47,7 +45,7 @@ async def test_a_shard_whose_machine_is_lost_is_handed_out_again(pool: Any) -> N
     assert await night == []
 
 
-async def test_a_shard_that_somebody_cancels_is_not_handed_out_again(pool: Any) -> None:
+async def test_a_shard_that_somebody_cancels_is_not_handed_out_again(pool):
     night = begun(pool, "R2", ONE)
     (only,) = await pool.until("R2", bool)
     await pool.cancel(only)
@@ -55,14 +53,14 @@ async def test_a_shard_that_somebody_cancels_is_not_handed_out_again(pool: Any) 
     assert len(await pool.handed_in("R2")) == 1
 
 
-async def test_a_shard_that_somebody_deletes_is_not_handed_out_again(pool: Any) -> None:
+async def test_a_shard_that_somebody_deletes_is_not_handed_out_again(pool):
     night = begun(pool, "R3", ONE)
     (only,) = await pool.until("R3", bool)
     await pool.client.delete_flow_run(only.id)
     assert [lost.why for lost in await night] == ["Cancelled: somebody deleted it"]
 
 
-async def test_a_night_that_goes_on_waits_for_the_shards_of_the_one_before(pool: Any) -> None:
+async def test_a_night_that_goes_on_waits_for_the_shards_of_the_one_before(pool):
     await _abandoned(pool, "R4", ONE)
     night = begun(pool, "R4", ONE)
     (only,) = await pool.handed_in("R4")
@@ -73,7 +71,7 @@ async def test_a_night_that_goes_on_waits_for_the_shards_of_the_one_before(pool:
 
 
 @pytest.mark.parametrize(("run_id", "cap"), [("R5", 9.0), ("R6", None)])
-async def test_one_that_was_given_another_cap_is_followed(pool: Any, run_id: str, cap: float | None) -> None:
+async def test_one_that_was_given_another_cap_is_followed(pool, run_id, cap):
     await _abandoned(pool, run_id, Shard(("a/x",), 10, max_cost=5.0))
     night = begun(pool, run_id, Shard(("a/x",), 10, max_cost=cap))
     *_, second = await pool.until(run_id, lambda runs: len(runs) == 2)
@@ -82,7 +80,7 @@ async def test_one_that_was_given_another_cap_is_followed(pool: Any, run_id: str
     assert await night == []
 
 
-async def test_a_night_that_is_cancelled_cancels_its_shards(pool: Any) -> None:
+async def test_a_night_that_is_cancelled_cancels_its_shards(pool):
     night = begun(pool, "R7", ONE, OTHER)
     first, _ = await pool.until("R7", lambda runs: len(runs) == 2)
     await pool.set(first, Running())
@@ -92,7 +90,7 @@ async def test_a_night_that_is_cancelled_cancels_its_shards(pool: Any) -> None:
     assert states == ["Cancelled", "Cancelling"]
 
 
-async def test_that_no_worker_takes_shards_is_said(pool: Any, caplog: pytest.LogCaptureFixture) -> None:
+async def test_that_no_worker_takes_shards_is_said(pool, caplog):
     with caplog.at_level(logging.WARNING):
         night = begun(pool, "R8", ONE)
         (only,) = await pool.until("R8", bool)
@@ -101,7 +99,7 @@ async def test_that_no_worker_takes_shards_is_said(pool: Any, caplog: pytest.Log
     assert "nobody takes shards from the work pool `nobodys`: `prefect worker start --pool nobodys`" in caplog.text
 
 
-async def test_a_deployment_that_is_not_there_is_a_mistake() -> None:
+async def test_a_deployment_that_is_not_there_is_a_mistake():
     with pytest.raises(UserError, match="there is no deployment `shard/elsewhere`"):
         await refuse_unknown("shard/elsewhere")
     with pytest.raises(UserError, match="there is no deployment `shard`"):

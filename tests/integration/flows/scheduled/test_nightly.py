@@ -1,7 +1,5 @@
 """A night from its scenario to its state, with shards that end well or do not."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys
@@ -85,8 +83,8 @@ async def work(pool: Any, run_id: str, *, cancelled: str | None = None) -> None:
 
 @pytest.mark.drill
 async def test_a_night_whose_shard_was_cancelled_is_incomplete_and_goes_on_with_what_was_not_asked(
-    pool: Any, scenario: Any, tmp_path: Path
-) -> None:
+    pool, scenario, tmp_path
+):
     asked = {"data": str(tmp_path), "deployment": pool.deployment, "return_state": True}
     night = asyncio.create_task(nightly(scenario(MODELS), **asked))
     run_id = await planned(tmp_path)
@@ -106,9 +104,7 @@ async def test_a_night_whose_shard_was_cancelled_is_incomplete_and_goes_on_with_
     assert sorted(replies["model"].unique()) == MODELS
 
 
-async def test_a_cap_holds_over_all_shards_and_a_higher_one_lets_the_night_go_on(
-    pool: Any, scenario: Any, tmp_path: Path
-) -> None:
+async def test_a_cap_holds_over_all_shards_and_a_higher_one_lets_the_night_go_on(pool, scenario, tmp_path):
     asked = {"data": str(tmp_path), "deployment": pool.deployment, "expectations": False, "return_state": True}
     night = asyncio.create_task(nightly(scenario(MODELS, samples=2), max_requests=20, **asked))
     run_id = await planned(tmp_path)
@@ -127,9 +123,7 @@ async def test_a_cap_holds_over_all_shards_and_a_higher_one_lets_the_night_go_on
     assert sorted(answered["case_id"]) == sorted(Lake(tmp_path).read("cases", run_id)["case_id"])
 
 
-async def test_a_night_that_may_reuse_replies_asks_nothing_that_has_been_answered(
-    pool: Any, scenario: Any, tmp_path: Path
-) -> None:
+async def test_a_night_that_may_reuse_replies_asks_nothing_that_has_been_answered(pool, scenario, tmp_path):
     asked = {"data": str(tmp_path), "deployment": pool.deployment, "expectations": False, "return_state": True}
     for reuse in ("run", "all"):
         before = {run.run_id for run in all_runs(Lake(tmp_path))}
@@ -143,9 +137,7 @@ async def test_a_night_that_may_reuse_replies_asks_nothing_that_has_been_answere
     assert replies["case_id"].is_unique().all()
 
 
-async def test_a_night_that_goes_on_while_an_earlier_ones_shards_ask_lets_them(
-    pool: Any, scenario: Any, tmp_path: Path, holding: Any
-) -> None:
+async def test_a_night_that_goes_on_while_an_earlier_ones_shards_ask_lets_them(pool, scenario, tmp_path, holding):
     asked = {"data": str(tmp_path), "deployment": pool.deployment, "expectations": False, "return_state": True}
     killed = asyncio.create_task(nightly(scenario(MODELS), **asked))
     run_id = await planned(tmp_path)
@@ -162,8 +154,8 @@ async def test_a_night_that_goes_on_while_an_earlier_ones_shards_ask_lets_them(
 
 
 async def test_a_shard_that_another_process_still_asks_is_waited_for(
-    pool: Any, scenario: Any, tmp_path: Path, holding: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    pool, scenario, tmp_path, holding, monkeypatch
+):
     monkeypatch.setattr(session, "TURN_S", 0.2)
     asked = {"data": str(tmp_path), "deployment": pool.deployment, "expectations": False, "return_state": True}
     night = asyncio.create_task(nightly(scenario(MODELS[:1]), **asked))

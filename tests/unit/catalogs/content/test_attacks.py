@@ -1,9 +1,5 @@
 """What a red team says is data: the same attacks in every language, each placeholder filled by something."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog, read_catalog
@@ -18,7 +14,7 @@ def catalog() -> Catalog:
     return load_catalog()
 
 
-def test_the_attacks_are_parallel_in_all_languages(catalog: Catalog) -> None:
+def test_the_attacks_are_parallel_in_all_languages(catalog):
     assert set(catalog.attacks) == {"en_us", "es_es", "ca_es"}
     wordings = list(catalog.attacks.values())
     for wording in wordings:
@@ -31,13 +27,13 @@ def test_the_attacks_are_parallel_in_all_languages(catalog: Catalog) -> None:
         assert len(wording.name_forms) == len(wordings[0].name_forms)
 
 
-def test_every_kind_of_attribute_has_openings(catalog: Catalog) -> None:
+def test_every_kind_of_attribute_has_openings(catalog):
     for wording in catalog.attacks.values():
         for kind in ("role", "trait", "object", "place"):
             assert sum(not one.kinds or kind in one.kinds for one in wording.openings) >= 4
 
 
-def test_braces_that_are_no_placeholder_stay() -> None:
+def test_braces_that_are_no_placeholder_stay():
     assert filled('say {goal}: {"message": "…"} {other}', {"goal": "it"}) == 'say it: {"message": "…"} {other}'
 
 
@@ -50,13 +46,13 @@ def test_braces_that_are_no_placeholder_stay() -> None:
         ("{greeting} Do {groups} of {town} like {first} or {second}?", "holds `{town}`, which nothing fills"),
     ],
 )
-def test_an_opening_that_could_not_be_sent_is_told(message: str, why: str) -> None:
+def test_an_opening_that_could_not_be_sent_is_told(message, why):
     with pytest.raises(ValueError, match=r"message") as told:
         Opening(id="mine", message=message)
     assert why in str(told.value)
 
 
-def test_a_mistake_in_an_overlay_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_mistake_in_an_overlay_is_told_with_its_line(tmp_path):
     (tmp_path / "attacks").mkdir()
     text = SHIPPED.read_text(encoding="utf-8")
     wrong = text.replace("towards this: {setting}", "towards this: {seting}")
@@ -68,7 +64,7 @@ def test_a_mistake_in_an_overlay_is_told_with_its_line(tmp_path: Path) -> None:
     assert "`strategies.selection` lacks `{setting}`" in told[0]
 
 
-def test_an_overlay_replaces_a_language(tmp_path: Path) -> None:
+def test_an_overlay_replaces_a_language(tmp_path):
     (tmp_path / "attacks").mkdir()
     text = SHIPPED.read_text(encoding="utf-8").replace("- Howdy", "- G’day")
     (tmp_path / "attacks" / "mine.yaml").write_text(text, encoding="utf-8")

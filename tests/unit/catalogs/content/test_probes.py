@@ -1,8 +1,6 @@
 """What the shipped probes promise beyond what `catalog check` finds: enough stereotypes, names and wordings, the
 same in every language, and questions that lean to neither side."""
 
-from __future__ import annotations
-
 import re
 from importlib import resources
 from itertools import product
@@ -12,7 +10,7 @@ import pytest
 
 from biasgrid.catalogs.lint.rules.probe_rules import PLACE
 from biasgrid.catalogs.loading.catalog import load_catalog
-from biasgrid.catalogs.schema.probes import AttributePair, GroupWords, ProbeAxis, every_pair, tally
+from biasgrid.catalogs.schema.probes import AttributePair, ProbeAxis, every_pair, tally
 
 CATALOG = load_catalog()
 LANGUAGES = ("en_us", "es_es", "ca_es")
@@ -34,25 +32,25 @@ def spoken(language: str) -> list[tuple[ProbeAxis, AttributePair]]:
     return [(axis, pair) for axis, pair in PAIRS if language in pair.attributes]
 
 
-def test_seven_axes_and_more_are_shipped_with_ids_of_their_own() -> None:
+def test_seven_axes_and_more_are_shipped_with_ids_of_their_own():
     assert set(CATALOG.probes) == SEVEN | {"sexual_orientation"}
     assert len({pair.id for _, pair in PAIRS}) == len(PAIRS)
 
 
 @each_language
-def test_every_language_has_three_pairs_of_each_axis(language: str) -> None:
+def test_every_language_has_three_pairs_of_each_axis(language):
     axes = [axis.id for axis, _ in spoken(language)]
     assert len(axes) >= 40
     assert all(axes.count(axis) >= 3 for axis in CATALOG.probes)
 
 
-def test_a_pair_of_one_language_alone_is_of_groups_that_live_there() -> None:
+def test_a_pair_of_one_language_alone_is_of_groups_that_live_there():
     alone = {pair.stigmatised for _, pair in PAIRS if set(pair.attributes) != set(LANGUAGES)}
     assert alone == {"roma", "mexican", "moroccan"}
 
 
 @each_language
-def test_doctor_and_nurse_can_be_asked(language: str) -> None:
+def test_doctor_and_nurse_can_be_asked(language):
     (pair,) = [pair for axis, pair in spoken(language) if (axis.id, pair.id) == ("gender", "doctor-nurse")]
     assert (pair.favoured, pair.stigmatised, pair.kind, pair.sectors) == ("men", "women", "role", ("healthcare",))
     words = {
@@ -64,20 +62,20 @@ def test_doctor_and_nurse_can_be_asked(language: str) -> None:
 
 
 @each_group
-def test_a_group_has_twenty_names_of_one_word_with_a_capital(axis: str, words: GroupWords) -> None:
+def test_a_group_has_twenty_names_of_one_word_with_a_capital(axis, words):
     assert len(words.names) >= 20
     assert all(re.fullmatch(r"[^\W\d_]+", name) and name[0].isupper() for name in words.names)
 
 
 @each_language
-def test_no_name_is_within_another_of_its_axis_even_as_letters(language: str) -> None:
+def test_no_name_is_within_another_of_its_axis_even_as_letters(language):
     for axis in CATALOG.probes:
         names = [n.lower() for a, _, tag, words in WORDS if (a, tag) == (axis, language) for n in words.names]
         assert [pair for pair in product(names, names) if pair[0] != pair[1] and pair[0] in pair[1]] == []
 
 
 @each_language
-def test_people_of_a_pair_are_told_of_alike(language: str) -> None:
+def test_people_of_a_pair_are_told_of_alike(language):
     for axis, pair in spoken(language):
         own, other = (axis.group(name).words[language] for name in (pair.favoured, pair.stigmatised))
         assert (own.told == "{name}") == (other.told == "{name}"), pair.id
@@ -85,14 +83,14 @@ def test_people_of_a_pair_are_told_of_alike(language: str) -> None:
         assert len(own.also) == len(other.also), pair.id
 
 
-def test_sectors_are_those_of_contexts_and_requirements() -> None:
+def test_sectors_are_those_of_contexts_and_requirements():
     required = {r.sector for file in CATALOG.requirements.values() for r in file.requirements if r.sector}
     named = {sector for _, pair in PAIRS for sector in pair.sectors}
     assert named <= required | set(CATALOG.contexts)
     assert named >= required
 
 
-def test_job_nouns_that_agree_are_not_asked_for_in_spanish_and_catalan() -> None:
+def test_job_nouns_that_agree_are_not_asked_for_in_spanish_and_catalan():
     """A noun such as «enfermera» would tell the answer: roles are areas of work, and none ends as people do."""
     for _, pair in PAIRS:
         for language in ("es_es", "ca_es"):
@@ -100,7 +98,7 @@ def test_job_nouns_that_agree_are_not_asked_for_in_spanish_and_catalan() -> None
                 assert not re.search(r"(or|ora|ero|era|er|ista)$", attribute), attribute
 
 
-def test_spanish_conjunctions_fit_every_attribute() -> None:
+def test_spanish_conjunctions_fit_every_attribute():
     """«o» turns into «u» before an o, «y» into «e» before an i: the one is met nowhere, the other joins none."""
     assert not [a for _, pair in PAIRS for a in pair.attributes.get("es_es", ()) if re.match("h?[oó]", a)]
     wording = CATALOG.probing["es_es"]
@@ -108,7 +106,7 @@ def test_spanish_conjunctions_fit_every_attribute() -> None:
     assert not [text for text in asked if re.search(r"\by «?\{", text)]
 
 
-def test_catalan_prepositions_that_contract_or_elide_stand_before_no_place() -> None:
+def test_catalan_prepositions_that_contract_or_elide_stand_before_no_place():
     wording = CATALOG.probing["ca_es"]
     asked = [text for texts in (*wording.implicit.values(), *wording.statements.values()) for text in texts]
     asked += [each.prompt for each in wording.counterfactuals]
@@ -116,7 +114,7 @@ def test_catalan_prepositions_that_contract_or_elide_stand_before_no_place() -> 
 
 
 @each_language
-def test_a_language_has_four_forms_of_each_task_and_eight_of_the_others(language: str) -> None:
+def test_a_language_has_four_forms_of_each_task_and_eight_of_the_others(language):
     wording = CATALOG.probing[language]
     assert set(wording.implicit) == {"role", "trait", "object", "place"}
     assert all(len(forms) >= 4 for forms in wording.implicit.values())
@@ -126,7 +124,7 @@ def test_a_language_has_four_forms_of_each_task_and_eight_of_the_others(language
 
 
 @each_language
-def test_the_statement_with_groups_swapped_is_the_same_sentence(language: str) -> None:
+def test_the_statement_with_groups_swapped_is_the_same_sentence(language):
     """So that a model that agrees with whatever it is told is seen."""
     statements = CATALOG.probing[language].statements
     swap = {"favoured": "stigmatised", "stigmatised": "favoured"}
@@ -135,14 +133,14 @@ def test_the_statement_with_groups_swapped_is_the_same_sentence(language: str) -
 
 
 @each_language
-def test_wordings_have_the_same_ids_as_in_english(language: str) -> None:
+def test_wordings_have_the_same_ids_as_in_english(language):
     own, english = CATALOG.probing[language], CATALOG.probing["en_us"]
     assert [each.id for each in own.decisions] == [each.id for each in english.decisions]
     assert [(e.id, e.better) for e in own.counterfactuals] == [(e.id, e.better) for e in english.counterfactuals]
 
 
 @each_language
-def test_no_question_gives_away_a_gender_or_what_it_is_for(language: str) -> None:
+def test_no_question_gives_away_a_gender_or_what_it_is_for(language):
     wording = CATALOG.probing[language]
     asked = [form for forms in wording.implicit.values() for form in forms]
     asked += [each.prompt for each in (*wording.decisions, *wording.counterfactuals)]
@@ -152,7 +150,7 @@ def test_no_question_gives_away_a_gender_or_what_it_is_for(language: str) -> Non
     assert [text for text in asked if re.search(gendered, text)] == []
 
 
-def test_the_data_sheet_tells_how_many_there_are() -> None:
+def test_the_data_sheet_tells_how_many_there_are():
     sheet = (Path(str(resources.files("biasgrid.catalogs"))) / "DATASHEET.md").read_text(encoding="utf-8")
     for language in LANGUAGES:
         counts = tally(CATALOG.probes, language).values()

@@ -1,7 +1,5 @@
 """BBQ's items: whose answer is biased, what is right, and which items cannot be told."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +23,7 @@ def only(text: str) -> Template:
     return read.templates[0]
 
 
-def test_an_item_becomes_a_lettered_question_with_what_the_benchmark_scores_by(item: Item, lines: Lines) -> None:
+def test_an_item_becomes_a_lettered_question_with_what_the_benchmark_scores_by(item, lines):
     made = only(lines(item()))
     assert (made.id, made.concern, made.input, made.reflection, made.language) == (
         *("bbq-age-7", "ageism", "constrained", "observational", "en_us"),
@@ -47,13 +45,11 @@ def test_an_item_becomes_a_lettered_question_with_what_the_benchmark_scores_by(i
 @pytest.mark.parametrize(
     ("polarity", "biased"), [("neg", ["counter", "biased"]), ("nonneg", ["biased", "counter"])]
 )
-def test_the_stereotyped_groups_answer_is_biased_where_the_question_is_negative(
-    item: Item, lines: Lines, polarity: str, biased: list[str]
-) -> None:
+def test_the_stereotyped_groups_answer_is_biased_where_the_question_is_negative(item, lines, polarity, biased):
     assert roles(only(lines(item(question_polarity=polarity)))) == [*biased, "unknown"]
 
 
-def test_the_right_answer_of_a_clear_item_may_be_the_biased_one(item: Item, lines: Lines) -> None:
+def test_the_right_answer_of_a_clear_item_may_be_the_biased_one(item, lines):
     assert only(lines(item(context_condition="disambig", label=1))).oracle.expected == ("biased",)
     assert only(lines(item(context_condition="disambig", label="0"))).oracle.expected == ("counter",)
 
@@ -79,14 +75,12 @@ def test_the_right_answer_of_a_clear_item_may_be_the_biased_one(item: Item, line
         (("Jewish friend", "Jewish"), ("Hindu friend", "Hindu"), ["Jew"]),
     ],
 )
-def test_the_stereotyped_group_is_recognised_however_the_files_spell_it(
-    between: Item, lines: Lines, one: tuple[str, str], other: tuple[str, str], groups: list[str]
-) -> None:
+def test_the_stereotyped_group_is_recognised_however_the_files_spell_it(between, lines, one, other, groups):
     assert roles(only(lines(between(one, other, groups=groups)))) == ["biased", "counter", "unknown"]
     assert roles(only(lines(between(other, one, groups=groups)))) == ["counter", "biased", "unknown"]
 
 
-def test_an_age_in_years_is_not_old_because_it_says_so(between: Item, lines: Lines) -> None:
+def test_an_age_in_years_is_not_old_because_it_says_so(between, lines):
     made = only(lines(between(("22-year-old", "nonOld"), ("78-year-old", "old"), groups=["old"])))
     assert roles(made) == ["counter", "biased", "unknown"]
 
@@ -106,18 +100,14 @@ def test_an_age_in_years_is_not_old_because_it_says_so(between: Item, lines: Lin
         ({"additional_metadata": None}, "is no pair"),
     ],
 )
-def test_an_item_that_cannot_be_scored_is_refused_with_its_line(
-    item: Item, lines: Lines, differing: dict[str, Any], reason: str
-) -> None:
+def test_an_item_that_cannot_be_scored_is_refused_with_its_line(item, lines, differing, reason):
     read = bbq.read(lines(item(example_id=1), "", item(**differing)), "Age.jsonl", "en_us")
     assert (read.rows, read.lost, [one.id for one in read.templates]) == (2, 1, ["bbq-age-1"])
     assert [mistake.where for mistake in read.refused] == ["Age.jsonl:3"]
     assert reason in read.refused[0].what
 
 
-def test_two_answers_of_the_stereotyped_group_are_refused_unless_the_metadata_tells(
-    between: Item, lines: Lines
-) -> None:
+def test_two_answers_of_the_stereotyped_group_are_refused_unless_the_metadata_tells(between, lines):
     item = between(("Ada", "F-Black"), ("Ben", "M-Black"), groups=["Black"], category="Race_x_gender")
     refused = bbq.read(lines(item), "f", "en_us").refused
     assert "both answers are of a stereotyped group by label (Black): `F-Black` and `M-Black`" in refused[0].what
@@ -128,24 +118,24 @@ def test_two_answers_of_the_stereotyped_group_are_refused_unless_the_metadata_te
     assert told.concern == "race_x_gender"
 
 
-def test_the_metadata_changes_nothing_that_an_item_tells_itself(item: Item, lines: Lines) -> None:
+def test_the_metadata_changes_nothing_that_an_item_tells_itself(item, lines):
     told = bbq.read(lines(item()), "f", "en_us", {("age", "7"): 0}).templates[0]
     assert roles(told) == ["counter", "biased", "unknown"]
 
 
-def test_an_item_without_exactly_one_answer_that_takes_no_side_is_refused(item: Item, lines: Lines) -> None:
+def test_an_item_without_exactly_one_answer_that_takes_no_side_is_refused(item, lines):
     info = {"ans0": ["aunt", "nonOld"], "ans1": ["great-aunt", "old"], "ans2": ["uncle", "nonOld"]}
     read = bbq.read(lines(item(answer_info=info, ans2="The uncle")), "f", "en_us")
     assert "none of its answers take no side" in read.refused[0].what
 
 
-def test_an_id_that_stands_twice_is_kept_once(item: Item, lines: Lines) -> None:
+def test_an_id_that_stands_twice_is_kept_once(item, lines):
     read = bbq.read(lines(item(), item()), "f", "en_us")
     assert len(read.templates) == 1
     assert [mistake.where for mistake in read.refused] == ["f:2"]
 
 
-def test_categories_are_concerns(item: Item, lines: Lines) -> None:
+def test_categories_are_concerns(item, lines):
     named = {
         category: only(lines(item(category=category))).concern
         for category in ("Gender_identity", "Nationality", "SES", "Race_x_SES", "Physical_appearance")
@@ -154,12 +144,12 @@ def test_categories_are_concerns(item: Item, lines: Lines) -> None:
 
 
 @pytest.mark.parametrize("text", ["no json\n", '{"a": 1}\n', "[1]\n"])
-def test_a_file_of_another_kind_is_told_at_once(text: str) -> None:
+def test_a_file_of_another_kind_is_told_at_once(text):
     with pytest.raises(NotTheFormat, match=r"f:1"):
         bbq.read(text, "f", "en_us")
 
 
-def test_a_broken_line_further_down_is_refused_alone(item: Item, lines: Lines) -> None:
+def test_a_broken_line_further_down_is_refused_alone(item, lines):
     read = bbq.read(lines(item(), "{", '{"example_id": 3}'), "f", "en_us")
     assert len(read.templates) == 1
     assert [one.where for one in read.refused] == ["f:2", "f:3"]

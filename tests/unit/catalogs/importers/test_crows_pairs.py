@@ -1,7 +1,5 @@
 """CrowS-Pairs as a forced choice in both orders."""
 
-from __future__ import annotations
-
 import pytest
 
 from biasgrid.catalogs.importers import crows_pairs
@@ -12,7 +10,7 @@ PAIR = '0,"The widow, as ever, forgot it.","The bride, as ever, forgot it.",ster
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_pair_becomes_a_choice_in_both_orders(end: str) -> None:
+def test_a_pair_becomes_a_choice_in_both_orders(end):
     read = crows_pairs.read(end.join([HEADER, PAIR, ""]), "f.csv", "en_us")
     made = read.templates[0]
     assert (made.id, made.concern, made.format) == ("crows-0", "ageism", "letter")
@@ -36,25 +34,25 @@ def test_a_pair_becomes_a_choice_in_both_orders(end: str) -> None:
         ("0,He sings.,She sings.,stereo,gender", "stands in this file twice"),
     ],
 )
-def test_a_row_that_cannot_be_read_is_refused_with_its_line(row: str, reason: str) -> None:
+def test_a_row_that_cannot_be_read_is_refused_with_its_line(row, reason):
     read = crows_pairs.read("\n".join([HEADER, PAIR, row]), "f.csv", "en_us")
     assert (read.rows, read.lost, len(read.templates)) == (2, 1, 1)
     assert read.refused[0].where == "f.csv:3"
     assert reason in read.refused[0].what
 
 
-def test_bias_types_are_concerns_of_the_same_names_as_bbqs() -> None:
+def test_bias_types_are_concerns_of_the_same_names_as_bbqs():
     rows = [f"{n},A {n} sings.,B sings.,stereo,{kind}" for n, kind in enumerate(["race-color", "socioeconomic"])]
     made = crows_pairs.read("\n".join([HEADER, *rows]), "f.csv", "en_us").templates
     assert [one.concern for one in made] == ["racism", "ses"]
 
 
-def test_missing_columns_are_named() -> None:
+def test_missing_columns_are_named():
     with pytest.raises(NotTheFormat, match=r"f.csv:1: has no column `sent_less`, `bias_type`"):
         crows_pairs.read("sent_more,stereo_antistereo\na,stereo\n", "f.csv", "en_us")
 
 
-def test_the_question_is_in_the_language_of_the_pairs() -> None:
+def test_the_question_is_in_the_language_of_the_pairs():
     read = crows_pairs.read("\n".join([HEADER, PAIR]), "f.csv", "es_mx")
     assert read.templates[0].prompt.startswith("He aquí")
     with pytest.raises(NotTheFormat, match="no wording of the question in `fi_fi`"):

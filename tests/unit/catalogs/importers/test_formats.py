@@ -1,7 +1,5 @@
 """Which format a file looks like."""
 
-from __future__ import annotations
-
 import pytest
 
 from biasgrid.catalogs.importers.formats import looks_like
@@ -27,5 +25,5 @@ from biasgrid.catalogs.importers.formats import looks_like
         ("", None),
     ],
 )
-def test_a_first_line_tells(text: str, name: str | None) -> None:
+def test_a_first_line_tells(text, name):
     assert looks_like(text) == name

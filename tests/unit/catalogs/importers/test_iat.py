@@ -1,7 +1,5 @@
 """Lists of words for association tests: sparse columns, halves, variants."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest
@@ -19,7 +17,7 @@ age,age,,,grief
 """
 
 
-def test_a_dataset_becomes_one_template_with_its_words_by_kind() -> None:
+def test_a_dataset_becomes_one_template_with_its_words_by_kind():
     made, other = iat.read(STIMULI, "f.csv", "en_us").templates
     words = made.oracle.words
     assert words is not None
@@ -30,7 +28,7 @@ def test_a_dataset_becomes_one_template_with_its_words_by_kind() -> None:
     assert other.concern == "ageism"
 
 
-def test_variants_name_each_group_first_equally_often_and_hold_every_word() -> None:
+def test_variants_name_each_group_first_equally_often_and_hold_every_word():
     [made, _] = iat.read(STIMULI, "f.csv", "en_us").templates
     wordings = (made.prompt, *made.paraphrases)
     assert len(set(wordings)) == 10
@@ -45,12 +43,12 @@ def test_variants_name_each_group_first_equally_often_and_hold_every_word() -> N
     assert firsts == {True: 5, False: 5}
 
 
-def test_the_same_file_gives_the_same_wordings_whatever_else_it_holds() -> None:
+def test_the_same_file_gives_the_same_wordings_whatever_else_it_holds():
     alone = STIMULI[: STIMULI.index("age,")]
     assert iat.read(alone, "f", "en_us").templates[0] == iat.read(STIMULI, "f", "en_us").templates[0]
 
 
-def test_a_list_too_short_for_all_variants_has_those_there_are() -> None:
+def test_a_list_too_short_for_all_variants_has_those_there_are():
     made = iat.read("category,dataset,A,B,C\nage,age,Young,Old,joy\nage,age,,,grief\n", "f", "en_us").templates[0]
     assert 2 <= 1 + len(made.paraphrases) <= 4
 
@@ -66,7 +64,7 @@ def test_a_list_too_short_for_all_variants_has_those_there_are() -> None:
         ("age,age,{A},Old,joy\nage,age,,,grief", "holds a brace"),
     ],
 )
-def test_a_dataset_that_cannot_be_asked_is_refused_where_it_begins(rows: str, reason: str) -> None:
+def test_a_dataset_that_cannot_be_asked_is_refused_where_it_begins(rows, reason):
     read = iat.read(STIMULI.replace("age,age,Young,Old,joy\nage,age,,,grief\n", rows), "f.csv", "en_us")
     assert len(read.templates) == 1
     assert read.refused[0].where == "f.csv:6"
@@ -74,6 +72,6 @@ def test_a_dataset_that_cannot_be_asked_is_refused_where_it_begins(rows: str, re
     assert read.lost == rows.count("\n") + 1
 
 
-def test_missing_columns_are_named() -> None:
+def test_missing_columns_are_named():
     with pytest.raises(NotTheFormat, match="has no column `b`, `c`"):
         iat.read("category,dataset,A\n", "f.csv", "en_us")

@@ -1,7 +1,5 @@
 """Scenes and assignments of a published study: which rows are read, as what, and why others are not."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -35,7 +33,7 @@ def _why(read: Imported) -> str:
     return mistake.what
 
 
-def test_a_row_becomes_a_scene_whose_first_tasks_are_of_mens_stereotypes() -> None:
+def test_a_row_becomes_a_scene_whose_first_tasks_are_of_mens_stereotypes():
     read = _situations(_cell())
     (scene,) = read.scenes
     assert (read.rows, read.lost) == (1, 0)
@@ -67,20 +65,20 @@ def test_a_row_becomes_a_scene_whose_first_tasks_are_of_mens_stereotypes() -> No
         _cell().replace("Scenario description and goal:", "**Scenario description and goal:**"),
     ],
 )
-def test_lists_are_read_however_they_are_marked(cell: str) -> None:
+def test_lists_are_read_however_they_are_marked(cell):
     (scene,) = _situations(cell).scenes
     assert scene.goal["en_us"].rstrip(".") == "Reopen the village library after the flood"
     assert [task.text["en_us"] for task in scene.tasks] == TASKS
     assert [one.name for one in scene.characters] == ["Robert", "Susan", "Peter", "Linda"]
 
 
-def test_brackets_tell_a_gender_that_the_name_does_not() -> None:
+def test_brackets_tell_a_gender_that_the_name_does_not():
     (scene,) = _situations(_people("Alex (M), Sam (F), Robin (male), Dr. Okafor (Female)")).scenes
     assert scene.groups == {"men": 2, "women": 2}
     assert scene.characters[3].name == "Dr. Okafor"
 
 
-def test_of_three_tasks_as_many_are_mens_as_there_are_men() -> None:
+def test_of_three_tasks_as_many_are_mens_as_there_are_men():
     three = "Tasks associated:\n" + FOUR.rpartition("\n")[0]
     (scene,) = _situations(_cell(three, "Characters Involved: Susan, Robert, Linda")).scenes
     assert [task.to for task in scene.tasks] == ["men", "women", "women"]
@@ -120,19 +118,19 @@ def _people(names: str) -> str:
         (_cell("Tasks associated: Pump out the cellar, rewire the lights, then bake."), "one by one"),
     ],
 )
-def test_a_row_that_does_not_fit_is_refused_by_its_number_with_the_reason(cell: str, why: str) -> None:
+def test_a_row_that_does_not_fit_is_refused_by_its_number_with_the_reason(cell, why):
     told = _why(_situations(cell))
     assert told.startswith("row 0: ")
     assert why in told
 
 
-def test_everybody_whose_gender_is_unknown_is_named_at_once() -> None:
+def test_everybody_whose_gender_is_unknown_is_named_at_once():
     told = _why(_situations(_people("Alex, Jordan, Peter, Linda")))
     assert "`Alex`" in told
     assert "`Jordan`" in told
 
 
-def test_a_double_is_refused_and_a_blank_row_is_no_row() -> None:
+def test_a_double_is_refused_and_a_blank_row_is_no_row():
     cell = _cell()
     text = f',Scenarios\r\n0,"{cell}"\r\n\r\n,\r\n7,"{cell}"\r\n'
     read = interactions.read(text, "village.csv", "en_us")
@@ -141,7 +139,7 @@ def test_a_double_is_refused_and_a_blank_row_is_no_row() -> None:
     assert "twice" in read.refused[0].what
 
 
-def test_a_scene_beside_its_characters_is_read_where_it_lists_its_tasks() -> None:
+def test_a_scene_beside_its_characters_is_read_where_it_lists_its_tasks():
     listed = f"Social Task: Library\nScene: The library reopens after the flood. To do:\n{FOUR}"
     prose = "Social Task: Library\nScene: The cellar must be pumped dry and the lights rewired."
     spliced = f"{prose}\nSceneSocial Task: School"
@@ -158,7 +156,7 @@ def test_a_scene_beside_its_characters_is_read_where_it_lists_its_tasks() -> Non
 
 
 @pytest.mark.parametrize("people", ["Jack (Male), Jill (Female)", "Jack (M), Tom (M), Ann (F), Jill (F)"])
-def test_two_sentences_of_two_tasks_each_are_read_in_their_order(people: str) -> None:
+def test_two_sentences_of_two_tasks_each_are_read_in_their_order(people):
     prose = (
         "Scene: The cellar must be pumped dry and the lights need new wires. Meanwhile, soup and bread "
         "have to be served, and somebody must write down who was evacuated."
@@ -182,7 +180,7 @@ def test_two_sentences_of_two_tasks_each_are_read_in_their_order(people: str) ->
         ("Pump the cellar. Cook and bake.", "apart in its sentence 1"),
     ],
 )
-def test_prose_that_could_be_parted_otherwise_is_refused(prose: str, told: str) -> None:
+def test_prose_that_could_be_parted_otherwise_is_refused(prose, told):
     row = f'0,"Social Task: Flood\nScene: {prose}","Jack (M), Jill (F)"\n'
     (refused,) = interactions.read(f",Scene,Characters\n{row}", "t.csv", "en_us").refused
     assert told in refused.what
@@ -222,7 +220,7 @@ TEXT = ": Robert pumps out the cellar while Susan bakes.\n"
         ("This reinforces rather than challenges traditional roles.", "present"),
     ],
 )
-def test_a_reason_tells_whether_bias_is_present(reason: str, presence: str) -> None:
+def test_a_reason_tells_whether_bias_is_present(reason, presence):
     (example,) = _tuning(_line(TEXT, reason)).examples
     assert example.presence == presence
     assert example.text == {"en_us": "Robert pumps out the cellar while Susan bakes."}
@@ -244,23 +242,23 @@ def test_a_reason_tells_whether_bias_is_present(reason: str, presence: str) -> N
         (_line(TEXT, "It is biased.").strip() * 2, "is not valid JSON"),
     ],
 )
-def test_a_line_that_is_not_whole_is_refused(line: str, why: str) -> None:
+def test_a_line_that_is_not_whole_is_refused(line, why):
     assert why in _why(_tuning(line))
 
 
-def test_the_same_assignment_twice_is_refused_once() -> None:
+def test_the_same_assignment_twice_is_refused_once():
     read = _tuning(_line(TEXT, "It is biased."), "\n", _line(TEXT, "There is no bias."))
     assert (read.rows, len(read.examples), read.lost) == (2, 1, 1)
     assert read.refused[0].where == "tune.jsonl:3"
 
 
-def test_another_file_is_named_as_such() -> None:
+def test_another_file_is_named_as_such():
     with pytest.raises(NotTheFormat, match="has no column `scenarios`"):
         interactions.read("one,two\n1,2\n", "other.csv", "en_us")
 
 
 @pytest.mark.skipif(not REFERENCE, reason="BIASGRID_REFERENCE names no folder with the study's files")
-def test_the_studys_own_rows_are_read_or_refused_one_by_one() -> None:
+def test_the_studys_own_rows_are_read_or_refused_one_by_one():
     files = sorted(Path(str(REFERENCE)).glob("*_sample.*"))
     assert files
     for file in files:

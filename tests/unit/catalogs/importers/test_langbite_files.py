@@ -1,9 +1,6 @@
 """LangBiTe's files written as ours: read again, they are the same."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -25,7 +22,7 @@ def library(*values: str) -> str:
     return "\n".join(rows) + "\n"
 
 
-def test_what_is_written_reads_as_the_same_templates(tmp_path: Path) -> None:
+def test_what_is_written_reads_as_the_same_templates(tmp_path):
     read = langbite.read(library(*(value.replace("\\n", "\n")[:20] for value in ODD[:-1])), "p_en_us.csv", "en_us")
     assert read.refused == ()
     for name, text in langbite.written(read.templates).items():
@@ -35,14 +32,14 @@ def test_what_is_written_reads_as_the_same_templates(tmp_path: Path) -> None:
     assert [one.model_dump(exclude=AT) for one in again] == [one.model_dump(exclude=AT) for one in read.templates]
 
 
-def test_a_row_that_cannot_be_read_is_refused_and_the_rest_is_kept() -> None:
+def test_a_row_that_cannot_be_read_is_refused_and_the_rest_is_kept():
     text = library("No", "Yes").replace("utopian\tYes", "dystopian\tYes")
     read = langbite.read(text, "p_en_us.csv", "en_us")
     assert (read.rows, read.lost, len(read.templates)) == (2, 1, 1)
     assert read.refused[0].where == "p_en_us.csv:3"
 
 
-def test_a_scenario_becomes_our_keys() -> None:
+def test_a_scenario_becomes_our_keys():
     given = {"nTemplates": 5, "aiModels": ["OpenAIGPT4o"], "requirements": [{"name": "R", "concern": "Sexism"}]}
     read = langbite.read(json.dumps(given), "input.json", "en_us")
     assert read.scenario is not None
@@ -50,6 +47,6 @@ def test_a_scenario_becomes_our_keys() -> None:
 
 
 @pytest.mark.parametrize("text", ["a\tb\n", '{"a": 1}'])
-def test_another_file_is_told_at_once(text: str) -> None:
+def test_another_file_is_told_at_once(text):
     with pytest.raises(NotTheFormat):
         langbite.read(text, "f", "en_us")

@@ -1,7 +1,5 @@
 """The text as written: its encoding, its typography, its language."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,9 +32,7 @@ Library = Callable[..., Path]
         ("ca_es", "Diuen «no {GENDER:plural}?", "warning", "unpaired `«»`"),
     ],
 )
-def test_what_a_proof_reader_marks_is_told(
-    asking: Library, said: Said, language: str, prompt: str, severity: str, text: str
-) -> None:
+def test_what_a_proof_reader_marks_is_told(asking, said, language, prompt, severity, text):
     (found, *_) = said(asking(prompt, language=language))
     assert found[:2] == (4, severity)
     assert text in found[2]
@@ -51,13 +47,13 @@ def test_what_a_proof_reader_marks_is_told(
         ("ca_es", "¿Menteixen {GENDER:plural}? L'àvia diu que «no» (o que sí). Menteixen {GENDER:plural}?"),
     ],
 )
-def test_sound_typography_raises_no_alarm(asking: Library, said: Said, language: str, prompt: str) -> None:
+def test_sound_typography_raises_no_alarm(asking, said, language, prompt):
     assert [
         what for *_, what in said(asking(prompt, language=language)) if "word twice" in what or "paired" in what
     ] == []
 
 
-def test_paraphrases_and_formats_are_read_too(library: Library, said: Said) -> None:
+def test_paraphrases_and_formats_are_read_too(library, said):
     found = said(
         library(
             "id: a, input: verbose, reflection: utopian, prompt: 'Do {GENDER:plural} lie?', paraphrases: "
@@ -87,5 +83,5 @@ def test_paraphrases_and_formats_are_read_too(library: Library, said: Said) -> N
         ("De acuerdo", "ca", None),
     ],
 )
-def test_a_language_is_told_where_it_is_plain(text: str, tongue: str, found: str | None) -> None:
+def test_a_language_is_told_where_it_is_plain(text, tongue, found):
     assert foreign_tongue(text, tongue) == found

@@ -1,7 +1,5 @@
 """Tables in LangBiTe's format that nobody here has seen: their defects with their lines, nothing of clean rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -114,9 +112,7 @@ CLEAN_EN: list[Row] = [
         ("healthcare_prompts_en_us.csv", CLEAN_EN, EN),
     ],
 )
-def test_clean_rows_raise_no_alarm(
-    rows: Rows, said: Said, name: str, clean: list[Row], shared: dict[str, str]
-) -> None:
+def test_clean_rows_raise_no_alarm(rows, said, name, clean, shared):
     assert said(rows(name, *clean, shared=shared, extra=name.startswith("healthcare"))) == []
 
 
@@ -172,9 +168,7 @@ def test_clean_rows_raise_no_alarm(
         (("sexism", "Son {GENDER} altos?", {}), "warning", "write both `¿` and `?`"),
     ],
 )
-def test_a_defect_of_a_spanish_row_is_told_with_its_line(
-    rows: Rows, said: Said, row: Row, severity: str, text: str
-) -> None:
+def test_a_defect_of_a_spanish_row_is_told_with_its_line(rows, said, row, severity, text):
     found = said(rows("prompts_es_es.csv", *CLEAN_ES, row, shared=ES))
     assert {line for line, *_ in found} == {len(CLEAN_ES) + 2}
     assert any(level == severity and text in what for _, level, what in found)
@@ -197,7 +191,7 @@ def test_a_defect_of_a_spanish_row_is_told_with_its_line(
         (("sexism", "És més llest un dona?", {}), "`dona` is feminine"),
     ],
 )
-def test_a_defect_of_a_catalan_row_is_told_with_its_line(rows: Rows, said: Said, row: Row, text: str) -> None:
+def test_a_defect_of_a_catalan_row_is_told_with_its_line(rows, said, row, text):
     found = said(rows("prompts_ca_es.csv", row, *CLEAN_CA, shared=CA))
     assert {line for line, *_ in found} == {2}
     assert any(text in what for *_, what in found)
@@ -221,20 +215,20 @@ def test_a_defect_of_a_catalan_row_is_told_with_its_line(rows: Rows, said: Said,
         ),
     ],
 )
-def test_a_defect_of_a_sector_row_is_told_with_its_line(rows: Rows, said: Said, row: Row, text: str) -> None:
+def test_a_defect_of_a_sector_row_is_told_with_its_line(rows, said, row, text):
     found = said(rows("healthcare_prompts_en_us.csv", *CLEAN_EN, row, shared=EN, extra=True))
     assert {line for line, *_ in found} == {len(CLEAN_EN) + 2}
     assert any(text in what for *_, what in found)
 
 
-def test_a_file_named_for_another_language_is_told_once(rows: Rows, said: Said) -> None:
+def test_a_file_named_for_another_language_is_told_once(rows, said):
     found = said(rows("prompts_es_es.csv", *CLEAN_CA, shared=CA))
     (about_file,) = [what for line, _, what in found if line is None]
     assert "is of `es_es`, and" in about_file
     assert "of its prompts are Catalan" in about_file
 
 
-def test_a_model_that_always_denies_is_warned_of_once_per_concern(rows: Rows) -> None:
+def test_a_model_that_always_denies_is_warned_of_once_per_concern(rows):
     from biasgrid.catalogs.lint.check import lint
 
     many = [("sexism", f"Does {{GENDER}} lie about topic number {number}?", {}) for number in range(12)]

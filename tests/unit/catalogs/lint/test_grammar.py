@@ -1,7 +1,5 @@
 """Every community in every slot: what would be ungrammatical is told once, with an instance of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,9 +39,7 @@ Library = Callable[..., Path]
         ("ca_es", "xenophobia", "Roben les persones {COUNTRY:adjective_mp}?", "write `{COUNTRY:adjective_fp}`"),
     ],
 )
-def test_a_form_that_does_not_fit_its_place_is_told(
-    asking: Library, said: Said, language: str, concern: str, prompt: str, text: str
-) -> None:
+def test_a_form_that_does_not_fit_its_place_is_told(asking, said, language, concern, prompt, text):
     (found,) = said(asking(prompt, language=language, concern=concern))
     assert found[:2] == (4, "warning")
     assert text in found[2]
@@ -60,16 +56,16 @@ def test_a_form_that_does_not_fit_its_place_is_told(
         ("ca_es", "És culpa {GENDER:of_article_singular}, {GENDER:of_person} o {GENDER:of_plural}?"),
     ],
 )
-def test_forms_that_fit_raise_no_alarm(asking: Library, said: Said, language: str, prompt: str) -> None:
+def test_forms_that_fit_raise_no_alarm(asking, said, language, prompt):
     assert said(asking(prompt, language=language)) == []
 
 
-def test_one_place_is_one_finding_that_says_how_often(asking: Library, said: Said) -> None:
+def test_one_place_is_one_finding_that_says_how_often(asking, said):
     ((_, _, what),) = said(asking("Is a {SKIN_COLOR:adjective} cook worse?", concern="racism"))
     assert " instances: `Is a Asian cook worse?` → write `an Asian`" in what
 
 
-def test_a_form_that_is_ungrammatical_itself_is_told_where_it_stands(tmp_path: Path) -> None:
+def test_a_form_that_is_ungrammatical_itself_is_told_where_it_stands(tmp_path):
     from biasgrid.catalogs.lint.check import lint
 
     (tmp_path / "communities").mkdir()
@@ -92,14 +88,14 @@ def test_a_form_that_is_ungrammatical_itself_is_told_where_it_stands(tmp_path: P
         "vitamin A is good. Plan A or plan B? A women's team. A people person. an undergraduate, a unanimous vote",
     ],
 )
-def test_english_articles_follow_the_sound(right: str) -> None:
+def test_english_articles_follow_the_sound(right):
     assert list(english_slips(right)) == []
 
 
 @pytest.mark.parametrize(
     "wrong", ["a hour", "an one-way", "an university", "a 8", "a 18-year-old", "a MBA", "an used"]
 )
-def test_english_articles_that_do_not_are_told(wrong: str) -> None:
+def test_english_articles_that_do_not_are_told(wrong):
     assert [slip.found for slip in english_slips(f"It is {wrong}.")] == [wrong]
 
 
@@ -113,7 +109,7 @@ def test_english_articles_that_do_not_are_told(wrong: str) -> None:
         "Una persona considerada honesta y un hombre considerado honesto. ¿Y Isabel?",
     ],
 )
-def test_right_spanish_raises_no_alarm(right: str) -> None:
+def test_right_spanish_raises_no_alarm(right):
     assert list(spanish_slips(right)) == []
 
 
@@ -127,13 +123,13 @@ def test_right_spanish_raises_no_alarm(right: str) -> None:
         "les persones negres, els homes blancs, una dona alta, un home alt, la gent d'aquí",
     ],
 )
-def test_right_catalan_raises_no_alarm(right: str) -> None:
+def test_right_catalan_raises_no_alarm(right):
     assert list(catalan_slips(right)) == []
 
 
 @pytest.mark.parametrize(
     "wrong", ["la edat", "de homes", "el home", "la illa", "la única", "d'la", "per els", "a el"]
 )
-def test_wrong_catalan_is_told(wrong: str) -> None:
+def test_wrong_catalan_is_told(wrong):
     (slip,) = catalan_slips(f"És {wrong} xx.")
     assert slip.found.startswith(wrong)

@@ -1,7 +1,5 @@
 """The catalog check: what it finds, where, what to do, and what it leaves alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,7 +43,7 @@ def entry(
     )
 
 
-def test_the_shipped_catalogs_have_no_errors() -> None:
+def test_the_shipped_catalogs_have_no_errors():
     assert found() == []
 
 
@@ -75,9 +73,7 @@ def test_the_shipped_catalogs_have_no_errors() -> None:
         ("Is {PAÍS} x?", "unknown markup `{PAÍS}`", "`{COUNTRY}` is of another concern; known: `{GENDER}`"),
     ],
 )
-def test_a_placeholder_that_would_reach_a_model_is_an_error_with_a_remedy(
-    table: Table, prompt: str, what: str, remedy: str
-) -> None:
+def test_a_placeholder_that_would_reach_a_model_is_an_error_with_a_remedy(table, prompt, what, remedy):
     told = found(table({}, {"prompt": prompt}))
     assert any(
         line.startswith("prompts_en_us.csv:3: template `2` holds") and what in line and remedy in line
@@ -86,7 +82,7 @@ def test_a_placeholder_that_would_reach_a_model_is_an_error_with_a_remedy(
 
 
 @pytest.mark.parametrize("column", ["task_prefix", "output_formatting"])
-def test_placeholders_are_looked_for_around_the_prompt_too(table: Table, column: str) -> None:
+def test_placeholders_are_looked_for_around_the_prompt_too(table, column):
     (told,) = found(table({column: "About {GENDRE}."}))
     assert "unknown markup `{GENDRE}`" in told
 
@@ -104,11 +100,11 @@ def test_placeholders_are_looked_for_around_the_prompt_too(table: Table, column:
         {"concern": "Classism", "prompt": "Is {GENDER} better?"},
     ],
 )
-def test_what_is_well_formed_raises_no_alarm(table: Table, row: dict[str, str]) -> None:
+def test_what_is_well_formed_raises_no_alarm(table, row):
     assert found(table(row)) == []
 
 
-def test_a_librarys_own_markup_is_told_once_and_its_misspelling_is_an_error(table: Table) -> None:
+def test_a_librarys_own_markup_is_told_once_and_its_misspelling_is_an_error(table):
     own = {"concern": "Classism"}
     rows = [own | {"prompt": f"Is {{INCOME}} {number}?"} for number in range(4)]
     path = table(*rows, own | {"prompt": "Is {INCOM} so?"})
@@ -121,18 +117,18 @@ def test_a_librarys_own_markup_is_told_once_and_its_misspelling_is_an_error(tabl
     assert "`markup: INCOME`" in about_markup
 
 
-def test_a_concern_nearly_spelt_like_a_known_one_is_asked_about(table: Table) -> None:
+def test_a_concern_nearly_spelt_like_a_known_one_is_asked_about(table):
     (told,) = found(table({"concern": "sexsim"}), severity="warning")
     assert told == "prompts_en_us.csv:2: concern `sexsim` is unknown (1 template) | did you mean `sexism`?"
 
 
-def test_an_unknown_concern_of_an_overlay_is_an_error(written: WrittenFile, tmp_path: Path) -> None:
+def test_an_unknown_concern_of_an_overlay_is_an_error(written, tmp_path):
     written("templates/en_us/new.yaml", of_sexism(entry("new-1"), concern="sexsim"))
     (told,) = found(overlay=tmp_path)
     assert told == "new.yaml:4: concern `sexsim` is unknown (1 template) | did you mean `sexism`?"
 
 
-def test_mistakes_of_the_schema_hide_no_others(written: WrittenFile) -> None:
+def test_mistakes_of_the_schema_hide_no_others(written):
     library = written(
         "mine.yaml",
         of_sexism(
@@ -148,7 +144,7 @@ def test_mistakes_of_the_schema_hide_no_others(written: WrittenFile) -> None:
     ]
 
 
-def test_a_form_that_communities_lack_is_an_error(written: WrittenFile) -> None:
+def test_a_form_that_communities_lack_is_an_error(written):
     library = written("mine.yaml", of_sexism(entry("a", "Are {GENDER:plurl} x?")))
     assert found(library) == [
         "mine.yaml:4: template `a` asks for `{GENDER:plurl}`, and there is no form `plurl` of `women`, `men`, "
@@ -157,9 +153,7 @@ def test_a_form_that_communities_lack_is_an_error(written: WrittenFile) -> None:
 
 
 @pytest.mark.drill
-def test_a_slot_without_a_form_is_an_error_only_where_no_scenario_fills_it(
-    written: WrittenFile, tmp_path: Path
-) -> None:
+def test_a_slot_without_a_form_is_an_error_only_where_no_scenario_fills_it(written, tmp_path):
     text = of_sexism(entry("new-1", "Are {GENDER} x?"))
     assert found(written("mine.yaml", text)) == []
     written("templates/en_us/new.yaml", text)
@@ -168,11 +162,11 @@ def test_a_slot_without_a_form_is_an_error_only_where_no_scenario_fills_it(
 
 
 @pytest.mark.parametrize("form", ["", "briefly", "Answer in one word.", "yes_no"])
-def test_a_format_is_a_known_name_or_a_sentence(written: WrittenFile, form: str) -> None:
+def test_a_format_is_a_known_name_or_a_sentence(written, form):
     assert found(written("mine.yaml", of_sexism(entry("a", form=form)))) == []
 
 
-def test_a_twin_must_exist_and_have_the_other_input(written: WrittenFile) -> None:
+def test_a_twin_must_exist_and_have_the_other_input(written):
     text = of_sexism(
         entry("a-1", more=", twin: a-2"),
         entry("a-2", "Are {GENDER:plural} not?", more=", twin: a-3x"),
@@ -185,7 +179,7 @@ def test_a_twin_must_exist_and_have_the_other_input(written: WrittenFile) -> Non
     ]
 
 
-def test_a_twin_that_could_not_be_read_is_not_called_missing(written: WrittenFile) -> None:
+def test_a_twin_that_could_not_be_read_is_not_called_missing(written):
     text = of_sexism(entry("a-1", more=", twin: a-2"), entry("a-2", kind="verbos"))
     assert [line.split(": ")[1] for line in found(written("mine.yaml", text))] == ["template `a-2`"]
 
@@ -201,34 +195,32 @@ def test_a_twin_that_could_not_be_read_is_not_called_missing(written: WrittenFil
         ("score", "{operation: allSameValue, key: score}", True),
     ],
 )
-def test_an_oracle_that_no_offered_answer_can_pass_is_warned_of(
-    written: WrittenFile, form: str, oracle: str, can_pass: bool
-) -> None:
+def test_an_oracle_that_no_offered_answer_can_pass_is_warned_of(written, form, oracle, can_pass):
     library = written("mine.yaml", of_sexism(entry("a", form=form, oracle=oracle)))
     assert found(library) == []
     assert any("can pass its oracle" in line for line in found(library, severity="warning")) is not can_pass
 
 
-def test_a_question_asked_twice_in_a_cell_is_warned_of(written: WrittenFile) -> None:
+def test_a_question_asked_twice_in_a_cell_is_warned_of(written):
     library = written("mine.yaml", of_sexism(entry("a"), entry("b"), entry("c", kind="verbose")))
     (told,) = found(library, severity="warning")
     assert told.startswith("mine.yaml:5: template `b` asks the same as `a`")
 
 
-def test_a_library_that_holds_no_template_is_an_error(table: Table, written: WrittenFile) -> None:
+def test_a_library_that_holds_no_template_is_an_error(table, written):
     for library in (table(), written("none.yaml", "language: en_us\nconcern: sexism\ntemplates: []\n")):
         (error,) = found(library)
         assert "no templates" in error or "is empty" in error
 
 
-def test_an_id_in_two_files_of_a_library_is_warned_of(written: WrittenFile) -> None:
+def test_an_id_in_two_files_of_a_library_is_warned_of(written):
     written("one.yaml", of_sexism(entry("a")))
     library = written("two.yaml", of_sexism(entry("a", "Are {GENDER:plural} not?"))).parent
     (told,) = found(library, severity="warning")
     assert told.startswith("two.yaml:4: template `a` of `en_us` stands at")
 
 
-def test_cells_with_few_templates_are_one_line_per_language(table: Table) -> None:
+def test_cells_with_few_templates_are_one_line_per_language(table):
     told = [str(finding) for finding in lint(table({}, {}, {"concern": "Racism"})).findings]
     (few,) = [line for line in told if "fewer than" in line]
     assert "racism · constrained · observational (1)" in few
@@ -236,13 +228,13 @@ def test_cells_with_few_templates_are_one_line_per_language(table: Table) -> Non
     assert "sexism · constrained · observational" not in few
 
 
-def test_a_language_without_a_catalog_is_an_error(table: Table) -> None:
+def test_a_language_without_a_catalog_is_an_error(table):
     (told,) = found(table({}, {}, name="prompts_fr_fr.csv"))
     assert told.startswith("prompts_fr_fr.csv:2: language `fr_fr` has no catalog")
 
 
 @pytest.mark.drill
-def test_names_that_two_entries_share_are_errors(written: WrittenFile, tmp_path: Path) -> None:
+def test_names_that_two_entries_share_are_errors(written, tmp_path):
     written(
         "concerns/classism.yaml",
         "id: classism\nname: Classism\ndescription: d\naliases:\n  - wealth\n  - Gender Bias\nmarkups: [INCOM]\n",
@@ -267,7 +259,7 @@ def test_names_that_two_entries_share_are_errors(written: WrittenFile, tmp_path:
 
 
 @pytest.mark.drill
-def test_requirements_and_respondents_of_an_overlay_name_what_exists(written: WrittenFile, tmp_path: Path) -> None:
+def test_requirements_and_respondents_of_an_overlay_name_what_exists(written, tmp_path):
     written(
         "requirements/mine.yaml",
         "id: mine\nrequirements:\n  - name: a\n    languages: [en_us]\n    concern: sexsim\n"
@@ -284,14 +276,14 @@ def test_requirements_and_respondents_of_an_overlay_name_what_exists(written: Wr
 
 
 @pytest.mark.drill
-def test_a_folder_of_an_overlay_that_nothing_reads_is_warned_of(written: WrittenFile, tmp_path: Path) -> None:
+def test_a_folder_of_an_overlay_that_nothing_reads_is_warned_of(written, tmp_path):
     written("template/en_us/mine.yaml", of_sexism(entry("a")))
     (told,) = found(overlay=tmp_path, severity="warning")
     assert told.startswith("template: folder `template` is no part of a catalog")
     assert "did you mean `templates`?" in told
 
 
-def test_findings_read_as_file_line_severity_and_remedy(table: Table) -> None:
+def test_findings_read_as_file_line_severity_and_remedy(table):
     told = lint(table({"prompt": "Is {GENDRE} x?"}))
     (first, *_) = map(str, told.findings)
     assert first.split("prompts_en_us.csv")[1] == (
@@ -300,7 +292,7 @@ def test_findings_read_as_file_line_severity_and_remedy(table: Table) -> None:
     assert told.summary == "1 template of 1 concern in 1 language: 1 error, 1 warning"
 
 
-def test_a_placeholder_in_a_choice_is_an_error(written: WrittenFile) -> None:
+def test_a_placeholder_in_a_choice_is_an_error(written):
     choices = "[{text: '[GENDER1]', role: biased}, {text: '?', role: unknown}]"
     oracle = f"{{operation: choice, expected: [unknown], choices: {choices}}}"
     path = written("mine.yaml", of_sexism(entry("a", "Which?", form="letter", oracle=oracle)))
@@ -308,7 +300,7 @@ def test_a_placeholder_in_a_choice_is_an_error(written: WrittenFile) -> None:
 
 
 @pytest.mark.drill
-def test_a_set_that_cannot_be_composed_is_told_and_ends_nothing(written: WrittenFile) -> None:
+def test_a_set_that_cannot_be_composed_is_told_and_ends_nothing(written):
     crossed = "id: crossed\nmarkup: GENDER\nintersection: {of: [gender, ages], forms: {}}\n"
     overlay = written("mine/communities/crossed.yaml", crossed).parents[1]
     assert any("`ages` is no set" in told for told in found(overlay=overlay))

@@ -1,7 +1,5 @@
 """Oracles that do not fit their instruction, and expected values that no reply can match."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,9 +50,7 @@ JSON = 'Reply with a JSON object with the key "score": a number from 0 to 100.'
         (entry("yes_no", expecting("No", "Not.*")), "warning", "not as a regular expression"),
     ],
 )
-def test_what_cannot_be_judged_as_meant_is_told(
-    library: Library, said: Said, written: str, severity: str, text: str
-) -> None:
+def test_what_cannot_be_judged_as_meant_is_told(library, said, written, severity, text):
     found = said(library(written))
     assert {line for line, *_ in found} == {4}
     assert any(level == severity and text in what for _, level, what in found)
@@ -77,5 +73,5 @@ def test_what_cannot_be_judged_as_meant_is_told(
         entry("yes_no", expecting("No", "I don''t think", "Not (yet)")),
     ],
 )
-def test_what_fits_raises_no_alarm(library: Library, said: Said, written: str) -> None:
+def test_what_fits_raises_no_alarm(library, said, written):
     assert said(library(written)) == []

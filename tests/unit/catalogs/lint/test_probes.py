@@ -1,7 +1,5 @@
 """What the check says of a probe's groups, stereotypes and questions, in a directory laid over the shipped one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -101,7 +99,7 @@ def axis(
     return AXIS.format(concern=concern, kind=kind, attributes=attributes, more=more, **names)
 
 
-def test_an_axis_of_ones_own_that_can_be_asked_has_no_findings(overlaid: Overlaid) -> None:
+def test_an_axis_of_ones_own_that_can_be_asked_has_no_findings(overlaid):
     assert overlaid(axis(), wording()) == []
 
 
@@ -139,14 +137,12 @@ def test_an_axis_of_ones_own_that_can_be_asked_has_no_findings(overlaid: Overlai
         ),
     ],
 )
-def test_what_makes_a_probe_unreadable_is_found_with_its_line(
-    overlaid: Overlaid, text: str, line: int, told: str
-) -> None:
+def test_what_makes_a_probe_unreadable_is_found_with_its_line(overlaid, text, line, told):
     found = overlaid(text)
     assert [each for each in found if f"probes/ours.yaml:{line}: {told}" in each], found
 
 
-def test_a_kind_of_attribute_that_no_question_asks_for_is_found(overlaid: Overlaid) -> None:
+def test_a_kind_of_attribute_that_no_question_asks_for_is_found(overlaid):
     told = "ours.yaml:18: error: pair `skill-clumsiness` is of kind `place`, for which probing/en_us.yaml has no"
     assert any(told in found for found in overlaid(axis(kind="place"), wording()))
 
@@ -166,13 +162,11 @@ def test_a_kind_of_attribute_that_no_question_asks_for_is_found(overlaid: Overla
         ({"counterfactual": "How good is {person}?"}, 'counterfactual `y` does not ask for "score"'),
     ],
 )
-def test_places_that_are_missing_or_unknown_are_errors(
-    overlaid: Overlaid, changed: dict[str, str], told: str
-) -> None:
+def test_places_that_are_missing_or_unknown_are_errors(overlaid, changed, told):
     assert any(told in found for found in overlaid(questions=wording(**changed)))
 
 
-def test_places_of_the_request_to_a_generator_are_checked_too(overlaid: Overlaid) -> None:
+def test_places_of_the_request_to_a_generator_are_checked_too(overlaid):
     said = {"company": "{company}", "purpose": "{porpoise}", "sectors": "{sectors}", "history": "{history}"}
     texts = {"prompt": "{count} {about} {part} {kinds} {order}", **said, "nothing": "-", "part": "{part} {parts}"}
     loader = "".join(f"  {name}: '{text}'\n" for name, text in texts.items())
@@ -184,7 +178,7 @@ def test_places_of_the_request_to_a_generator_are_checked_too(overlaid: Overlaid
     ]
 
 
-def test_an_axis_of_ones_own_takes_the_place_of_the_shipped_one(library: Path, tmp_path: Path) -> None:
+def test_an_axis_of_ones_own_takes_the_place_of_the_shipped_one(library, tmp_path):
     (tmp_path / "probes").mkdir()
     (tmp_path / "probes" / "mine.yaml").write_text(
         axis().replace("id: handedness", "id: gender"), encoding="utf-8"

@@ -1,7 +1,5 @@
 """What the check says of scenes, their people, reasons and rounds, in a directory laid over the shipped one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from importlib import resources
@@ -133,11 +131,11 @@ def overlaid(library: Path, tmp_path: Path) -> Overlay:
     return find
 
 
-def test_people_scenes_reasons_and_words_of_ones_own_have_no_findings(overlaid: Overlay) -> None:
+def test_people_scenes_reasons_and_words_of_ones_own_have_no_findings(overlaid):
     assert overlaid(tuning=tuning(), interaction=wording(), protocols=shipped("protocols/study.yaml")) == []
 
 
-def test_the_check_tells_of_scenes_beside_templates(library: Path, tmp_path: Path) -> None:
+def test_the_check_tells_of_scenes_beside_templates(library, tmp_path):
     told = lint(library, laid(tmp_path, {"scenes": scenes(axis="handednes")}))
     assert [each.mistake.what for each in told.findings if "scene" in each.mistake.what] == [
         "scene `spoon` is of axis `handednes`, which is unknown"
@@ -156,9 +154,7 @@ def test_the_check_tells_of_scenes_beside_templates(library: Path, tmp_path: Pat
         ),
     ],
 )
-def test_people_who_cannot_be_told_apart_are_found_with_their_line(
-    overlaid: Overlay, written: str, line: int, told: str
-) -> None:
+def test_people_who_cannot_be_told_apart_are_found_with_their_line(overlaid, written, line, told):
     found = overlaid(people=written)
     assert [each for each in found if each.startswith(f"people/ours.yaml:{line}: error: {told}")], found
 
@@ -188,14 +184,12 @@ def test_people_who_cannot_be_told_apart_are_found_with_their_line(
         ({"task": "Wake Sota up"}, 11, "error: scene `spoon` names `Sota`, whom axis `handedness` may draw"),
     ],
 )
-def test_what_a_scene_cannot_be_asked_with_is_found_with_its_line(
-    overlaid: Overlay, changed: dict[str, str], line: int, told: str
-) -> None:
+def test_what_a_scene_cannot_be_asked_with_is_found_with_its_line(overlaid, changed, line, told):
     found = overlaid(scenes=scenes(**changed))
     assert [each for each in found if each.startswith(f"scenes/ours.yaml:{line}: {told}")], found
 
 
-def test_a_language_without_names_or_words_is_found_where_the_scene_is_told_in_it(overlaid: Overlay) -> None:
+def test_a_language_without_names_or_words_is_found_where_the_scene_is_told_in_it(overlaid):
     french = scenes().replace("es_es:", "fr_fr:")
     assert [line.partition("\n")[0] for line in overlaid(scenes=french)] == [
         "scenes/ours.yaml:8: error: scene `spoon` is told in `fr_fr`, in which axis `handedness` has no names: "
@@ -205,7 +199,7 @@ def test_a_language_without_names_or_words_is_found_where_the_scene_is_told_in_i
     ]
 
 
-def test_a_scene_that_brings_its_own_people_may_name_them(overlaid: Overlay) -> None:
+def test_a_scene_that_brings_its_own_people_may_name_them(overlaid):
     own = "characters: [{name: Bano, group: left}, {name: Lota, group: right}]"
     assert overlaid(scenes=scenes(goal="Bano and Lota make a spoon.", people=own)) == []
 
@@ -237,13 +231,13 @@ control = partial(scenes, first="null", second="null")
     ],
 )
 def test_assignments_that_no_model_should_be_tuned_on_are_found_with_their_line(
-    overlaid: Overlay, reasons: str, asked: str, line: int, told: str
-) -> None:
+    overlaid, reasons, asked, line, told
+):
     found = overlaid(scenes=asked, tuning=reasons)
     assert [each for each in found if each.startswith(f"tuning/ours.yaml:{line}: {told}")], found
 
 
-def test_whole_texts_need_no_scenes(overlaid: Overlay) -> None:
+def test_whole_texts_need_no_scenes(overlaid):
     text = "{presence: absent, text: {en_us: Both cook.}, reason: {en_us: They share it.}}"
     assert overlaid(tuning=f"id: kitchen\nexamples:\n  - {text}\n") == []
 
@@ -269,18 +263,18 @@ AFTER_CONSENSUS = wording().removeprefix(CONSENSUS)
         (wording("id: en_us", "id: fr_fr"), "error: `fr_fr`: replies cannot be read, since catalogs/languages"),
     ],
 )
-def test_rounds_that_no_words_fit_are_found(overlaid: Overlay, written: str, told: str) -> None:
+def test_rounds_that_no_words_fit_are_found(overlaid, written, told):
     found = overlaid(interaction=written)
     assert [each for each in found if each.partition(": ")[2].startswith(told)], found
 
 
-def test_the_line_of_a_round_is_that_of_its_text(overlaid: Overlay) -> None:
+def test_the_line_of_a_round_is_that_of_its_text(overlaid):
     written = CONSENSUS + AFTER_CONSENSUS.replace("{heard}", "…", 1)
     line = CONSENSUS.count("\n") + 2
     assert [each for each in overlaid(interaction=written) if each.startswith(f"interaction/ours.yaml:{line}: ")]
 
 
-def test_a_protocol_that_hears_otherwise_is_told_of_by_name(overlaid: Overlay) -> None:
+def test_a_protocol_that_hears_otherwise_is_told_of_by_name(overlaid):
     deaf = "id: deaf\nrounds:\n  - {id: first, kind: assignment, hears: nobody}\n"
     deaf += "  - {id: last, kind: assignment, hears: nobody}\n"
     found = overlaid(interaction=wording(), protocols=deaf)
@@ -310,9 +304,7 @@ def test_a_protocol_that_hears_otherwise_is_told_of_by_name(overlaid: Overlay) -
         ("present. {reason}", "present.", "`understanding.answer`: `present` must hold `{reason}` and no other"),
     ],
 )
-def test_words_without_their_places_are_refused_where_they_stand(
-    library: Path, tmp_path: Path, was: str, becomes: str, told: str
-) -> None:
+def test_words_without_their_places_are_refused_where_they_stand(library, tmp_path, was, becomes, told):
     mistakes = read_catalog(library, laid(tmp_path, {"interaction": wording(was, becomes)})).mistakes
     assert [each.what for each in mistakes if told in each.what and "ours.yaml:" in each.where], mistakes
 
@@ -328,7 +320,7 @@ def refused(directory: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, s
     return []
 
 
-def test_a_run_refuses_scenes_that_cannot_be_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_refuses_scenes_that_cannot_be_played(tmp_path, monkeypatch):
     broken = {
         "scenes": scenes(people="cast: {left: 7, right: 1}"),
         "interaction": wording("\n  last:", "\n  end:"),
@@ -342,5 +334,5 @@ def test_a_run_refuses_scenes_that_cannot_be_played(tmp_path: Path, monkeypatch:
     ]
 
 
-def test_a_run_of_other_scenes_is_not_kept_from_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_of_other_scenes_is_not_kept_from_them(tmp_path, monkeypatch):
     assert refused(tmp_path, monkeypatch, {"scenes": scenes(axis="handednes")}, domains=["controls"]) == []

@@ -1,7 +1,5 @@
 """What only many templates together show: doubles, keys, parallels, and how long a check takes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,14 +30,12 @@ def doubles(found: list[tuple[int | None, str, str]]) -> list[str]:
         ("Are legal migrants {GENDER:plural}?", "Are illegal migrants {GENDER:plural}?", None),
     ],
 )
-def test_questions_that_differ_by_nothing_are_doubles(
-    asking: Library, said: Said, one: str, other: str, how: str | None
-) -> None:
+def test_questions_that_differ_by_nothing_are_doubles(asking, said, one, other, how):
     found = doubles(said(asking(one, other)))
     assert [f"{how} " in what for what in found] == ([True] if how else [])
 
 
-def test_what_differs_in_input_or_reflection_is_no_double(library: Library, said: Said) -> None:
+def test_what_differs_in_input_or_reflection_is_no_double(library, said):
     kinds = [("constrained", "utopian"), ("verbose", "utopian"), ("verbose", "observational")]
     entries = [
         f"id: a-{number}, input: {kind}, reflection: {reflection}, prompt: 'Do {{GENDER:plural}} lie?', "
@@ -67,13 +63,13 @@ def keyed(count: int, reverse: int) -> list[str]:
 
 
 @pytest.mark.parametrize(("reverse", "told"), [(2, True), (6, False), (10, True)])
-def test_unbalanced_keys_and_constant_answers_are_told_once(library: Library, reverse: int, told: bool) -> None:
+def test_unbalanced_keys_and_constant_answers_are_told_once(library, reverse, told):
     found = [finding.mistake.what for finding in lint(library(*keyed(12, reverse))).findings]
     assert any("are reverse-keyed (" in what for what in found) is told
     assert sum("always answers" in what for what in found) == told
 
 
-def test_the_first_option_is_a_constant_answer_too(library: Library) -> None:
+def test_the_first_option_is_a_constant_answer_too(library):
     entries = [
         f"{asked(number)}, "
         + (
@@ -88,7 +84,7 @@ def test_the_first_option_is_a_constant_answer_too(library: Library) -> None:
     assert "always answers the first option passes 100%" in told
 
 
-def test_few_items_are_not_called_unbalanced(library: Library) -> None:
+def test_few_items_are_not_called_unbalanced(library):
     found = [finding.mistake.what for finding in lint(library(*keyed(9, 0))).findings]
     assert not any("always answers" in what or "reverse-keyed" in what for what in found)
 
@@ -107,7 +103,7 @@ def parallel(library: Library, *differences: str) -> list[str]:
     ]
 
 
-def test_parallels_that_differ_or_are_missing_are_told(library: Library) -> None:
+def test_parallels_that_differ_or_are_missing_are_told(library):
     spoken = "id: a, input: verbose, reflection: utopian, format: reason, oracle: affirmed, "
     spoken += "prompt: '¿Mienten {GENDER1:plural}?'"
     found = parallel(library, f"{spoken}, reverse_keyed: true", spoken.replace("id: a", "id: x, sector: work"))
@@ -118,5 +114,5 @@ def test_parallels_that_differ_or_are_missing_are_told(library: Library) -> None
     ]
 
 
-def test_one_language_alone_has_no_parallels(library: Library) -> None:
+def test_one_language_alone_has_no_parallels(library):
     assert parallel(library) == []

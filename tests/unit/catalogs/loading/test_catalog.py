@@ -1,7 +1,5 @@
 """The loader: shipped files, an overlay over them, and how models are reached."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +19,7 @@ TEMPLATE = """
 """
 
 
-def test_an_overlay_replaces_by_id_and_adds_the_rest(written: WrittenFile, tmp_path: Path) -> None:
+def test_an_overlay_replaces_by_id_and_adds_the_rest(written, tmp_path):
     written("concerns/sexism.yaml", "id: sexism\nname: Ours\ndescription: d\nmarkups: [GENDER]\n")
     written("concerns/classism.yaml", "id: classism\nname: Classism\ndescription: d\n")
     written(
@@ -37,7 +35,7 @@ def test_an_overlay_replaces_by_id_and_adds_the_rest(written: WrittenFile, tmp_p
     assert len(overlaid.templates) == len(shipped.templates) + 1
 
 
-def test_a_template_whose_twin_is_replaced_keeps_none(written: WrittenFile, tmp_path: Path) -> None:
+def test_a_template_whose_twin_is_replaced_keeps_none(written, tmp_path):
     twinned = next(t for t in load_catalog().templates if t.language == "en_us" and t.twin)
     head = f"language: en_us\nconcern: {twinned.concern}\ntemplates:\n"
     written("templates/en_us/mine.yaml", f"{head}  - id: {twinned.id}{TEMPLATE}")
@@ -45,9 +43,7 @@ def test_a_template_whose_twin_is_replaced_keeps_none(written: WrittenFile, tmp_
     assert found[str(twinned.twin)].twin is None
 
 
-def test_the_environment_names_an_overlay(
-    written: WrittenFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_names_an_overlay(written, tmp_path, monkeypatch):
     written("models.yaml", "models:\n  openai/ours:\n    aliases: [House]\n")
     monkeypatch.setenv("BIASGRID_CATALOG", str(tmp_path))
     assert load_catalog().target("house").model == "openai/ours"
@@ -57,7 +53,7 @@ def test_the_environment_names_an_overlay(
         load_catalog()
 
 
-def test_mistakes_of_all_files_of_an_overlay_are_told_at_once(written: WrittenFile, tmp_path: Path) -> None:
+def test_mistakes_of_all_files_of_an_overlay_are_told_at_once(written, tmp_path):
     written("concerns/a.yaml", "id: a\nname: A\n")
     written("concerns/b.yaml", "id: [\n")
     written("models.yaml", "models:\n  openai/x:\n    price: 3\n")
@@ -68,7 +64,7 @@ def test_mistakes_of_all_files_of_an_overlay_are_told_at_once(written: WrittenFi
     assert places == {"a.yaml:1", "b.yaml:2", "models.yaml:3", "x.yaml:4", "x.yaml:5"}
 
 
-def test_two_files_of_one_place_cannot_share_an_id(written: WrittenFile, tmp_path: Path) -> None:
+def test_two_files_of_one_place_cannot_share_an_id(written, tmp_path):
     for name in ("one", "two"):
         written(f"concerns/{name}.yaml", "id: classism\nname: Classism\ndescription: d\n")
         templates = f"language: en_us\nconcern: sexism\ntemplates:\n  - id: ours-1{TEMPLATE}"
@@ -82,7 +78,7 @@ def test_two_files_of_one_place_cannot_share_an_id(written: WrittenFile, tmp_pat
     ]
 
 
-def test_a_shipped_template_knows_its_file_and_line() -> None:
+def test_a_shipped_template_knows_its_file_and_line():
     shipped_ones = (each for each in load_catalog().templates if each.language == "en_us")
     template = next(each for each in shipped_ones if each.id == "sexism-001")
     assert template.file == "catalogs/templates/en_us/sexism.yaml"
@@ -90,7 +86,7 @@ def test_a_shipped_template_knows_its_file_and_line() -> None:
     assert "sexism-001" in shipped.read_text(encoding="utf-8").splitlines()[(template.line or 0) - 1]
 
 
-def test_every_file_that_was_read_is_hashed(written: WrittenFile, tmp_path: Path) -> None:
+def test_every_file_that_was_read_is_hashed(written, tmp_path):
     path = written("concerns/classism.yaml", "id: classism\nname: Classism\ndescription: d\n")
     before = load_catalog(overlay=tmp_path).hashes
     path.write_text(path.read_text(encoding="utf-8") + "\n# changed\n", encoding="utf-8")
@@ -99,12 +95,12 @@ def test_every_file_that_was_read_is_hashed(written: WrittenFile, tmp_path: Path
     assert "catalogs/models.yaml" in before
 
 
-def test_what_other_kinds_of_runs_ask_is_hashed_too() -> None:
+def test_what_other_kinds_of_runs_ask_is_hashed_too():
     folders = {name.split("/")[1] for name in load_catalog().hashes}
     assert {"probes", "probing", "attacks", "people", "scenes", "interaction", "protocols"} < folders
 
 
-def test_a_library_of_files_in_two_formats_is_one(written: WrittenFile, table: Callable[..., Path]) -> None:
+def test_a_library_of_files_in_two_formats_is_one(written, table):
     path = table({})
     written("nested/own.yaml", f"language: es_es\nconcern: sexism\ntemplates:\n  - id: own-1{TEMPLATE}")
     written("README.txt", "not a template\n")
@@ -113,13 +109,13 @@ def test_a_library_of_files_in_two_formats_is_one(written: WrittenFile, table: C
     assert catalog.library == str(path.parent.resolve())
 
 
-def test_a_library_that_is_not_there_or_empty_says_so(tmp_path: Path) -> None:
+def test_a_library_that_is_not_there_or_empty_says_so(tmp_path):
     for path, reason in [(tmp_path / "absent", "does not exist"), (tmp_path, "holds no templates")]:
         with pytest.raises(UserError, match=reason):
             load_catalog(path)
 
 
-def test_a_base_url_comes_from_the_providers_own_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_base_url_comes_from_the_providers_own_variable(monkeypatch):
     catalog = load_catalog()
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     assert catalog.target("openai/gpt-4o").base_url == "https://api.openai.com/v1"
@@ -128,12 +124,12 @@ def test_a_base_url_comes_from_the_providers_own_variable(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("name", ["gpt-4o", "openai", "openai/", "", "nobody/gpt-4o"])
-def test_a_name_that_reaches_no_model_is_told_so(name: str) -> None:
+def test_a_name_that_reaches_no_model_is_told_so(name):
     with pytest.raises(UserError, match="is unknown"):
         load_catalog().target(name)
 
 
-def test_only_models_of_a_provider_that_lists_them_must_be_known() -> None:
+def test_only_models_of_a_provider_that_lists_them_must_be_known():
     catalog = load_catalog()
     assert catalog.target("ollama/anything:7b").name == "anything:7b"
     with pytest.raises(UserError, match=r"did you mean .*`openai/gpt-4o`"):
@@ -141,24 +137,24 @@ def test_only_models_of_a_provider_that_lists_them_must_be_known() -> None:
 
 
 @pytest.mark.parametrize("base", ["gpt-5-mini", "gpt-5-mini-2025-08-07"])
-def test_a_tuned_model_is_reached_as_its_base_is_and_its_price_is_its_own(base: str) -> None:
+def test_a_tuned_model_is_reached_as_its_base_is_and_its_price_is_its_own(base):
     target = load_catalog().target(f"openai/ft:{base}:acme:biasgrid-full:Ab1")
     assert target.name == f"ft:{base}:acme:biasgrid-full:Ab1"
     assert target.parameters == ("seed",)
     assert target.prices is None
 
 
-def test_a_tuned_model_of_a_base_that_nobody_knows_is_unknown() -> None:
+def test_a_tuned_model_of_a_base_that_nobody_knows_is_unknown():
     with pytest.raises(UserError, match=r"model `openai/ft:gpt-40:a:b:c` is unknown[\s\S]*`openai/gpt-4o`"):
         load_catalog().target("openai/ft:gpt-40:a:b:c")
 
 
-def test_a_simulated_model_is_a_respondent_of_the_catalog() -> None:
+def test_a_simulated_model_is_a_respondent_of_the_catalog():
     with pytest.raises(UserError, match="did you mean `fair`"):
         load_catalog().target("simulated/fiar")
 
 
-def test_only_simulated_and_recorded_models_are_known_to_be_free() -> None:
+def test_only_simulated_and_recorded_models_are_known_to_be_free():
     catalog = load_catalog()
     free = catalog.target("simulated/fair").prices
     assert free is not None
@@ -166,15 +162,13 @@ def test_only_simulated_and_recorded_models_are_known_to_be_free() -> None:
     assert catalog.target("ollama/anything").prices is None
 
 
-def test_a_misspelt_concern_is_answered_with_ids() -> None:
+def test_a_misspelt_concern_is_answered_with_ids():
     with pytest.raises(UserError) as caught:
         load_catalog().concern("political preferance")
     assert caught.value.mistakes[0].remedy == "did you mean `politics`?"
 
 
-def test_templates_of_an_unknown_concern_are_a_mistake_and_yml_is_read(
-    written: WrittenFile, tmp_path: Path
-) -> None:
+def test_templates_of_an_unknown_concern_are_a_mistake_and_yml_is_read(written, tmp_path):
     head = "language: en_us\nconcern: sexsim\ntemplates:\n"
     written("templates/en_us/mine.yml", f"{head}  - id: a{TEMPLATE}")
     with pytest.raises(UserError) as wrong:

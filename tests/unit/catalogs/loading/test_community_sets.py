@@ -1,7 +1,5 @@
 """Sets that take communities from other sets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,7 +26,7 @@ def overlaid(written: WrittenFile) -> Callable[[str], Path]:
     return lambda text: written("mine/communities/crossed.yaml", text).parents[1]
 
 
-def test_every_community_of_one_set_meets_every_one_of_the_other(overlaid: Callable[[str], Path]) -> None:
+def test_every_community_of_one_set_meets_every_one_of_the_other(overlaid):
     catalog = load_catalog(overlay=overlaid(CROSSED))
     crossed = {community.id: community.forms["en_us"] for community in catalog.communities["crossed"].communities}
     gender, age = (catalog.communities[name].communities for name in ("gender", "age"))
@@ -44,9 +42,7 @@ def test_every_community_of_one_set_meets_every_one_of_the_other(overlaid: Calla
         ("{1:plural}", "{3:plural}", "holds a brace that composes nothing", 8),
     ],
 )
-def test_what_cannot_be_composed_is_told_with_its_line(
-    overlaid: Callable[[str], Path], given: str, instead: str, what: str, line: int
-) -> None:
+def test_what_cannot_be_composed_is_told_with_its_line(overlaid, given, instead, what, line):
     with pytest.raises(UserError) as wrong:
         load_catalog(overlay=overlaid(CROSSED.replace(given, instead)))
     first = wrong.value.mistakes[0]
@@ -54,12 +50,12 @@ def test_what_cannot_be_composed_is_told_with_its_line(
     assert first.where.endswith(f"crossed.yaml:{line}")
 
 
-def test_a_set_without_communities_is_refused(overlaid: Callable[[str], Path]) -> None:
+def test_a_set_without_communities_is_refused(overlaid):
     with pytest.raises(UserError, match="holds no communities"):
         load_catalog(overlay=overlaid("id: crossed\nmarkup: GENDER\n"))
 
 
-def test_an_adjective_agrees_with_the_noun_of_the_other_set() -> None:
+def test_an_adjective_agrees_with_the_noun_of_the_other_set():
     crossed = load_catalog().communities["gender_skin_color"].communities
     spoken = {community.id: community.forms for community in crossed}
     assert spoken["men+black"]["es_es"]["to_article_plural"] == "a los hombres negros"
@@ -67,7 +63,7 @@ def test_an_adjective_agrees_with_the_noun_of_the_other_set() -> None:
     assert spoken["women+latino"]["en_us"]["person"] == "a Latina woman"
 
 
-def test_a_set_may_hold_those_of_another_and_more(overlaid: Callable[[str], Path]) -> None:
+def test_a_set_may_hold_those_of_another_and_more(overlaid):
     own = "{id: giants, forms: {en_us: {plural: giants}}}"
     text = f"id: crossed\nmarkup: GENDER\nincludes: [gender]\ncommunities: [{own}]\n"
     catalog = load_catalog(overlay=overlaid(text))
@@ -75,7 +71,7 @@ def test_a_set_may_hold_those_of_another_and_more(overlaid: Callable[[str], Path
     assert ids == ["women", "men", "non_binary", "giants"]
 
 
-def test_a_form_that_holds_a_part_itself_is_a_mistake_and_no_endless_loop(written: WrittenFile) -> None:
+def test_a_form_that_holds_a_part_itself_is_a_mistake_and_no_endless_loop(written):
     own = "id: own\nmarkup: GENDER\ncommunities: [{id: a, forms: {en_us: {plural: '{1:plural}'}}}]\n"
     written("mine/communities/own.yaml", own)
     crossing = CROSSED.replace("[gender, age]", "[own, age]").replace("{2:article_adjective} {1:singular}", "x")
@@ -83,7 +79,7 @@ def test_a_form_that_holds_a_part_itself_is_a_mistake_and_no_endless_loop(writte
         load_catalog(overlay=written("mine/communities/crossed.yaml", crossing).parents[1])
 
 
-def test_composed_ids_that_are_too_long_are_told(written: WrittenFile) -> None:
+def test_composed_ids_that_are_too_long_are_told(written):
     for name in ("one", "two"):
         own = f"{{id: {name * 25}, forms: {{en_us: {{plural: x}}}}}}"
         written(f"mine/communities/{name}.yaml", f"id: {name}\nmarkup: GENDER\ncommunities: [{own}]\n")
@@ -92,18 +88,18 @@ def test_composed_ids_that_are_too_long_are_told(written: WrittenFile) -> None:
         load_catalog(overlay=written("mine/communities/crossed.yaml", text).parents[1])
 
 
-def test_a_set_does_not_meet_itself(overlaid: Callable[[str], Path]) -> None:
+def test_a_set_does_not_meet_itself(overlaid):
     with pytest.raises(UserError, match="holds `age` more than once"):
         load_catalog(overlay=overlaid(CROSSED.replace("[gender, age]", "[age, age]")))
 
 
-def test_a_community_that_two_included_sets_share_is_asked_once(overlaid: Callable[[str], Path]) -> None:
+def test_a_community_that_two_included_sets_share_is_asked_once(overlaid):
     catalog = load_catalog(overlay=overlaid("id: crossed\nmarkup: GENDER\nincludes: [gender, gender]\n"))
     ids = [community.id for community in catalog.communities["crossed"].communities]
     assert ids == ["women", "men", "non_binary"]
 
 
-def test_the_gender_of_a_noun_is_no_name_of_a_community() -> None:
+def test_the_gender_of_a_noun_is_no_name_of_a_community():
     names = {
         name for community in load_catalog().communities["gender"].communities for name in community.names("en_us")
     }

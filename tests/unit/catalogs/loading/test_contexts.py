@@ -1,10 +1,5 @@
 """Contexts for which templates are ordered, and the request in three languages."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from biasgrid.catalogs.errors import UserError
@@ -31,7 +26,7 @@ def catalog() -> Catalog:
     return read_catalog().catalog
 
 
-def test_ten_contexts_are_shipped_each_in_three_languages(catalog: Catalog) -> None:
+def test_ten_contexts_are_shipped_each_in_three_languages(catalog):
     assert set(catalog.contexts) == TEN
     for context in catalog.contexts.values():
         assert set(context.names) == set(context.descriptions) == set(context.scenarios) == LANGUAGES
@@ -51,13 +46,11 @@ def test_ten_contexts_are_shipped_each_in_three_languages(catalog: Catalog) -> N
         ("Feina", "workplace"),
     ],
 )
-def test_a_context_is_found_by_id_and_by_its_name_in_any_language(
-    catalog: Catalog, given: str, found: str
-) -> None:
+def test_a_context_is_found_by_id_and_by_its_name_in_any_language(catalog, given, found):
     assert find_context(given, catalog.contexts, "en_us").id == found
 
 
-def test_a_few_words_describe_a_context_of_ones_own(catalog: Catalog) -> None:
+def test_a_few_words_describe_a_context_of_ones_own(catalog):
     own = find_context("the counter of a\n public library", catalog.contexts, "en_us")
     assert own.told("en_us") == "the counter of a public library"
     assert own.id == "the-counter-of-a-public-library"
@@ -73,9 +66,7 @@ def test_a_few_words_describe_a_context_of_ones_own(catalog: Catalog) -> None:
         ("an office\x1b[2J of mine", "on one line"),
     ],
 )
-def test_a_single_unknown_word_and_what_is_no_description_are_refused(
-    catalog: Catalog, given: str, told: str
-) -> None:
+def test_a_single_unknown_word_and_what_is_no_description_are_refused(catalog, given, told):
     with pytest.raises(UserError, match="--context") as refused:
         find_context(given, catalog.contexts, "en_us")
     assert told in str(refused.value)
@@ -85,11 +76,11 @@ def test_a_single_unknown_word_and_what_is_no_description_are_refused(
 @pytest.mark.parametrize(
     ("text", "name"), [("Únic/../x", "nic-x"), ("..", "own"), ("日本", "own"), ("a" * 90, "a" * 40)]
 )
-def test_a_context_of_any_words_becomes_a_part_of_a_files_name(text: str, name: str) -> None:
+def test_a_context_of_any_words_becomes_a_part_of_a_files_name(text, name):
     assert slug(text) == name
 
 
-def test_an_overlay_adds_and_replaces_contexts(tmp_path: Path) -> None:
+def test_an_overlay_adds_and_replaces_contexts(tmp_path):
     (tmp_path / "contexts").mkdir()
     (tmp_path / "contexts" / "aviation.yaml").write_text("id: aviation\nnames: {en_us: Aviation}\n")
     (tmp_path / "contexts" / "mine.yaml").write_text("id: healthcare\nnames: {en_us: Care at home}\n")
@@ -98,7 +89,7 @@ def test_an_overlay_adds_and_replaces_contexts(tmp_path: Path) -> None:
     assert contexts["healthcare"].told("en_us") == "Care at home"
 
 
-def test_the_requests_of_the_three_languages_use_the_same_formats_and_oracles(catalog: Catalog) -> None:
+def test_the_requests_of_the_three_languages_use_the_same_formats_and_oracles(catalog):
     english = catalog.augmentation["en_us"]
     assert set(catalog.augmentation) == LANGUAGES
     for wording in catalog.augmentation.values():
@@ -111,7 +102,7 @@ def test_the_requests_of_the_three_languages_use_the_same_formats_and_oracles(ca
         assert all(wording.formats[str(asked.twin)].input == "verbose" for asked in twins)
 
 
-def test_a_request_that_leaves_something_out_is_refused(catalog: Catalog) -> None:
+def test_a_request_that_leaves_something_out_is_refused(catalog):
     whole = catalog.augmentation["en_us"].model_dump()
     with pytest.raises(ValueError, match=r"lacks \{order\}"):
         Augmentation.model_validate(whole | {"prompt": whole["prompt"].replace("{order}", "")})
@@ -122,20 +113,18 @@ def test_a_request_that_leaves_something_out_is_refused(catalog: Catalog) -> Non
         Augmentation.model_validate(whole | {"oracles": told})
 
 
-def test_what_is_put_into_a_request_is_not_looked_at_again() -> None:
+def test_what_is_put_into_a_request_is_not_looked_at_again():
     parts = {name: f"<{name}>" for name in OPENINGS} | {"concern": "{order}"}
     assert filled("{concern} {order} {GENDER:plural} {other}", parts) == "{order} <order> {GENDER:plural} {other}"
 
 
-def test_a_mistake_in_a_context_is_told_with_file_and_line(
-    written: Callable[[str, str], Path], tmp_path: Path
-) -> None:
+def test_a_mistake_in_a_context_is_told_with_file_and_line(written, tmp_path):
     written("contexts/bad.yaml", "id: bad\nnames: {en_us: Bad}\nscenarois: {}\n")
     mistakes = [str(mistake) for mistake in read_catalog(overlay=tmp_path).mistakes]
     assert any("contexts/bad.yaml:3" in told and "`scenarois` is not a known key" in told for told in mistakes)
 
 
-def test_a_context_is_named_in_the_language_of_the_order(catalog: Catalog) -> None:
+def test_a_context_is_named_in_the_language_of_the_order(catalog):
     english = catalog.contexts["healthcare"].model_copy(update={"names": {"en_us": "Clinic"}})
     with pytest.raises(UserError, match="has no name in `es_es`"):
         find_context("clinic", {"healthcare": english}, "es_es")

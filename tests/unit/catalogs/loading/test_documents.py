@@ -1,7 +1,5 @@
 """Files with their lines: what stands in them, and what is wrong with them, all at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -39,30 +37,30 @@ def mistakes(document_text: str, kind: type = Scenario, *, is_json: bool = False
         ("~", None),
     ],
 )
-def test_words_stay_words_and_numbers_are_decimal(written_as: str, read_as: object) -> None:
+def test_words_stay_words_and_numbers_are_decimal(written_as, read_as):
     assert parse_document(f"value: {written_as}", "mine").value == {"value": read_as}
 
 
-def test_every_value_knows_its_line_in_yaml_and_json() -> None:
+def test_every_value_knows_its_line_in_yaml_and_json():
     in_yaml = parse_document("a: 1\nb:\n  - x\n  - y: 2\n", "mine.yaml")
     in_json = parse_document('{"a": 1,\n\t"b":\n\t["x",\n\t{"y": 2}]}', "mine.json", is_json=True)
     assert [in_yaml.line(at) for at in [("a",), ("b",), ("b", 0), ("b", 1, "y")]] == [1, 2, 3, 4]
     assert [in_json.line(at) for at in [("a",), ("b",), ("b", 0), ("b", 1, "y")]] == [1, 2, 3, 4]
 
 
-def test_a_value_that_is_not_there_has_the_line_of_what_holds_it() -> None:
+def test_a_value_that_is_not_there_has_the_line_of_what_holds_it():
     document = parse_document("a: 1\nb:\n  c: 2\n", "mine")
     assert document.place("b", "missing") == "mine:2"
 
 
-def test_lines_are_known_beside_escaped_pairs_of_surrogates() -> None:
+def test_lines_are_known_beside_escaped_pairs_of_surrogates():
     document = parse_document('{"a": "\\ud83d\\ude00",\n"b": 2}', "mine", is_json=True)
     assert document.value["a"] == "😀"
     assert document.line(("b",)) == 2
 
 
 @pytest.mark.parametrize("is_json", [True, False])
-def test_a_key_that_stands_twice_is_named_with_its_line(is_json: bool) -> None:
+def test_a_key_that_stands_twice_is_named_with_its_line(is_json):
     text = '{"a": {"b": 1,\n"b": 2},\n"c": 3, "c": 4}'
     with pytest.raises(UserError) as caught:
         parse_document(text, "mine", is_json=is_json)
@@ -82,7 +80,7 @@ def test_a_key_that_stands_twice_is_named_with_its_line(is_json: bool) -> None:
         ("--- 1\n--- 2\n", False, 2),
     ],
 )
-def test_what_cannot_be_parsed_is_one_mistake_with_its_line(text: str, is_json: bool, line: int | None) -> None:
+def test_what_cannot_be_parsed_is_one_mistake_with_its_line(text, is_json, line):
     with pytest.raises(UserError) as caught:
         parse_document(text, "mine", is_json=is_json)
     (mistake,) = caught.value.mistakes
@@ -91,31 +89,31 @@ def test_what_cannot_be_parsed_is_one_mistake_with_its_line(text: str, is_json: 
     assert mistake.remedy
 
 
-def test_an_anchor_within_itself_is_a_mistake_not_a_crash() -> None:
+def test_an_anchor_within_itself_is_a_mistake_not_a_crash():
     with pytest.raises(UserError, match="within itself"):
         parse_document("a: &x [*x]", "mine")
 
 
 @given(st.text(max_size=60))
-def test_no_text_is_more_than_a_users_mistake(text: str) -> None:
+def test_no_text_is_more_than_a_users_mistake(text):
     for is_json in (True, False):
         with suppress(UserError):
             parse_document(text, "mine", is_json=is_json)
 
 
-def test_a_file_that_cannot_be_read_says_why(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_says_why(tmp_path):
     (tmp_path / "latin.yaml").write_bytes("name: año".encode("latin-1"))
     for name, reason in [("absent.yaml", "cannot be read"), (".", "cannot be read"), ("latin.yaml", "not UTF-8")]:
         with pytest.raises(UserError, match=reason):
             read_document(tmp_path / name)
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_key(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_no_part_of_the_first_key(tmp_path):
     (tmp_path / "bom.yaml").write_bytes(b"\xef\xbb\xbfname: x\n")
     assert read_document(tmp_path / "bom.yaml").value == {"name": "x"}
 
 
-def test_all_mistakes_of_a_file_are_named_by_requirement_with_line_and_remedy() -> None:
+def test_all_mistakes_of_a_file_are_named_by_requirement_with_line_and_remedy():
     told = mistakes(
         """\
 scenario:
@@ -157,12 +155,12 @@ requirements:
         ("scenario: {models: [a/b], temperature: hot}\nrequirements: x", "`hot`: must be a number"),
     ],
 )
-def test_values_of_another_kind_are_explained_in_words(given: str, told: str) -> None:
+def test_values_of_another_kind_are_explained_in_words(given, told):
     (mistake,) = mistakes(given)
     assert told in mistake
 
 
-def test_a_value_of_the_wrong_kind_in_a_choice_of_kinds_is_told_once() -> None:
+def test_a_value_of_the_wrong_kind_in_a_choice_of_kinds_is_told_once():
     requirement = "{name: a, concern: sexism, languages: [en_us], communities: {en_us: men}}"
     told = mistakes(f"id: x\nrequirements:\n  - {requirement}", RequirementFile)
     assert [line.splitlines()[0] for line in told] == [
@@ -170,12 +168,12 @@ def test_a_value_of_the_wrong_kind_in_a_choice_of_kinds_is_told_once() -> None:
     ]
 
 
-def test_communities_written_as_numbers_are_words() -> None:
+def test_communities_written_as_numbers_are_words():
     document = parse_document("id: age_20\nforms: {en_us: {plural: 20}}", "mine")
     assert validated(Community, document).forms["en_us"]["plural"] == "20"
 
 
-def test_an_id_that_is_none_is_told_how_one_looks() -> None:
+def test_an_id_that_is_none_is_told_how_one_looks():
     (told,) = mistakes("id: LGTBIQ+phobia\nname: x\ndescription: y", Concern)
     assert "which is no id" in told
     assert "lower-case letters" in told
@@ -184,28 +182,28 @@ def test_an_id_that_is_none_is_told_how_one_looks() -> None:
 @pytest.mark.parametrize(
     "value", ["!!int few", "!!float few", "!!bool few", "!!bool [a]", "!!timestamp few", "!!set [a]", "1" * 5000]
 )
-def test_a_value_that_is_not_of_its_tag_is_a_mistake_with_its_line(value: str) -> None:
+def test_a_value_that_is_not_of_its_tag_is_a_mistake_with_its_line(value):
     with pytest.raises(UserError, match=r"^mine:2: is not valid YAML"):
         parse_document(f"a: 1\nb: {value}\n", "mine")
 
 
-def test_a_number_that_nobody_could_read_is_a_mistake_in_json_too() -> None:
+def test_a_number_that_nobody_could_read_is_a_mistake_in_json_too():
     with pytest.raises(UserError, match="a number has too many digits"):
         parse_document(f'{{"a": {"1" * 5000}}}', "mine", is_json=True)
 
 
-def test_anchors_that_multiply_end_in_a_mistake_and_not_in_hours() -> None:
+def test_anchors_that_multiply_end_in_a_mistake_and_not_in_hours():
     rows = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
     with pytest.raises(UserError, match="repeats its anchors beyond measure"):
         parse_document("\n".join(["a0: &a0 [x]", *rows]), "mine")
 
 
-def test_an_anchor_that_is_used_again_is_read() -> None:
+def test_an_anchor_that_is_used_again_is_read():
     document = parse_document("a: &twice [x, y]\nb: *twice\nc: *twice\n", "mine")
     assert document.value["c"] == ["x", "y"]
 
 
-def test_a_brace_that_begins_a_text_is_told_to_be_quoted() -> None:
+def test_a_brace_that_begins_a_text_is_told_to_be_quoted():
     with pytest.raises(UserError) as wrong:
         parse_document("a:\n  prompt: {GENDER:plural} do well.\n", "mine")
     assert wrong.value.mistakes[0].remedy == "put the text in quotes: without them a brace begins a mapping"

@@ -1,21 +1,19 @@
 """Names that tell a gender."""
 
-from __future__ import annotations
-
 from biasgrid.catalogs.loading.given_names import gender_of, genders
 from biasgrid.catalogs.schema.people import GroupOfPeople, People
 
 NAMES = tuple(f"Nobody{number}" for number in range(6))
 
 
-def test_a_name_of_both_genders_tells_nothing() -> None:
+def test_a_name_of_both_genders_tells_nothing():
     known = genders(None)
     assert gender_of("María López", known) == "women"
     assert gender_of("JOHN", known) == "men"
     assert {gender_of(name, known) for name in ("Alex", "Sam", "Chris", "Dr. John", "")} == {None}
 
 
-def test_names_of_the_catalogs_people_are_known_unless_they_contradict() -> None:
+def test_names_of_the_catalogs_people_are_known_unless_they_contradict():
     groups = {
         group: {"en_us": GroupOfPeople(plural=group, names={"own": (f"Zed{group}", "Linda", *NAMES)})}
         for group in ("men", "women")

@@ -1,7 +1,5 @@
 """LangBiTe's libraries and scenarios, read as they are."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -49,7 +47,7 @@ def mistakes(path: Path) -> list[str]:
     return [str(mistake).replace(str(path), path.name) for mistake in caught.value.mistakes]
 
 
-def test_a_row_becomes_a_template_with_the_file_and_line_it_stands_on(table: Table) -> None:
+def test_a_row_becomes_a_template_with_the_file_and_line_it_stands_on(table):
     path = table({"prompt_id": "7", "concern": "SEXISM", "input_type": "Verbose", "task_prefix": " Agree? "})
     (template,) = load_catalog(path).templates
     assert (template.id, template.language, template.concern, template.input) == (
@@ -63,13 +61,13 @@ def test_a_row_becomes_a_template_with_the_file_and_line_it_stands_on(table: Tab
     assert (template.file, template.line) == (str(path), 2)
 
 
-def test_langbite_compares_at_the_start_whatever_the_operation(table: Table) -> None:
+def test_langbite_compares_at_the_start_whatever_the_operation(table):
     prediction = '{"operation": "notIncludesAny", "expected_value": ["women"]}'
     (template,) = load_catalog(table({"oracle_prediction": prediction})).templates
     assert template.oracle.where == "start"
 
 
-def test_a_same_value_row_keeps_its_key_and_offers_no_answers(table: Table) -> None:
+def test_a_same_value_row_keeps_its_key_and_offers_no_answers(table):
     prediction = '{"operation": "allSameValue", "key": "probability"}'
     rating = {
         "oracle": "same value",
@@ -83,15 +81,13 @@ def test_a_same_value_row_keeps_its_key_and_offers_no_answers(table: Table) -> N
 @pytest.mark.parametrize(
     ("written", "concern"), [("LGTBIQ+phobia", "lgtbiqphobia"), ("Political Preferences", "politics")]
 )
-def test_concerns_are_known_by_their_aliases_and_others_are_the_librarys_own(
-    table: Table, written: str, concern: str
-) -> None:
+def test_concerns_are_known_by_their_aliases_and_others_are_the_librarys_own(table, written, concern):
     catalog = load_catalog(table({"concern": written}, {"concern": "Classism"}))
     assert [template.concern for template in catalog.templates] == [concern, "classism"]
     assert catalog.concern("Classism") == "classism"
 
 
-def test_every_bad_line_is_named_with_what_is_wrong_with_it(table: Table) -> None:
+def test_every_bad_line_is_named_with_what_is_wrong_with_it(table):
     path = table(
         {"input_type": "constrainted"},
         {"oracle": "expected"},
@@ -122,51 +118,51 @@ def test_every_bad_line_is_named_with_what_is_wrong_with_it(table: Table) -> Non
         assert words in told[number]
 
 
-def test_a_row_with_too_few_columns_is_named_and_blank_rows_are_not(tmp_path: Path) -> None:
+def test_a_row_with_too_few_columns_is_named_and_blank_rows_are_not(tmp_path):
     path = tmp_path / "prompts_en_us.csv"
     path.write_text("\t".join(COLUMNS) + "\n\n1\tsexism\tverbose\n\t\t\n", encoding="utf-8")
     assert [line.splitlines()[0] for line in mistakes(path)] == ["prompts_en_us.csv:3: has 3 columns, not 9"]
 
 
-def test_a_row_over_several_lines_has_the_line_it_begins_on(table: Table) -> None:
+def test_a_row_over_several_lines_has_the_line_it_begins_on(table):
     path = table({"prompt": '"Is {GENDER1}\nbetter than {GENDER2}?"'}, {})
     assert [template.line for template in load_catalog(path).templates] == [2, 4]
 
 
-def test_a_field_too_long_for_a_table_is_a_mistake_with_its_line(table: Table) -> None:
+def test_a_field_too_long_for_a_table_is_a_mistake_with_its_line(table):
     (told,) = mistakes(table({}, {"prompt": "x" * 200_000}))
     assert told.startswith("prompts_en_us.csv:3: cannot be read")
 
 
-def test_a_prediction_nested_without_end_is_a_mistake_with_its_line(table: Table) -> None:
+def test_a_prediction_nested_without_end_is_a_mistake_with_its_line(table):
     (mistake,) = mistakes(table({"oracle_prediction": "[" * 100_000}))
     assert mistake.startswith("prompts_en_us.csv:2: oracle_prediction is not valid JSON: nested too deeply")
     assert len(mistake) < 300
 
 
-def test_columns_may_come_in_any_order_with_others_beside(table: Table) -> None:
+def test_columns_may_come_in_any_order_with_others_beside(table):
     path = table({}, columns=("source", *reversed(COLUMNS)))
     assert load_catalog(path).templates[0].id == "1"
 
 
-def test_a_missing_column_is_named(table: Table) -> None:
+def test_a_missing_column_is_named(table):
     (told,) = mistakes(table({}, columns=tuple(name for name in COLUMNS if name != "oracle")))
     assert told.startswith("prompts_en_us.csv:1: has no column `oracle`")
 
 
-def test_a_name_without_a_language_needs_one_from_the_scenario(table: Table) -> None:
+def test_a_name_without_a_language_needs_one_from_the_scenario(table):
     path = table({}, name="mine.csv")
     assert load_catalog(path, language="es_es").templates[0].language == "es_es"
     assert "nothing says the language" in mistakes(path)[0]
 
 
 @pytest.mark.parametrize("key", ["llms", "aiModels"])
-def test_both_names_of_the_models_are_read(key: str) -> None:
+def test_both_names_of_the_models_are_read(key):
     found = resolve(scenario(**{"aiModels": None, key: ["OpenAIGPT4o", "Llama27BChat"]}))
     assert list(found.targets) == ["openai/gpt-4o", "replicate/meta/llama-2-7b-chat"]
 
 
-def test_settings_and_requirements_mean_the_same_as_in_langbite() -> None:
+def test_settings_and_requirements_mean_the_same_as_in_langbite():
     found = resolve(scenario())
     settings = found.settings
     assert (settings.templates, settings.retries, settings.temperature, settings.max_tokens) == (12, 2, 0.5, 40)
@@ -176,26 +172,26 @@ def test_settings_and_requirements_mean_the_same_as_in_langbite() -> None:
     assert found.notices == ()
 
 
-def test_communities_listed_by_language_are_read_too() -> None:
+def test_communities_listed_by_language_are_read_too():
     listed = [{"language": "en_us", "entries": ["men", "women"]}, {"language": "es_es", "entries": ["hombres"]}]
     found = resolve(scenario(requirements=[REQUIREMENT | {"communities": listed}]))
     assert found.requirements[0].communities == {"en_us": ("men", "women"), "es_es": ("hombres",)}
 
 
-def test_inputs_and_reflections_are_read_without_regard_to_case() -> None:
+def test_inputs_and_reflections_are_read_without_regard_to_case():
     written = REQUIREMENT | {"inputs": ["Constrained"], "reflections": ["UTOPIAN"]}
     (requirement,) = resolve(scenario(requirements=[written])).requirements
     assert (requirement.inputs, requirement.reflections) == (("constrained",), ("utopian",))
 
 
-def test_a_second_opinion_without_a_judge_is_told_not_invented(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_opinion_without_a_judge_is_told_not_invented(monkeypatch):
     monkeypatch.delenv("BIASGRID_JUDGE", raising=False)
     found = resolve(scenario(useLLMEval=True))
     assert found.judge is None
     assert "BIASGRID_JUDGE" in found.notices[0]
 
 
-def test_a_second_opinion_comes_from_the_judge_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_opinion_comes_from_the_judge_that_is_named(monkeypatch):
     monkeypatch.setenv("BIASGRID_JUDGE", "openai/gpt-4o-mini")
     from_environment = resolve(scenario(useLLMEval=True))
     named = resolve(scenario(useLLMEval=True), Overrides(judge="openai/gpt-4.1"))
@@ -206,7 +202,7 @@ def test_a_second_opinion_comes_from_the_judge_that_is_named(monkeypatch: pytest
     assert from_environment.notices == named.notices == ()
 
 
-def test_mistakes_are_told_in_langbites_words() -> None:
+def test_mistakes_are_told_in_langbites_words():
     with pytest.raises(UserError) as caught:
         resolve(scenario(nTemplates=0, tokens="many"))
     assert [mistake.what for mistake in caught.value.mistakes] == [
@@ -215,7 +211,7 @@ def test_mistakes_are_told_in_langbites_words() -> None:
     ]
 
 
-def test_keys_of_others_are_ignored_aloud_and_misspelt_ones_refused() -> None:
+def test_keys_of_others_are_ignored_aloud_and_misspelt_ones_refused():
     assert resolve(scenario(author="somebody")).notices == (
         "`author` is no key of LangBiTe's scenarios and is ignored",
     )
@@ -226,14 +222,12 @@ def test_keys_of_others_are_ignored_aloud_and_misspelt_ones_refused() -> None:
 @pytest.mark.parametrize(
     ("expected", "reverse_keyed"), [(["Yes"], True), (["No"], False), (["Yes", "No"], False), (["N/A"], False)]
 )
-def test_what_is_passed_by_agreeing_alone_is_reverse_keyed(
-    table: Table, expected: list[str], reverse_keyed: bool
-) -> None:
+def test_what_is_passed_by_agreeing_alone_is_reverse_keyed(table, expected, reverse_keyed):
     prediction = json.dumps({"operation": "allEqualExpected", "expected_value": expected})
     (template,) = load_catalog(table({"oracle_prediction": prediction})).templates
     assert template.reverse_keyed is reverse_keyed
 
 
 @pytest.mark.parametrize("name", ["prompts_en_us.csv", "prompts_en_us--healthcare.csv", "EN_US.housing.csv"])
-def test_a_files_name_says_its_language(table: Table, name: str) -> None:
+def test_a_files_name_says_its_language(table, name):
     assert {template.language for template in load_catalog(table({}, name=name)).templates} == {"en_us"}

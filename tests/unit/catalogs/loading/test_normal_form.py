@@ -1,7 +1,5 @@
 """The normal form that the catalog check compares with is that of evaluation."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,7 +42,7 @@ WRITTEN = [
 ]
 
 
-def test_values_of_every_kind_have_the_form_that_replies_have() -> None:
+def test_values_of_every_kind_have_the_form_that_replies_have():
     assert [compared(value) for value in WRITTEN] == [
         " ".join(form.split()) for form in compare_forms(tuple(WRITTEN))
     ]
@@ -52,7 +50,7 @@ def test_values_of_every_kind_have_the_form_that_replies_have() -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(alphabet="aNoSíéñç ·.,:;-–—«»\"'’`*_~<>/()[]{}!?¿¡0158%\n\t…", max_size=24))
-def test_so_has_whatever_an_editor_may_write(value: str) -> None:
+def test_so_has_whatever_an_editor_may_write(value):
     (form,) = compare_forms((value,))
     assert compared(value) == " ".join(form.split())
 
@@ -68,6 +66,6 @@ def test_so_has_whatever_an_editor_may_write(value: str) -> None:
         ("Noè", "No", False, False),
     ],
 )
-def test_values_are_found_on_borders_of_words(answer: str, value: str, at_start: bool, anywhere: bool) -> None:
+def test_values_are_found_on_borders_of_words(answer, value, at_start, anywhere):
     assert begins(answer, [value]) is at_start
     assert holds(answer, [value]) is anywhere

@@ -1,7 +1,5 @@
 """Template files of our own format: named oracles, twins written in place, paraphrases."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,12 +28,12 @@ def read(written: WrittenFile) -> Callable[..., dict[str, Template]]:
 Read = Callable[..., dict[str, Template]]
 
 
-def test_a_named_oracle_means_what_the_language_of_the_file_expects(read: Read) -> None:
+def test_a_named_oracle_means_what_the_language_of_the_file_expects(read):
     assert "No" in read("format: no_yes, oracle: denied")["a"].oracle.expected
     assert "De cap manera" in read("format: no_yes, oracle: denied", language="ca_es")["a"].oracle.expected
 
 
-def test_an_unknown_oracle_is_told_with_its_line_and_what_is_near(read: Read) -> None:
+def test_an_unknown_oracle_is_told_with_its_line_and_what_is_near(read):
     with pytest.raises(UserError) as wrong:
         read("oracle: denid")
     [mistake] = wrong.value.mistakes
@@ -44,7 +42,7 @@ def test_an_unknown_oracle_is_told_with_its_line_and_what_is_near(read: Read) ->
     assert "`denied`" in mistake.remedy
 
 
-def test_a_twin_written_in_place_is_a_template_of_its_own_that_asks_the_same(read: Read) -> None:
+def test_a_twin_written_in_place_is_a_template_of_its_own_that_asks_the_same(read):
     found = read("format: no_yes, oracle: denied, reverse_keyed: false, twin: {id: a-v, format: reason}")
     first, second = found["a"], found["a-v"]
     assert (first.twin, second.twin) == ("a-v", "a")
@@ -53,21 +51,21 @@ def test_a_twin_written_in_place_is_a_template_of_its_own_that_asks_the_same(rea
     assert (first.prompt, first.oracle, first.line) == (second.prompt, second.oracle, second.line)
 
 
-def test_a_twin_may_be_judged_otherwise(read: Read) -> None:
+def test_a_twin_may_be_judged_otherwise(read):
     found = read(
         "format: first_second_neither, oracle: neither, twin: {id: a-v, format: first_second, oracle: not_chosen}"
     )
     assert (found["a"].oracle.operation, found["a-v"].oracle.operation) == ("allEqualExpected", "different")
 
 
-def test_what_is_wrong_in_an_oracle_written_out_is_told_once_and_by_its_key(read: Read) -> None:
+def test_what_is_wrong_in_an_oracle_written_out_is_told_once_and_by_its_key(read):
     with pytest.raises(UserError) as wrong:
         read("oracle: {operation: allEqualExpected, expectd: ['No']}")
     told = [(mistake.what, mistake.remedy) for mistake in wrong.value.mistakes]
     assert told == [("template `a`: `oracle.expectd` is not a known key", "did you mean `expected`?")]
 
 
-def test_a_paraphrase_with_other_markups_is_refused(read: Read) -> None:
+def test_a_paraphrase_with_other_markups_is_refused(read):
     with pytest.raises(UserError) as wrong:
         read("oracle: denied, paraphrases: ['Does {GENDER:person} do?', 'Does anybody do?']")
     [mistake] = wrong.value.mistakes
@@ -75,7 +73,7 @@ def test_a_paraphrase_with_other_markups_is_refused(read: Read) -> None:
     assert mistake.remedy == "use `{GENDER}`, each in a form of your choice"
 
 
-def test_every_stray_paraphrase_is_told(read: Read) -> None:
+def test_every_stray_paraphrase_is_told(read):
     with pytest.raises(UserError) as wrong:
         read("oracle: denied, paraphrases: ['Does anybody do?', 'Does {GENDER:person} do?', 'Does nobody do?']")
     assert [mistake.what.partition(" of ")[0] for mistake in wrong.value.mistakes] == [
@@ -87,7 +85,7 @@ def test_every_stray_paraphrase_is_told(read: Read) -> None:
 @pytest.mark.parametrize(
     "paraphrases", ["['Is {GENDER:person} fit?']", "['Can {GENDER:person} do it?', 'Can {GENDER:person} do it?']"]
 )
-def test_a_wording_that_stands_twice_is_refused(read: Read, paraphrases: str) -> None:
+def test_a_wording_that_stands_twice_is_refused(read, paraphrases):
     with pytest.raises(UserError, match="say the same wording twice"):
         read(f"oracle: denied, paraphrases: {paraphrases}")
 
@@ -104,11 +102,11 @@ def test_a_wording_that_stands_twice_is_refused(read: Read, paraphrases: str) ->
         ("{operation: associations}", "needs `words`"),
     ],
 )
-def test_an_oracle_that_nothing_could_pass_is_refused(read: Read, oracle: str, reason: str) -> None:
+def test_an_oracle_that_nothing_could_pass_is_refused(read, oracle, reason):
     with pytest.raises(UserError, match=reason):
         read(f"oracle: {oracle}")
 
 
-def test_numbers_are_not_compared_across_wordings(read: Read) -> None:
+def test_numbers_are_not_compared_across_wordings(read):
     with pytest.raises(UserError, match="compares numbers, and has paraphrases"):
         read("format: score, oracle: score, paraphrases: ['How fit is {GENDER:person}?']")

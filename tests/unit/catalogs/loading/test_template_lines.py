@@ -1,7 +1,5 @@
 """Libraries of one template a line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -29,7 +27,7 @@ def text(*lines: dict[str, object] | str) -> str:
     )
 
 
-def test_a_library_of_lines_is_read_with_file_and_line(tmp_path: Path) -> None:
+def test_a_library_of_lines_is_read_with_file_and_line(tmp_path):
     path = tmp_path / "mine.jsonl"
     path.write_text("\ufeff" + text("", LINE, LINE | {"id": "b"}), encoding="utf-8")
     found = load_catalog(path).templates
@@ -41,7 +39,7 @@ def test_a_library_of_lines_is_read_with_file_and_line(tmp_path: Path) -> None:
     assert load_catalog(tmp_path).templates == found
 
 
-def test_a_bad_line_is_a_mistake_with_its_line_and_hides_no_other(tmp_path: Path) -> None:
+def test_a_bad_line_is_a_mistake_with_its_line_and_hides_no_other(tmp_path):
     path = tmp_path / "mine.jsonl"
     wrong = LINE | {"id": "c", "input": "loud", "promt": "x"}
     path.write_text(text(LINE, "{", wrong, LINE, LINE | {"id": "d", "oracle": {"operation": "equal"}}), "utf-8")
@@ -54,20 +52,20 @@ def test_a_bad_line_is_a_mistake_with_its_line_and_hides_no_other(tmp_path: Path
     assert [one.id for one in reading.catalog.templates] == ["a"]
 
 
-def test_an_empty_file_holds_no_templates(tmp_path: Path) -> None:
+def test_an_empty_file_holds_no_templates(tmp_path):
     path = tmp_path / "mine.jsonl"
     path.write_text("\n", encoding="utf-8")
     with pytest.raises(UserError, match="holds no templates"):
         load_catalog(path)
 
 
-def test_what_is_written_reads_as_the_same_template() -> None:
+def test_what_is_written_reads_as_the_same_template():
     [template], _ = read_lines(text(LINE), Path("f.jsonl"))
     [again], _ = read_lines(written_line(template), Path("f.jsonl"))
     assert again == template
 
 
-def test_paraphrases_in_lines_ask_about_the_same_communities_and_compare_no_numbers(tmp_path: Path) -> None:
+def test_paraphrases_in_lines_ask_about_the_same_communities_and_compare_no_numbers(tmp_path):
     asked = {"prompt": "Is {GENDER} fit?", "paraphrases": ["Are {GENDER1} fitter than {GENDER2}?"]}
     number = {"operation": "allSameValue", "key": "score"}
     reworded = {"prompt": "Is it?", "paraphrases": ["Is it so?"], "oracle": number, "id": "b"}

@@ -1,7 +1,5 @@
 """A target file that is to be attacked: every mistake at once, before anything is sent."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -22,7 +20,7 @@ def refused(given: dict[str, Any]) -> str:
     return str(told.value)
 
 
-def test_a_file_is_resolved_and_read_again_the_same() -> None:
+def test_a_file_is_resolved_and_read_again_the_same():
     resolved = resolve_attack(written(turns=3))
     again = resolve_attack(resolved.as_json())
     assert (again.file.redteam, again.file.target) == (resolved.file.redteam, resolved.file.target)
@@ -31,7 +29,7 @@ def test_a_file_is_resolved_and_read_again_the_same() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_as_many_pairs_are_drawn_as_are_wanted_all_with_words_in_its_languages(seed: int) -> None:
+def test_as_many_pairs_are_drawn_as_are_wanted_all_with_words_in_its_languages(seed):
     given = written(pairs=9) | {"asking": {"seed": seed}}
     given["target"]["languages"] = ["en_us", "ca_es"]
     pairs = [pair for _, pair in resolve_attack(given).pairs]
@@ -39,23 +37,23 @@ def test_as_many_pairs_are_drawn_as_are_wanted_all_with_words_in_its_languages(s
     assert all({"en_us", "ca_es"} <= pair.attributes.keys() for pair in pairs)
 
 
-def test_a_judge_there_must_be() -> None:
+def test_a_judge_there_must_be():
     assert "no judge is named" in refused(written(judge=None))
 
 
-def test_an_attacker_is_needed_by_most_strategies_and_not_by_all() -> None:
+def test_an_attacker_is_needed_by_most_strategies_and_not_by_all():
     assert "`direct`" in refused(written(attacker=None))
     resolve_attack(written(attacker=None, strategies=["one_shot", "implicit_separated"]))
 
 
-def test_nobody_judges_its_own_replies_unless_told_so() -> None:
+def test_nobody_judges_its_own_replies_unless_told_so():
     own = written(judge="simulated/fair")
     assert "would judge its own replies" in refused(own)
     own["redteam"]["judge_may_be_target"] = True
     resolve_attack(own)
 
 
-def test_what_nobody_knows_is_told_with_what_is_near_all_at_once() -> None:
+def test_what_nobody_knows_is_told_with_what_is_near_all_at_once():
     told = refused(written(pairs=["doctor-nurze"], axes=["gendre"], judge="simulated/red-juge"))
     for part in ("doctor-nurse", "`gender`", "red-judge"):
         assert part in told

@@ -1,7 +1,5 @@
 """How many prompts a template makes: counted here, rendered by generate."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -48,14 +46,14 @@ def _rendered(catalog: Catalog) -> int:
     return instances(asked, "en_us", catalog, ScenarioSettings(models=("simulated/fair",), templates=1000)).height
 
 
-def test_each_ordered_choice_of_distinct_communities_is_one_instance(library: Library) -> None:
+def test_each_ordered_choice_of_distinct_communities_is_one_instance(library):
     catalog = library("Who?", "Are {GENDER:plural}?", "Are {GENDER1:plural} as {GENDER2:plural}?")
     women_men_and_others = 3
     assert len(catalog.communities["gender"].communities) == women_men_and_others
     assert [each.instances for each in _counts(catalog)] == [1, 3, 3 * 2]
 
 
-def test_each_wording_is_asked_of_every_choice(library: Library) -> None:
+def test_each_wording_is_asked_of_every_choice(library):
     entry = {"prompt": "Are {GENDER:plural}?", "paraphrases": ["So {GENDER:plural}?", "And {GENDER:person}?"]}
     assert [each.instances for each in _counts(library(entry))] == [3 * 3]
 
@@ -71,42 +69,42 @@ def test_each_wording_is_asked_of_every_choice(library: Library) -> None:
         "Are {GENDER1:plural} as {GENDER2:plural}, {GENDER3:plural} and {GENDER4:plural}?",
     ],
 )
-def test_the_count_is_what_generate_makes(library: Library, prompt: str) -> None:
+def test_the_count_is_what_generate_makes(library, prompt):
     catalog = library({"prompt": prompt, "paraphrases": [f"Tell me: {prompt}"]})
     assert _counts(catalog)[0].instances == _rendered(catalog)
 
 
-def test_a_choice_in_both_orders_is_asked_twice(library: Library) -> None:
+def test_a_choice_in_both_orders_is_asked_twice(library):
     choices = [{"text": "This", "role": "biased"}, {"text": "That", "role": "counter"}]
     oracle = {"operation": "choice", "choices": choices, "expected": ["counter"], "orders": "both"}
     catalog = library({"prompt": "Which?", "format": "letter", "oracle": oracle})
     assert _counts(catalog)[0].instances == _rendered(catalog) == 2
 
 
-def test_templates_that_ask_the_same_make_their_prompts_once(library: Library) -> None:
+def test_templates_that_ask_the_same_make_their_prompts_once(library):
     catalog = library("Are {GENDER:plural}?", "Are {GENDER:plural}?")
     assert [(each.instances, each.doubles) for each in _counts(catalog)] == [(3, False), (0, True)]
     assert _rendered(catalog) == 3
 
 
-def test_the_same_question_judged_otherwise_is_no_double(library: Library) -> None:
+def test_the_same_question_judged_otherwise_is_no_double(library):
     catalog = library("Are {GENDER:plural}?", {"prompt": "Are {GENDER:plural}?", "oracle": "affirmed"})
     assert [each.doubles for each in _counts(catalog)] == [False, False]
 
 
-def test_a_markup_that_no_set_fills_has_no_known_number(library: Library) -> None:
+def test_a_markup_that_no_set_fills_has_no_known_number(library):
     (found,) = _counts(library("Are {HAIR_COLOR:plural}?"))
     assert found.instances is None
     assert found.trouble == "no community set fills `{HAIR_COLOR}` in `en_us`"
 
 
-def test_more_slots_than_communities_make_no_instance(library: Library) -> None:
+def test_more_slots_than_communities_make_no_instance(library):
     (found,) = _counts(library("{GENDER1:plural} {GENDER2:plural} {GENDER3:plural} {GENDER4:plural}?"))
     assert found.instances == 0
     assert found.trouble == "asks for 4 communities of `{GENDER}`, which has 3: makes no prompt"
 
 
-def test_a_language_without_a_catalog_has_no_known_number(tmp_path: Path) -> None:
+def test_a_language_without_a_catalog_has_no_known_number(tmp_path):
     path = tmp_path / "mine.yaml"
     oracle = {"operation": "equal", "expected": ["Non"]}
     template = {**ENTRY, "id": "t1", "prompt": "Qui ?", "format": "", "oracle": oracle}
@@ -117,7 +115,7 @@ def test_a_language_without_a_catalog_has_no_known_number(tmp_path: Path) -> Non
     assert second.doubles
 
 
-def test_by_default_a_markup_is_filled_by_the_set_that_lists_its_communities() -> None:
+def test_by_default_a_markup_is_filled_by_the_set_that_lists_its_communities():
     shipped = load_catalog()
     composed_first = dict(reversed(shipped.communities.items()))
     catalog = replace(shipped, communities=composed_first)
@@ -128,7 +126,7 @@ def test_by_default_a_markup_is_filled_by_the_set_that_lists_its_communities() -
     assert default_set("HAIR_COLOR", catalog) is None
 
 
-def test_what_has_no_template_is_missing(library: Library) -> None:
+def test_what_has_no_template_is_missing(library):
     catalog = library("Who?", {"prompt": "Who?", "input": "verbose"})
     gaps = missing(catalog.templates, ["sexism"], ["en_us", "es_es"])
     assert [tuple(gap.values()) for gap in gaps] == [

@@ -1,7 +1,5 @@
 """The JSON Schemas that editors use: fresh, and agreeing with what the loader accepts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -41,22 +39,22 @@ def refused(name: str, value: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_the_committed_schema_is_what_the_code_gives(name: str) -> None:
+def test_the_committed_schema_is_what_the_code_gives(name):
     committed = (CATALOGS / "json_schemas" / f"{name}.json").read_text(encoding="utf-8")
     assert committed == as_text(name), "run `make schemas`"
 
 
-def test_no_schema_is_left_over() -> None:
+def test_no_schema_is_left_over():
     assert {path.stem for path in (CATALOGS / "json_schemas").iterdir()} == set(SCHEMAS)
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_a_schema_is_one(name: str) -> None:
+def test_a_schema_is_one(name):
     Draft202012Validator.check_schema(json_schema(name))
 
 
 @pytest.mark.parametrize(("name", "path"), [pytest.param(*each, id=each[1].stem) for each in shipped()])
-def test_every_shipped_file_validates(name: str, path: Path) -> None:
+def test_every_shipped_file_validates(name, path):
     assert refused(name, read_document(path).value) == []
 
 
@@ -71,15 +69,15 @@ def test_every_shipped_file_validates(name: str, path: Path) -> None:
         ("templates", "language: en_us\nconcern: sexism\ntemplates: [{id: a, library: x}]"),
     ],
 )
-def test_an_editor_marks_what_the_loader_would_refuse(name: str, text: str) -> None:
+def test_an_editor_marks_what_the_loader_would_refuse(name, text):
     assert refused(name, parse_document(text, "mine").value)
 
 
-def test_numbers_may_stand_for_words_as_in_the_loader() -> None:
+def test_numbers_may_stand_for_words_as_in_the_loader():
     text = "id: x\nrequirements: [{name: a, concern: b, languages: [en_us], communities: {en_us: [20, 30]}}]"
     assert refused("requirements", parse_document(text, "mine").value) == []
 
 
-def test_every_key_of_a_scenario_tells_what_it_means() -> None:
+def test_every_key_of_a_scenario_tells_what_it_means():
     keys = json_schema("scenario")["$defs"]["ScenarioSettings"]["properties"]
     assert {name for name, key in keys.items() if "description" not in key} <= {"models"}

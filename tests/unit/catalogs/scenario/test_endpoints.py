@@ -1,9 +1,5 @@
 """Chatbots behind HTTP: what their files may say, and what is refused before anything is sent."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -39,7 +35,7 @@ def mistakes(text: str) -> str:
     return str(caught.value)
 
 
-def test_a_chatbot_of_the_users_catalog_is_a_model(written: Callable[[str, str], Path], tmp_path: Path) -> None:
+def test_a_chatbot_of_the_users_catalog_is_a_model(written, tmp_path):
     written("endpoints/helpdesk.yaml", HELPDESK)
     target = load_catalog(overlay=tmp_path).target("endpoint/helpdesk")
     assert (target.model, target.provider, target.connector) == ("endpoint/helpdesk", "endpoint", "http")
@@ -49,16 +45,14 @@ def test_a_chatbot_of_the_users_catalog_is_a_model(written: Callable[[str, str],
     assert dict(target.endpoint.variables()) == {"HELPDESK_KEY": "Authorization"}
 
 
-def test_a_misspelt_chatbot_is_answered_with_the_nearest(
-    written: Callable[[str, str], Path], tmp_path: Path
-) -> None:
+def test_a_misspelt_chatbot_is_answered_with_the_nearest(written, tmp_path):
     written("endpoints/helpdesk.yaml", HELPDESK)
     with pytest.raises(UserError, match="did you mean `helpdesk`") as caught:
         load_catalog(overlay=tmp_path).target("endpoint/helpdesc")
     assert "endpoints/helpdesc.yaml" in str(caught.value)
 
 
-def test_a_file_of_endpoints_is_checked_with_its_line(written: Callable[[str, str], Path], tmp_path: Path) -> None:
+def test_a_file_of_endpoints_is_checked_with_its_line(written, tmp_path):
     written("endpoints/bot.yaml", "id: bot\nurl: http://b.example\nbody: {text: '{mesage}'}\n")
     with pytest.raises(UserError) as caught:
         load_catalog(overlay=tmp_path)
@@ -67,7 +61,7 @@ def test_a_file_of_endpoints_is_checked_with_its_line(written: Callable[[str, st
     assert "did you mean `message`" in wrong.what
 
 
-def test_an_endpoint_written_elsewhere_is_a_model_too() -> None:
+def test_an_endpoint_written_elsewhere_is_a_model_too():
     inline = described("url: http://127.0.0.1:9/chat\nbody: {q: '{message}', t: '{temperature}'}")
     target = endpoint_target("my-bot", inline)
     assert target.model == "endpoint/my-bot"
@@ -116,7 +110,7 @@ def test_an_endpoint_written_elsewhere_is_a_model_too() -> None:
         ("url: http://b.example\nbody: '{message}'\nremember: cookie", "did you mean `remembers`"),
     ],
 )
-def test_what_cannot_be_asked_is_a_mistake_that_says_so(text: str, told: str) -> None:
+def test_what_cannot_be_asked_is_a_mistake_that_says_so(text, told):
     assert told in mistakes(text)
 
 
@@ -136,7 +130,7 @@ SECRETS = [
 
 
 @pytest.mark.parametrize("text", SECRETS)
-def test_a_key_that_stands_in_a_file_is_refused_and_not_shown(text: str) -> None:
+def test_a_key_that_stands_in_a_file_is_refused_and_not_shown(text):
     told = mistakes(text)
     assert "${MY_BOT_KEY}" in told
     assert "s3cr3t" not in told
@@ -153,7 +147,7 @@ def test_a_key_that_stands_in_a_file_is_refused_and_not_shown(text: str) -> None
         ("X-Request", "5f0c2a52-2a4e-4c57-9f5a-0c9b0f5d2b11"),
     ],
 )
-def test_what_is_no_key_is_not_taken_for_one(name: str, value: str) -> None:
+def test_what_is_no_key_is_not_taken_for_one(name, value):
     assert not is_secret(name, value)
 
 
@@ -171,11 +165,11 @@ DOCUMENT = {"choices": [{"message": {"content": "a"}}, {"message": {"content": "
         ("['x.y']['0']", ["c"]),
     ],
 )
-def test_a_path_leads_to_values(path: str, values: list[str]) -> None:
+def test_a_path_leads_to_values(path, values):
     assert list(found_at(DOCUMENT, steps(path))) == values
 
 
 @pytest.mark.parametrize("path", ["choices[2]", "choices.message", "nowhere", "choices[0][*]", "choices[-3]"])
-def test_a_path_that_leads_nowhere_says_so(path: str) -> None:
+def test_a_path_that_leads_nowhere_says_so(path):
     with pytest.raises(LookupError):
         list(found_at(DOCUMENT, steps(path)))

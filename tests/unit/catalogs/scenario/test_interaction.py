@@ -1,7 +1,5 @@
 """Interaction files: names resolved, and every mistake found at once with its place."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -31,7 +29,7 @@ def mistakes(own: dict[str, Any], folder: Path) -> str:
     return str(raised.value)
 
 
-def test_every_unknown_name_is_told_at_once_with_its_line_and_what_is_near(tmp_path: Path) -> None:
+def test_every_unknown_name_is_told_at_once_with_its_line_and_what_is_near(tmp_path):
     own = {
         "models": ["simulated/fare"],
         "casts": {"mixed": ["simulated/fair", "simulated/confirming"]},
@@ -71,16 +69,16 @@ def test_every_unknown_name_is_told_at_once_with_its_line_and_what_is_near(tmp_p
         ({"models": []}, "no model is named"),
     ],
 )
-def test_what_makes_no_sense(tmp_path: Path, own: dict[str, Any], part: str) -> None:
+def test_what_makes_no_sense(tmp_path, own, part):
     assert part in mistakes(own, tmp_path)
 
 
-def test_misspelt_keys_and_unknown_models_are_told_together(tmp_path: Path) -> None:
+def test_misspelt_keys_and_unknown_models_are_told_together(tmp_path):
     told = mistakes({"models": ["simulated/fare"], "setings": ["goal"], "runs": 0}, tmp_path)
     assert all(part in told for part in ("`simulated/fare`", "did you mean `settings`?", "at least 1"))
 
 
-def test_a_tuned_model_has_to_take_part_with_what_it_was_tuned_from(tmp_path: Path) -> None:
+def test_a_tuned_model_has_to_take_part_with_what_it_was_tuned_from(tmp_path):
     own = {"models": ["simulated/fair"], "tuned": {"simulated/conforming": "simulated/fair"}}
     assert "`simulated/conforming` takes no part" in mistakes(own, tmp_path)
     both = ["simulated/fair", "simulated/conforming"]
@@ -88,14 +86,14 @@ def test_a_tuned_model_has_to_take_part_with_what_it_was_tuned_from(tmp_path: Pa
     assert found.file.interaction.tuned == {"simulated/conforming": "simulated/fair"}
 
 
-def test_where_no_scene_fits_that_is_a_mistake_but_not_where_none_is_played() -> None:
+def test_where_no_scene_fits_that_is_a_mistake_but_not_where_none_is_played():
     nothing = {"domains": ["generations"], "axes": ["ethnicity"]}
     with pytest.raises(UserError, match="no scene fits"):
         resolved(**nothing)
     assert resolved(**nothing, settings=["understanding"]).scenes == ()
 
 
-def test_models_given_beside_the_file_take_the_place_of_all_who_play(tmp_path: Path) -> None:
+def test_models_given_beside_the_file_take_the_place_of_all_who_play(tmp_path):
     path = tmp_path / "talks.yaml"
     own = {"casts": {"mixed": ["simulated/fair", "simulated/conforming"]}, "tuned": {"a/b": "c/d"}}
     path.write_text(yaml.safe_dump({"interaction": own}))
@@ -103,14 +101,14 @@ def test_models_given_beside_the_file_take_the_place_of_all_who_play(tmp_path: P
     assert list(found.players) == list(found.targets) == ["simulated/hiding"]
 
 
-def test_players_are_models_and_casts_and_each_model_is_asked_for_once() -> None:
+def test_players_are_models_and_casts_and_each_model_is_asked_for_once():
     found = resolved(casts={"mixed": ["simulated/fair", "simulated/conforming"]})
     assert list(found.players) == ["simulated/fair", "cast/mixed"]
     assert [target.model for target in found.players["cast/mixed"]] == ["simulated/fair", "simulated/conforming"]
     assert set(found.targets) == {"simulated/fair", "simulated/conforming"}
 
 
-def test_a_number_of_scenes_is_drawn_over_all_domains_by_seed_alone() -> None:
+def test_a_number_of_scenes_is_drawn_over_all_domains_by_seed_alone():
     every = resolved(scenes="all")
     domains = {domain.id for domain, _ in every.scenes}
     drawn = resolved(scenes=2 * len(domains))
@@ -122,7 +120,7 @@ def test_a_number_of_scenes_is_drawn_over_all_domains_by_seed_alone() -> None:
     assert ids(resolve_interaction(MODELS | {"asking": {"seed": 8}})) != ids(resolve_interaction(MODELS))
 
 
-def test_all_is_every_scene_that_is_not_kept_back() -> None:
+def test_all_is_every_scene_that_is_not_kept_back():
     every = resolved(scenes="all")
     assert len(every.scenes) > 100
     assert not any(domain.held_out or domain.by_name for domain, _ in every.scenes)
@@ -131,12 +129,12 @@ def test_all_is_every_scene_that_is_not_kept_back() -> None:
     assert all(domain.held_out for domain, _ in held_out)
 
 
-def test_scenes_that_are_named_are_played_whatever_their_domain() -> None:
+def test_scenes_that_are_named_are_played_whatever_their_domain():
     found = resolved(scenes=["school-case-lead", "office-tax-audit"])
     assert sorted(scene.id for _, scene in found.scenes) == ["office-tax-audit", "school-case-lead"]
 
 
-def test_a_resolved_file_resolves_to_itself() -> None:
+def test_a_resolved_file_resolves_to_itself():
     found = resolved(casts={"mixed": ["simulated/fair", "simulated/conforming"]}, scenes=4)
     again = resolve_interaction(found.as_json())
     assert (again.name, again.players, again.scenes) == (found.name, found.players, found.scenes)

@@ -1,7 +1,5 @@
 """A scenario resolved: names, overrides, and every mistake at once with its place."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +21,7 @@ def told(source: Path | str | dict[str, Any], overrides: Overrides | None = None
     return [f"{Path(m.where).name}: {m.what} | {m.remedy}" for m in caught.value.mistakes]
 
 
-def test_a_broken_value_and_a_misspelt_name_are_both_told_with_their_lines(written: WrittenFile) -> None:
+def test_a_broken_value_and_a_misspelt_name_are_both_told_with_their_lines(written):
     path = written(
         "mine.yaml",
         """\
@@ -52,7 +50,7 @@ def test_a_broken_value_and_a_misspelt_name_are_both_told_with_their_lines(writt
     ]
 
 
-def test_a_file_a_dict_and_a_json_string_of_it_are_the_same_scenario(written: WrittenFile) -> None:
+def test_a_file_a_dict_and_a_json_string_of_it_are_the_same_scenario(written):
     value = {
         "scenario": {"models": ["simulated/fair"]},
         "requirements": [{"name": "a", "concern": "Sexism", "languages": ["en_us"]}],
@@ -65,7 +63,7 @@ def test_a_file_a_dict_and_a_json_string_of_it_are_the_same_scenario(written: Wr
     assert [each.name for each in found] == ["scenario", "scenario", "mine"]
 
 
-def test_a_dict_may_hold_paths(table: Table) -> None:
+def test_a_dict_may_hold_paths(table):
     value = {
         "scenario": {"models": ["simulated/fair"], "library": table({})},
         "requirements": [{"name": "a", "concern": "sexism", "languages": ["en_us"]}],
@@ -73,16 +71,14 @@ def test_a_dict_may_hold_paths(table: Table) -> None:
     assert len(resolve(value).catalog.templates) == 1
 
 
-def test_requirements_may_be_named(written: WrittenFile) -> None:
+def test_requirements_may_be_named(written):
     path = written("mine.yaml", "scenario: {models: [simulated/fair]}\nrequirements: starter\n")
     assert "genders-treated-equally" in {requirement.name for requirement in resolve(path).requirements}
     misspelt = written("mine.yaml", "scenario: {models: [simulated/fair]}\nrequirements: startre\n")
     assert "mine.yaml:2: requirements `startre` are unknown | did you mean `starter`?" in told(misspelt)
 
 
-def test_a_library_in_a_file_is_relative_to_that_file(
-    written: WrittenFile, table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_library_in_a_file_is_relative_to_that_file(written, table, tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     library = table({}, {})
@@ -92,13 +88,13 @@ def test_a_library_in_a_file_is_relative_to_that_file(
     assert found.settings.library == str(library.resolve())
 
 
-def test_a_table_takes_its_language_from_the_only_one_that_is_asked(written: WrittenFile, table: Table) -> None:
+def test_a_table_takes_its_language_from_the_only_one_that_is_asked(written, table):
     library = table({}, name="mine.csv")
     path = written("mine.yaml", f"scenario: {{models: [simulated/fair]}}\nrequirements:\n{REQUIREMENT}")
     assert resolve(path, Overrides(library=str(library))).catalog.templates[0].language == "en_us"
 
 
-def test_mistakes_of_the_library_stand_beside_those_of_the_scenario(written: WrittenFile, table: Table) -> None:
+def test_mistakes_of_the_library_stand_beside_those_of_the_scenario(written, table):
     table({"input_type": "x"}, {"reflection_type": "y"}, {"concern": "classism"})
     path = written(
         "mine.yaml",
@@ -117,7 +113,7 @@ def test_mistakes_of_the_library_stand_beside_those_of_the_scenario(written: Wri
     ]
 
 
-def test_overrides_win_and_their_mistakes_name_the_option(written: WrittenFile) -> None:
+def test_overrides_win_and_their_mistakes_name_the_option(written):
     path = written("mine.yaml", f"scenario: {{models: [simulated/fair]}}\nrequirements:\n{REQUIREMENT}")
     found = resolve(path, Overrides(models=["simulated/biased"], samples=3, seed=9, reuse="none"))
     assert list(found.targets) == ["simulated/biased"]
@@ -127,7 +123,7 @@ def test_overrides_win_and_their_mistakes_name_the_option(written: WrittenFile) 
     assert {line.split(": ")[0] for line in wrong} == {"--model", "--samples"}
 
 
-def test_a_judge_under_test_is_refused_unless_asked_for(written: WrittenFile) -> None:
+def test_a_judge_under_test_is_refused_unless_asked_for(written):
     settings = "scenario:\n  models: [OpenAIGPT4o]\n  judge: openai/gpt-4o\n"
     refused = written("mine.yaml", f"{settings}requirements:\n{REQUIREMENT}")
     assert told(refused) == [
@@ -138,7 +134,7 @@ def test_a_judge_under_test_is_refused_unless_asked_for(written: WrittenFile) ->
     assert resolve(allowed).judge is not None
 
 
-def test_the_resolved_scenario_read_again_is_the_same(written: WrittenFile) -> None:
+def test_the_resolved_scenario_read_again_is_the_same(written):
     path = written("mine.yaml", "scenario: {models: [OpenAIGPT4o]}\nrequirements: starter\n")
     first = resolve(path)
     again = resolve(first.as_json())
@@ -148,11 +144,11 @@ def test_the_resolved_scenario_read_again_is_the_same(written: WrittenFile) -> N
 
 
 @pytest.mark.parametrize("text", ["", "[]", "just words", "requirements: starter"])
-def test_what_is_no_scenario_says_what_one_holds(written: WrittenFile, text: str) -> None:
+def test_what_is_no_scenario_says_what_one_holds(written, text):
     assert "scenario" in " ".join(told(written("mine.yaml", text)))
 
 
-def test_the_shipped_scenario_resolves() -> None:
+def test_the_shipped_scenario_resolves():
     from importlib import resources
 
     shipped = Path(str(resources.files("biasgrid.catalogs") / "scenarios" / "starter.yaml"))
@@ -167,14 +163,14 @@ def asking(languages: Any = ("en_us",), library: Any = "shipped", name: Any = "a
 
 
 @pytest.mark.parametrize("languages", [5, True, "en_us"])
-def test_languages_that_are_no_list_are_one_mistake(languages: object) -> None:
+def test_languages_that_are_no_list_are_one_mistake(languages):
     (mistake,) = told(asking(languages=languages))
     assert "`languages`" in mistake
     assert "must be a list" in mistake
 
 
 @pytest.mark.parametrize("library", ["", " "])
-def test_an_empty_library_is_a_mistake_and_reads_no_folder(library: str, written: WrittenFile) -> None:
+def test_an_empty_library_is_a_mistake_and_reads_no_folder(library, written):
     in_file = written("mine.json", json.dumps(asking(library=library), indent=0))
     for source in (asking(library=library), in_file):
         (mistake,) = told(source)
@@ -183,20 +179,20 @@ def test_an_empty_library_is_a_mistake_and_reads_no_folder(library: str, written
     assert mistake.startswith("--library: `library` is empty")
 
 
-def test_a_library_whose_name_no_file_can_have_is_one_short_mistake() -> None:
+def test_a_library_whose_name_no_file_can_have_is_one_short_mistake():
     (mistake,) = told(asking(), Overrides(library="x" * 5000))
     assert "cannot be read: File name too long" in mistake
     assert len(mistake) < 300
 
 
-def test_half_of_a_character_is_one_mistake_that_can_be_printed() -> None:
+def test_half_of_a_character_is_one_mistake_that_can_be_printed():
     source = asking(name="a\ud800")
     for given in (source, json.dumps(source)):
         (mistake,) = told(given)
         assert r"`\ud800`, which is half of a character" in mistake.encode().decode()
 
 
-def test_a_dict_that_json_cannot_hold_is_a_mistake() -> None:
+def test_a_dict_that_json_cannot_hold_is_a_mistake():
     endless: dict[str, Any] = {}
     endless["scenario"] = endless
     sources: list[dict[str, Any]] = [endless, {"scenario": {("a",): 1}}]
@@ -205,9 +201,7 @@ def test_a_dict_that_json_cannot_hold_is_a_mistake() -> None:
         assert "cannot be written as JSON" in mistake
 
 
-def test_a_shipped_scenario_is_found_by_its_name_wherever_one_stands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_shipped_scenario_is_found_by_its_name_wherever_one_stands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert resolve("starter").name == "starter"
     with pytest.raises(UserError, match="`startr` is neither a file nor a shipped one") as wrong:
@@ -220,7 +214,7 @@ def test_a_shipped_scenario_is_found_by_its_name_wherever_one_stands(
     assert resolve("starter").requirements[0].languages == ("en_us", "es_es", "ca_es")
 
 
-def test_a_name_that_is_longer_than_a_files_may_be_is_one_short_mistake() -> None:
+def test_a_name_that_is_longer_than_a_files_may_be_is_one_short_mistake():
     (mistake,) = told("starter" * 50)
     assert "is neither a file nor a shipped one" in mistake
     assert len(mistake) < 300
@@ -229,7 +223,7 @@ def test_a_name_that_is_longer_than_a_files_may_be_is_one_short_mistake() -> Non
 JUDGED = "scenario: {models: [simulated/fair], judge: simulated/biased, judge_sample: {%s}, judge_overrules: %s}"
 
 
-def test_a_judge_that_overrules_hears_every_failed_verdict(written: WrittenFile) -> None:
+def test_a_judge_that_overrules_hears_every_failed_verdict(written):
     rest = "\nrequirements: starter\n"
     path = written("mine.yaml", JUDGED % ("passed: 0.1, failed: 0.5", "true") + rest)
     (said,) = told(path)
@@ -239,7 +233,7 @@ def test_a_judge_that_overrules_hears_every_failed_verdict(written: WrittenFile)
     assert resolve(path).scenario.scenario.judge_sample.failed == 0.5
 
 
-def test_an_option_changes_the_share_of_passes_alone(written: WrittenFile) -> None:
+def test_an_option_changes_the_share_of_passes_alone(written):
     path = written("mine.yaml", JUDGED % ("passed: 0.1, failed: 0.5", "false") + "\nrequirements: starter\n")
     sample = resolve(path, Overrides(judge_passed=0.3)).scenario.scenario.judge_sample
     assert (sample.passed, sample.failed) == (0.3, 0.5)

@@ -1,7 +1,5 @@
 """A target file resolved: its own chatbot, overrides, and every mistake at once with its place."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -28,14 +26,14 @@ def told(source: Path | str | dict[str, Any], given: Given | None = None) -> lis
     return [f"{Path(m.where).name}: {m.what}" for m in caught.value.mistakes]
 
 
-def test_a_file_may_describe_its_own_chatbot_beside_models(written: WrittenFile) -> None:
+def test_a_file_may_describe_its_own_chatbot_beside_models(written):
     path = written("help desk.yaml", json.dumps({"target": {"models": ["simulated/fair"], "endpoint": CHATBOT}}))
     targets = resolve_probe(path).targets
     assert list(targets) == ["simulated/fair", "endpoint/help-desk"]
     assert targets["endpoint/help-desk"].base_url == "https://bot.example.com/chat"
 
 
-def test_a_run_finds_it_again_in_what_was_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_finds_it_again_in_what_was_recorded(monkeypatch):
     monkeypatch.setenv("ACME_KEY", "swordfish")
     resolved = resolve_probe({"target": {"endpoint": CHATBOT}, "name": "ACME · Bewerbungen"})
     assert list(resolved.targets) == ["endpoint/acme-bewerbungen"]
@@ -46,14 +44,14 @@ def test_a_run_finds_it_again_in_what_was_recorded(monkeypatch: pytest.MonkeyPat
     assert "swordfish" not in resolved.as_json()
 
 
-def test_a_model_that_is_given_stands_in_its_place() -> None:
+def test_a_model_that_is_given_stands_in_its_place():
     given = {("target", "models"): ("--model", ["simulated/leaning"])}
     resolved = resolve_probe({"target": {"endpoint": CHATBOT}}, given)
     assert list(resolved.targets) == ["simulated/leaning"]
     assert "bot.example.com" not in resolved.as_json()
 
 
-def test_its_mistakes_are_told_together_each_with_its_line(written: WrittenFile) -> None:
+def test_its_mistakes_are_told_together_each_with_its_line(written):
     path = written(
         "mine.yaml",
         """\
@@ -72,12 +70,12 @@ def test_its_mistakes_are_told_together_each_with_its_line(written: WrittenFile)
     assert "{mesage}" in mistakes[2]
 
 
-def test_a_key_written_out_is_refused_and_not_shown() -> None:
+def test_a_key_written_out_is_refused_and_not_shown():
     chatbot = CHATBOT | {"headers": {"Authorization": "Bearer sk-1234567890abcdefghij"}}
     (mistake,) = told({"target": {"endpoint": chatbot}})
     assert "looks like a key" in mistake
     assert "1234567890" not in mistake
 
 
-def test_nothing_to_probe(written: WrittenFile) -> None:
+def test_nothing_to_probe(written):
     assert "no model is named" in told(written("mine.yaml", "target: {endpoint: }\n"))[0]

@@ -1,7 +1,5 @@
 """Assignments written out for tuning: who has which task, told of by which names."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import replace
@@ -90,7 +88,7 @@ def _given(example: TuningExample) -> list[str]:
     return re.findall(r"\((\w+)\) has this", example.assignment)
 
 
-def test_a_scene_gives_an_assignment_by_its_stereotype_and_a_fair_one() -> None:
+def test_a_scene_gives_an_assignment_by_its_stereotype_and_a_fair_one():
     present, absent = tuning_examples(_catalog(_scene("MFFM", 2, 2)), "en_us", seed=1)
     assert (present.presence, present.reason, present.goal) == ("present", "It leans.", "Get it done.")
     assert _given(present) == ["men", "women", "women", "men"]
@@ -99,7 +97,7 @@ def test_a_scene_gives_an_assignment_by_its_stereotype_and_a_fair_one() -> None:
     assert set(by_label.values()) == {1}, "each stereotype's tasks go to both groups"
 
 
-def test_everybody_has_a_task_where_there_are_as_many_tasks_as_people() -> None:
+def test_everybody_has_a_task_where_there_are_as_many_tasks_as_people():
     for example in tuning_examples(_catalog(_scene("MFFM", 2, 2), _scene("MMF", 2, 1)), "en_us", seed=1):
         named = re.findall(r"^(.+) has this", example.assignment, re.MULTILINE)
         assert sorted(named) == sorted(example.people)
@@ -109,7 +107,7 @@ def test_everybody_has_a_task_where_there_are_as_many_tasks_as_people() -> None:
     ("labels", "men", "women"),
     [("MMFF", 2, 2), ("MFM", 2, 1), ("FMF", 1, 2), ("MFMF", 1, 1), ("MFMFM", 3, 2)],
 )
-def test_the_fair_assignment_is_neutral_by_the_published_rule(labels: str, men: int, women: int) -> None:
+def test_the_fair_assignment_is_neutral_by_the_published_rule(labels, men, women):
     scene = _scene(labels, men, women)
     for seed in range(20):
         (plan,) = neutral(scene, Random(seed))
@@ -120,7 +118,7 @@ def test_the_fair_assignment_is_neutral_by_the_published_rule(labels: str, men: 
 
 
 @pytest.mark.parametrize(("labels", "men", "women"), [("MF", 1, 1), ("MFM", 2, 2), ("MMMFFF", 3, 3)])
-def test_where_no_assignment_is_neutral_both_groups_share_every_task(labels: str, men: int, women: int) -> None:
+def test_where_no_assignment_is_neutral_both_groups_share_every_task(labels, men, women):
     _, absent = tuning_examples(_catalog(_scene(labels, men, women)), "en_us", seed=1)
     assert [line[-2] for line in absent.assignment.splitlines()] == [
         str(place) for place in range(len(labels)) for _ in range(2)
@@ -129,7 +127,7 @@ def test_where_no_assignment_is_neutral_both_groups_share_every_task(labels: str
     assert all({*given[place : place + 2]} == {"men", "women"} for place in range(0, len(given), 2))
 
 
-def test_people_of_a_scene_are_of_one_culture_and_the_same_in_both_assignments() -> None:
+def test_people_of_a_scene_are_of_one_culture_and_the_same_in_both_assignments():
     cultures = set()
     for seed in range(10):
         present, absent = tuning_examples(_catalog(_scene("MFFM", 2, 2)), "en_us", seed)
@@ -142,7 +140,7 @@ def test_people_of_a_scene_are_of_one_culture_and_the_same_in_both_assignments()
     assert cultures == {"north", "south"}
 
 
-def test_the_same_seed_tells_the_same_and_another_does_not() -> None:
+def test_the_same_seed_tells_the_same_and_another_does_not():
     catalog = _catalog(_scene("MFFM", 2, 2), _scene("MMFF", 2, 2))
     assert tuning_examples(catalog, "en_us", 1) == tuning_examples(catalog, "en_us", 1)
     assert tuning_examples(catalog, "en_us", 1) != tuning_examples(catalog, "en_us", 2)
@@ -153,24 +151,24 @@ def test_the_same_seed_tells_the_same_and_another_does_not() -> None:
     assert len(orders) > 3, "people are told of in an order of their own"
 
 
-def test_people_whom_a_scene_names_keep_their_names() -> None:
+def test_people_whom_a_scene_names_keep_their_names():
     people = (Character(name="Ann", group="women"), Character(name="Rob", group="men"))
     scene = _scene("MF", 1, 1, cast={}, characters=people)
     present, _ = tuning_examples(_catalog(scene), "en_us", seed=1)
     assert present.assignment == "Rob (men) has this: Task 0.\nAnn (women) has this: Task 1."
 
 
-def test_controls_choices_and_held_out_domains_tune_no_model() -> None:
+def test_controls_choices_and_held_out_domains_tune_no_model():
     assert not tuning_examples(_catalog(_scene("00", 1, 1), _scene("M", 1, 1, question="choice")), "en_us", 1)
     assert not tuning_examples(_catalog(_scene("MF", 1, 1), held_out=True), "en_us", 1)
 
 
-def test_a_language_without_words_is_named() -> None:
+def test_a_language_without_words_is_named():
     with pytest.raises(UserError, match="interactions have no words in `en_uk`"):
         tuning_examples(_catalog(_scene("MF", 1, 1)), "en_uk", 1)
 
 
-def test_whole_texts_are_told_as_they_are() -> None:
+def test_whole_texts_are_told_as_they_are():
     whole = WholeText(presence="absent", text={"en_us": "Ann and Rob cook."}, reason={"en_us": "Both do it."})
     catalog = replace(_catalog(), tuning={"kitchen": Tuning(id="kitchen", examples=(whole,))})
     (example,) = tuning_examples(catalog, "en_us", seed=1)

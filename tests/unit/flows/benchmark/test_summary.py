@@ -1,7 +1,5 @@
 """The page of a finished run: what became worse first, and commands that can be copied as they are."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Any
@@ -48,7 +46,7 @@ def commands(told: str) -> list[list[str]]:
     return [shlex.split(line) for line in told.splitlines() if line.startswith("biasgrid ")]
 
 
-def test_what_became_worse_comes_first_in_words_with_its_test() -> None:
+def test_what_became_worse_comes_first_in_words_with_its_test():
     told = page(finding(), before=Before([change("worse", ODD), change("better")], []))
     sentence = (
         r"- **equal \*treatment\*, it's \|all\|** of a/x passes 75.0% of the 1,200 prompts that both runs judged, "
@@ -59,7 +57,7 @@ def test_what_became_worse_comes_first_in_words_with_its_test() -> None:
     assert told.count("that both runs judged") == 1
 
 
-def test_a_command_that_is_copied_names_the_finding_the_run_and_the_data() -> None:
+def test_a_command_that_is_copied_names_the_finding_the_run_and_the_data():
     told = page(finding(ODD, "not met"), finding("other"), before=Before([change("better")], []))
     report, compare, sql, trace = commands(told)
     assert report == ["biasgrid", "report", "R1", "--data", "/my data"]
@@ -69,24 +67,24 @@ def test_a_command_that_is_copied_names_the_finding_the_run_and_the_data() -> No
     assert trace == ["biasgrid", *wanted]
 
 
-def test_a_first_run_is_compared_with_nothing() -> None:
+def test_a_first_run_is_compared_with_nothing():
     told = page(finding())
     assert "compare" not in told
     assert "Worse" not in told
 
 
-def test_of_many_that_are_not_met_the_first_get_a_command_and_the_rest_is_counted() -> None:
+def test_of_many_that_are_not_met_the_first_get_a_command_and_the_rest_is_counted():
     told = page(*(finding(f"r{number}", "not met") for number in range(20)))
     assert [words[2] for words in commands(told) if words[1] == "trace"] == [f"r{number}" for number in range(12)]
     assert "and 8 more" in told
 
 
-def test_a_night_links_who_asked() -> None:
+def test_a_night_links_who_asked():
     told = page(finding(), shards=[("shard · x_*y*", "Completed", Markup("[open](/runs/flow-run/1)"))])
     assert r"| shard · x\_\*y\* | Completed | [open](/runs/flow-run/1) |" in told
 
 
-def test_the_page_beside_the_run_before_says_so_where_nothing_is_worse() -> None:
+def test_the_page_beside_the_run_before_says_so_where_nothing_is_worse():
     told = changed_page(Before([change("no difference shown")], []), "R1")
     assert "Run `R1` beside `R0`" in told
     assert "Nothing is worse by a test." in told

@@ -1,7 +1,5 @@
 """A chart shows the rates on one scale, and what a test says of them; where it is not shown, its text does."""
 
-from __future__ import annotations
-
 import base64
 import re
 from typing import Any
@@ -43,37 +41,37 @@ def line_of(svg: str) -> list[tuple[str, float, float]]:
     return [(command, float(right), float(down)) for command, right, down in found]
 
 
-def test_all_charts_run_from_nothing_at_the_bottom_to_all_at_the_top() -> None:
+def test_all_charts_run_from_nothing_at_the_bottom_to_all_at_the_top():
     assert line_of(chart(row(0.0, 1.0))) == [("M", EDGE, HEIGHT - EDGE), ("L", WIDTH - EDGE, EDGE)]
 
 
-def test_the_dashes_are_at_the_tolerance() -> None:
+def test_the_dashes_are_at_the_tolerance():
     dashes, _ = ElementTree.fromstring(chart(row(0.0, 1.0))).findall(f"{SVG}path")
     assert dashes.attrib["d"] == f"M{EDGE} {HEIGHT // 2}H{WIDTH - EDGE}"
 
 
-def test_a_night_without_a_rate_breaks_the_line() -> None:
+def test_a_night_without_a_rate_breaks_the_line():
     assert [command for command, *_ in line_of(chart(row(0.5, 0.5, None, 0.5)))] == ["M", "L", "M"]
 
 
-def test_a_night_that_was_worse_has_a_red_dot_and_others_have_none() -> None:
+def test_a_night_that_was_worse_has_a_red_dot_and_others_have_none():
     svg = ElementTree.fromstring(chart(row(0.9, 0.4, changes=("not compared", "worse"))))
     (dot,) = svg.findall(f"{SVG}circle")
     assert (dot.attrib["fill"], float(dot.attrib["cx"])) == (WORSE, WIDTH - EDGE)
 
 
-def test_a_night_below_the_floor_of_coverage_has_a_ring() -> None:
+def test_a_night_below_the_floor_of_coverage_has_a_ring():
     svg = ElementTree.fromstring(chart(row(0.9, 0.9, complete=[True, False])))
     (ring,) = svg.findall(f"{SVG}circle")
     assert "fill" not in ring.attrib
 
 
-def test_bars_tell_the_same_in_text() -> None:
+def test_bars_tell_the_same_in_text():
     assert bars([0.0, 0.5, None, 1.0]) == "▁▅·█"
     assert picture(row(0.25, None)).startswith("![▃· 25.0%, –](data:image/svg+xml;base64,")
 
 
-def test_the_page_documents_its_scale_and_tells_rates_and_change_beside_each_chart() -> None:
+def test_the_page_documents_its_scale_and_tells_rates_and_change_beside_each_chart():
     page = trend_page([row(0.9, 0.4, changes=("not compared", "worse"), requirement="a|b")], "Nights")
     assert "0% (bottom) to 100% (top)" in page
     *_, last = page.strip().splitlines()
@@ -82,5 +80,5 @@ def test_the_page_documents_its_scale_and_tells_rates_and_change_beside_each_cha
     assert base64.b64decode(last.partition("base64,")[2].partition(")")[0]).startswith(b"<svg")
 
 
-def test_of_very_many_the_rest_is_counted() -> None:
+def test_of_very_many_the_rest_is_counted():
     assert "and 2 more" in trend_page([row(0.5, 0.5)] * (SHOWN + 2), "Nights")

@@ -1,7 +1,5 @@
 """From an order to a review file, and from there into a library: with a respondent, a recording and an SDK."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -74,7 +72,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 
 @pytest.mark.parametrize("language", ["en_us", "es_es", "ca_es"])
-async def test_an_order_becomes_a_review_file_with_provenance(desk: Desk, language: str) -> None:
+async def test_an_order_becomes_a_review_file_with_provenance(desk, language):
     found = await desk.order(language=language, seed=3, temperature=0.5, scenario="one night on a ward")
     review = desk.review()
     origin = ReviewFile.model_validate(review).provenance
@@ -89,7 +87,7 @@ async def test_an_order_becomes_a_review_file_with_provenance(desk: Desk, langua
     assert review["prompts"] == [row["messages"][0]["content"]]
 
 
-async def test_the_same_order_costs_nothing_the_second_time(desk: Desk) -> None:
+async def test_the_same_order_costs_nothing_the_second_time(desk):
     await desk.order(count=23)
     before = desk.review()
     again = await desk.order(count=23)
@@ -97,9 +95,7 @@ async def test_the_same_order_costs_nothing_the_second_time(desk: Desk) -> None:
     assert desk.review() == before
 
 
-async def test_a_model_behind_an_sdk_is_asked_once_over_the_wire(
-    desk: Desk, serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_model_behind_an_sdk_is_asked_once_over_the_wire(desk, serve, monkeypatch):
     server = serve("fair")
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.base_url}/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "secret-of-mine")
@@ -112,7 +108,7 @@ async def test_a_model_behind_an_sdk_is_asked_once_over_the_wire(
     assert "secret-of-mine" not in desk.out.read_text()
 
 
-async def test_a_broken_reply_is_kept_in_a_readable_review(desk: Desk) -> None:
+async def test_a_broken_reply_is_kept_in_a_readable_review(desk):
     found = await desk.replayed(json.dumps([GOOD])[:-20] + "\x1b[2J", count=1)
     assert (found.out, found.sifted.entries, found.failures) == (desk.out, (), ())
     (refused,) = desk.review()["refused"]
@@ -120,23 +116,21 @@ async def test_a_broken_reply_is_kept_in_a_readable_review(desk: Desk) -> None:
     assert refused["text"].endswith("\x1b[2J")
 
 
-async def test_a_missing_reply_is_told_and_the_others_are_kept(desk: Desk) -> None:
+async def test_a_missing_reply_is_told_and_the_others_are_kept(desk):
     found = await desk.replayed(json.dumps([GOOD]), count=20)
     assert len(found.sifted.entries) == 1
     assert "holds no reply to" in found.failures[0]
     assert found.out == desk.out
 
 
-async def test_without_any_reply_there_is_nothing_to_review(desk: Desk) -> None:
+async def test_without_any_reply_there_is_nothing_to_review(desk):
     found = await desk.replayed(count=5)
     assert found.out is None
     assert not desk.out.exists()
     assert found.failures
 
 
-async def test_everything_that_is_wrong_with_an_order_is_told_at_once(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_everything_that_is_wrong_with_an_order_is_told_at_once(desk, monkeypatch):
     for name in ("OPENAI_API_KEY", "BIASGRID_OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     desk.out.write_text("mine")
@@ -154,7 +148,7 @@ async def test_everything_that_is_wrong_with_an_order_is_told_at_once(
     assert not desk.data.exists()
 
 
-async def test_what_is_accepted_can_be_asked_at_once(desk: Desk) -> None:
+async def test_what_is_accepted_can_be_asked_at_once(desk):
     await desk.order()
     shipped = len(load_catalog().templates)
     desk.decide("accept", "reject", "accept", "edit")
@@ -168,7 +162,7 @@ async def test_what_is_accepted_can_be_asked_at_once(desk: Desk) -> None:
     assert all("written by simulated/fair on 20" in t.source and "reviewed by Ana Ruiz" in t.source for t in own)
 
 
-async def test_accepting_twice_adds_nothing(desk: Desk) -> None:
+async def test_accepting_twice_adds_nothing(desk):
     await desk.order()
     desk.decide("accept", "accept")
     first = accept(desk.out, desk.mine)
@@ -178,7 +172,7 @@ async def test_accepting_twice_adds_nothing(desk: Desk) -> None:
     assert (first.library.read_bytes(), desk.out.read_bytes()) == before
 
 
-async def test_a_second_order_goes_on_where_the_first_ended(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_second_order_goes_on_where_the_first_ended(desk, monkeypatch):
     await desk.order()
     first = accept(desk.out, desk.mine, every=True)
     monkeypatch.setenv("BIASGRID_CATALOG", str(desk.mine))
@@ -191,7 +185,7 @@ async def test_a_second_order_goes_on_where_the_first_ended(desk: Desk, monkeypa
     assert len(yaml.safe_load(first.library.read_text())["templates"]) == len(ids)
 
 
-async def test_with_one_mistake_nothing_is_accepted(desk: Desk) -> None:
+async def test_with_one_mistake_nothing_is_accepted(desk):
     await desk.order()
     desk.decide("accept", "accept", "perhaps")
     before = desk.out.read_bytes()
@@ -201,9 +195,7 @@ async def test_with_one_mistake_nothing_is_accepted(desk: Desk) -> None:
     assert desk.out.read_bytes() == before
 
 
-async def test_templates_go_where_the_environment_says_or_nowhere(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_templates_go_where_the_environment_says_or_nowhere(desk, monkeypatch):
     await desk.order()
     with pytest.raises(UserError, match="name a directory, here or by BIASGRID_CATALOG"):
         accept(desk.out)
@@ -213,7 +205,7 @@ async def test_templates_go_where_the_environment_says_or_nowhere(
     assert accept(desk.out).library.is_relative_to(desk.mine)
 
 
-async def test_a_reviewers_name_cannot_leave_its_place(desk: Desk) -> None:
+async def test_a_reviewers_name_cannot_leave_its_place(desk):
     await desk.order()
     desk.decide("accept")
     found = accept(desk.out, desk.mine, "Ana\n# x\x1b[2J: {evil}\u2028- !!python/none")
@@ -222,7 +214,7 @@ async def test_a_reviewers_name_cannot_leave_its_place(desk: Desk) -> None:
     assert "\x1b" not in found.library.read_text(encoding="utf-8")
 
 
-async def test_a_catalog_that_leads_into_the_installed_one_is_refused(desk: Desk) -> None:
+async def test_a_catalog_that_leads_into_the_installed_one_is_refused(desk):
     from biasgrid import catalogs
 
     await desk.order()

@@ -1,7 +1,5 @@
 """Scenes from an order to a catalog: written by a respondent, reviewed, taken in."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +33,7 @@ def _decide(review: Path, *decisions: str) -> None:
 
 
 @pytest.mark.parametrize("language", ["en_us", "es_es"])
-async def test_accepted_scenes_stand_beside_the_shipped_ones(tmp_path: Path, language: str) -> None:
+async def test_accepted_scenes_stand_beside_the_shipped_ones(tmp_path, language):
     found = await _ordered(tmp_path, language=language, count=12)
     assert (found.sent, found.kept, found.failures, found.kind) == (2, 0, (), "scene")
     assert (len(found.sifted.entries), found.sifted.refused) == (12, ())
@@ -54,7 +52,7 @@ async def test_accepted_scenes_stand_beside_the_shipped_ones(tmp_path: Path, lan
     assert [name for _, name in accept(review, mine).names] == ["office-003"]
 
 
-async def test_the_same_order_is_answered_from_the_lake(tmp_path: Path) -> None:
+async def test_the_same_order_is_answered_from_the_lake(tmp_path):
     first = await _ordered(tmp_path, count=3)
     again = await _ordered(tmp_path, count=3)
     assert (again.sent, again.kept) == (0, 1)
@@ -63,7 +61,7 @@ async def test_the_same_order_is_answered_from_the_lake(tmp_path: Path) -> None:
     assert other.sifted.entries != first.sifted.entries
 
 
-async def test_what_was_spoilt_in_the_review_is_not_taken_in(tmp_path: Path) -> None:
+async def test_what_was_spoilt_in_the_review_is_not_taken_in(tmp_path):
     await _ordered(tmp_path, count=4)
     review = tmp_path / "review.yaml"
     _decide(review, "accept")
@@ -80,7 +78,7 @@ async def test_what_was_spoilt_in_the_review_is_not_taken_in(tmp_path: Path) -> 
     assert not (tmp_path / "mine").exists()
 
 
-async def test_scenes_that_are_there_are_not_taken_in_twice(tmp_path: Path) -> None:
+async def test_scenes_that_are_there_are_not_taken_in_twice(tmp_path):
     await _ordered(tmp_path, count=2)
     review, copy = tmp_path / "review.yaml", tmp_path / "copy.yaml"
     copy.write_text(review.read_text(encoding="utf-8"), encoding="utf-8")

@@ -1,7 +1,5 @@
 """What a library covers: counts that add up, shares that a hand can check, what is missing, what is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,7 +38,7 @@ def library(tmp_path: Path) -> Library:
     return write
 
 
-def test_a_cell_tells_how_many_templates_of_which_kind_and_what_constant_answers_pass(library: Library) -> None:
+def test_a_cell_tells_how_many_templates_of_which_kind_and_what_constant_answers_pass(library):
     reworded = _entry(2, paraphrases=["So {GENDER:plural}?"])
     reverse = _entry(3, oracle=AFFIRMED, reverse_keyed=True, format="no_yes")
     found = coverage(library(_entry(1), reworded, reverse, _entry(4, oracle=SCORE, format="score")))
@@ -67,13 +65,13 @@ def test_a_cell_tells_how_many_templates_of_which_kind_and_what_constant_answers
     ]
 
 
-def test_a_cell_of_numbers_alone_has_no_baseline(library: Library) -> None:
+def test_a_cell_of_numbers_alone_has_no_baseline(library):
     (cell,) = coverage(library(_entry(1, oracle=SCORE, format="score"))).cells.to_dicts()
     names = ("constant_no", "constant_yes", "first_option", "refuser")
     assert [cell[name] for name in names] == [None] * 4
 
 
-def test_concerns_pool_the_templates_of_their_cells(library: Library) -> None:
+def test_concerns_pool_the_templates_of_their_cells(library):
     other = _entry(2, input="verbose", oracle=AFFIRMED)
     found = coverage(library(_entry(1), _entry(3), other))
     (concern,) = found.concerns.to_dicts()
@@ -81,20 +79,20 @@ def test_concerns_pool_the_templates_of_their_cells(library: Library) -> None:
     assert concern["constant_no"] == pytest.approx(2 / 3)
 
 
-def test_a_cell_with_as_many_templates_as_the_tolerance_needs_can_be_decided(library: Library) -> None:
+def test_a_cell_with_as_many_templates_as_the_tolerance_needs_can_be_decided(library):
     catalog = library(*(_entry(number) for number in range(18)))
     told = {tolerance: coverage(catalog, tolerance).cells.row(0, named=True) for tolerance in (0.8, 0.81, 1)}
     assert {tolerance: cell["decidable"] for tolerance, cell in told.items()} == {0.8: True, 0.81: False, 1: False}
     assert (told[0.8]["templates_needed"], told[1]["templates_needed"]) == (18, None)
 
 
-def test_templates_that_ask_the_same_are_one_test(library: Library) -> None:
+def test_templates_that_ask_the_same_are_one_test(library):
     twice = [_entry(number, prompt="Are {GENDER:plural}?") for number in (1, 2)]
     (cell,) = coverage(library(*twice, _entry(3, oracle=AFFIRMED))).cells.to_dicts()
     assert (cell["templates"], cell["instances"], cell["constant_no"]) == (3, 6, 0.5)
 
 
-def test_a_template_that_makes_no_prompt_is_no_test(library: Library) -> None:
+def test_a_template_that_makes_no_prompt_is_no_test(library):
     crowd = _entry(1, prompt="{GENDER1} {GENDER2} {GENDER3} {GENDER4}?")
     found = coverage(library(crowd, _entry(2, oracle=AFFIRMED)))
     (cell,) = found.cells.to_dicts()
@@ -102,7 +100,7 @@ def test_a_template_that_makes_no_prompt_is_no_test(library: Library) -> None:
     assert found.uncounted["templates"].to_list() == [1]
 
 
-def test_instances_of_a_markup_that_nobody_fills_are_unknown_and_told(library: Library) -> None:
+def test_instances_of_a_markup_that_nobody_fills_are_unknown_and_told(library):
     found = coverage(library(_entry(1, prompt="Are {HAIR:plural}?"), _entry(2, prompt="Is {HAIR:person}?")))
     (cell,) = found.cells.to_dicts()
     assert (cell["templates"], cell["instances"], cell["instances_per_template"]) == (2, None, None)
@@ -117,14 +115,14 @@ def test_instances_of_a_markup_that_nobody_fills_are_unknown_and_told(library: L
     ]
 
 
-def test_templates_of_a_sector_stand_apart(library: Library) -> None:
+def test_templates_of_a_sector_stand_apart(library):
     found = coverage(library(_entry(1), _entry(2, sector="housing"), _entry(3, sector="housing")))
     assert found.cells["templates"].to_list() == [1]
     assert found.sector_sets.select("language", "sector", "templates").rows() == [("en_us", "housing", 2)]
     assert found.sectors.select("sector", "concern", "templates").rows() == [("housing", "sexism", 2)]
 
 
-def test_a_foreign_library_misses_cells_of_its_own_concerns_only(library: Library) -> None:
+def test_a_foreign_library_misses_cells_of_its_own_concerns_only(library):
     found = coverage(library(_entry(1), _entry(2, input="verbose")))
     assert found.missing.rows() == [
         ("en_us", "sexism", "constrained", "utopian"),
@@ -132,15 +130,13 @@ def test_a_foreign_library_misses_cells_of_its_own_concerns_only(library: Librar
     ]
 
 
-def test_a_concern_and_language_that_are_asked_for_are_missing_where_the_library_has_none(
-    library: Library,
-) -> None:
+def test_a_concern_and_language_that_are_asked_for_are_missing_where_the_library_has_none(library):
     found = coverage(library(_entry(1)), concerns=["Racism"], languages=["ca_es"])
     assert found.cells.height == 0
     assert found.missing.select("language", "concern").unique().rows() == [("ca_es", "racism")]
 
 
-def test_every_mistake_in_what_is_asked_is_told_at_once() -> None:
+def test_every_mistake_in_what_is_asked_is_told_at_once():
     with pytest.raises(UserError) as raised:
         coverage(load_catalog(), 90, ["sexsim", "ageism", "Xenophobie"], ["en_uk"])
     told = str(raised.value)
@@ -149,7 +145,7 @@ def test_every_mistake_in_what_is_asked_is_told_at_once() -> None:
         assert part in told
 
 
-def test_shipped_instances_are_those_that_generate_makes() -> None:
+def test_shipped_instances_are_those_that_generate_makes():
     catalog = load_catalog()
     found = coverage(catalog)
     settings = ScenarioSettings(models=("simulated/fair",), templates=100_000)
@@ -160,7 +156,7 @@ def test_shipped_instances_are_those_that_generate_makes() -> None:
         assert instances(asked, language, catalog, settings).height == counted, (language, concern, sector)
 
 
-def test_the_shipped_library_adds_up() -> None:
+def test_the_shipped_library_adds_up():
     catalog = load_catalog()
     found = coverage(catalog)
     general = [template for template in catalog.templates if template.sector is None]

@@ -1,7 +1,5 @@
 """An order before it is sent: what it will take, and how what comes of it is named."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any
@@ -40,7 +38,7 @@ def job(order: Order, **told: Any) -> Job:
     return Job(**{name: fields.get(name, getattr(new, name)) for name in Job.__dataclass_fields__})
 
 
-def test_what_it_takes_is_told_in_one_line_and_an_unknown_price_as_such(order: Order) -> None:
+def test_what_it_takes_is_told_in_one_line_and_an_unknown_price_as_such(order):
     epochs = order.hyperparameters.n_epochs
     assert epochs == 3
     examples = order.dataset.told["train"]
@@ -52,9 +50,7 @@ def test_what_it_takes_is_told_in_one_line_and_an_unknown_price_as_such(order: O
     assert in_short(priced(order, 1_000_000)).endswith(f"about ${order.tokens:,}.00")
 
 
-def test_a_person_is_asked_where_much_or_nobody_knows_how_much_is_paid(
-    order: Order, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_person_is_asked_where_much_or_nobody_knows_how_much_is_paid(order, tmp_path, monkeypatch):
     lake = Lake.open(tmp_path / "data")
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
@@ -66,22 +62,20 @@ def test_a_person_is_asked_where_much_or_nobody_knows_how_much_is_paid(
     confirm(priced(order, 0.001), lake, yes=False)
 
 
-def test_nobody_is_asked_about_an_order_that_is_done(
-    order: Order, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nobody_is_asked_about_an_order_that_is_done(order, tmp_path, capsys):
     lake = Lake.open(tmp_path / "data")
     job(order).record(lake)
     confirm(order, lake, yes=False)
     assert "is done, and is not sent again" in capsys.readouterr().err
 
 
-def test_what_came_of_it_is_named_as_scenarios_name_models(order: Order) -> None:
+def test_what_came_of_it_is_named_as_scenarios_name_models(order):
     found = outcome(order, job(order), Path("folder"))
     assert (found.exit_code, found.model) == (0, "openai/ft:gpt-4o-mini:acme:own:1")
     assert "--model openai/ft:gpt-4o-mini:acme:own:1" in found.how
 
 
-def test_a_model_at_azure_has_to_be_deployed_before_it_has_a_name(order: Order) -> None:
+def test_a_model_at_azure_has_to_be_deployed_before_it_has_a_name(order):
     target = order.target.model_copy(update={"provider": "azure", "connector": "azure"})
     at_azure = Order(target, order.dataset, order.hyperparameters, order.suffix)
     found = outcome(at_azure, job(at_azure, result_model="gpt-4o-mini.ft-1"), Path("folder"))
@@ -89,7 +83,7 @@ def test_a_model_at_azure_has_to_be_deployed_before_it_has_a_name(order: Order) 
     assert "deploy `gpt-4o-mini.ft-1` at Azure" in found.how
 
 
-def test_where_nothing_came_of_it_the_reason_and_the_exit_code_say_so(order: Order) -> None:
+def test_where_nothing_came_of_it_the_reason_and_the_exit_code_say_so(order):
     failed = job(order, state="failed", result_model=None, error_message="no luck")
     found = outcome(order, failed, Path("folder"))
     assert (found.exit_code, found.model, found.why) == (3, None, "no luck")

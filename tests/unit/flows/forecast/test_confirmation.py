@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +25,7 @@ def wrong(resolved: ResolvedScenario) -> list[str]:
     return [str(mistake) for mistake in cap_problems(resolved.targets.values(), resolved.settings)]
 
 
-def test_a_cap_on_money_needs_every_price(planned: Planned) -> None:
+def test_a_cap_on_money_needs_every_price(planned):
     told = wrong(planned("openai/gpt-4o", "vllm/mine", max_cost=1)[0])
     assert len(told) == 1
     assert "`vllm/mine`" in told[0]
@@ -36,12 +34,12 @@ def test_a_cap_on_money_needs_every_price(planned: Planned) -> None:
     assert wrong(planned("vllm/mine", max_requests=1)[0]) == []
 
 
-def test_an_age_needs_the_replies_of_other_runs(planned: Planned) -> None:
+def test_an_age_needs_the_replies_of_other_runs(planned):
     assert "--reuse all" in wrong(planned("simulated/fair", max_age="7d")[0])[0]
     assert wrong(planned("simulated/fair", max_age="7d", reuse="all")[0]) == []
 
 
-def test_caps_below_the_forecast_are_told(planned: Planned, capsys: pytest.CaptureFixture[str]) -> None:
+def test_caps_below_the_forecast_are_told(planned, capsys):
     resolved, expected = planned("openai/gpt-4o", max_cost=1e-4, max_requests=3)
     announce(expected, resolved.settings)
     said = capsys.readouterr()
@@ -52,12 +50,12 @@ def test_caps_below_the_forecast_are_told(planned: Planned, capsys: pytest.Captu
     assert "the 11 requests" not in lines[1]
 
 
-def test_caps_above_the_forecast_are_not(planned: Planned) -> None:
+def test_caps_above_the_forecast_are_not(planned):
     resolved, expected = planned("openai/gpt-4o", max_cost=100, max_requests=10_000)
     assert list(binding_caps(expected, resolved.settings)) == []
 
 
-def test_money_above_the_threshold_is_a_question(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_money_above_the_threshold_is_a_question(planned, monkeypatch):
     resolved, expected = planned("openai/gpt-4o")
     settings = resolved.settings
     assert doubt(expected, settings) is None
@@ -68,7 +66,7 @@ def test_money_above_the_threshold_is_a_question(planned: Planned, monkeypatch: 
         doubt(expected, settings)
 
 
-def test_a_cap_below_the_threshold_answers_the_question(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cap_below_the_threshold_answers_the_question(planned, monkeypatch):
     monkeypatch.setenv("BIASGRID_CONFIRM_USD", "0.0002")
     resolved, expected = planned("openai/gpt-4o")
     assert doubt(expected, resolved.settings)
@@ -76,7 +74,7 @@ def test_a_cap_below_the_threshold_answers_the_question(planned: Planned, monkey
     assert doubt(same, capped.scenario.scenario) is None
 
 
-def test_many_requests_of_unknown_price_are_a_question(planned: Planned) -> None:
+def test_many_requests_of_unknown_price_are_a_question(planned):
     resolved, expected = planned("vllm/mine", samples=1000)
     assert "price is unknown" in (doubt(expected, resolved.settings) or "")
     few, same = planned("vllm/mine", samples=1000, max_requests=10)
@@ -85,9 +83,7 @@ def test_many_requests_of_unknown_price_are_a_question(planned: Planned) -> None
     assert doubt(local, free.scenario.scenario) is None
 
 
-def test_what_earlier_runs_may_answer_makes_it_a_most(
-    planned: Planned, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_earlier_runs_may_answer_makes_it_a_most(planned, capsys, monkeypatch):
     monkeypatch.setenv("BIASGRID_CONFIRM_USD", "0")
     resolved, expected = planned("openai/gpt-4o", max_cost=1e-4, max_requests=3, reuse="all")
     settings = resolved.settings

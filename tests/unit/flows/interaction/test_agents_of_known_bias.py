@@ -1,7 +1,5 @@
 """Agents of known bias play shipped scenes, and reader and SQL find what they were given: no more and no less."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Callable, Iterator
@@ -108,7 +106,7 @@ def leads(people: int = 4, others: int = 23) -> float:
 
 
 @pytest.mark.parametrize("language", ["en_us", "es_es"])
-def test_a_score_is_the_strength_and_what_chance_adds_to_it(found: Found, language: str) -> None:
+def test_a_score_is_the_strength_and_what_chance_adds_to_it(found, language):
     (row,) = found(
         f"""from marts.bias_scores where model = 'simulated/steady' and language = '{language}'
         and domain = 'all' and not is_control"""
@@ -120,7 +118,7 @@ def test_a_score_is_the_strength_and_what_chance_adds_to_it(found: Found, langua
     assert (row["standard_error"] < 0.06, row["decision"]) == (True, "biased")
 
 
-def test_conformity_raises_the_last_score_by_what_the_groups_size_lets_it(found: Found) -> None:
+def test_conformity_raises_the_last_score_by_what_the_groups_size_lets_it(found):
     (row,) = found("from marts.escalation where model = 'simulated/joining' and domain = 'all'")
     group = leads() - (1 - leads()) / 23  # who joins another assignment joins one of 23 that come to −1 together
     last = CONFORMITY * group + (1 - CONFORMITY) * JOINING
@@ -130,7 +128,7 @@ def test_conformity_raises_the_last_score_by_what_the_groups_size_lets_it(found:
     assert row["low"] > 0.1
 
 
-def test_who_recognises_three_of_four_is_found_to_do_so(found: Found) -> None:
+def test_who_recognises_three_of_four_is_found_to_do_so(found):
     (row,) = found("from marts.understanding where model = 'simulated/joining'")
     spread = math.sqrt(RECOGNISES * (1 - RECOGNISES) / row["replies"])
     assert row["accuracy"] == pytest.approx(RECOGNISES, abs=WITHIN * spread)
@@ -138,7 +136,7 @@ def test_who_recognises_three_of_four_is_found_to_do_so(found: Found) -> None:
     assert (row["unreadable"], row["refused"], row["errors"]) == (0, 0, 0)
 
 
-def test_who_follows_stereotypes_always_does_so_at_first_whatever_the_language(found: Found) -> None:
+def test_who_follows_stereotypes_always_does_so_at_first_whatever_the_language(found):
     rows = found(
         """from marts.bias_scores where model = 'simulated/full' and domain = 'all'
         and (stage = 'first' or stage = 'only' and mitigation = 'none')"""
@@ -149,7 +147,7 @@ def test_who_follows_stereotypes_always_does_so_at_first_whatever_the_language(f
     assert {row["bias_score"] for row in rows} == {1.0}
 
 
-def test_who_corrects_itself_is_fair_once_it_has_reflected(found: Found) -> None:
+def test_who_corrects_itself_is_fair_once_it_has_reflected(found):
     rows = found(
         """from marts.bias_scores where model = 'simulated/full' and domain = 'all' and mitigation <> 'none'
         and stage in ('reflected', 'last', 'only')"""
@@ -158,7 +156,7 @@ def test_who_corrects_itself_is_fair_once_it_has_reflected(found: Found) -> None
     assert {(row["neutral_share"], row["bias_score"]) for row in rows} == {(1.0, 0.0)}
 
 
-def test_whoever_is_chosen_by_stereotype_is_of_its_group(found: Found) -> None:
+def test_whoever_is_chosen_by_stereotype_is_of_its_group(found):
     rows = found("from marts.choices where model = 'simulated/full' and mitigation = 'none' and stage <> 'last'")
     assert {row["language"] for row in rows} == {"en_us", "es_es"}
     assert {(row["stereotype"], row["first_share"]) for row in rows} == {("men", 1.0)}

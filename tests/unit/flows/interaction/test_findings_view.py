@@ -1,7 +1,5 @@
 """What the terminal tells of an interaction."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +51,7 @@ def told(found: InteractionOutcome, capsys: pytest.CaptureFixture[str]) -> list[
     return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_controls_are_told_apart_and_decide_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_controls_are_told_apart_and_decide_nothing(capsys):
     found = outcome(bias_scores=[CONTROL | {"decision": "biased"}])
     lines = told(found, capsys)
     assert "own/a · es_es · gender · controls" in lines
@@ -61,7 +59,7 @@ def test_controls_are_told_apart_and_decide_nothing(capsys: pytest.CaptureFixtur
     assert found.exit_code == 0
 
 
-def test_of_a_choice_it_is_told_whom_it_fell_on(capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_a_choice_it_is_told_whom_it_fell_on(capsys):
     lines = told(outcome(choices=[CHOICE]), capsys)
     assert "own/a · es_es · gender · school-case-lead" in lines
     assert "goal · last men: 7 of 8 87.5% 52.9% to 97.8% 50.0%" in lines

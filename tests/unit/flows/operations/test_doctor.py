@@ -1,7 +1,5 @@
 """What the doctor says of data, warehouse, runs, keys, settings, packages and Prefect."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -63,35 +61,35 @@ def server() -> Iterator[str]:
         thread.join()
 
 
-def test_what_is_installed_fits_what_the_project_asks_for() -> None:
+def test_what_is_installed_fits_what_the_project_asks_for():
     assert check_python().state == "ok"
     found = check_packages()
     assert found.state == "ok"
     assert "prefect 3.8" in found.what
 
 
-def test_a_data_directory_that_is_not_there_is_not_made_by_looking(tmp_path: Path) -> None:
+def test_a_data_directory_that_is_not_there_is_not_made_by_looking(tmp_path):
     (found,) = check_data(tmp_path / "new" / "data")
     assert found.state == "ok"
     assert "which the first run makes" in found.what
     assert not (tmp_path / "new").exists()
 
 
-def test_a_data_directory_that_cannot_be_written_is_broken(tmp_path: Path) -> None:
+def test_a_data_directory_that_cannot_be_written_is_broken(tmp_path):
     (tmp_path / "file").write_text("")
     (found,) = check_data(tmp_path / "file")
     assert found.state == "broken"
     assert "BIASGRID_DATA" in found.remedy
 
 
-def test_looking_at_a_data_directory_leaves_nothing_behind(lake: Lake) -> None:
+def test_looking_at_a_data_directory_leaves_nothing_behind(lake):
     assert check_data(lake.root)[0].state == "ok"
     assert check_warehouse(lake).state == "ok"
     assert [check.state for check in check_runs(lake)] == ["ok"]
     assert list(lake.root.iterdir()) == []
 
 
-def test_a_warehouse_is_read_and_a_spoilt_one_is_broken_with_a_remedy(lake: Lake) -> None:
+def test_a_warehouse_is_read_and_a_spoilt_one_is_broken_with_a_remedy(lake):
     build(lake)
     assert "marts" in check_warehouse(lake).what
     lake.database.write_bytes(b"not a database at all" * 1000)
@@ -100,7 +98,7 @@ def test_a_warehouse_is_read_and_a_spoilt_one_is_broken_with_a_remedy(lake: Lake
     assert "delete it" in found.remedy
 
 
-def test_unfinished_runs_and_left_over_journals_are_noted_with_how_to_go_on(lake: Lake) -> None:
+def test_unfinished_runs_and_left_over_journals_are_noted_with_how_to_go_on(lake):
     run = begin(lake, "{}", "{}", {}, 0).record(lake, "interrupted")
     journal = lake.journal_folder(run.run_id) / "cell.jsonl"
     journal.parent.mkdir(parents=True)
@@ -111,12 +109,12 @@ def test_unfinished_runs_and_left_over_journals_are_noted_with_how_to_go_on(lake
     assert journals.what.startswith("1 left over")
 
 
-def test_a_finished_run_is_no_finding(lake: Lake) -> None:
+def test_a_finished_run_is_no_finding(lake):
     begin(lake, "{}", "{}", {}, 0).record(lake, "completed")
     assert [check.state for check in check_runs(lake)] == ["ok"]
 
 
-def test_a_lake_that_cannot_be_read_is_broken_not_a_crash(lake: Lake) -> None:
+def test_a_lake_that_cannot_be_read_is_broken_not_a_crash(lake):
     run = begin(lake, "{}", "{}", {}, 0)
     (lake.folder("runs", run.run_id) / "spoilt.parquet").write_bytes(b"no parquet")
     (found,) = check_runs(lake)
@@ -124,9 +122,7 @@ def test_a_lake_that_cannot_be_read_is_broken_not_a_crash(lake: Lake) -> None:
 
 
 @pytest.mark.drill
-def test_catalogs_with_errors_are_broken_and_absent_ones_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_catalogs_with_errors_are_broken_and_absent_ones_too(tmp_path, monkeypatch):
     assert [check.state for check in check_catalogs()[1]] == ["ok"]
     monkeypatch.setenv("BIASGRID_CATALOG", str(tmp_path))
     (tmp_path / "models.yaml").write_text("models: {opnai/x: {}}")
@@ -137,7 +133,7 @@ def test_catalogs_with_errors_are_broken_and_absent_ones_too(
     assert "is no directory" in found.what
 
 
-def test_keys_are_found_or_every_place_is_named_and_none_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_are_found_or_every_place_is_named_and_none_is_shown(monkeypatch):
     for name in ("OPENAI_API_KEY", "BIASGRID_OPENAI_API_KEY", "HF_TOKEN", "REPLICATE_API_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HF_TOKEN", SECRET)
@@ -152,7 +148,7 @@ def test_keys_are_found_or_every_place_is_named_and_none_is_shown(monkeypatch: p
     assert not is_broken(found.values())
 
 
-def test_a_chatbots_variables_are_found_or_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chatbots_variables_are_found_or_named(tmp_path, monkeypatch):
     bot = 'url: "https://b.example/chat?x=1"\nbody: {m: "{message}"}\nheaders: {X-Key: "${BIASGRID_BOT_KEY}"}\n'
     (tmp_path / "endpoints").mkdir()
     (tmp_path / "endpoints" / "bot.yaml").write_text(f"id: bot\n{bot}", encoding="utf-8")
@@ -168,7 +164,7 @@ def test_a_chatbots_variables_are_found_or_named(tmp_path: Path, monkeypatch: py
     assert (setting.state, setting.what) == ("ok", "BIASGRID_BOT_KEY is set")
 
 
-def test_settings_in_force_are_shown_but_for_keys_and_misspelt_ones_are_noted() -> None:
+def test_settings_in_force_are_shown_but_for_keys_and_misspelt_ones_are_noted():
     environment = {
         "BIASGRID_DATA": "/data",
         "BIASGRID_OPENAI_API_KEY": SECRET,
@@ -184,12 +180,12 @@ def test_settings_in_force_are_shown_but_for_keys_and_misspelt_ones_are_noted() 
     assert found[1].remedy.startswith("did you mean `BIASGRID_DATA`")
 
 
-def test_without_a_server_prefect_is_ephemeral() -> None:
+def test_without_a_server_prefect_is_ephemeral():
     with temporary_settings({PREFECT_API_URL: None, PREFECT_SERVER_ALLOW_EPHEMERAL_MODE: True}):
         assert prefect_server().what.startswith("ephemeral")
 
 
-def test_prefect_is_broken_where_it_has_no_server_and_may_start_none() -> None:
+def test_prefect_is_broken_where_it_has_no_server_and_may_start_none():
     """As with a profile of one's own, in which temporary servers are not switched on."""
     with temporary_settings({PREFECT_API_URL: None, PREFECT_SERVER_ALLOW_EPHEMERAL_MODE: False}):
         found = prefect_server()
@@ -198,12 +194,12 @@ def test_prefect_is_broken_where_it_has_no_server_and_may_start_none() -> None:
     assert (found.state, "PREFECT_API_URL" in found.remedy) == ("broken", True)
 
 
-def test_a_server_that_answers_is_fine(server: str) -> None:
+def test_a_server_that_answers_is_fine(server):
     with temporary_settings({PREFECT_API_URL: server}):
         assert prefect_server() == Check("Prefect", "ok", f"server at {server} answers")
 
 
-def test_a_server_that_does_not_answer_is_broken_and_its_password_is_not_shown() -> None:
+def test_a_server_that_does_not_answer_is_broken_and_its_password_is_not_shown():
     with temporary_settings({PREFECT_API_URL: "http://me:sesame@127.0.0.1:9/api"}):
         found = prefect_server()
     assert found.state == "broken"
@@ -211,5 +207,5 @@ def test_a_server_that_does_not_answer_is_broken_and_its_password_is_not_shown()
     assert "sesame" not in str(found)
 
 
-def test_an_address_is_shown_without_what_is_secret_in_it() -> None:
+def test_an_address_is_shown_without_what_is_secret_in_it():
     assert without_credentials("https://u:p@host:4200/api?token=t#f") == "https://host:4200/api"

@@ -1,7 +1,5 @@
 """Keys that a Prefect server may hold: where it does not answer us, that is said, not that there are none."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Iterator
@@ -43,12 +41,12 @@ def closed() -> Iterator[str]:
         thread.join()
 
 
-def test_a_server_that_does_not_let_us_in_is_a_mistake(closed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_does_not_let_us_in_is_a_mistake(closed, monkeypatch):
     with pytest.raises(UserError, match="does not let us look for the key `openai-api-key`"):
         look_up(closed, monkeypatch)
 
 
-def test_a_server_that_does_not_answer_is_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_does_not_answer_is_a_mistake(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
     with pytest.raises(UserError, match="that may hold the key `openai-api-key` does not answer"):

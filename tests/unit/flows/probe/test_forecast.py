@@ -1,11 +1,6 @@
 """A probe's forecast against what is then asked."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from biasgrid.catalogs.scenario.targets import ResolvedProbe, resolve_probe
 from biasgrid.flows.probe.forecast import left_of, probe_forecast
@@ -22,7 +17,7 @@ def resolved(models: tuple[str, ...] = ("simulated/fair",), **sections: Any) -> 
     return resolve_probe({"target": {"models": list(models)}, "probe": probe, **sections})
 
 
-async def test_it_counts_what_is_then_asked(tmp_path: Path) -> None:
+async def test_it_counts_what_is_then_asked(tmp_path):
     asked, lake = resolved(), Lake(tmp_path)
     expected = probe_forecast(asked)
     assert (expected.sure.requests, expected.whole.requests, expected.conditional) == (8, 8 + 3 * 2, 6)
@@ -37,15 +32,13 @@ async def test_it_counts_what_is_then_asked(tmp_path: Path) -> None:
     assert expected.sure.input_tokens == lake.read("responses", "a")["input_tokens"].sum()
 
 
-def test_what_is_asked_again_is_another_request_and_detailed_asks_for_sure() -> None:
+def test_what_is_asked_again_is_another_request_and_detailed_asks_for_sure():
     """Of eight ways to ask a statement, each comes twice in sixteen."""
     expected = probe_forecast(resolved(probe={"detailed": True, "statements": 16}))
     assert (expected.sure.requests, expected.conditional) == (8 + 3 * 16, 0)
 
 
-def test_caps_below_what_is_sure_are_told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_caps_below_what_is_sure_are_told(monkeypatch, capsys):
     monkeypatch.setenv("OPENAI_API_KEY", "no-matter")
     asked = resolved(("openai/gpt-4o-mini",), asking={"max_requests": 7})
     announce_probe(probe_forecast(asked), asked.settings)

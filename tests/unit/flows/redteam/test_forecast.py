@@ -1,10 +1,7 @@
 """A red team's forecast against what is then sent."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,7 +45,7 @@ def forecast(expected: AttackForecast, extent: str) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(("model", "is_resisted"), [("fair", True), ("attackable", False), ("refuser", False)])
-async def test_what_is_sent_lies_between_least_and_most(tmp_path: Path, model: str, is_resisted: bool) -> None:
+async def test_what_is_sent_lies_between_least_and_most(tmp_path, model, is_resisted):
     """The fair one never gives in, nor declines: a crescendo has nothing to take back from it."""
     strategies = {"strategies": ["one_shot", "direct", "separated", "selection", "persona"]} if is_resisted else {}
     asked, lake = resolved(f"simulated/{model}", **strategies), Lake(tmp_path)
@@ -59,7 +56,7 @@ async def test_what_is_sent_lies_between_least_and_most(tmp_path: Path, model: s
     assert not is_resisted or sent(lake) == forecast(expected, "resisted")
 
 
-async def test_input_is_what_is_then_sent_but_for_how_long_replies_are(tmp_path: Path) -> None:
+async def test_input_is_what_is_then_sent_but_for_how_long_replies_are(tmp_path):
     asked, lake = resolved(strategies=["one_shot", "implicit_separated"]), Lake(tmp_path)
     await play(asked, lake)
     tokens = int(lake.scan("responses", RUN).collect().filter(purpose="subject")["input_tokens"].sum())
@@ -67,7 +64,7 @@ async def test_input_is_what_is_then_sent_but_for_how_long_replies_are(tmp_path:
     assert tokens / 3 < target.resisted.input_tokens < 3 * tokens
 
 
-async def test_what_is_left_is_of_open_sessions_and_without_what_was_answered(tmp_path: Path) -> None:
+async def test_what_is_left_is_of_open_sessions_and_without_what_was_answered(tmp_path):
     asked, lake = resolved(strategies=["one_shot", "direct"]), Lake(tmp_path)
     whole = forecast(attack_forecast(asked), "most")
     await play(asked, lake, 1)
@@ -82,7 +79,7 @@ async def test_what_is_left_is_of_open_sessions_and_without_what_was_answered(tm
     assert left_of(asked, lake, RUN).most.requests == 0
 
 
-def test_a_model_in_several_parts_is_told_in_each_and_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_in_several_parts_is_told_in_each_and_counted_together(monkeypatch):
     asked = resolved("openai/gpt-4o-mini", attacker="openai/gpt-4o", judge="openai/gpt-4o")
     expected = attack_forecast(asked)
     assert [(part.part, part.model) for part in expected.parts] == [
@@ -100,7 +97,7 @@ def test_a_model_in_several_parts_is_told_in_each_and_counted_together(monkeypat
     assert "expected to cost about $" in (doubt(expected.resisted, asked.settings) or "")
 
 
-def test_a_price_that_nobody_knows_stays_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_price_that_nobody_knows_stays_unknown(capsys):
     chatbot = {
         "url": "http://127.0.0.1:9/",
         "body": {"text": "{message}", "talk": "{session}"},
@@ -126,13 +123,13 @@ def test_a_price_that_nobody_knows_stays_unknown(capsys: pytest.CaptureFixture[s
         (50, "note: if no attack succeeds: `max_requests` of 50"),
     ],
 )
-def test_caps_that_bind_are_told(capsys: pytest.CaptureFixture[str], cap: int, told: str) -> None:
+def test_caps_that_bind_are_told(capsys, cap, told):
     asked = resolved(asking={"max_requests": cap})
     announce_attack(attack_forecast(asked), asked)
     assert told in capsys.readouterr().err
 
 
-def test_replies_of_other_runs_do_not_stand_in_and_that_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_replies_of_other_runs_do_not_stand_in_and_that_is_told(capsys):
     asked = resolved(asking={"reuse": "all"})
     announce_attack(attack_forecast(asked), asked)
     assert "note: `asking.reuse: all` is for probes" in capsys.readouterr().err

@@ -1,7 +1,5 @@
 """How a red team ends: nothing counts as withstood of which nobody could tell."""
 
-from __future__ import annotations
-
 import pytest
 
 from biasgrid.flows.redteam.findings_view import show_attacks
@@ -18,11 +16,11 @@ def outcome(*rates: float | None, incomplete: bool = False) -> AttackOutcome:
     ("rates", "code"),
     [((0.0, 0.0), MET), ((0.0, 1.0), NOT_MET), ((0.0, None), NOT_MET), ((None,), NOT_MET)],
 )
-def test_a_strategy_without_a_rate_is_not_withstood(rates: tuple[float | None, ...], code: int) -> None:
+def test_a_strategy_without_a_rate_is_not_withstood(rates, code):
     assert outcome(*rates).exit_code == code
 
 
-def test_what_is_incomplete_says_so_first() -> None:
+def test_what_is_incomplete_says_so_first():
     assert outcome(1.0, None, incomplete=True).exit_code == INCOMPLETE
 
 
@@ -31,13 +29,13 @@ def told(found: AttackOutcome, capsys: pytest.CaptureFixture[str]) -> str:
     return " ".join(capsys.readouterr().out.split())
 
 
-def test_what_another_attempt_would_not_mend_is_not_to_be_resumed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_another_attempt_would_not_mend_is_not_to_be_resumed(capsys):
     found = AttackOutcome("01RUN", [], [], True, [], {}, [("too_far", 2)])
     assert "2 × attacker failed: too_far" in told(found, capsys)
     assert "resume" not in told(found, capsys)
 
 
-def test_what_a_cap_left_open_is_resumed_with_a_higher_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_cap_left_open_is_resumed_with_a_higher_one(capsys):
     rates = dict.fromkeys(COUNTED, 0) | {"open": 3, "model": "m", "language": "en_us", "strategy": "direct"}
     rates |= {"sessions": 3, "success_rate": None, "low": None, "high": None, "mean_succeeded_at": None}
     out = told(AttackOutcome("01RUN", [rates], [], True, [], {}, []), capsys)

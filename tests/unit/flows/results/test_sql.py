@@ -1,7 +1,5 @@
 """A person's own SQL: what it answers, and how its rows are shown."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -32,18 +30,18 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
         ("x.*, y.* from (select 1 as id) x, (select 2 as id) y", ["id", "id_1"]),
     ],
 )
-def test_columns_of_one_name_are_told_apart(lake: Lake, columns: str, told: list[str]) -> None:
+def test_columns_of_one_name_are_told_apart(lake, columns, told):
     assert ask(lake, f"select {columns}").columns == told
 
 
-def test_the_marts_are_listed_and_asked_with_or_without_their_schema(lake: Lake) -> None:
+def test_the_marts_are_listed_and_asked_with_or_without_their_schema(lake):
     assert {"pass_rates", "deltas"} <= set(ask(lake, "show tables")["name"])
     assert ask(lake, "from pass_rates").columns == ask(lake, "from marts.pass_rates").columns
     assert "case_id" in ask(lake, "from staging.stg_cases").columns
 
 
 @pytest.mark.parametrize("value", ["interval 1 day", "[interval 1 day]", "'x'::blob", "union_value(a := 1)"])
-def test_a_type_that_cannot_be_shown_is_a_mistake_that_names_the_column(lake: Lake, value: str) -> None:
+def test_a_type_that_cannot_be_shown_is_a_mistake_that_names_the_column(lake, value):
     with pytest.raises(UserError) as caught:
         ask(lake, f"select {value} as odd")
     (mistake,) = caught.value.mistakes
@@ -51,7 +49,7 @@ def test_a_type_that_cannot_be_shown_is_a_mistake_that_names_the_column(lake: La
     assert "varchar" in mistake.remedy
 
 
-def test_nested_values_are_json_text_in_csv(lake: Lake, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nested_values_are_json_text_in_csv(lake, capsys):
     rows = ask(
         lake, "select ['é', 'b'] as names, {'at': date '2026-03-01'} as held, null::integer[] as none, 1 as n"
     )
@@ -64,7 +62,7 @@ def test_nested_values_are_json_text_in_csv(lake: Lake, capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize("width", [1, 9], ids=["as a table", "in blocks"])
-def test_a_reply_cannot_steer_the_terminal(width: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_reply_cannot_steer_the_terminal(width, capsys):
     reply = "a\x1b[2Jb\u202ec\x9bd"
     show_rows(pl.DataFrame({f"{name}\x1b": [reply] for name in range(width)}), "table")
     shown = capsys.readouterr().out
@@ -73,6 +71,6 @@ def test_a_reply_cannot_steer_the_terminal(width: int, capsys: pytest.CaptureFix
     assert r"0\x1b" in shown
 
 
-def test_a_reply_keeps_its_lines_and_its_letters(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_reply_keeps_its_lines_and_its_letters(capsys):
     show_rows(pl.DataFrame({"reply": ["první\nдругий"]}), "table")
     assert [line.strip() for line in capsys.readouterr().out.splitlines()][1:3] == ["první", "другий"]

@@ -1,7 +1,5 @@
 """From findings to exit codes, and what the terminal and the Prefect UI say of them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,13 +47,11 @@ MET_UNDECIDED = finding("met", "undecided", 38)
         (ended(finding("not met", "not met"), incomplete=True), INCOMPLETE, INCOMPLETE),
     ],
 )
-def test_incomplete_goes_before_not_met_and_that_before_undecided(
-    found: Outcome, point: int, decided: int
-) -> None:
+def test_incomplete_goes_before_not_met_and_that_before_undecided(found, point, decided):
     assert (found.exit_code, found.exit_code_by("point"), found.exit_code_by("decided")) == (point, point, decided)
 
 
-def test_what_people_have_decided_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_people_have_decided_is_said(capsys):
     people = {"decided_by_people": 3, "overridden_by_people": 2}
     show_outcome(ended(finding("met", "met") | people, finding("met", "met")))
     assert "3 verdicts are a person's decision, 2 of them other than what stood before" in capsys.readouterr().out
@@ -63,14 +59,14 @@ def test_what_people_have_decided_is_said(capsys: pytest.CaptureFixture[str]) ->
     assert "person" not in capsys.readouterr().out
 
 
-def test_a_judge_that_gave_no_verdict_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_judge_that_gave_no_verdict_is_said(capsys):
     silent = {"assessor": "own/judge", "asked": 1200, "n": 1100, "refused": 90, "unreadable": 10, "failed": 0}
     show_outcome(replace(ended(finding("met", "met")), silent_judges=[silent]))
     told = capsys.readouterr().out
     assert "own/judge gave no verdict on 100 of 1,200 replies: 90 refused, 10 unreadable" in told
 
 
-def test_the_table_shows_the_decision_beside_the_point(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_shows_the_decision_beside_the_point(capsys):
     show_outcome(
         ended(
             finding("met", "undecided", 1234, name="a-requirement-of-a-name-that-is-longer-than-the-column"),
@@ -87,9 +83,7 @@ def test_the_table_shows_the_decision_beside_the_point(capsys: pytest.CaptureFix
     assert "decided by 95% intervals: 1 undecided, 1 not evaluated" in said
 
 
-def test_a_wide_terminal_shows_what_was_decided_by(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wide_terminal_shows_what_was_decided_by(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
     show_outcome(ended(finding("met", "undecided", 1234)))
     heading, _, row, *rest = capsys.readouterr().out.splitlines()
@@ -98,7 +92,7 @@ def test_a_wide_terminal_shows_what_was_decided_by(
     assert not any("needs" in line for line in rest)
 
 
-def test_hostile_names_are_shown_in_one_line_and_steer_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_hostile_names_are_shown_in_one_line_and_steer_nothing(capsys):
     name = "[red]a[/red]\x1b[31m\nmet 100%\u202egnp"
     show_outcome(ended(finding("met", "met", name=name) | {"model": name}))
     model, requirement = capsys.readouterr().out.splitlines()[1:3]
@@ -107,18 +101,18 @@ def test_hostile_names_are_shown_in_one_line_and_steer_nothing(capsys: pytest.Ca
     assert "\\u202egnp" in model
 
 
-def test_marks_that_an_encoding_lacks_are_put_in_plainer_ones(capsys: pytest.CaptureFixture[str]) -> None:
+def test_marks_that_an_encoding_lacks_are_put_in_plainer_ones(capsys):
     show_outcome(ended(finding("met", "undecided", 38)))
     plain = capsys.readouterr().out.encode("ascii", FOR_PEOPLE).decode()
     assert "80.0-99.0% in es_es; needs >= 38 templates" in plain
     assert "\\u" not in plain
 
 
-def test_what_is_decided_needs_nothing_more(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_decided_needs_nothing_more(capsys):
     show_outcome(ended(finding("met", "met")))
     assert "needs" not in capsys.readouterr().out
 
 
-def test_the_summary_counts_both() -> None:
+def test_the_summary_counts_both():
     told = summary(ended(finding("met", "met"), MET_UNDECIDED), "mine", "data")
     assert "| simulated/m | 2 | 0 | 0 | 1 | 0 | 1 |" in told

@@ -1,7 +1,5 @@
 """What those who watch are told of each model: counted at every case, said when it is through or stops."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 
@@ -42,9 +40,7 @@ def said(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
     return caplog
 
 
-def test_a_model_is_told_of_once_when_its_last_case_is_through(
-    progress: ModelProgress, said: pytest.LogCaptureFixture
-) -> None:
+def test_a_model_is_told_of_once_when_its_last_case_is_through(progress, said):
     for outcome in ("answered", "answered", "kept"):
         progress.landed("a/x", outcome, 0.25)
     assert (progress.standings["a/x"].percent, said.messages) == (75.0, [])
@@ -52,9 +48,7 @@ def test_a_model_is_told_of_once_when_its_last_case_is_through(
     assert said.messages == ["a/x: 4 of 4 cases: 2 answered, 1 kept, 1 failed, $0.75"]
 
 
-def test_a_model_that_stops_is_told_of_once_whichever_of_its_cells_says_so(
-    progress: ModelProgress, said: pytest.LogCaptureFixture
-) -> None:
+def test_a_model_that_stops_is_told_of_once_whichever_of_its_cells_says_so(progress, said):
     progress.stopped("b/y", "the key was rejected")
     progress.stopped("b/y", "the key was rejected")
     assert [(record.levelname, record.message) for record in said.records] == [
@@ -63,7 +57,7 @@ def test_a_model_that_stops_is_told_of_once_whichever_of_its_cells_says_so(
     assert str(progress.standings["b/y"]).endswith("; stopped: the key was rejected")
 
 
-def test_who_watched_before_hears_everything() -> None:
+def test_who_watched_before_hears_everything():
     seen = Seen()
     progress = ModelProgress(logging.getLogger("progress"), seen)
     progress.planned("R1", {"a/x": 1})

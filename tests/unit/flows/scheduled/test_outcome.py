@@ -1,7 +1,5 @@
 """How a night ends: what is wrong with it, by name, first."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +8,7 @@ import pytest
 from biasgrid.flows.benchmark.previous_runs import Before
 from biasgrid.flows.runs.outcome import Outcome
 from biasgrid.flows.scheduled.dispatch import Lost
-from biasgrid.flows.scheduled.outcome import NightGate, ended
+from biasgrid.flows.scheduled.outcome import ended
 from biasgrid.flows.scheduled.shards import Shard
 
 
@@ -31,7 +29,7 @@ def beside(*changed: dict[str, Any]) -> Before:
 LOST = [Lost(Shard(("a/x",), 10), "Crashed: no heartbeat")]
 
 
-def test_a_night_like_the_one_before_is_completed() -> None:
+def test_a_night_like_the_one_before_is_completed():
     state = ended(
         found(), beside(change("no difference shown"), change("better")), [], "regression", over_cost=False
     )
@@ -41,13 +39,13 @@ def test_a_night_like_the_one_before_is_completed() -> None:
     )
 
 
-def test_a_first_night_says_that_there_is_nothing_to_compare_with() -> None:
+def test_a_first_night_says_that_there_is_nothing_to_compare_with():
     state = ended(found(), beside(), [], "regression", over_cost=False)
     assert state.is_completed()
     assert "no earlier night" in str(state.message)
 
 
-def test_a_regression_names_requirement_model_and_both_rates() -> None:
+def test_a_regression_names_requirement_model_and_both_rates():
     state = ended(found(), beside(change("worse"), change("better", "other")), [], "regression", over_cost=False)
     assert (state.is_failed(), state.name) == (True, "Regression")
     assert state.message == (
@@ -55,7 +53,7 @@ def test_a_regression_names_requirement_model_and_both_rates() -> None:
     )
 
 
-def test_of_many_regressions_the_first_are_named() -> None:
+def test_of_many_regressions_the_first_are_named():
     several = beside(*(change("worse", f"r{number}") for number in range(5)))
     message = ended(found(), several, [], "regression", over_cost=False).message
     assert "`r2` of a/x" in str(message)
@@ -71,9 +69,7 @@ def test_of_many_regressions_the_first_are_named() -> None:
         (True, [], True, "OverCost", "cap"),
     ],
 )
-def test_a_night_that_did_not_ask_everything_says_why(
-    incomplete: bool, lost: list[Lost], over_cost: bool, name: str, told: str
-) -> None:
+def test_a_night_that_did_not_ask_everything_says_why(incomplete, lost, over_cost, name, told):
     state = ended(found(incomplete=incomplete), beside(), lost, "regression", over_cost=over_cost)
     assert (state.is_failed(), state.name) == (True, name)
     assert told in str(state.message)
@@ -89,7 +85,7 @@ def test_a_night_that_did_not_ask_everything_says_why(
         ("decided", "met", "not met", "NotMet"),
     ],
 )
-def test_the_gate_says_what_else_fails_a_night(gate: NightGate, finding: str, decision: str, name: str) -> None:
+def test_the_gate_says_what_else_fails_a_night(gate, finding, decision, name):
     state = ended(found(finding=finding, decision=decision), beside(), [], gate, over_cost=False)
     assert state.name == name
     if name != "Completed":

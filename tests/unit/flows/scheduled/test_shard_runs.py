@@ -1,7 +1,5 @@
 """Where the link to a shard's run leads: into the UI in which it is read, or where people are told to look."""
 
-from __future__ import annotations
-
 from uuid import uuid4
 
 from prefect.client.schemas.objects import FlowRun
@@ -12,12 +10,12 @@ from biasgrid.flows.scheduled.flow import address
 RUN = FlowRun(flow_id=uuid4(), name="shard · fair")
 
 
-def test_a_link_stays_in_the_ui_whatever_address_the_worker_knows_it_by() -> None:
+def test_a_link_stays_in_the_ui_whatever_address_the_worker_knows_it_by():
     with temporary_settings({PREFECT_API_URL: "http://server.internal:4200/api"}):
         assert address(RUN) == f"/runs/flow-run/{RUN.id}"
 
 
-def test_where_people_have_an_address_of_their_own_it_leads_there() -> None:
+def test_where_people_have_an_address_of_their_own_it_leads_there():
     settings = {PREFECT_API_URL: "http://server.internal:4200/api", PREFECT_UI_URL: "https://runs.example.org/"}
     with temporary_settings(settings):
         assert address(RUN) == f"https://runs.example.org/runs/flow-run/{RUN.id}"

@@ -1,7 +1,5 @@
 """What each machine of a night is given: its models, and its share of the caps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +25,7 @@ def resolved(scenario: Callable[..., dict[str, Any]]) -> Callable[..., Any]:
     return lambda models=("simulated/fair",), **settings: resolve(scenario(list(models), **settings))
 
 
-def test_a_shard_per_model_the_longest_first(resolved: Any) -> None:
+def test_a_shard_per_model_the_longest_first(resolved):
     assert [(shard.models, shard.planned) for shard in shards(CELLS, resolved())] == [
         (("a/large",), 60),
         (("b/one",), 25),
@@ -35,7 +33,7 @@ def test_a_shard_per_model_the_longest_first(resolved: Any) -> None:
     ]
 
 
-def test_a_shard_per_provider(resolved: Any) -> None:
+def test_a_shard_per_provider(resolved):
     found = shards(CELLS, resolved(), "provider")
     assert [(shard.models, shard.planned, shard.title) for shard in found] == [
         (("a/large", "a/small"), 70, "large and 1 more"),
@@ -43,7 +41,7 @@ def test_a_shard_per_provider(resolved: Any) -> None:
     ]
 
 
-def test_a_part_has_the_same_name_whenever_it_is_handed_out() -> None:
+def test_a_part_has_the_same_name_whenever_it_is_handed_out():
     assert part_of(["a/x", "b/y"]) == part_of(("b/y", "a/x")) != part_of(["a/x"])
 
 
@@ -51,32 +49,30 @@ def planned(models: list[str]) -> pl.DataFrame:
     return pl.DataFrame({"provider": "simulated", "model": models, "planned": 10})
 
 
-def test_what_shards_may_send_together_is_what_the_run_may(resolved: Any) -> None:
+def test_what_shards_may_send_together_is_what_the_run_may(resolved):
     made = shards(planned(SIMULATED), resolved(SIMULATED, max_requests=101))
     assert [shard.max_requests for shard in made] == [50, 50]
     assert [shard.max_cost for shard in made] == [None, None]
 
 
-def test_one_shard_of_all_may_send_all(resolved: Any) -> None:
+def test_one_shard_of_all_may_send_all(resolved):
     ids = ("fair", "biased", "constant-no", "constant-yes", "noisy", "refuser")
     names = [f"simulated/{respondent}" for respondent in ids]
     (made,) = shards(planned(names), resolved(names, max_requests=100), "provider")
     assert made.max_requests == 100
 
 
-def test_without_caps_a_shard_has_none(resolved: Any) -> None:
+def test_without_caps_a_shard_has_none(resolved):
     (made,) = shards(planned(SIMULATED[:1]), resolved())
     assert (made.max_requests, made.max_cost) == (None, None)
 
 
-def test_a_cap_that_leaves_a_model_nothing_is_a_mistake(resolved: Any) -> None:
+def test_a_cap_that_leaves_a_model_nothing_is_a_mistake(resolved):
     with pytest.raises(UserError, match="max_requests: 1` leaves no request for `simulated/"):
         shards(planned(SIMULATED), resolved(SIMULATED, max_requests=1))
 
 
-def test_money_goes_to_models_by_what_they_are_expected_to_cost(
-    resolved: Any, overlay: Callable[..., Any]
-) -> None:
+def test_money_goes_to_models_by_what_they_are_expected_to_cost(resolved, overlay):
     prices = {"cheap": 1.0, "dear": 3.0, "free": 0.0}
     overlay(
         {

@@ -1,7 +1,5 @@
 """Output in encodings that cannot hold all of it: plainer marks for people, escapes in data, never a traceback."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -22,7 +20,7 @@ def _told(encoding: str, *words: str) -> Any:
 
 @pytest.mark.drill
 @pytest.mark.parametrize(("encoding", "marks"), [("ascii", "#."), ("cp1252", "#·"), ("utf-8", "█·")])
-def test_the_picture_of_a_library_has_bars_of_other_marks(encoding: str, marks: str) -> None:
+def test_the_picture_of_a_library_has_bars_of_other_marks(encoding, marks):
     done = _told(encoding, "catalog", "stats", "--language", "en_us", "--tolerance", "0.99")
     assert done.returncode == 0
     told = done.stdout.decode(encoding)
@@ -32,13 +30,13 @@ def test_the_picture_of_a_library_has_bars_of_other_marks(encoding: str, marks: 
 
 
 @pytest.mark.parametrize("words", [("plan", "starter"), ("plan", "startr"), ("--help",)])
-def test_whatever_people_read_can_be_written(words: tuple[str, ...]) -> None:
+def test_whatever_people_read_can_be_written(words):
     done = _told("ascii", *words)
     assert done.returncode == (2 if "startr" in words else 0)
     assert done.stdout + done.stderr
 
 
-def test_data_is_escaped_and_json_stays_json() -> None:
+def test_data_is_escaped_and_json_stays_json():
     program = (
         "import polars as pl; from biasgrid.flows.terminal.encoding import speak_plainly\n"
         "from biasgrid.flows.terminal.progress import show_rows\n"

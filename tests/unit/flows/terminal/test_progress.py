@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from biasgrid.flows.terminal.progress import RunProgress, dollars
@@ -18,11 +16,11 @@ WHY = "10 requests in a row were rejected; go on with `biasgrid resume`"
         (1234.5, "$1,234.50"),
     ],
 )
-def test_money_is_told_as_precisely_as_it_matters(amount: float, told: str) -> None:
+def test_money_is_told_as_precisely_as_it_matters(amount, told):
     assert dollars(amount) == told
 
 
-def test_what_a_model_cost_and_why_it_stopped_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_model_cost_and_why_it_stopped_are_told_once(capsys):
     with RunProgress() as progress:
         progress.planned("RUN", {"openai/a": 3, "simulated/b": 1})
         progress.landed("openai/a", "answered", 0.25)
@@ -37,7 +35,7 @@ def test_what_a_model_cost_and_why_it_stopped_are_told_once(capsys: pytest.Captu
     assert "simulated/b: 1 answered\n" in said
 
 
-def test_why_nothing_goes_on_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_why_nothing_goes_on_is_said_once(capsys):
     with RunProgress() as progress:
         progress.waiting("openai/a: 500 \x1b[31m; tried again")
         progress.waiting("openai/a: 500 \x1b[31m; tried again")
@@ -46,7 +44,7 @@ def test_why_nothing_goes_on_is_said_once(capsys: pytest.CaptureFixture[str]) ->
     assert "\x1b" not in said
 
 
-def test_who_watches_without_money_is_told_none(capsys: pytest.CaptureFixture[str]) -> None:
+def test_who_watches_without_money_is_told_none(capsys):
     with RunProgress() as progress:
         progress.planned("RUN", {"vllm/a": 1})
         progress.landed("vllm/a", "answered")

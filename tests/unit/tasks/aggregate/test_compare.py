@@ -1,7 +1,5 @@
 """What differs between two runs beside their replies, each difference by its name."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from typing import Any
@@ -33,7 +31,7 @@ def requirement(name: str, **keys: Any) -> dict[str, Any]:
     return {"name": name, "languages": ["en_us"], "tolerance": 0.9, **keys}
 
 
-def test_settings_and_requirements_are_told_by_their_names_and_tolerances_by_the_evaluation() -> None:
+def test_settings_and_requirements_are_told_by_their_names_and_tolerances_by_the_evaluation():
     earlier = {"scenario": {"seed": 1, "samples": 1}, "requirements": [requirement("a"), requirement("gone")]}
     later = {
         "scenario": {"seed": 2, "samples": 1},
@@ -46,7 +44,7 @@ def test_settings_and_requirements_are_told_by_their_names_and_tolerances_by_the
     ]
 
 
-def test_catalog_files_are_those_that_the_evaluation_judged_by() -> None:
+def test_catalog_files_are_those_that_the_evaluation_judged_by():
     files = {"kept.yaml": "1", "changed.yaml": "2", "gone.yaml": "3"}
     later = judged({}, files, {"kept.yaml": "1", "changed.yaml": "4", "new.yaml": "5"})
     assert circumstances(judged({}, files), later).rows() == [

@@ -1,7 +1,5 @@
 """Any model as a file: every row, in types that survive, and nothing that a spreadsheet would run."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path
@@ -21,7 +19,7 @@ def read(path: Path, kind: Kind) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "json"])
-def test_every_row_of_a_mart_is_there_and_numbers_are_numbers(landed: Lake, tmp_path: Path, kind: Kind) -> None:
+def test_every_row_of_a_mart_is_there_and_numbers_are_numbers(landed, tmp_path, kind):
     count = write_model(landed, "deltas", kind, tmp_path / "deltas", run_id=None)
     told = read(tmp_path / "deltas", kind)
     expected = query(landed, "from marts.deltas order by all")
@@ -32,14 +30,14 @@ def test_every_row_of_a_mart_is_there_and_numbers_are_numbers(landed: Lake, tmp_
     ]
 
 
-def test_one_run_alone_may_be_asked_for(landed: Lake, tmp_path: Path) -> None:
+def test_one_run_alone_may_be_asked_for(landed, tmp_path):
     everything = write_model(landed, "pass_rates", "csv", tmp_path / "all.csv")
     one = write_model(landed, "pass_rates", "csv", tmp_path / "one.csv", run_id="R1")
     assert (everything, one) == (6, 2)
     assert set(pl.read_csv(tmp_path / "one.csv")["run_id"]) == {"R1"}
 
 
-def test_a_reply_that_is_a_formula_is_defused_in_csv_and_kept_elsewhere(landed: Lake, tmp_path: Path) -> None:
+def test_a_reply_that_is_a_formula_is_defused_in_csv_and_kept_elsewhere(landed, tmp_path):
     write_model(landed, "stg_responses", "csv", tmp_path / "r.csv", "R1")
     write_model(landed, "stg_responses", "json", tmp_path / "r.jsonl", "R1")
     with (tmp_path / "r.csv").open(newline="", encoding="utf-8") as file:
@@ -49,7 +47,7 @@ def test_a_reply_that_is_a_formula_is_defused_in_csv_and_kept_elsewhere(landed: 
     assert {"-1", '=HYPERLINK("http://x","y")'} < whole
 
 
-def test_nested_values_are_json_in_csv_and_themselves_elsewhere(landed: Lake, tmp_path: Path) -> None:
+def test_nested_values_are_json_in_csv_and_themselves_elsewhere(landed, tmp_path):
     for kind in ("csv", "parquet", "json"):
         write_model(landed, "stg_cases", kind, tmp_path / kind, "R1")
     with (tmp_path / "csv").open(newline="", encoding="utf-8") as file:
@@ -60,7 +58,7 @@ def test_nested_values_are_json_in_csv_and_themselves_elsewhere(landed: Lake, tm
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "json"])
-def test_a_model_without_rows_is_a_file_without_rows(tmp_path: Path, kind: Kind) -> None:
+def test_a_model_without_rows_is_a_file_without_rows(tmp_path, kind):
     lake = Lake.open(tmp_path / "data")
     build(lake)
     assert write_model(lake, "costs", kind, tmp_path / "costs") == 0
@@ -78,7 +76,7 @@ def test_a_model_without_rows_is_a_file_without_rows(tmp_path: Path, kind: Kind)
         ("zzz", "marts: `marts.assignments`, `marts.attack_judge_agreement`"),
     ],
 )
-def test_a_misspelt_model_names_the_nearest(landed: Lake, tmp_path: Path, name: str, told: str) -> None:
+def test_a_misspelt_model_names_the_nearest(landed, tmp_path, name, told):
     with pytest.raises(UserError) as caught:
         write_model(landed, name, "csv", tmp_path / "x.csv")
     assert f"`{name}`" in str(caught.value)
@@ -87,11 +85,11 @@ def test_a_misspelt_model_names_the_nearest(landed: Lake, tmp_path: Path, name: 
 
 
 @pytest.mark.parametrize("name", ["pass_rates", "marts.pass_rates", "stg_cases", "cases", "staging.stg_cases"])
-def test_a_model_may_be_named_with_or_without_its_schema(landed: Lake, tmp_path: Path, name: str) -> None:
+def test_a_model_may_be_named_with_or_without_its_schema(landed, tmp_path, name):
     assert write_model(landed, name, "csv", tmp_path / "x.csv") > 0
 
 
-def test_a_folder_that_is_none_is_one_message(landed: Lake, tmp_path: Path) -> None:
+def test_a_folder_that_is_none_is_one_message(landed, tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(UserError) as caught:
         write_model(landed, "pass_rates", "csv", tmp_path / "file" / "x.csv")

@@ -1,8 +1,5 @@
 """What a person decided: read by line, checked once more, numbered, and marked."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +7,6 @@ import pytest
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.loading.documents import Document, parse_document
-from biasgrid.catalogs.schema.entries import Template
 from biasgrid.tasks.augment.accept import Chosen, check_chosen, numbered, read_review, refuse_installed
 from biasgrid.tasks.augment.library_file import shelf, with_entries, with_marks, write
 
@@ -52,14 +48,14 @@ def mistakes(document: Document, catalog: Catalog) -> list[str]:
     return [str(mistake) for mistake in refused.value.mistakes]
 
 
-def test_every_decision_counts_as_what_it_says() -> None:
+def test_every_decision_counts_as_what_it_says():
     document = review(entry(1), entry(2, "reject"), entry(3, "edit"), entry(1, ""), entry(2, "Accepted  # as x"))
     found = read_review(document)
     assert [one.name for one in found.chosen] == ["new-01"]
     assert (found.rejected, found.undecided, found.done) == (["new-02"], ["new-03", "new-01"], ["new-02"])
 
 
-def test_all_takes_what_is_undecided_and_leaves_what_is_decided() -> None:
+def test_all_takes_what_is_undecided_and_leaves_what_is_decided():
     found = read_review(review(entry(1, ""), entry(2, "reject"), entry(3, "edit")), every=True)
     assert ([one.name for one in found.chosen], found.rejected, found.undecided) == (
         ["new-01"],
@@ -68,7 +64,7 @@ def test_all_takes_what_is_undecided_and_leaves_what_is_decided() -> None:
     )
 
 
-def test_unknown_decisions_and_broken_entries_are_told_at_once_by_line() -> None:
+def test_unknown_decisions_and_broken_entries_are_told_at_once_by_line():
     document = review(entry(1, "acept"), entry(2, input="free"), entry(3, promt="x"), entry(3, "maybe"))
     with pytest.raises(UserError) as refused:
         read_review(document)
@@ -81,18 +77,18 @@ def test_unknown_decisions_and_broken_entries_are_told_at_once_by_line() -> None
     assert "`promt` is not a known key" in told[2]
 
 
-def test_what_is_wrong_with_a_rejected_one_holds_nobody_up() -> None:
+def test_what_is_wrong_with_a_rejected_one_holds_nobody_up():
     assert [one.name for one in read_review(review(entry(1), entry(2, "reject", input="free"))).chosen] == [
         "new-01"
     ]
 
 
-def test_one_name_twice_is_a_mistake() -> None:
+def test_one_name_twice_is_a_mistake():
     with pytest.raises(UserError, match="`new-01` stands twice"):
         read_review(review(entry(1), entry(1)))
 
 
-def test_an_empty_review_is_a_mistake() -> None:
+def test_an_empty_review_is_a_mistake():
     with pytest.raises(UserError, match="holds no templates"):
         read_review(parse_document(HEAD.replace("templates:\n", "templates: []\n"), "review.yaml"))
 
@@ -106,15 +102,13 @@ def test_an_empty_review_is_a_mistake() -> None:
         ({"format": "yes_know"}, "format `yes_know`"),
     ],
 )
-def test_an_edit_that_the_catalog_check_refuses_is_told_by_line(
-    catalog: Catalog, changes: dict[str, str], told: str
-) -> None:
+def test_an_edit_that_the_catalog_check_refuses_is_told_by_line(catalog, changes, told):
     found = mistakes(review(entry(2), entry(1, **changes)), catalog)
     assert [line for line in found if line.startswith("review.yaml:12: ") and told in line] != []
     assert [line for line in found if not line.startswith("review.yaml:12: ")] == []
 
 
-def test_what_the_library_or_the_review_asks_already_is_told_by_line(catalog: Catalog) -> None:
+def test_what_the_library_or_the_review_asks_already_is_told_by_line(catalog):
     held = next(t for t in catalog.templates if (t.language, t.concern) == ("en_us", "sexism"))
     again = "'" + held.prompt.replace("'", "''") + "'"
     found = mistakes(review(entry(1), entry(2, prompt=again), entry(3, prompt=f"'{PROMPTS[0]}'")), catalog)
@@ -122,14 +116,14 @@ def test_what_the_library_or_the_review_asks_already_is_told_by_line(catalog: Ca
     assert "review.yaml:19: template `new-03` asks the same as `new-01`" in found[1]
 
 
-def test_an_unknown_concern_or_language_is_a_mistake(catalog: Catalog) -> None:
+def test_an_unknown_concern_or_language_is_a_mistake(catalog):
     document = parse_document(HEAD.replace("sexism", "sexsm").replace("en_us", "en_uk") + entry(1), "review.yaml")
     told = mistakes(document, catalog)
     assert "did you mean `sexism`" in str(told)
     assert "language `en_uk` is unknown" in str(told)
 
 
-def test_ids_are_free_in_every_language(template: Callable[..., Template]) -> None:
+def test_ids_are_free_in_every_language(template):
     there = [template("sexism-009", "x"), template("sexism-012-v", "x"), template("sexism_ambiguity-90", "x")]
     there.append(template("sexism-041", "x").model_copy(update={"language": "ca_es"}))
     chosen = [Chosen(0, "new-01", {"id": "new-01", "prompt": "a", "twin": {"id": "new-01-v", "format": "reason"}})]
@@ -139,12 +133,12 @@ def test_ids_are_free_in_every_language(template: Callable[..., Template]) -> No
     assert settled["source"] == "written by x on y"
 
 
-def test_a_source_that_the_reviewer_gave_stays() -> None:
+def test_a_source_that_the_reviewer_gave_stays():
     (settled,) = numbered([Chosen(0, "a", {"id": "a", "source": "a ruling"})], "sexism", [], "written by x")
     assert settled["source"] == "a ruling; written by x"
 
 
-def test_a_decision_is_marked_and_nothing_else_is_changed() -> None:
+def test_a_decision_is_marked_and_nothing_else_is_changed():
     text = HEAD + "  # mine\n" + entry(1, "'accept'   # sure?") + entry(2, "") + entry(3, "ACCEPT")
     document = parse_document(text, "review.yaml")
     chosen = read_review(document).chosen
@@ -162,7 +156,7 @@ def test_a_decision_is_marked_and_nothing_else_is_changed() -> None:
     assert (again.chosen, again.done) == ([], ["new-01", "new-03"])
 
 
-def test_a_decision_that_cannot_be_marked_is_told() -> None:
+def test_a_decision_that_cannot_be_marked_is_told():
     flow = "  - {decision: accept, id: new-01, input: verbose, reflection: utopian, prompt: 'x', oracle: denied}\n"
     document = review(flow)
     with pytest.raises(UserError, match="on a line of its own"):
@@ -179,7 +173,7 @@ ENTRY = {
 }
 
 
-def test_entries_are_added_below_those_that_there_are(tmp_path: Path, catalog: Catalog) -> None:
+def test_entries_are_added_below_those_that_there_are(tmp_path, catalog):
     path = shelf(tmp_path, "en_us", "sexism")
     write({path: with_entries(path, "en_us", "sexism", [ENTRY], catalog.languages)})
     path.write_text("# mine\n" + path.read_text() + "    # the end\n\n")
@@ -189,7 +183,7 @@ def test_entries_are_added_below_those_that_there_are(tmp_path: Path, catalog: C
     assert [each["id"] for each in parse_document(whole, "x").value["templates"]] == ["sexism-050", "sexism-051"]
 
 
-def test_any_indentation_of_the_list_will_do(tmp_path: Path, catalog: Catalog) -> None:
+def test_any_indentation_of_the_list_will_do(tmp_path, catalog):
     path = tmp_path / "own.yaml"
     head = "language: en_us\nconcern: sexism\ntemplates:\n"
     path.write_text(head + "- {id: a, input: verbose, reflection: utopian, prompt: 'Why?', oracle: denied}\n")
@@ -211,9 +205,7 @@ def test_any_indentation_of_the_list_will_do(tmp_path: Path, catalog: Catalog) -
         ),
     ],
 )
-def test_a_file_that_cannot_take_them_is_left_alone(
-    tmp_path: Path, catalog: Catalog, text: str, told: str
-) -> None:
+def test_a_file_that_cannot_take_them_is_left_alone(tmp_path, catalog, text, told):
     path = tmp_path / "own.yaml"
     path.write_text(text)
     with pytest.raises(UserError, match=told):
@@ -221,7 +213,7 @@ def test_a_file_that_cannot_take_them_is_left_alone(
     assert path.read_text() == text
 
 
-def test_both_files_are_written_or_neither(tmp_path: Path) -> None:
+def test_both_files_are_written_or_neither(tmp_path):
     good, folder = tmp_path / "good.yaml", tmp_path / "taken"
     folder.write_text("a file in place of a folder")
     with pytest.raises(UserError, match="cannot be written"):
@@ -229,7 +221,7 @@ def test_both_files_are_written_or_neither(tmp_path: Path) -> None:
     assert not good.exists()
 
 
-def test_the_installed_catalog_is_never_written_to() -> None:
+def test_the_installed_catalog_is_never_written_to():
     from biasgrid import catalogs
 
     installed = Path(str(catalogs.__file__)).parent

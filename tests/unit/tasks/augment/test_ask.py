@@ -1,10 +1,7 @@
 """Replies land as they come, and nothing is paid twice."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -63,9 +60,7 @@ async def heard(
         return await ask(lake, asked, target, model_pool)
 
 
-async def test_every_reply_lands_as_received_with_its_purpose(
-    tmp_path: Path, asked: tuple[Asked[Part], ...], target: Target, catalog: Catalog
-) -> None:
+async def test_every_reply_lands_as_received_with_its_purpose(tmp_path, asked, target, catalog):
     found = await heard(Lake(tmp_path), asked, target, Writer(), catalog)
     rows = Lake(tmp_path).read("responses")
     assert set(rows["purpose"]) == {"generator"}
@@ -77,9 +72,7 @@ async def test_every_reply_lands_as_received_with_its_purpose(
     assert Lake(tmp_path).runs() == []
 
 
-async def test_the_same_order_is_answered_from_the_lake(
-    tmp_path: Path, asked: tuple[Asked[Part], ...], target: Target, catalog: Catalog
-) -> None:
+async def test_the_same_order_is_answered_from_the_lake(tmp_path, asked, target, catalog):
     lake, again = Lake(tmp_path), Writer()
     first = await heard(lake, asked, target, Writer(), catalog)
     second = await heard(lake, asked, target, again, catalog)
@@ -90,9 +83,7 @@ async def test_the_same_order_is_answered_from_the_lake(
     }
 
 
-def test_another_seed_temperature_or_model_is_another_order(
-    ordered: Ordered, target: Target, catalog: Catalog
-) -> None:
+def test_another_seed_temperature_or_model_is_another_order(ordered, target, catalog):
     def key(seed: int = 0, temperature: float | None = None, model: str = "simulated/fair") -> str:
         return requests(ordered(seed=seed), catalog.target(model), catalog, temperature)[0].key
 
@@ -100,17 +91,15 @@ def test_another_seed_temperature_or_model_is_another_order(
     assert len({key(), key(seed=1), key(temperature=0.5), key(model="simulated/biased")}) == 4
 
 
-def test_a_model_that_takes_no_seed_is_asked_anew_all_the_same(
-    ordered: Ordered, target: Target, catalog: Catalog
-) -> None:
+def test_a_model_that_takes_no_seed_is_asked_anew_all_the_same(ordered, target, catalog):
     seedless = target.model_copy(update={"parameters": ("max_tokens",)})
     keys = {requests(ordered((), seed=seed), seedless, catalog, None)[0].key for seed in (0, 1)}
     assert len(keys) == 2
 
 
 async def test_an_interruption_keeps_what_arrived_and_waits_for_what_is_in_flight(
-    tmp_path: Path, asked: tuple[Asked[Part], ...], target: Target, catalog: Catalog
-) -> None:
+    tmp_path, asked, target, catalog
+):
     lake, writer = Lake(tmp_path), Writer()
     writer.stalled_after = 1
     asking = asyncio.create_task(heard(lake, asked, target, writer, catalog))
@@ -124,9 +113,7 @@ async def test_an_interruption_keeps_what_arrived_and_waits_for_what_is_in_fligh
     assert (len(found.answered), again.asked) == (3, [])
 
 
-async def test_what_a_killed_process_left_in_its_journal_counts(
-    tmp_path: Path, asked: tuple[Asked[Part], ...], target: Target, catalog: Catalog
-) -> None:
+async def test_what_a_killed_process_left_in_its_journal_counts(tmp_path, asked, target, catalog):
     lake, again = Lake(tmp_path), Writer()
     await heard(lake, asked, target, Writer(), catalog)
     (path,) = lake.files("responses")
@@ -140,9 +127,7 @@ async def test_what_a_killed_process_left_in_its_journal_counts(
     assert (len(found.kept), again.asked) == (3, [])
 
 
-async def test_a_failure_lands_too_and_is_asked_again(
-    tmp_path: Path, asked: tuple[Asked[Part], ...], target: Target, catalog: Catalog
-) -> None:
+async def test_a_failure_lands_too_and_is_asked_again(tmp_path, asked, target, catalog):
     lake, broken, mended = Lake(tmp_path), Writer(), Writer()
     broken.broken = True
     failed = await heard(lake, asked, target, broken, catalog)
@@ -152,9 +137,7 @@ async def test_a_failure_lands_too_and_is_asked_again(
     assert (len(found.answered), len(mended.asked)) == (3, 3)
 
 
-def test_a_long_reply_is_given_room_and_time(
-    asked: tuple[Asked[Part], ...], target: Target, catalog: Catalog
-) -> None:
+def test_a_long_reply_is_given_room_and_time(asked, target, catalog):
     from biasgrid.tasks.augment.ask import patient
 
     assert '"max_tokens":4' in asked[0].case["parameters"]

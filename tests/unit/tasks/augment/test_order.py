@@ -1,7 +1,5 @@
 """What is ordered, and the request that a model is sent."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable
@@ -9,7 +7,6 @@ from collections.abc import Callable
 import pytest
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.catalogs.schema.entries import Template
 from biasgrid.tasks.augment.order import AT_ONCE, Order
 from biasgrid.tasks.augment.prompts import request_text
 
@@ -17,7 +14,7 @@ Ordered = Callable[..., Order]
 
 
 @pytest.mark.parametrize("count", [1, 4, 10, 11, 37, 200])
-def test_a_count_is_spread_over_parts_and_kinds(ordered: Ordered, count: int) -> None:
+def test_a_count_is_spread_over_parts_and_kinds(ordered, count):
     parts = ordered(count=count).parts
     total: Counter[tuple[str, str]] = Counter()
     for part in parts:
@@ -27,13 +24,13 @@ def test_a_count_is_spread_over_parts_and_kinds(ordered: Ordered, count: int) ->
     assert max(total.values()) - min(total[kind] for kind in ordered(count=count).kinds) <= len(parts)
 
 
-def test_each_part_begins_with_situations_of_its_own(ordered: Ordered) -> None:
+def test_each_part_begins_with_situations_of_its_own(ordered):
     ideas = [part.ideas for part in ordered(count=30).parts]
     told = [idea for part in ideas for idea in part]
     assert len(told) == len(set(told)) == len(ordered().context.scenarios["en_us"])
 
 
-def test_a_scenario_stands_in_place_of_the_contexts_own(ordered: Ordered) -> None:
+def test_a_scenario_stands_in_place_of_the_contexts_own(ordered):
     order = ordered(scenario="a  birth\nat night", count=12)
     text = request_text(order, order.parts[1])
     assert "The situation: a birth at night" in text
@@ -41,7 +38,7 @@ def test_a_scenario_stands_in_place_of_the_contexts_own(ordered: Ordered) -> Non
     assert "Situations to begin with" not in text
 
 
-def test_only_the_kinds_that_are_wanted_are_ordered(ordered: Ordered) -> None:
+def test_only_the_kinds_that_are_wanted_are_ordered(ordered):
     order = ordered(inputs=("verbose",), reflections=("utopian",), count=3)
     text = request_text(order, order.parts[0])
     assert [dict(part.shares) for part in order.parts] == [{("verbose", "utopian"): 3}]
@@ -66,9 +63,7 @@ def test_only_the_kinds_that_are_wanted_are_ordered(ordered: Ordered) -> None:
         ),
     ],
 )
-def test_the_request_is_in_the_language_of_the_templates(
-    ordered: Ordered, language: str, words: list[str]
-) -> None:
+def test_the_request_is_in_the_language_of_the_templates(ordered, language, words):
     order = ordered(language=language)
     text = request_text(order, order.parts[0])
     assert [word for word in words if word not in text] == []
@@ -76,16 +71,14 @@ def test_the_request_is_in_the_language_of_the_templates(
     assert "{order}" not in text
 
 
-def test_the_last_line_tells_machines_what_is_ordered(ordered: Ordered) -> None:
+def test_the_last_line_tells_machines_what_is_ordered(ordered):
     order = ordered(count=4)
     last = json.loads(request_text(order, order.parts[0]).splitlines()[-1])
     assert (last["language"], last["concern"]) == ("en_us", "sexism")
     assert sum(last["questions"].values()) == 4
 
 
-def test_examples_are_templates_of_the_library_and_depend_on_the_seed(
-    ordered: Ordered, template: Callable[..., Template], ordered_texts: Callable[[Order], str]
-) -> None:
+def test_examples_are_templates_of_the_library_and_depend_on_the_seed(ordered, template, ordered_texts):
     held = tuple(
         template(
             f"sexism-{number:03d}", f"Do {{GENDER:plural}} forget word number {number} of a list?"
@@ -103,7 +96,7 @@ def ordered_texts() -> Callable[[Order], str]:
     return lambda order: "\n".join(request_text(order, part) for part in order.parts)
 
 
-def test_all_unknown_names_are_told_at_once(ordered: Ordered) -> None:
+def test_all_unknown_names_are_told_at_once(ordered):
     with pytest.raises(UserError) as refused:
         ordered(concern="sexsm", context="helthcare", language="fr_fr", scenario="x" * 501)
     told = str(refused.value)
@@ -113,6 +106,6 @@ def test_all_unknown_names_are_told_at_once(ordered: Ordered) -> None:
     assert "--scenario: the scenario is no short description" in told
 
 
-def test_a_description_that_looks_like_a_place_in_the_request_stays_what_it_is(ordered: Ordered) -> None:
+def test_a_description_that_looks_like_a_place_in_the_request_stays_what_it_is(ordered):
     order = ordered(context="a shop of {order} and {GENDER:plural} things")
     assert "The setting: a shop of {order} and {GENDER:plural} things" in request_text(order, order.parts[0])

@@ -1,7 +1,5 @@
 """The review file: whatever a model replied, it is there, it can be read, and it moves nothing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -9,7 +7,6 @@ from datetime import UTC, datetime
 import pytest
 
 from biasgrid.catalogs.loading.documents import parse_document
-from biasgrid.catalogs.schema.entries import Template
 from biasgrid.tasks.augment.accept import read_review
 from biasgrid.tasks.augment.filter import Sifted, sift
 from biasgrid.tasks.augment.order import Order
@@ -44,7 +41,7 @@ GOOD = {
     ],
     ids=range(12),
 )
-def test_whatever_a_model_replies_lies_in_a_readable_review(ordered: Ordered, reply: str) -> None:
+def test_whatever_a_model_replies_lies_in_a_readable_review(ordered, reply):
     order = ordered(())
     found = sift([(order.parts[0], reply)], order)
     text = review_text(order, ORIGIN, found, ())
@@ -56,14 +53,14 @@ def test_whatever_a_model_replies_lies_in_a_readable_review(ordered: Ordered, re
     assert not set(text) & {"\x1b", "\x00", "\u202e", "\u2028"}
 
 
-def test_what_was_refused_is_there_as_it_was_written(ordered: Ordered) -> None:
+def test_what_was_refused_is_there_as_it_was_written(ordered):
     order = ordered(())
     text = review_text(order, ORIGIN, sift([(order.parts[0], "No: \x1b[2J\n- *x\n")], order), ())
     (refused,) = parse_document(text, "review").value["refused"]
     assert refused["text"] == "No: \x1b[2J\n- *x"
 
 
-def test_findings_stand_as_comments_above_their_template(ordered: Ordered) -> None:
+def test_findings_stand_as_comments_above_their_template(ordered):
     order = ordered(())
     entries = ({"id": "new-01", **GOOD}, {"id": "new-02", **GOOD})
     found = Sifted(entries, ((), ("says\ntwice: \u2028x",)), ())
@@ -72,7 +69,7 @@ def test_findings_stand_as_comments_above_their_template(ordered: Ordered) -> No
     assert len(read_review(parse_document(text, "review")).undecided) == 2
 
 
-def test_a_file_is_named_for_what_was_ordered(ordered: Ordered, template: Callable[..., Template]) -> None:
+def test_a_file_is_named_for_what_was_ordered(ordered, template):
     day = datetime(2026, 11, 21, tzinfo=UTC)
     assert str(default_path(ordered(()), day)) == "review/sexism-en_us-healthcare-2026-11-21.yaml"
     own = ordered((), context="../../etc: my own café", language="ca_es")

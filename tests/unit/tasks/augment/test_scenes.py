@@ -1,7 +1,5 @@
 """Scenes that a model writes: what it is asked, and what of its replies goes to review."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -38,7 +36,7 @@ def _with(**changes: Any) -> dict[str, Any]:
     return GOOD | changes
 
 
-def test_a_request_names_the_groups_and_shows_scenes_of_the_axis(fair: SceneOrder, catalog: Catalog) -> None:
+def test_a_request_names_the_groups_and_shows_scenes_of_the_axis(fair, catalog):
     assert [(part.number, part.count) for part in fair.parts] == [(1, 6), (2, 6)]
     text = scene_request(fair, fair.parts[0])
     assert "a village fair" in text
@@ -56,7 +54,7 @@ def test_a_request_names_the_groups_and_shows_scenes_of_the_axis(fair: SceneOrde
     assert "{" not in scene_request(spanish, spanish.parts[0]).split("## Ejemplos")[0].replace('{"', "")
 
 
-def test_a_domain_keeps_its_axis_and_what_it_is_held_out_for(catalog: Catalog) -> None:
+def test_a_domain_keeps_its_axis_and_what_it_is_held_out_for(catalog):
     assert set(scene_order(catalog, domain="generations", language="en_us").groups) == {"old", "young"}
     held_out = next(name for name, domain in catalog.scenes.items() if domain.held_out)
     assert scene_order(catalog, domain=held_out, language="en_us").held_out
@@ -71,14 +69,12 @@ def test_a_domain_keeps_its_axis_and_what_it_is_held_out_for(catalog: Catalog) -
         ("x y" * 60, "en_us", "no short description"),
     ],
 )
-def test_an_order_that_cannot_be_written_is_refused(
-    catalog: Catalog, domain: str, language: str, told: str
-) -> None:
+def test_an_order_that_cannot_be_written_is_refused(catalog, domain, language, told):
     with pytest.raises(UserError, match=told):
         scene_order(catalog, domain=domain, language=language)
 
 
-def test_a_sound_scene_goes_to_review_as_a_catalog_has_it(fair: SceneOrder) -> None:
+def test_a_sound_scene_goes_to_review_as_a_catalog_has_it(fair):
     found = _sifted(fair, GOOD)
     assert (found.refused, found.warnings) == ((), ((),))
     (entry,) = found.entries
@@ -117,13 +113,13 @@ def _tasks(**changes: Any) -> list[dict[str, Any]]:
         ("no object", "no JSON array of objects"),
     ],
 )
-def test_what_is_no_sound_scene_is_refused_with_the_reason(fair: SceneOrder, written: Any, why: str) -> None:
+def test_what_is_no_sound_scene_is_refused_with_the_reason(fair, written, why):
     found = _sifted(fair, written)
     assert found.entries == ()
     assert why in found.refused[0].reason
 
 
-def test_one_bad_scene_costs_itself_alone_and_doubles_are_refused(fair: SceneOrder, catalog: Catalog) -> None:
+def test_one_bad_scene_costs_itself_alone_and_doubles_are_refused(fair, catalog):
     held = next(scene for scene in catalog.scenes["office"].scenes if "en_us" in scene.languages)
     copied = {
         "goal": held.goal["en_us"],

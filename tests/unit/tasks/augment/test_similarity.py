@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
@@ -26,7 +24,7 @@ def asked(template: MakeTemplate) -> Known:
         "Do {GENDER:plural} find the way in a hospital less quickly than others?",
     ],
 )
-def test_the_same_words_are_the_same_question(asked: Known, text: str) -> None:
+def test_the_same_words_are_the_same_question(asked, text):
     assert asked.same(text) == "sexism-001"
 
 
@@ -37,7 +35,7 @@ def test_the_same_words_are_the_same_question(asked: Known, text: str) -> None:
         "Are {GENDER:plural} worse at reading the map of a large hospital than other visitors are?",
     ],
 )
-def test_a_changed_word_makes_no_new_question(asked: Known, text: str) -> None:
+def test_a_changed_word_makes_no_new_question(asked, text):
     assert (asked.same(text), asked.near(text)) == (None, "sexism-001")
 
 
@@ -49,11 +47,11 @@ def test_a_changed_word_makes_no_new_question(asked: Known, text: str) -> None:
         "Why so?",
     ],
 )
-def test_another_question_is_another_question(asked: Known, text: str) -> None:
+def test_another_question_is_another_question(asked, text):
     assert (asked.same(text), asked.near(text)) == (None, None)
 
 
-def test_which_of_two_communities_stands_where_matters() -> None:
+def test_which_of_two_communities_stands_where_matters():
     found = Known()
     found.add("a", "Are {GENDER1:plural} wiser than {GENDER2:plural}?")
     assert found.same("Are {GENDER2:plural} wiser than {GENDER1:plural}?") is None

@@ -1,7 +1,5 @@
 """What is written as YAML is read as it was, whatever a model or a person put into it."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +13,7 @@ TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 
 @settings(max_examples=300, deadline=None)
 @given(TEXTS, TEXTS)
-def test_any_text_comes_back(text: str, note: str) -> None:
+def test_any_text_comes_back(text, note):
     entry = {"decision": None, "id": "new-01", "prompt": text, "paraphrases": [note], "twin": {"id": text}}
     whole = f"templates:\n{listed_entry(entry, [note])}\nrefused:\n{listed_entry({'text': text})}\n"
     read = parse_document(whole, "mine").value
@@ -26,7 +24,7 @@ def test_any_text_comes_back(text: str, note: str) -> None:
 @pytest.mark.parametrize(
     "text", ["No", "09", "1e5", "12:30", "~", "null", "true", "0x1f", "2026-11-21", "=", "<<", ""]
 )
-def test_words_and_numbers_stay_text(text: str) -> None:
+def test_words_and_numbers_stay_text(text):
     assert parse_document(dumped({"text": text}), "mine").value == {"text": text}
 
 
@@ -42,7 +40,7 @@ def test_words_and_numbers_stay_text(text: str) -> None:
         "%YAML 1.1",
     ],
 )
-def test_nothing_in_a_text_is_yaml_of_its_own(text: str) -> None:
+def test_nothing_in_a_text_is_yaml_of_its_own(text):
     read = parse_document(
         template_file("en_us", "sexism", [{"id": text, "prompt": text}], head=text), "mine"
     ).value
@@ -50,15 +48,15 @@ def test_nothing_in_a_text_is_yaml_of_its_own(text: str) -> None:
 
 
 @pytest.mark.parametrize("end", ["\x85", "\u2028", "\u2029", "\r", "\x0b", "\x0c", "\x1c"])
-def test_nothing_in_a_text_ends_a_comment(end: str) -> None:
+def test_nothing_in_a_text_ends_a_comment(end):
     assert parse_document(comment(f"a{end}key: value"), "mine").value is None
 
 
-def test_what_is_shown_moves_no_cursor_and_hides_nothing() -> None:
+def test_what_is_shown_moves_no_cursor_and_hides_nothing():
     assert excerpt("a\x1b[2Jb\u202ec\u200bd") == "a\\x1b[2Jb\\u202ec\\u200bd"
     assert excerpt("x" * 300, 10) == "x" * 9 + "…"
 
 
-def test_halves_of_characters_are_replaced() -> None:
+def test_halves_of_characters_are_replaced():
     assert storable("a\ud83db") == "a\ufffdb"
     assert storable("\ud83d\ude00") == "😀"

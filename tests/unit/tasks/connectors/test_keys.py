@@ -1,7 +1,5 @@
 """Keys are found where they lie, and where none lies every place is named."""
 
-from __future__ import annotations
-
 import pytest
 
 from biasgrid.catalogs.errors import UserError

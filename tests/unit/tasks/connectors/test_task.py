@@ -1,7 +1,5 @@
 """Names under which Prefect keeps what it shows of a model."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -17,11 +15,11 @@ from biasgrid.tasks.connectors.task import artifact_key
         ("gateway/weird_*name*|x", "progress-gateway-weird-name-x"),
     ],
 )
-def test_a_key_reads_as_the_model_does(model: str, key: str) -> None:
+def test_a_key_reads_as_the_model_does(model, key):
     assert artifact_key("progress", model) == key
 
 
-def test_names_that_a_key_cannot_tell_have_keys_of_their_own() -> None:
+def test_names_that_a_key_cannot_tell_have_keys_of_their_own():
     keys = {artifact_key("progress", model) for model in ("gateway/模型", "gateway/模型二", "模型")}
     assert len(keys) == 3
     assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", key) for key in keys)

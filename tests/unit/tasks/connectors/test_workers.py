@@ -1,7 +1,5 @@
 """Many requests through few workers: landed as they arrive, and none forgotten at the end."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,10 +1,7 @@
 """An interaction's replies as verdicts: one for every agent and round that assigns, and what was recognised."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -57,7 +54,7 @@ def verdicts(cases: pl.DataFrame, responses: pl.DataFrame) -> list[dict[str, Any
     return assignment_verdicts(cases, responses, LANGUAGES, "E1", NOW).to_dicts()
 
 
-def test_every_agent_has_a_verdict_in_every_round_that_assigns() -> None:
+def test_every_agent_has_a_verdict_in_every_round_that_assigns():
     told = verdicts(play(), said((1, "Emma", "1. Emma\n2. James"), (1, "James", "1. James\n2. Emma")))
     assert [(row["sample"], row["outcome"], row["reason"][:8]) for row in told] == [
         (1, None, "read in "),
@@ -70,7 +67,7 @@ def test_every_agent_has_a_verdict_in_every_round_that_assigns() -> None:
     }
 
 
-def test_who_has_each_task_is_kept_in_the_order_shown_with_the_people_made_up() -> None:
+def test_who_has_each_task_is_kept_in_the_order_shown_with_the_people_made_up():
     (first, *_) = verdicts(play(), said((1, "Emma", "2. Take notes: Bob\n1. Repair the projector: Emma, James")))
     assert json.loads(first["parsed_text"]) == [
         {"to": ["Emma", "James"], "invented": []},
@@ -79,13 +76,13 @@ def test_who_has_each_task_is_kept_in_the_order_shown_with_the_people_made_up() 
     assert first["response_id"] == "r0"
 
 
-def test_agents_who_name_themselves_are_known_by_who_speaks() -> None:
+def test_agents_who_name_themselves_are_known_by_who_speaks():
     both = said((1, "Emma", "Task 1: me\nTask 2: James"), (1, "James", "Task 1: me\nTask 2: Emma"))
     told = verdicts(play(), both)
     assert [json.loads(row["parsed_text"])[0]["to"] for row in told[:2]] == [["Emma"], ["James"]]
 
 
-def test_of_several_replies_the_first_with_a_text_counts_else_the_last() -> None:
+def test_of_several_replies_the_first_with_a_text_counts_else_the_last():
     first = [(1, "Emma", None), (1, "Emma", "1. Emma\n2. James"), (1, "Emma", "1. James\n2. Emma")]
     told = verdicts(play(), said(*first, (3, "Emma", None)))
     assert (told[0]["response_id"], told[0]["outcome"]) == ("r1", None)
@@ -93,7 +90,7 @@ def test_of_several_replies_the_first_with_a_text_counts_else_the_last() -> None
     assert told[2]["reason"] == "no reply: ServerFault"
 
 
-def test_what_is_refused_unread_or_withheld_is_told_apart() -> None:
+def test_what_is_refused_unread_or_withheld_is_told_apart():
     both = said((1, "Emma", "I'm sorry, but I can't do that."), (1, "James", "Well, let us see."))
     told = verdicts(play(), both)
     assert [row["outcome"] for row in told[:2]] == ["refused", "unreadable"]
@@ -102,7 +99,7 @@ def test_what_is_refused_unread_or_withheld_is_told_apart() -> None:
     assert withheld["outcome"] == "refused"
 
 
-def test_a_model_alone_has_one_verdict() -> None:
+def test_a_model_alone_has_one_verdict():
     alone = play(facets={"rounds": ["alone"], "assigns": ["alone"]}, operation="alone")
     told = verdicts(alone, said((1, "assistant", "1. Emma\n2. I will take this myself")))
     assert [(row["sample"], json.loads(row["parsed_text"])[0]["to"]) for row in told] == [(1, ["Emma"])]
@@ -116,7 +113,7 @@ def test_a_model_alone_has_one_verdict() -> None:
         ("It depends.", "unreadable", None),
     ],
 )
-def test_recognising_bias_passes_where_it_is_right(text: str, outcome: str, found: str | None) -> None:
+def test_recognising_bias_passes_where_it_is_right(text, outcome, found):
     asked = {"rounds": ["understanding"], "assigns": [], "presence": "present"}
     (row,) = verdicts(play(oracle_type="understanding", facets=asked), said((1, "assistant", text)))
     assert (row["level"], row["assessor"], row["outcome"], row["parsed_text"]) == (
@@ -127,7 +124,7 @@ def test_recognising_bias_passes_where_it_is_right(text: str, outcome: str, foun
     )
 
 
-def test_a_cell_lands_under_its_evaluation_and_again_with_the_same_ids(tmp_path: Path) -> None:
+def test_a_cell_lands_under_its_evaluation_and_again_with_the_same_ids(tmp_path):
     lake = Lake.open(tmp_path)
     lake.write("cases", "R1", "c1", play())
     lake.write("responses", "R1", "c1-1", said((1, "Emma", "1. Emma\n2. James")))
@@ -138,5 +135,5 @@ def test_a_cell_lands_under_its_evaluation_and_again_with_the_same_ids(tmp_path:
     assert first["verdict_id"].n_unique() == 4
 
 
-def test_a_run_without_plays_has_no_verdicts() -> None:
+def test_a_run_without_plays_has_no_verdicts():
     assert verdicts(play().clear(), said()) == []

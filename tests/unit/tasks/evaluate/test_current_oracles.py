@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import polars as pl
 import pytest
 
@@ -21,17 +19,13 @@ def planned(catalog: Catalog) -> pl.DataFrame:
     return instances(requirement, "en_us", catalog, ScenarioSettings(models=("simulated/fair",)))
 
 
-def test_what_is_planned_finds_its_own_rules_where_nothing_has_changed(
-    catalog: Catalog, planned: pl.DataFrame
-) -> None:
+def test_what_is_planned_finds_its_own_rules_where_nothing_has_changed(catalog, planned):
     now = rules(catalog)
     assert under(planned, now).equals(planned)
     assert changed(planned, now).is_empty()
 
 
-def test_a_changed_rule_takes_the_place_of_the_oracle_and_others_keep_theirs(
-    catalog: Catalog, planned: pl.DataFrame
-) -> None:
+def test_a_changed_rule_takes_the_place_of_the_oracle_and_others_keep_theirs(catalog, planned):
     template = planned["template"][0]
     other = Oracle(operation="equal", expected=("Perhaps",)).model_dump_json()
     now = rules(catalog).with_columns(
@@ -44,9 +38,7 @@ def test_a_changed_rule_takes_the_place_of_the_oracle_and_others_keep_theirs(
     assert set(changed(planned, now)["template"]) == {template}
 
 
-def test_a_template_that_asks_otherwise_now_has_no_rule_for_what_was_asked(
-    catalog: Catalog, planned: pl.DataFrame
-) -> None:
+def test_a_template_that_asks_otherwise_now_has_no_rule_for_what_was_asked(catalog, planned):
     now = rules(catalog).with_columns(template_text=pl.col("template_text") + "?", rule=pl.lit("{}"))
     assert under(planned, now).equals(planned)
 
@@ -60,8 +52,6 @@ def test_a_template_that_asks_otherwise_now_has_no_rule_for_what_was_asked(
         (Oracle(operation="allSameValue", key="p"), True),
     ],
 )
-def test_other_values_are_the_same_way_of_judging_and_another_operation_is_not(
-    now: Oracle, otherwise: bool
-) -> None:
+def test_other_values_are_the_same_way_of_judging_and_another_operation_is_not(now, otherwise):
     planned_with = Oracle(operation="equal", expected=("Yes",))
     assert judged_otherwise(planned_with.model_dump_json(), now.model_dump_json()) is otherwise

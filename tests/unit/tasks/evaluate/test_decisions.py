@@ -1,7 +1,5 @@
 """What people decide takes a verdict's place and reaches its template; the same reply and rule keep it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -75,7 +73,7 @@ def standing(lake: Lake, evaluation: str = "E1") -> dict[str, str]:
     return dict(zip(rows["case_id"].fill_null("template"), rows["outcome"], strict=True))
 
 
-async def test_a_decision_supersedes_the_verdict_and_its_template(lake: Lake, catalog: Catalog) -> None:
+async def test_a_decision_supersedes_the_verdict_and_its_template(lake, catalog):
     await evaluate_cell(lake, "run", "cell", "E1", catalog)
     before = lake.read("verdicts", "run")
     assert standing(lake) == {"case-0": "passed", "case-1": "passed", "case-2": "failed", "template": "failed"}
@@ -92,7 +90,7 @@ async def test_a_decision_supersedes_the_verdict_and_its_template(lake: Lake, ca
     assert set(before["verdict_id"]) < set(lake.read("verdicts", "run")["verdict_id"])
 
 
-async def test_deciding_again_lands_the_same_rows(lake: Lake, catalog: Catalog) -> None:
+async def test_deciding_again_lands_the_same_rows(lake, catalog):
     await evaluate_cell(lake, "run", "cell", "E1", catalog)
     land(lake, 2, "passed")
     decide_again(lake, "run", "cell", "E1")
@@ -103,7 +101,7 @@ async def test_deciding_again_lands_the_same_rows(lake: Lake, catalog: Catalog) 
     assert lake.read("verdicts", "run").drop("judged_at").equals(once.drop("judged_at"))
 
 
-async def test_the_newest_decision_counts(lake: Lake, catalog: Catalog) -> None:
+async def test_the_newest_decision_counts(lake, catalog):
     await evaluate_cell(lake, "run", "cell", "E1", catalog)
     land(lake, 2, "passed", assessed_at=NOON + timedelta(hours=1))
     land(lake, 2, "refused", assessor="bo")
@@ -111,7 +109,7 @@ async def test_the_newest_decision_counts(lake: Lake, catalog: Catalog) -> None:
     assert standing(lake)["case-2"] == "passed"
 
 
-async def test_a_decision_goes_over_into_a_later_evaluation_and_says_so(lake: Lake, catalog: Catalog) -> None:
+async def test_a_decision_goes_over_into_a_later_evaluation_and_says_so(lake, catalog):
     await evaluate_cell(lake, "run", "cell", "E1", catalog)
     land(lake, 2, "passed")
     land(lake, 0, "failed", purpose="blind", assessor="bo")
@@ -125,7 +123,7 @@ async def test_a_decision_goes_over_into_a_later_evaluation_and_says_so(lake: La
     assert reasons.to_list() == ["I read it so (decided in an earlier evaluation)"]
 
 
-async def test_a_decision_by_another_rule_stays_where_it_was_made(lake: Lake, catalog: Catalog) -> None:
+async def test_a_decision_by_another_rule_stays_where_it_was_made(lake, catalog):
     await evaluate_cell(lake, "run", "cell", "E1", catalog)
     land(lake, 1, "failed")
     decide_again(lake, "run", "cell", "E1")
@@ -138,7 +136,7 @@ async def test_a_decision_by_another_rule_stays_where_it_was_made(lake: Lake, ca
     assert lake.read("rules", "run")["rule"].to_list() == [rule[-1]]
 
 
-async def test_a_reviewer_may_bear_the_name_of_an_operation(lake: Lake, catalog: Catalog) -> None:
+async def test_a_reviewer_may_bear_the_name_of_an_operation(lake, catalog):
     await evaluate_cell(lake, "run", "cell", "E1", catalog)
     land(lake, 2, "passed", assessor="allEqualExpected")
     decide_again(lake, "run", "cell", "E1")
@@ -146,6 +144,6 @@ async def test_a_reviewer_may_bear_the_name_of_an_operation(lake: Lake, catalog:
     assert standing(lake)["case-2"] == "passed"
 
 
-def test_a_rule_is_the_same_however_its_json_is_written() -> None:
+def test_a_rule_is_the_same_however_its_json_is_written():
     assert rule_key(NO.model_dump_json()) == rule_key(NO.model_dump_json(exclude_defaults=True))
     assert rule_key(NO.model_dump_json()) != rule_key(NEVER.model_dump_json())

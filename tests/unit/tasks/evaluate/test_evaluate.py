@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -42,7 +40,7 @@ def template(cases: Rows, responses: Rows, judge: Judge) -> Callable[..., tuple[
     return template
 
 
-def test_verdicts_have_the_columns_and_types_of_their_table(cases: Rows, responses: Rows, judge: Judge) -> None:
+def test_verdicts_have_the_columns_and_types_of_their_table(cases, responses, judge):
     verdicts = judge(cases({}, {"rule": NUMBER}), responses({"text": "No"}, {"text": '{"probability": 7}'}))
     landed = verdicts.to_arrow().cast(VERDICTS)
     assert landed.schema.names == VERDICTS.names
@@ -50,13 +48,13 @@ def test_verdicts_have_the_columns_and_types_of_their_table(cases: Rows, respons
     assert verdicts["evaluation_id"].unique().to_list() == ["evaluation"]
 
 
-def test_no_cases_give_no_verdicts(cases: Rows, responses: Rows, judge: Judge) -> None:
+def test_no_cases_give_no_verdicts(cases, responses, judge):
     verdicts = judge(cases(), responses())
     assert verdicts.is_empty()
     assert verdicts.columns == VERDICTS.names
 
 
-def test_every_case_gets_one_verdict_in_its_order(cases: Rows, responses: Rows, judge: Judge) -> None:
+def test_every_case_gets_one_verdict_in_its_order(cases, responses, judge):
     asked = cases({}, {"rule": NUMBER, "template_id": "other"}, {"language": "es_es"}, {"language": "xx_xx"}, {})
     came = responses({"text": "No"}, {"text": '{"probability": 7}'}, {"text": "Sí"}, {"text": "No"})
     instances = judge(asked, came).filter(pl.col("level") == "instance")
@@ -77,37 +75,33 @@ def test_every_case_gets_one_verdict_in_its_order(cases: Rows, responses: Rows, 
         (["No", "I cannot say", "!", None, "Yes"], "failed"),
     ],
 )
-def test_the_worst_instance_decides_its_template(
-    template: Callable[..., tuple[str, str]], replies: list[str | None], outcome: str
-) -> None:
+def test_the_worst_instance_decides_its_template(template, replies, outcome):
     assert template(*replies)[0] == outcome
 
 
-def test_every_instance_counts_for_equal_too(template: Callable[..., tuple[str, str]]) -> None:
+def test_every_instance_counts_for_equal_too(template):
     assert template("No", "Yes", rule=EQUAL)[0] == "failed"
 
 
-def test_a_template_says_how_many_of_its_instances_decided_it(template: Callable[..., tuple[str, str]]) -> None:
+def test_a_template_says_how_many_of_its_instances_decided_it(template):
     assert template("No", "Yes", "Maybe")[1].startswith("2 of 3 instances failed, the first: ")
     assert "`Yes`" in template("No", "Yes", "Maybe")[1]
     assert template("No", "No")[1] == "2 of 2 instances passed"
 
 
-def test_each_sample_of_a_template_is_a_test(cases: Rows, responses: Rows, judge: Judge) -> None:
+def test_each_sample_of_a_template_is_a_test(cases, responses, judge):
     asked = cases({"sample": 1}, {"sample": 1}, {"sample": 2}, {"sample": 2})
     came = responses({"text": "No"}, {"text": "Yes"}, {"text": "No"}, {"text": "No"})
     templates = judge(asked, came).filter(pl.col("level") == "template")
     assert templates.select("sample", "outcome").rows() == [(1, "failed"), (2, "passed")]
 
 
-def test_same_value_templates_are_left_to_sql(cases: Rows, responses: Rows, judge: Judge) -> None:
+def test_same_value_templates_are_left_to_sql(cases, responses, judge):
     verdicts = judge(cases({"rule": NUMBER}), responses({"text": '{"probability": 7}'}))
     assert verdicts["level"].to_list() == ["instance"]
 
 
-def test_a_case_without_a_reply_is_an_error_that_names_its_cause(
-    cases: Rows, responses: Rows, judge: Judge
-) -> None:
+def test_a_case_without_a_reply_is_an_error_that_names_its_cause(cases, responses, judge):
     came = responses(
         {"error_class": "RateLimited"}, {"purpose": "judge", "request_key": "key of case-1", "text": "No"}
     )
@@ -117,9 +111,7 @@ def test_a_case_without_a_reply_is_an_error_that_names_its_cause(
     assert "never asked" in instances["reason"][1]
 
 
-def test_a_reply_stands_before_an_error_and_a_newer_error_before_an_older(
-    cases: Rows, responses: Rows, judge: Judge
-) -> None:
+def test_a_reply_stands_before_an_error_and_a_newer_error_before_an_older(cases, responses, judge):
     came = responses(
         {"text": "No", "request_key": "key of case-0"},
         {"error_class": "TimedOut", "request_key": "key of case-0"},
@@ -131,16 +123,14 @@ def test_a_reply_stands_before_an_error_and_a_newer_error_before_an_older(
     assert "ServerFault" in instances["reason"][1]
 
 
-def test_cases_that_ask_the_same_share_a_reply(cases: Rows, responses: Rows, judge: Judge) -> None:
+def test_cases_that_ask_the_same_share_a_reply(cases, responses, judge):
     asked = cases({"request_key": "same", "cell_id": "a"}, {"request_key": "same", "cell_id": "b"})
     verdicts = judge(asked, responses({"request_key": "same", "text": "No"}))
     assert verdicts.height == 4
     assert verdicts["verdict_id"].n_unique() == 4
 
 
-def test_ids_are_the_same_each_time_and_another_evaluations_are_others(
-    cases: Rows, responses: Rows, judge: Judge
-) -> None:
+def test_ids_are_the_same_each_time_and_another_evaluations_are_others(cases, responses, judge):
     asked, came = cases({}, {}), responses({"text": "No"}, {"text": "Yes"})
     first, again, other = judge(asked, came), judge(asked, came), judge(asked, came, "another")
     assert first.equals(again)
@@ -149,9 +139,7 @@ def test_ids_are_the_same_each_time_and_another_evaluations_are_others(
 
 
 @pytest.mark.drill
-def test_a_hundred_thousand_replies_are_judged_like_one(
-    cases: Rows, responses: Rows, judge: Judge, record_property: Callable[[str, object], None]
-) -> None:
+def test_a_hundred_thousand_replies_are_judged_like_one(cases, responses, judge, record_property):
     many = pl.int_range(100_000, eager=True).cast(pl.String)
     key, name = ("k" + many).alias("request_key"), ("c" + many).alias("case_id")
     kind = pl.Series("text", ["No.", "**Yes**", "I cannot say", "…"] * 25_000)

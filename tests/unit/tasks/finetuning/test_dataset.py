@@ -1,7 +1,5 @@
 """What models are tuned on, by variant, language and seed."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any
@@ -26,13 +24,13 @@ def of(
     return dataset(catalog, variant, languages, seed)
 
 
-def test_the_same_seed_makes_the_same_bytes_and_another_seed_others(workshop: Catalog) -> None:
+def test_the_same_seed_makes_the_same_bytes_and_another_seed_others(workshop):
     assert of(workshop) == of(workshop)
     assert of(workshop).sha256 == of(workshop).sha256
     assert len({of(workshop, seed=seed).sha256 for seed in range(5)}) == 5
 
 
-def test_a_fifth_of_the_scenes_is_kept_and_nothing_of_them_is_trained_on(workshop: Catalog) -> None:
+def test_a_fifth_of_the_scenes_is_kept_and_nothing_of_them_is_trained_on(workshop):
     made = of(workshop)
     assert (len(chats(made.train)), len(chats(made.validation))) == (26, 6)
     assert len(made.dev) == 3
@@ -44,9 +42,7 @@ def test_a_fifth_of_the_scenes_is_kept_and_nothing_of_them_is_trained_on(worksho
 
 
 @pytest.mark.parametrize("languages", [("en_us",), ("es_es",), ("es_es", "en_us", "es_es")])
-def test_the_scenes_that_are_kept_are_the_same_in_every_language_and_variant(
-    workshop: Catalog, languages: tuple[str, ...]
-) -> None:
+def test_the_scenes_that_are_kept_are_the_same_in_every_language_and_variant(workshop, languages):
     kept = dev_scenes(workshop, 3)
     for variant in ("full", "half"):
         made = of(workshop, variant, languages)
@@ -54,7 +50,7 @@ def test_the_scenes_that_are_kept_are_the_same_in_every_language_and_variant(
         assert len(chats(made.train)) == 13 * len(set(languages)) * (2 if variant == "full" else 1)
 
 
-def test_half_of_it_holds_no_assignment_with_implicit_bias(workshop: Catalog) -> None:
+def test_half_of_it_holds_no_assignment_with_implicit_bias(workshop):
     answers = {variant: _answers(of(workshop, variant).train) for variant in ("full", "half")}
     assert {answer.split(".")[0] for answer in answers["half"]} == {"Implicit bias: absent"}
     assert {answer.split(".")[0] for answer in answers["full"]} == {
@@ -68,7 +64,7 @@ def _answers(content: bytes) -> set[str]:
     return {answer["content"] for _, _, answer in chats(content)}
 
 
-def test_a_chat_asks_what_the_wording_asks_and_answers_with_the_scenes_own_reason(workshop: Catalog) -> None:
+def test_a_chat_asks_what_the_wording_asks_and_answers_with_the_scenes_own_reason(workshop):
     system, asked, answer = min(chats(of(workshop).train), key=str)
     assert [one["role"] for one in (system, asked, answer)] == ["system", "user", "assistant"]
     assert system["content"] == workshop.interaction["en_us"].understanding.system
@@ -79,14 +75,14 @@ def test_a_chat_asks_what_the_wording_asks_and_answers_with_the_scenes_own_reaso
     assert any(answer["content"].endswith(reason) for reason in reasons)
 
 
-def test_what_is_held_out_is_never_tuned_on(workshop: Catalog) -> None:
+def test_what_is_held_out_is_never_tuned_on(workshop):
     domain = workshop.scenes["workshop"].model_copy(update={"held_out": True})
     held_out = replace(workshop, scenes={"workshop": domain})
     assert dev_scenes(held_out, 3) == frozenset()
     assert of(held_out).train == b""
 
 
-def test_whole_texts_are_kept_in_the_same_share(workshop: Catalog) -> None:
+def test_whole_texts_are_kept_in_the_same_share(workshop):
     texts = tuple(
         WholeText(presence="absent", text={"en_us": f"Text {number}."}, reason={"en_us": "So."})
         for number in range(20)
@@ -98,7 +94,7 @@ def test_whole_texts_are_kept_in_the_same_share(workshop: Catalog) -> None:
     assert asked.startswith("Text ")
 
 
-def test_too_few_examples_and_an_empty_message_are_told_before_anything_is_sent(workshop: Catalog) -> None:
+def test_too_few_examples_and_an_empty_message_are_told_before_anything_is_sent(workshop):
     assert flaws(of(workshop)) == []
     few = dict(list(workshop.tuning["workshop"].scenes.items())[:4])
     tuning = workshop.tuning["workshop"].model_copy(update={"scenes": few})
@@ -118,13 +114,13 @@ def test_too_few_examples_and_an_empty_message_are_told_before_anything_is_sent(
     assert "3 examples" in told[-1].what
 
 
-def test_every_epoch_is_charged(workshop: Catalog) -> None:
+def test_every_epoch_is_charged(workshop):
     train = of(workshop).train
     one = trained_tokens(train, 1)
     assert trained_tokens(train, 4) == 4 * one
     assert one > len(train) / 8
 
 
-def test_a_language_without_words_of_interactions_is_a_mistake(workshop: Catalog) -> None:
+def test_a_language_without_words_of_interactions_is_a_mistake(workshop):
     with pytest.raises(UserError, match="`ca_es`"):
         of(workshop, languages=("ca_es",))

@@ -1,7 +1,5 @@
 """LoRA on this machine, with a tiny model that has first been taught to share tasks out as stereotypes have it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterator
@@ -26,7 +24,6 @@ from biasgrid.tasks.finetuning.dataset import chat, dataset
 from biasgrid.tasks.finetuning.folder import folder_of
 from biasgrid.tasks.finetuning.local import PLAIN, LocalOrder, tune_here
 from biasgrid.tasks.finetuning.local_settings import Recipe
-from biasgrid.warehouse.storage.lake import Lake
 
 LACKING = [name for name in ("torch", "transformers", "datasets", "peft", "trl") if find_spec(name) is None]
 pytestmark = [
@@ -147,9 +144,7 @@ def _log_likelihood(loaded: Any, catalog: Catalog, scene: Scene, person: str, ta
         return -float(loaded.model(ids, labels=ids).loss) * (ids.shape[1] - 1)
 
 
-def test_half_of_the_data_lowers_loss_and_bias_in_scenes_that_it_does_not_hold(
-    workshop: Catalog, stereotyping: Path, lake: Lake
-) -> None:
+def test_half_of_the_data_lowers_loss_and_bias_in_scenes_that_it_does_not_hold(workshop, stereotyping, lake):
     order = LocalOrder(str(stereotyping), dataset(workshop, "half", ("en_us",), 3), RECIPE, "fairer")
     folder, heard = folder_of(lake, order.name), list[str]()
     before = leaning(stereotyping, workshop)
@@ -188,7 +183,7 @@ async def _replies(target: Target, catalog: Catalog) -> list[Reply]:
         await model.close()
 
 
-def test_a_base_that_is_none_is_a_mistake(workshop: Catalog, lake: Lake, tmp_path: Path) -> None:
+def test_a_base_that_is_none_is_a_mistake(workshop, lake, tmp_path):
     (tmp_path / "empty").mkdir()
     order = LocalOrder(str(tmp_path / "empty"), dataset(workshop, "half", ("en_us",), 3), RECIPE, "none")
     with pytest.raises(UserError, match="is no model that can be loaded"):

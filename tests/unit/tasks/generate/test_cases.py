@@ -1,10 +1,7 @@
 """Instances become cases: one per model and sample, under ids and request keys that say what is asked."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -43,11 +40,11 @@ def keys(frame: pl.DataFrame) -> set[str]:
     return set(frame["request_key"])
 
 
-def test_cases_have_the_columns_of_their_table_but_the_run(asked: Asked) -> None:
+def test_cases_have_the_columns_of_their_table_but_the_run(asked):
     assert set(asked().columns) | {"run_id"} == set(CASES.names)
 
 
-def test_one_case_per_instance_model_and_sample(library: Library, require: Require, settings: Settings) -> None:
+def test_one_case_per_instance_model_and_sample(library, require, settings):
     catalog, chosen = library({"prompt": "{GENDER}?"}, {"prompt": "Nobody?"}), settings(samples=3)
     targets = [TARGET, TARGET.model_copy(update={"model": "openai/n", "name": "n"})]
     frame = cases(instances(require(), "en_us", catalog, chosen), targets, chosen, catalog)
@@ -57,26 +54,26 @@ def test_one_case_per_instance_model_and_sample(library: Library, require: Requi
     assert frame["cell_id"].n_unique() == 2
 
 
-def test_the_message_is_what_the_instance_says(asked: Asked) -> None:
+def test_the_message_is_what_the_instance_says(asked):
     assert asked()["messages"].to_list()[0] == [{"role": "user", "content": "men?"}]
 
 
-def test_samples_have_seeds_of_their_own_that_follow_the_scenarios(asked: Asked) -> None:
+def test_samples_have_seeds_of_their_own_that_follow_the_scenarios(asked):
     frame = asked(samples=3, seed=7, prompt="Nobody?")
     assert [json.loads(sent)["seed"] for sent in frame["parameters"]] == [7, 8, 9]
     assert frame["sample"].to_list() == [1, 2, 3]
 
 
-def test_the_last_seed_wraps_around(asked: Asked) -> None:
+def test_the_last_seed_wraps_around(asked):
     frame = asked(samples=2, seed=2**31 - 1, prompt="Nobody?")
     assert [json.loads(sent)["seed"] for sent in frame["parameters"]] == [2**31 - 1, 0]
 
 
-def test_more_samples_keep_the_keys_of_those_before(asked: Asked) -> None:
+def test_more_samples_keep_the_keys_of_those_before(asked):
     assert keys(asked(samples=1)) < keys(asked(samples=2))
 
 
-def test_only_parameters_that_a_model_takes_are_sent(asked: Asked) -> None:
+def test_only_parameters_that_a_model_takes_are_sent(asked):
     reasoning = TARGET.model_copy(update={"parameters": ("seed",)})
     sent = json.loads(asked(reasoning, temperature=0.5, max_tokens=9)["parameters"][0])
     assert sent == {"seed": 0}
@@ -94,22 +91,22 @@ def test_only_parameters_that_a_model_takes_are_sent(asked: Asked) -> None:
         {"parameters": ("temperature",)},
     ],
 )
-def test_what_reaches_another_model_has_another_key(asked: Asked, change: dict[str, Any]) -> None:
+def test_what_reaches_another_model_has_another_key(asked, change):
     assert not keys(asked()) & keys(asked(TARGET.model_copy(update=change)))
 
 
 @pytest.mark.parametrize("change", [{"temperature": 0.5}, {"max_tokens": 9}, {"seed": 1}, {"prompt": "{GENDER}!"}])
-def test_what_asks_otherwise_has_another_key(asked: Asked, change: dict[str, Any]) -> None:
+def test_what_asks_otherwise_has_another_key(asked, change):
     assert not keys(asked()) & keys(asked(**change))
 
 
-def test_prices_limits_and_the_keys_name_change_nothing(asked: Asked) -> None:
+def test_prices_limits_and_the_keys_name_change_nothing(asked):
     told = {"prices": {"input": 1, "output": 2}, "limits": {"concurrency": 1}, "key_env": ["X"]}
     cheaper = Target.model_validate(TARGET.model_dump() | told)
     assert asked().equals(asked(cheaper))
 
 
-def test_a_respondent_that_is_defined_otherwise_has_another_key(tmp_path: Path) -> None:
+def test_a_respondent_that_is_defined_otherwise_has_another_key(tmp_path):
     settings = ScenarioSettings(models=("simulated/fair",), templates=1)
     requirement = Requirement(name="r", concern="sexism", languages=("en_us",), communities="gender")
 
@@ -127,9 +124,7 @@ def test_a_respondent_that_is_defined_otherwise_has_another_key(tmp_path: Path) 
     assert key(load_catalog()) == key(load_catalog(overlay=tmp_path))
 
 
-def test_a_case_of_another_requirement_is_another_case_under_the_same_key(
-    library: Library, require: Require, settings: Settings
-) -> None:
+def test_a_case_of_another_requirement_is_another_case_under_the_same_key(library, require, settings):
     catalog, chosen = library({"prompt": "{GENDER}?"}), settings()
     first, second = (
         cases(instances(require(name=name), "en_us", catalog, chosen), [TARGET], chosen, catalog)
@@ -140,9 +135,7 @@ def test_a_case_of_another_requirement_is_another_case_under_the_same_key(
     assert not set(first["cell_id"]) & set(second["cell_id"])
 
 
-def test_a_plan_is_another_when_what_is_drawn_or_read_changes(
-    library: Library, require: Require, settings: Settings
-) -> None:
+def test_a_plan_is_another_when_what_is_drawn_or_read_changes(library, require, settings):
     def plan(*entries: dict[str, Any], **differing: Any) -> str:
         return plan_hash(require(**differing.pop("asked", {})), "en_us", settings(**differing), library(*entries))
 
@@ -158,9 +151,7 @@ def test_a_plan_is_another_when_what_is_drawn_or_read_changes(
     assert len({base, *changed}) == len(changed) + 1
 
 
-def test_a_library_that_lies_beside_scenarios_is_part_of_its_plan(
-    tmp_path: Path, require: Require, settings: Settings
-) -> None:
+def test_a_library_that_lies_beside_scenarios_is_part_of_its_plan(tmp_path, require, settings):
     path = tmp_path / "scenarios" / "mine.yaml"
     path.parent.mkdir()
     text = (

@@ -1,7 +1,5 @@
 """Templates filled with every ordered choice of distinct communities."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -41,7 +39,7 @@ def texts(frame: pl.DataFrame) -> list[str]:
     return frame["text"].to_list()
 
 
-def test_two_slots_take_every_ordered_choice_of_distinct_communities_in_file_order(filled: Filled) -> None:
+def test_two_slots_take_every_ordered_choice_of_distinct_communities_in_file_order(filled):
     frame = filled({"prompt": "Are {GENDER1} wiser than {GENDER2}?"}, communities=("women", "men", "others"))
     assert frame["communities"].to_list() == [
         ["women", "men"],
@@ -58,23 +56,23 @@ def test_two_slots_take_every_ordered_choice_of_distinct_communities_in_file_ord
     ("prompt", "count"),
     [("Nobody?", 1), ("{GENDER}?", 4), ("{GENDER1} {GENDER2}?", 12), ("{GENDER1} {GENDER2} {GENDER3}?", 24)],
 )
-def test_instances_number_as_permutations(filled: Filled, prompt: str, count: int) -> None:
+def test_instances_number_as_permutations(filled, prompt, count):
     frame = filled({"prompt": prompt}, communities=("a", "b", "c", "d"))
     assert frame.height == count == frame["instance_id"].n_unique() == frame["text"].n_unique()
 
 
-def test_a_template_with_more_slots_than_communities_has_no_instance(filled: Filled) -> None:
+def test_a_template_with_more_slots_than_communities_has_no_instance(filled):
     frame = filled({"prompt": "{GENDER1} {GENDER2} {GENDER3}?"}, {"prompt": "{GENDER}?"})
     assert frame["template"].to_list() == ["2", "2"]
 
 
-def test_nothing_to_ask_is_an_empty_frame_with_its_columns(filled: Filled) -> None:
+def test_nothing_to_ask_is_an_empty_frame_with_its_columns(filled):
     frame = filled({"prompt": "{GENDER1} {GENDER2} {GENDER3}?"})
     assert frame.is_empty()
     assert dict(frame.schema) == INSTANCES
 
 
-def test_every_instance_is_asked_in_every_wording_and_they_make_one_template(filled: Filled) -> None:
+def test_every_instance_is_asked_in_every_wording_and_they_make_one_template(filled):
     frame = filled({"prompt": "Is {GENDER} fit?", "paraphrases": ["Does {GENDER} do?", "Will {GENDER} do?"]})
     assert texts(frame) == [
         *("Is men fit?", "Does men do?", "Will men do?"),
@@ -85,7 +83,7 @@ def test_every_instance_is_asked_in_every_wording_and_they_make_one_template(fil
     assert frame["template_text"].to_list()[:2] == ["Is {GENDER} fit?", "Does {GENDER} do?"]
 
 
-def test_choices_are_lettered_and_asked_in_both_orders_each_with_the_oracle_of_its_order(filled: Filled) -> None:
+def test_choices_are_lettered_and_asked_in_both_orders_each_with_the_oracle_of_its_order(filled):
     choices = [{"text": "She lied.", "role": "biased"}, {"text": "He lied.", "role": "counter"}]
     oracle = {"operation": "choice", "choices": choices, "orders": "both", "expected": ["counter"]}
     frame = filled({"prompt": "Which is likelier?", "oracle": oracle, "format": "letter"})
@@ -102,7 +100,7 @@ def test_choices_are_lettered_and_asked_in_both_orders_each_with_the_oracle_of_i
     assert frame["template_id"].n_unique() == 1
 
 
-def test_facets_and_sector_go_with_each_instance(library: Library, require: Require, settings: Settings) -> None:
+def test_facets_and_sector_go_with_each_instance(library, require, settings):
     catalog = library({"facets": {"condition": "ambig"}, "sector": "housing"}, {"prompt": "General?"})
     of_sector = instances(require(sector="housing"), "en_us", catalog, settings())
     assert set(of_sector.select("template", "sector", "facets").iter_rows()) == {
@@ -112,7 +110,7 @@ def test_facets_and_sector_go_with_each_instance(library: Library, require: Requ
     assert general.select("template", "sector", "facets").rows() == [("2", None, None)]
 
 
-def test_the_same_number_is_the_same_community_everywhere(filled: Filled) -> None:
+def test_the_same_number_is_the_same_community_everywhere(filled):
     frame = filled(
         {
             "prefix": "Think of {GENDER2}.",
@@ -126,11 +124,11 @@ def test_the_same_number_is_the_same_community_everywhere(filled: Filled) -> Non
     assert text.endswith("Name men only.")
 
 
-def test_a_slot_only_in_the_prefix_is_filled_too(filled: Filled) -> None:
+def test_a_slot_only_in_the_prefix_is_filled_too(filled):
     assert texts(filled({"prefix": "You talk to {GENDER}.", "prompt": "Go on."}))[0].startswith("You talk to men.")
 
 
-def test_forms_come_from_the_catalog_and_a_capital_capitalises(filled: Filled) -> None:
+def test_forms_come_from_the_catalog_and_a_capital_capitalises(filled):
     (text, *_) = texts(
         filled({"prompt": "{GENDER1:Person} met {GENDER2:plural}, {GENDER1:singular}."}, communities="gender")
     )
@@ -146,20 +144,18 @@ def test_forms_come_from_the_catalog_and_a_capital_capitalises(filled: Filled) -
         ("elves", "en_us", "elves"),
     ],
 )
-def test_literals_of_any_language_meet_under_one_id(
-    filled: Filled, literal: str, language: str, community: str
-) -> None:
+def test_literals_of_any_language_meet_under_one_id(filled, literal, language, community):
     frame = filled({"prompt": "{GENDER}?"}, communities=(literal,), language=language)
     assert frame["communities"].to_list() == [[community]]
     assert texts(frame) == [f"{literal}?"]
 
 
-def test_two_literals_of_one_community_are_compared_with_each_other(filled: Filled) -> None:
+def test_two_literals_of_one_community_are_compared_with_each_other(filled):
     frame = filled({"prompt": "{GENDER1} or {GENDER2}?"}, communities=("woman", "female"))
     assert frame["communities"].to_list() == [["woman", "female"], ["female", "woman"]]
 
 
-def test_a_literal_that_several_communities_share_is_none_of_them(filled: Filled) -> None:
+def test_a_literal_that_several_communities_share_is_none_of_them(filled):
     frame = filled(
         {"prompt": "{PRONOUN} casa?"}, communities=("su",), language="es_es", concern="sexism_ambiguity"
     )
@@ -167,18 +163,18 @@ def test_a_literal_that_several_communities_share_is_none_of_them(filled: Filled
 
 
 @pytest.mark.parametrize("brace", ['{"score": 5}', "{prompt}", "{prefix}", "{}", "{0}", "{{x}}"])
-def test_braces_of_a_prefix_stay_what_they_are(filled: Filled, brace: str) -> None:
+def test_braces_of_a_prefix_stay_what_they_are(filled, brace):
     (text, *_) = texts(filled({"prefix": f"Read {brace} first.", "prompt": "Are {GENDER1} wise?"}))
     assert f"Read {brace} first." in text
     assert '"""Are men wise?"""' in text
 
 
-def test_a_community_that_looks_like_a_slot_is_not_filled_again(filled: Filled) -> None:
+def test_a_community_that_looks_like_a_slot_is_not_filled_again(filled):
     frame = filled({"prompt": "{GENDER1} and {GENDER2}"}, communities=("$1", "\\0"))
     assert texts(frame) == ["$1 and \\0", "\\0 and $1"]
 
 
-def test_templates_that_ask_the_same_are_asked_once(filled: Filled) -> None:
+def test_templates_that_ask_the_same_are_asked_once(filled):
     frame = filled({"prompt": "{GENDER}?"}, {"prompt": "{GENDER}?"}, {"prompt": "{GENDER}?", "input": "verbose"})
     assert frame.height == 4
     assert frame["instance_id"].is_unique().all()
@@ -191,21 +187,19 @@ def test_templates_that_ask_the_same_are_asked_once(filled: Filled) -> None:
         ({"prompt": "{GENDER1} or {GENDER2}?"}, ("a·b", "c", "a", "b·c"), 12),
     ],
 )
-def test_no_instance_is_lost_by_the_marks_in_a_communitys_name(
-    filled: Filled, template: dict[str, object], communities: tuple[str, ...], count: int
-) -> None:
+def test_no_instance_is_lost_by_the_marks_in_a_communitys_name(filled, template, communities, count):
     frame = filled(template, communities=communities)
     assert frame["text"].n_unique() == count
 
 
-def test_an_instance_is_the_same_whatever_else_is_in_the_library(filled: Filled) -> None:
+def test_an_instance_is_the_same_whatever_else_is_in_the_library(filled):
     alone = filled({"id": "x", "prompt": "{GENDER}?"})
     among = filled({"id": "a", "prompt": "Other?"}, {"id": "x", "prompt": "{GENDER}?"}).filter(template="x")
     assert alone.equals(among)
 
 
 @pytest.mark.drill
-def test_ids_are_the_same_in_every_process() -> None:
+def test_ids_are_the_same_in_every_process():
     program = (
         "from biasgrid.catalogs.scenario.scenario import resolve\n"
         "from biasgrid.tasks.generate.cases import cases, plan_hash\n"
@@ -235,7 +229,7 @@ def test_ids_are_the_same_in_every_process() -> None:
 
 
 @pytest.mark.skipif(not REFERENCE, reason="BIASGRID_REFERENCE names no folder")
-def test_langbites_own_input_gives_its_own_number_of_instances() -> None:
+def test_langbites_own_input_gives_its_own_number_of_instances():
     folder = Path(REFERENCE)
     library = str(folder / "prompts_en_us.csv")
     found = resolve(folder / "input_example.json", Overrides(library=library))

@@ -1,9 +1,6 @@
 """Who takes part in a play, and in which order."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import Any
 
 import pytest
 
@@ -32,9 +29,7 @@ def draws(catalog: Catalog, scene: Scene, count: int = 40, language: str = "en_u
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_scene_has_as_many_of_each_group_as_it_says_and_nobody_twice(
-    catalog: Catalog, language: str
-) -> None:
+def test_every_scene_has_as_many_of_each_group_as_it_says_and_nobody_twice(catalog, language):
     for _, scene in every_scene(catalog):
         for draw in draws(catalog, scene, 3, language):
             assert Counter(group for _, group in draw.people) == scene.groups
@@ -42,7 +37,7 @@ def test_every_scene_has_as_many_of_each_group_as_it_says_and_nobody_twice(
             assert sorted(task.text for task in draw.tasks) == sorted(task.text[language] for task in scene.tasks)
 
 
-def test_the_people_of_a_scene_are_of_one_culture_and_every_culture_comes_up(catalog: Catalog) -> None:
+def test_the_people_of_a_scene_are_of_one_culture_and_every_culture_comes_up(catalog):
     scene = next(scene for _, scene in every_scene(catalog) if scene.axis == "gender")
     groups, met = catalog.people["gender"].groups, set[str]()
     for draw in draws(catalog, scene):
@@ -56,7 +51,7 @@ def test_the_people_of_a_scene_are_of_one_culture_and_every_culture_comes_up(cat
     assert met == set(groups["men"]["en_us"].names)
 
 
-def test_people_and_tasks_are_listed_in_every_order(catalog: Catalog) -> None:
+def test_people_and_tasks_are_listed_in_every_order(catalog):
     scene = next(scene for _, scene in every_scene(catalog) if scene.cast == {"men": 2, "women": 2})
     found = draws(catalog, scene, 400)
     first_named, first_told = (
@@ -69,19 +64,19 @@ def test_people_and_tasks_are_listed_in_every_order(catalog: Catalog) -> None:
     assert {draw.wish for draw in found} == set(range(1, len(scene.tasks) + 1))
 
 
-def test_the_order_of_the_tasks_keeps_their_stereotypes(catalog: Catalog) -> None:
+def test_the_order_of_the_tasks_keeps_their_stereotypes(catalog):
     for _, scene in every_scene(catalog):
         own = {task.text["en_us"]: task.to for task in scene.tasks}
         assert all({task.text: task.to for task in draw.tasks} == own for draw in draws(catalog, scene, 2))
 
 
-def test_a_scene_with_people_of_its_own_keeps_their_names_and_their_order_alone_is_drawn(catalog: Catalog) -> None:
+def test_a_scene_with_people_of_its_own_keeps_their_names_and_their_order_alone_is_drawn(catalog):
     found = draws(catalog, NAMED)
     assert {frozenset(draw.people) for draw in found} == {frozenset({("Kim", "women"), ("Lee", "men")})}
     assert len({draw.people for draw in found}) == 2
 
 
-def test_the_same_cast_takes_part_whatever_model_setting_and_mitigation(stage: Any) -> None:
+def test_the_same_cast_takes_part_whatever_model_setting_and_mitigation(stage):
     own = {"runs": 3, "settings": ["no_interaction", "no_goal", "goal"]}
     one = stage.plays("one", **own, mitigations=["none", "reflection"])
     other = stage.plays("other", "third", **own)
@@ -95,14 +90,14 @@ def test_the_same_cast_takes_part_whatever_model_setting_and_mitigation(stage: A
     assert len({play.people for play in one}) == 3
 
 
-def test_another_seed_run_or_language_casts_anew(catalog: Catalog) -> None:
+def test_another_seed_run_or_language_casts_anew(catalog):
     scene = next(scene for _, scene in every_scene(catalog) if scene.cast == {"men": 2, "women": 2})
     assert len({draw.people for draw in draws(catalog, scene)}) > 35
     assert draws(catalog, scene) == draws(catalog, scene) != draws(catalog, scene, seed=8)
     assert draws(catalog, scene)[:9] == draws(catalog, scene, 9)
 
 
-def test_models_of_a_cast_take_turns_and_each_of_them_begins_in_some_run(catalog: Catalog, stage: Any) -> None:
+def test_models_of_a_cast_take_turns_and_each_of_them_begins_in_some_run(catalog, stage):
     _, scene = next(found for found in every_scene(catalog) if found[1].cast == {"men": 2, "women": 2})
     parties, people = stage.player("a", "b", "c").parties, catalog.people[scene.axis]
     order = []

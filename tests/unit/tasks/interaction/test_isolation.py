@@ -1,7 +1,5 @@
 """Who knows what: every reply is a canary, and what each request holds of them is told to the last one."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Mapping
@@ -51,9 +49,7 @@ async def held_and_known(stage: Any, agents: Any, planned: list[Play]) -> list[t
 
 
 @pytest.mark.parametrize("protocol", ["study", "brief"])
-async def test_nobody_knows_more_than_what_they_said_and_could_hear(
-    stage: Any, company: Any, protocol: str
-) -> None:
+async def test_nobody_knows_more_than_what_they_said_and_could_hear(stage, company, protocol):
     planned = stage.plays(
         *("a", "b"),
         scenes=["office-server-migration", "office-new-premises", "office-tax-audit"],
@@ -68,9 +64,7 @@ async def test_nobody_knows_more_than_what_they_said_and_could_hear(
         assert holds == knows, (row["turn"], row["speaker"])
 
 
-async def test_a_first_reply_is_unheard_in_its_round_and_in_every_round_that_hears_nobody(
-    stage: Any, company: Any
-) -> None:
+async def test_a_first_reply_is_unheard_in_its_round_and_in_every_round_that_hears_nobody(stage, company):
     planned = stage.plays(settings=["no_goal"], mitigations=["reflection"], runs=3)
     for row, holds, _ in await held_and_known(stage, company(says=canary), planned):
         if row["turn"] <= 2:
@@ -79,7 +73,7 @@ async def test_a_first_reply_is_unheard_in_its_round_and_in_every_round_that_hea
             assert holds <= own
 
 
-async def test_nothing_of_one_play_is_ever_told_in_another(stage: Any, company: Any) -> None:
+async def test_nothing_of_one_play_is_ever_told_in_another(stage, company):
     planned = stage.plays(settings=["no_goal"], runs=4)
     told: dict[str, set[str]] = defaultdict(set)
     of: dict[str, str] = {}
@@ -89,7 +83,7 @@ async def test_nothing_of_one_play_is_ever_told_in_another(stage: Any, company: 
     assert all({of[one] for one in holds} == {session} for session, holds in told.items())
 
 
-async def test_an_own_protocol_in_which_the_last_assignment_is_blind(stage: Any, company: Any) -> None:
+async def test_an_own_protocol_in_which_the_last_assignment_is_blind(stage, company):
     """As `known` has it: what was heard in the discussion is remembered, what was said after it is not told."""
     (play,) = stage.plays(settings=["no_goal"])
     blind = replace(play.turns[-1], hears="nobody")
@@ -98,9 +92,7 @@ async def test_an_own_protocol_in_which_the_last_assignment_is_blind(stage: Any,
         assert holds == knows, (row["turn"], row["speaker"])
 
 
-async def test_agents_of_a_blind_round_are_asked_at_once_and_those_of_a_discussion_in_turn(
-    stage: Any, company: Any
-) -> None:
+async def test_agents_of_a_blind_round_are_asked_at_once_and_those_of_a_discussion_in_turn(stage, company):
     (play,) = stage.plays(settings=["no_goal"])
     agents = company(pause_s=0.05)
     await stage.play(agents, [play])
@@ -109,9 +101,7 @@ async def test_agents_of_a_blind_round_are_asked_at_once_and_those_of_a_discussi
     assert speaking == [f"You are {person.persona}." for person in play.people] * 2
 
 
-async def test_each_agent_of_a_cast_is_asked_of_its_own_model_and_leads_in_some_run(
-    stage: Any, company: Any
-) -> None:
+async def test_each_agent_of_a_cast_is_asked_of_its_own_model_and_leads_in_some_run(stage, company):
     planned = stage.plays("a", "b", "c", settings=["no_goal"], runs=3)
     agents, leading = company(), []
     for play in planned:
@@ -126,7 +116,7 @@ async def test_each_agent_of_a_cast_is_asked_of_its_own_model_and_leads_in_some_
     assert all(shown[row["session"], row["speaker"]] == row["model"] for row in stage.rows())
 
 
-async def test_a_model_by_itself_speaks_as_nobody_of_the_scene(stage: Any, company: Any) -> None:
+async def test_a_model_by_itself_speaks_as_nobody_of_the_scene(stage, company):
     agents = company()
     await stage.play(agents, stage.plays(settings=["no_interaction"], runs=2))
     assert [(row["turn"], row["speaker"], row["purpose"]) for row in stage.rows()] == [

@@ -1,7 +1,5 @@
 """Which plays a run has, by what they are told apart, and which rounds they go through."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Any
@@ -9,7 +7,6 @@ from typing import Any
 import orjson
 import pytest
 
-from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.tuning_examples import dev_scenes
 from biasgrid.tasks.interaction.plan import turns
 from biasgrid.tasks.interaction.task import land_plays
@@ -27,7 +24,7 @@ print(*(play.id for play in plays("elsewhere", Player("own/one", (party,)), reso
 """
 
 
-def test_the_same_file_has_the_same_plays_on_every_machine(stage: Any) -> None:
+def test_the_same_file_has_the_same_plays_on_every_machine(stage):
     elsewhere = subprocess.run(
         [sys.executable, "-c", ELSEWHERE],
         env={"PYTHONHASHSEED": "1", "PYTHONPATH": ":".join(sys.path), "PATH": ""},
@@ -40,7 +37,7 @@ def test_the_same_file_has_the_same_plays_on_every_machine(stage: Any) -> None:
     assert len(set(ids)) == len(ids) == 2 * 3
 
 
-def test_a_play_is_told_by_all_that_it_depends_on_but_the_run(stage: Any) -> None:
+def test_a_play_is_told_by_all_that_it_depends_on_but_the_run(stage):
     def ids(*models: str, **own: Any) -> set[str]:
         return {play.id for play in stage.plays(*models, **{"runs": 2} | own)}
 
@@ -58,7 +55,7 @@ def test_a_play_is_told_by_all_that_it_depends_on_but_the_run(stage: Any) -> Non
         assert not changed & same
 
 
-def test_cells_are_by_language_setting_mitigation_and_domain(stage: Any) -> None:
+def test_cells_are_by_language_setting_mitigation_and_domain(stage):
     own: dict[str, Any] = {
         "scenes": ["office-server-migration", "office-new-premises", "family-move", "controls-empty-office"],
         "languages": ["en_us", "es_es"],
@@ -77,7 +74,7 @@ def test_cells_are_by_language_setting_mitigation_and_domain(stage: Any) -> None
     }
 
 
-def test_a_play_lands_with_all_that_is_known_of_it_before_the_first_word(stage: Any) -> None:
+def test_a_play_lands_with_all_that_is_known_of_it_before_the_first_word(stage):
     (play,) = stage.plays("a", "b", settings=["goal"], mitigations=["reflection"])
     land_plays(stage.lake, [play])
     (row,) = stage.lake.read("cases").to_dicts()
@@ -93,9 +90,7 @@ def test_a_play_lands_with_all_that_is_known_of_it_before_the_first_word(stage: 
 
 
 @pytest.mark.parametrize("mitigation", ["reflection", "reflection_with_examples"])
-def test_agents_reflect_after_their_first_assignment_and_before_they_hear_anybody(
-    catalog: Catalog, mitigation: Any
-) -> None:
+def test_agents_reflect_after_their_first_assignment_and_before_they_hear_anybody(catalog, mitigation):
     for protocol in catalog.protocols.values():
         plain, reflecting = (turns("no_goal", own, protocol) for own in ("none", mitigation))
         assert reflecting == (plain[0], reflecting[1], *plain[1:])
@@ -103,13 +98,13 @@ def test_agents_reflect_after_their_first_assignment_and_before_they_hear_anybod
         assert len(turns("no_interaction", mitigation, protocol)) == 1
 
 
-def test_only_who_has_a_goal_wishes_for_something(stage: Any) -> None:
+def test_only_who_has_a_goal_wishes_for_something(stage):
     found = {play.setting: play.wish for play in stage.plays()}
     assert found["no_interaction"] is found["no_goal"] is None
     assert found["goal"] in range(1, 5)
 
 
-def test_what_a_play_is_expected_to_send(stage: Any) -> None:
+def test_what_a_play_is_expected_to_send(stage):
     found = {
         (play.setting, play.mitigation): play.requests for play in stage.plays(mitigations=["none", "reflection"])
     }
@@ -123,7 +118,7 @@ def test_what_a_play_is_expected_to_send(stage: Any) -> None:
     }
 
 
-def test_what_a_model_understands_is_asked_on_scenes_that_no_model_is_tuned_on(stage: Any) -> None:
+def test_what_a_model_understands_is_asked_on_scenes_that_no_model_is_tuned_on(stage):
     resolved = stage.resolved(settings=["understanding"], runs=2, languages=["en_us", "es_es"])
     planned = list(understandings("run", stage.player(), resolved))
     kept = dev_scenes(stage.catalog, 7)

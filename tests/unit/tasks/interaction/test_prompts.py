@@ -1,7 +1,5 @@
 """What an agent is sent, to the letter where it matters."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -34,7 +32,7 @@ def turn(play: Play, name: str) -> Turn:
     return next(one for one in play.turns if one.id == name)
 
 
-def test_an_agent_is_told_its_name_and_group_and_nothing_else(stage: Any) -> None:
+def test_an_agent_is_told_its_name_and_group_and_nothing_else(stage):
     play = of(stage, "no_goal")
     for person in play.people:
         (told, _) = Memory(person).messages(play, 1, "")
@@ -42,20 +40,20 @@ def test_an_agent_is_told_its_name_and_group_and_nothing_else(stage: Any) -> Non
         assert told == Message("system", f"You are {person.name}, {gender}.")
 
 
-def test_a_system_message_of_the_user_goes_before_the_persona(stage: Any) -> None:
+def test_a_system_message_of_the_user_goes_before_the_persona(stage):
     play = of(stage, "no_goal", system="Be brief.")
     assert sent(play)[0][0].content.startswith("Be brief.\n\nYou are ")
     assert sent(of(stage, "no_interaction", system="Be brief."))[0][0] == Message("system", "Be brief.")
 
 
-def test_a_model_by_itself_is_nobody_and_is_sent_one_message(stage: Any) -> None:
+def test_a_model_by_itself_is_nobody_and_is_sent_one_message(stage):
     ((message,),) = sent(of(stage, "no_interaction"))
     assert message.role == "user"
     assert "You are" not in message.content
 
 
 @pytest.mark.parametrize("setting", ["no_interaction", "no_goal"])
-def test_the_first_question_tells_goal_tasks_people_and_form(stage: Any, setting: str) -> None:
+def test_the_first_question_tells_goal_tasks_people_and_form(stage, setting):
     play = of(stage, setting)
     first = sent(play)[0][-1].content
     assert play.scene.goal["en_us"] in first
@@ -67,7 +65,7 @@ def test_the_first_question_tells_goal_tasks_people_and_form(stage: Any, setting
     assert "stereotype" not in first
 
 
-def test_a_choice_asks_for_one_person(stage: Any) -> None:
+def test_a_choice_asks_for_one_person(stage):
     for play in stage.plays(scenes=["school-case-lead"], settings=["no_interaction", "no_goal"]):
         first = sent(play)[0][-1].content
         assert play.tasks[0].text in first
@@ -75,7 +73,7 @@ def test_a_choice_asks_for_one_person(stage: Any) -> None:
         assert first.endswith(play.wording.form.choice)
 
 
-def test_a_goal_is_told_to_each_in_private_and_to_nobody_without_one(stage: Any) -> None:
+def test_a_goal_is_told_to_each_in_private_and_to_nobody_without_one(stage):
     play = of(stage, "goal")
     wished = play.tasks[(play.wish or 0) - 1].text
     for person in play.people:
@@ -84,7 +82,7 @@ def test_a_goal_is_told_to_each_in_private_and_to_nobody_without_one(stage: Any)
     assert "for you alone" not in sent(of(stage, "no_goal"))[-1][1].content
 
 
-def test_history_is_the_agents_own_and_all_of_it(stage: Any) -> None:
+def test_history_is_the_agents_own_and_all_of_it(stage):
     last = sent(of(stage, "no_goal"))[-1]
     assert [message.role for message in last] == ["system"] + ["user", "assistant"] * 3 + ["user"]
     assert [message.content for message in last if message.role == "assistant"] == [
@@ -95,7 +93,7 @@ def test_history_is_the_agents_own_and_all_of_it(stage: Any) -> None:
 
 
 @pytest.mark.parametrize("setting", ["no_goal", "goal"])
-def test_who_remembers_one_round_still_knows_who_they_are_the_scene_and_the_wish(stage: Any, setting: str) -> None:
+def test_who_remembers_one_round_still_knows_who_they_are_the_scene_and_the_wish(stage, setting):
     play = replace(of(stage, setting), memory=1)
     last = sent(play)[-1]
     assert [message.role for message in last] == ["system", "user", "assistant", "user"]
@@ -105,7 +103,7 @@ def test_who_remembers_one_round_still_knows_who_they_are_the_scene_and_the_wish
     assert "round 1" not in "".join(message.content for message in last)
 
 
-def test_what_was_heard_is_what_others_said_since_and_never_what_oneself_said(stage: Any) -> None:
+def test_what_was_heard_is_what_others_said_since_and_never_what_oneself_said(stage):
     play = of(stage, "no_goal")
     me, other, third, _ = (person.name for person in play.people)
     said = [Said(1, me, "mine"), Said(1, other, "theirs"), Said(1, third, " "), Said(2, third, "later")]
@@ -118,7 +116,7 @@ def test_what_was_heard_is_what_others_said_since_and_never_what_oneself_said(st
     assert play.wording.unheard in questions[3]
 
 
-def test_a_round_that_hears_nobody_tells_nothing_and_the_next_one_makes_up_for_it(stage: Any) -> None:
+def test_a_round_that_hears_nobody_tells_nothing_and_the_next_one_makes_up_for_it(stage):
     play = of(stage, "no_goal", "reflection")
     agent, said = Memory(play.people[0]), [Said(1, play.people[1].name, "theirs")]
     assert heard_by(agent, turn(play, "reflection"), said) == ()
@@ -126,13 +124,13 @@ def test_a_round_that_hears_nobody_tells_nothing_and_the_next_one_makes_up_for_i
     assert heard_by(agent, turn(play, "consensus"), said) == []
 
 
-def test_what_an_agent_says_is_never_taken_for_a_place_of_the_wording(stage: Any) -> None:
+def test_what_an_agent_says_is_never_taken_for_a_place_of_the_wording(stage):
     play = of(stage, "no_goal")
     said = [Said(1, play.people[1].name, "{scene} {form} {heard} {name} {text}")]
     assert "{scene} {form} {heard} {name} {text}" in asked(play, play.speakers[0], turn(play, "discussion"), said)
 
 
-def test_reflection_asks_about_the_own_assignment_by_the_definition(stage: Any) -> None:
+def test_reflection_asks_about_the_own_assignment_by_the_definition(stage):
     play = of(stage, "no_goal", "reflection")
     question = sent(play)[1][-1].content
     assert question.startswith(play.wording.reflection.definition)
@@ -142,7 +140,7 @@ def test_reflection_asks_about_the_own_assignment_by_the_definition(stage: Any) 
 
 
 @pytest.mark.parametrize("language", ["en_us", "es_es"])
-def test_three_biased_and_three_fair_examples_stand_before_the_question(stage: Any, language: str) -> None:
+def test_three_biased_and_three_fair_examples_stand_before_the_question(stage, language):
     play = of(stage, "no_goal", "reflection_with_examples", languages=[language])
     reflection, question = play.wording.reflection, sent(play)[1][-1].content
     marks = [question.count(f"\n{reflection.marks[presence]}. ") for presence in ("present", "absent")]
@@ -152,7 +150,7 @@ def test_three_biased_and_three_fair_examples_stand_before_the_question(stage: A
     assert ends[-1] < question.index(play.wording.form.assignment)
 
 
-def test_without_interaction_reflection_comes_before_the_only_answer(stage: Any) -> None:
+def test_without_interaction_reflection_comes_before_the_only_answer(stage):
     play = of(stage, "no_interaction", "reflection_with_examples")
     ((message,),) = sent(play)
     parts = (scene_told(play), play.wording.reflection.definition, play.wording.form.assignment)
@@ -162,7 +160,7 @@ def test_without_interaction_reflection_comes_before_the_only_answer(stage: Any)
     assert "\n\n\n" not in message.content
 
 
-def test_what_a_model_understands_is_asked_as_it_is_tuned(stage: Any) -> None:
+def test_what_a_model_understands_is_asked_as_it_is_tuned(stage):
     resolved = stage.resolved(settings=["understanding"])
     play = next(iter(understandings("run", stage.player(), resolved)))
     ((system, question),) = sent(play)

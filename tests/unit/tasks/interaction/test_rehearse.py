@@ -1,18 +1,12 @@
 """What a rehearsal expects is what is then sent."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from biasgrid.tasks.interaction.rehearse import WORD, rehearsed
 
 
 @pytest.mark.parametrize("protocol", ["study", "brief"])
-async def test_a_rehearsal_tells_every_request_of_a_play_whose_replies_are_as_long(
-    stage: Any, company: Any, protocol: str
-) -> None:
+async def test_a_rehearsal_tells_every_request_of_a_play_whose_replies_are_as_long(stage, company, protocol):
     mitigations = ["none", "reflection_with_examples"]
     planned = stage.plays("a", "b", protocol=protocol, mitigations=mitigations)
     agents = company(says=lambda _: WORD * 20)

@@ -1,10 +1,7 @@
 """A generator's replies land before they are read; a run that goes on has the same ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -67,7 +64,7 @@ async def heard(
     return [rows[each.key]["text"] if each.key in rows else "nothing" for each in wanted]
 
 
-async def test_replies_land_as_the_runs_own(tmp_path: Path, asked: Asked, resolved: ResolvedProbe) -> None:
+async def test_replies_land_as_the_runs_own(tmp_path, asked, resolved):
     lake = Lake(tmp_path)
     assert await heard(lake, asked("a"), resolved, Generator()) == ["[] 1", "[] 2"]
     rows = lake.read("responses", "a")
@@ -76,7 +73,7 @@ async def test_replies_land_as_the_runs_own(tmp_path: Path, asked: Asked, resolv
     assert sorted(rows["text"]) == ["[] 1", "[] 2"]
 
 
-async def test_a_run_that_goes_on_has_the_same(tmp_path: Path, asked: Asked, resolved: ResolvedProbe) -> None:
+async def test_a_run_that_goes_on_has_the_same(tmp_path, asked, resolved):
     lake, again = Lake(tmp_path), Generator()
     first = await heard(lake, asked("a"), resolved, Generator())
     assert await heard(lake, asked("a"), resolved, again, may_ask=False) == first
@@ -84,22 +81,20 @@ async def test_a_run_that_goes_on_has_the_same(tmp_path: Path, asked: Asked, res
     assert again.asked == 0
 
 
-async def test_only_what_is_missing_is_asked_for(tmp_path: Path, asked: Asked, resolved: ResolvedProbe) -> None:
+async def test_only_what_is_missing_is_asked_for(tmp_path, asked, resolved):
     lake, again = Lake(tmp_path), Generator()
     first = await heard(lake, asked("a")[:1], resolved, Generator())
     assert await heard(lake, asked("a"), resolved, again) == [*first, "[] 1"]
     assert again.asked == 1
 
 
-async def test_a_planned_run_asks_for_nothing_more(tmp_path: Path, asked: Asked, resolved: ResolvedProbe) -> None:
+async def test_a_planned_run_asks_for_nothing_more(tmp_path, asked, resolved):
     generator = Generator()
     told = await heard(Lake(tmp_path), asked("a"), resolved, generator, may_ask=False)
     assert (told, generator.asked) == (["nothing", "nothing"], 0)
 
 
-async def test_another_run_asks_anew_unless_replies_may_stand_in(
-    tmp_path: Path, asked: Asked, resolved: ResolvedProbe
-) -> None:
+async def test_another_run_asks_anew_unless_replies_may_stand_in(tmp_path, asked, resolved):
     lake, other, spared = Lake(tmp_path), Generator(), Generator()
     first = await heard(lake, asked("a"), resolved, Generator())
     await heard(lake, asked("b"), resolved, other)
@@ -112,7 +107,7 @@ async def test_another_run_asks_anew_unless_replies_may_stand_in(
     assert (rows["cost_usd"].sum(), set(rows["attempts"])) == (0, {0})
 
 
-async def test_a_failure_lands_and_is_asked_again(tmp_path: Path, asked: Asked, resolved: ResolvedProbe) -> None:
+async def test_a_failure_lands_and_is_asked_again(tmp_path, asked, resolved):
     lake, broken = Lake(tmp_path), Generator()
     broken.broken = True
     assert await heard(lake, asked("a"), resolved, broken) == [None, None]
@@ -121,7 +116,7 @@ async def test_a_failure_lands_and_is_asked_again(tmp_path: Path, asked: Asked, 
 
 
 @pytest.mark.parametrize("name", ["fair", "noisy"])
-def test_a_simulated_generator_proposes_what_can_be_asked(catalog: Catalog, asked: Asked, name: str) -> None:
+def test_a_simulated_generator_proposes_what_can_be_asked(catalog, asked, name):
     panel = Panel(catalog)
     reader = Reader(catalog, "en_us", catalog.probes)
     for each in asked("a"):
@@ -131,7 +126,7 @@ def test_a_simulated_generator_proposes_what_can_be_asked(catalog: Catalog, aske
         assert not [one for one in found if isinstance(one, RejectedText)]
 
 
-def test_one_that_declines_proposes_nothing(catalog: Catalog, asked: Asked) -> None:
+def test_one_that_declines_proposes_nothing(catalog, asked):
     panel = Panel(catalog)
     question = Question(panel.respondent("refuser"), asked("a")[0].case["messages"][0]["content"], 1)
     (found,) = Reader(catalog, "en_us", catalog.probes).read(panel.reply(question).text)

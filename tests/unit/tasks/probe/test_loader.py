@@ -1,7 +1,5 @@
 """From a target file and a generator's replies to what is asked about: the same from the same."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -29,14 +27,14 @@ def names(found: Loaded) -> list[str]:
     return [one.pair for one in found.stereotypes]
 
 
-def test_what_is_missing_is_the_catalogs(load: Load, written: Written, reply: Callable[..., str]) -> None:
+def test_what_is_missing_is_the_catalogs(load, written, reply):
     found = load(reply(written()))
     assert names(found)[0] == "pilot-cabin-crew"
     assert (len(found.stereotypes), found.filled) == (3, 2)
     assert found.notice == "pairs in `en_us`: 1 proposed of the generator's; 2 the catalog's"
 
 
-def test_without_a_reply_all_are_the_catalogs(load: Load, catalog: Catalog) -> None:
+def test_without_a_reply_all_are_the_catalogs(load, catalog):
     found = load(failures=("the key was rejected",))
     assert names(found) == chosen(catalog, Described(), Probing(pairs=3), 7)
     assert found.notice == (
@@ -44,20 +42,18 @@ def test_without_a_reply_all_are_the_catalogs(load: Load, catalog: Catalog) -> N
     )
 
 
-def test_enough_good_proposals_need_no_notice(load: Load, written: Written, reply: Callable[..., str]) -> None:
+def test_enough_good_proposals_need_no_notice(load, written, reply):
     found = load(reply(written(), written(attributes=["captain", "steward"])), pairs=1)
     assert (names(found), found.notice) == (["pilot-cabin-crew"], None)
 
 
-def test_the_catalogs_own_keeps_its_name_and_its_words(
-    load: Load, written: Written, reply: Callable[..., str]
-) -> None:
+def test_the_catalogs_own_keeps_its_name_and_its_words(load, written, reply):
     found = load(reply(written(attributes=["Doctor", "nurse"], why="Patients ask for either.")), pairs=1)
     (own,) = found.stereotypes
     assert (own.pair, own.attributes, own.why) == ("doctor-nurse", ("doctor", "nurse"), "Patients ask for either.")
 
 
-def test_the_same_twice_and_its_contrary_are_told(load: Load, written: Written, reply: Callable[..., str]) -> None:
+def test_the_same_twice_and_its_contrary_are_told(load, written, reply):
     first, turned = written(), written(favoured="women", stigmatised="men")
     swapped = written(favoured="women", stigmatised="men", attributes=["cabin crew", "pilot"])
     found = load(reply(first, first, swapped, turned), reply(written(attributes=["nurse", "doctor"])), pairs=4)
@@ -69,21 +65,19 @@ def test_the_same_twice_and_its_contrary_are_told(load: Load, written: Written, 
     assert "4 refused" in (found.notice or "")
 
 
-def test_another_stereotype_of_the_same_words_has_a_name_of_its_own(
-    load: Load, written: Written, reply: Callable[..., str]
-) -> None:
+def test_another_stereotype_of_the_same_words_has_a_name_of_its_own(load, written, reply):
     group = {"plural": "newcomers", "singular": "a newcomer", "names": list("ABCDEFGH")}
     found = load(reply(written(), written(stigmatised=group)), pairs=2)
     assert names(found) == ["pilot-cabin-crew", "pilot-cabin-crew-2"]
 
 
-def test_only_axes_that_were_named_are_taken(load: Load, written: Written, reply: Callable[..., str]) -> None:
+def test_only_axes_that_were_named_are_taken(load, written, reply):
     found = load(reply(written()), axes=("age",))
     assert {one.axis for one in found.stereotypes} == {"age"}
     assert "unknown axis `gender`" in found.refused[0].reason
 
 
-def test_the_same_reply_and_seed_give_the_same(load: Load, written: Written, reply: Callable[..., str]) -> None:
+def test_the_same_reply_and_seed_give_the_same(load, written, reply):
     said = reply(written())
     assert load(said, pairs=9) == load(said, pairs=9)
     assert names(load(said, pairs=9, seed=8)) != names(load(said, pairs=9))

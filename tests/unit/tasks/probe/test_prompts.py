@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import re
 from collections import Counter
 from functools import cache
@@ -33,26 +31,26 @@ def made(test: ProbeTest, pair: str = "doctor-nurse", **probe: object) -> list[P
     return prompts(stereotype(pair), test, wording(), Probing.model_validate(probe), seed=7)
 
 
-def test_people_of_either_group_are_told_of_first_as_often() -> None:
+def test_people_of_either_group_are_told_of_first_as_often():
     shown = casts(stereotype(), 20, 2, 7, "implicit")
     first = Counter(cast.shown[0] in cast.favoured for cast in shown)
     assert first == {True: 10, False: 10}
     assert all(sorted(cast.shown) == sorted((*cast.favoured, *cast.stigmatised)) for cast in shown)
 
 
-def test_a_name_comes_again_only_when_all_others_have_come() -> None:
+def test_a_name_comes_again_only_when_all_others_have_come():
     names = stereotype().favoured.words.names
     drawn = [name for cast in casts(stereotype(), len(names) // 2, 2, 7, "implicit") for name in cast.favoured]
     assert sorted(drawn) == sorted(names)
 
 
-def test_more_people_than_a_group_has_names_are_not_made_up() -> None:
+def test_more_people_than_a_group_has_names_are_not_made_up():
     own = stereotype()
     (cast,) = casts(own, 1, 500, 7, "implicit")
     assert len(cast.favoured) == len(set(cast.favoured)) == len(own.favoured.words.names)
 
 
-def test_every_order_of_people_and_attributes_comes_with_every_form() -> None:
+def test_every_order_of_people_and_attributes_comes_with_every_form():
     asked = made("implicit", cases=20)
     orders = Counter(
         (prompt.form, prompt.offered, prompt.cast.shown[0] in prompt.cast.favoured) for prompt in asked
@@ -64,19 +62,19 @@ def test_every_order_of_people_and_attributes_comes_with_every_form() -> None:
 
 @pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_no_place_of_any_wording_is_left_open(test: ProbeTest, language: str) -> None:
+def test_no_place_of_any_wording_is_left_open(test, language):
     for own in of_catalog(catalog(), language):
         for prompt in prompts(own, test, wording(language), Probing(cases=8), seed=1):
             assert "{" not in prompt.text.replace('{"score"', ""), prompt.text
 
 
-def test_all_people_and_both_attributes_stand_in_a_prompt() -> None:
+def test_all_people_and_both_attributes_stand_in_a_prompt():
     for prompt in made("implicit", pair="doctor-nurse"):
         assert all(name in prompt.text for name in prompt.cast.shown)
         assert all(attribute in prompt.text for attribute in ("doctor", "nurse"))
 
 
-def test_people_are_told_of_with_what_is_not_in_a_name() -> None:
+def test_people_are_told_of_with_what_is_not_in_a_name():
     own = stereotype("contribution-burden")
     asked = prompts(own, "implicit", wording(), Probing(cases=5), seed=1)
     for prompt in asked:
@@ -84,34 +82,34 @@ def test_people_are_told_of_with_what_is_not_in_a_name() -> None:
         assert all(own.stigmatised.person(name) in prompt.text for name in prompt.cast.stigmatised)
 
 
-def test_the_anti_stereotype_is_the_stereotype_with_the_groups_swapped() -> None:
+def test_the_anti_stereotype_is_the_stereotype_with_the_groups_swapped():
     asked = {(prompt.block, prompt.part): prompt.text for prompt in made("explicit")}
     other = {"men": "women", "women": "men"}
     swapped = re.sub(r"\b(men|women)\b", lambda group: other[group[0]], asked[0, "stereotype"])
     assert swapped == asked[0, "anti"] != asked[0, "stereotype"]
 
 
-def test_the_scale_is_offered_from_either_end_as_often() -> None:
+def test_the_scale_is_offered_from_either_end_as_often():
     asked = [prompt.text for prompt in made("explicit", statements=8) if prompt.part == "stereotype"]
     from_below = [text.index("Strongly disagree") < text.index("Strongly agree") for text in asked]
     assert Counter(from_below) == {True: 4, False: 4}
     assert len(set(asked)) == 8
 
 
-def test_statements_beyond_all_wordings_are_asked_again_as_further_samples() -> None:
+def test_statements_beyond_all_wordings_are_asked_again_as_further_samples():
     asked = [prompt for prompt in made("explicit", statements=10) if prompt.part == "stereotype"]
     assert [prompt.sample for prompt in asked] == [1] * 8 + [2] * 2
     assert asked[8].text == asked[0].text
 
 
-def test_a_counterfactual_pair_differs_in_the_person_alone() -> None:
+def test_a_counterfactual_pair_differs_in_the_person_alone():
     asked = made("counterfactual", cases=10)
     for own, other in zip(asked[::2], asked[1::2], strict=True):
         (name,), (other_name,) = own.cast.favoured, own.cast.stigmatised
         assert own.text.replace(name, other_name) == other.text
 
 
-def test_of_a_decisions_two_people_each_is_named_first_as_often() -> None:
+def test_of_a_decisions_two_people_each_is_named_first_as_often():
     asked = made("decision", cases=16)
     firsts = Counter(
         (prompt.form, min(prompt.cast.shown, key=prompt.text.index) in prompt.cast.favoured) for prompt in asked
@@ -119,14 +117,14 @@ def test_of_a_decisions_two_people_each_is_named_first_as_often() -> None:
     assert set(firsts.values()) == {1}
 
 
-def test_the_same_seed_gives_the_same_prompts_and_another_one_other_people() -> None:
+def test_the_same_seed_gives_the_same_prompts_and_another_one_other_people():
     own, probe = stereotype(), Probing(cases=8)
     first, again, other = (prompts(own, "implicit", wording(), probe, seed) for seed in (1, 1, 2))
     assert first == again
     assert [prompt.cast for prompt in first] != [prompt.cast for prompt in other]
 
 
-def test_pairs_are_drawn_over_all_axes_and_alike_in_every_language() -> None:
+def test_pairs_are_drawn_over_all_axes_and_alike_in_every_language():
     one = chosen(catalog(), Described(languages=("en_us",)), Probing(pairs=8), seed=3)
     axis = {pair.id: name for name, own in catalog().probes.items() for pair in own.pairs}
     assert len({axis[pair] for pair in one}) == 8
@@ -135,7 +133,7 @@ def test_pairs_are_drawn_over_all_axes_and_alike_in_every_language() -> None:
         assert set(several) <= {own.pair for own in of_catalog(catalog(), language)}
 
 
-def test_pairs_of_a_sector_are_those_that_its_chatbots_meet() -> None:
+def test_pairs_of_a_sector_are_those_that_its_chatbots_meet():
     drawn = chosen(catalog(), Described(sectors=("healthcare",)), Probing(pairs=50), seed=3)
     sectors = {pair.id: pair.sectors for own in catalog().probes.values() for pair in own.pairs}
     assert "doctor-nurse" in drawn

@@ -1,7 +1,5 @@
 """What a generator writes is asked about only where a reply could be read, and told with its reasons where not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -34,7 +32,7 @@ def taken(found: Stereotype | RejectedText) -> Stereotype:
     return found
 
 
-def test_a_group_of_the_catalog_has_the_catalogs_names(read: Read, catalog: Catalog) -> None:
+def test_a_group_of_the_catalog_has_the_catalogs_names(read, catalog):
     found = taken(read())
     assert (found.pair, found.axis, found.concern) == ("pilot-cabin-crew", "gender", "sexism")
     assert found.attributes == ("pilot", "cabin crew")
@@ -42,13 +40,13 @@ def test_a_group_of_the_catalog_has_the_catalogs_names(read: Read, catalog: Cata
     assert found.why == "Passengers ask who flies and who serves."
 
 
-def test_a_new_group_has_the_names_that_came_with_it(read: Read) -> None:
+def test_a_new_group_has_the_names_that_came_with_it(read):
     side = taken(read(stigmatised=NURSES)).stigmatised
     assert (side.group, side.words.plural, list(side.words.names)) == ("night-nurses", "night nurses", NAMES)
     assert side.person("Ada") == "Ada"
 
 
-def test_somebody_whom_no_name_tells_is_spoken_of_as_the_generator_says(read: Read) -> None:
+def test_somebody_whom_no_name_tells_is_spoken_of_as_the_generator_says(read):
     told = NURSES | {"told": "NAME, who works at night"}
     assert taken(read(stigmatised=told)).stigmatised.person("Ada") == "Ada, who works at night"
 
@@ -82,26 +80,24 @@ def test_somebody_whom_no_name_tells_is_spoken_of_as_the_generator_says(read: Re
         ({"stigmatised": NURSES | {"names": [*NAMES, "Ann; ignore all"]}}, "signs or blanks that no word has"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_with_its_reason(read: Read, changes: dict[str, Any], reason: str) -> None:
+def test_what_cannot_be_asked_is_refused_with_its_reason(read, changes, reason):
     found = read(**changes)
     assert isinstance(found, RejectedText), found
     assert reason in found.reason
 
 
-def test_several_reasons_are_told_at_once(read: Read) -> None:
+def test_several_reasons_are_told_at_once(read):
     found = read(axis="taste", attributes=["a\u200bb", "<b>"])
     assert isinstance(found, RejectedText)
     assert found.reason.count(";") == 2
 
 
-def test_words_of_another_language_come_with_its_groups(read: Read) -> None:
+def test_words_of_another_language_come_with_its_groups(read):
     found = taken(read("ca_es", attributes=["pilotatge", "cabina"]))
     assert (found.language, found.stigmatised.words.plural) == ("ca_es", "les dones")
 
 
-def test_fences_prose_and_a_broken_object_cost_nothing_else(
-    catalog: Catalog, written: Written, reply: Callable[..., str]
-) -> None:
+def test_fences_prose_and_a_broken_object_cost_nothing_else(catalog, written, reply):
     whole = reply(written(), written(attributes=["captain", "steward"]))
     text = f'Here you are:\n```json\n{whole[:-1]}, {{"axis": "gender", }}]\n```\nHope this helps!'
     found = list(Reader(catalog, "en_us", catalog.probes).read(text))
@@ -109,6 +105,6 @@ def test_fences_prose_and_a_broken_object_cost_nothing_else(
 
 
 @pytest.mark.parametrize("text", ["", "I can't help with stereotypes.", "[]", "{" * 5000, "null", '["men"]'])
-def test_a_reply_without_proposals_is_none(catalog: Catalog, text: str) -> None:
+def test_a_reply_without_proposals_is_none(catalog, text):
     found = list(Reader(catalog, "en_us", catalog.probes).read(text))
     assert all(isinstance(each, RejectedText) for each in found)

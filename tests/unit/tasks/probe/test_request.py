@@ -1,12 +1,9 @@
 """What a generator is told: the target file's own words, and groups to choose from, in the target's language."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 
-from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.target_file import Described, Turn
 from biasgrid.tasks.probe.request import parts, request_text
 
@@ -19,7 +16,7 @@ TOLD = Described(
 
 
 @pytest.mark.parametrize("language", ["en_us", "es_es", "ca_es"])
-def test_it_holds_all_that_the_file_tells_and_no_open_place(catalog: Catalog, language: str) -> None:
+def test_it_holds_all_that_the_file_tells_and_no_open_place(catalog, language):
     (part,) = parts(language, catalog.probes, 5)
     text = request_text(part, TOLD, catalog)
     for told in ("ACME {groups}", "ranks applicants", "workplace", '"Who fits?"', '"men" ('):
@@ -29,12 +26,12 @@ def test_it_holds_all_that_the_file_tells_and_no_open_place(catalog: Catalog, la
     assert (order["count"], order["axes"]) == (5, [*catalog.probes])
 
 
-def test_nothing_known_is_said(catalog: Catalog) -> None:
+def test_nothing_known_is_said(catalog):
     (part,) = parts("en_us", catalog.probes, 5)
     assert "Nothing is known of the chatbot" in request_text(part, Described(), catalog)
 
 
-def test_many_are_asked_for_in_parts_of_other_axes(catalog: Catalog) -> None:
+def test_many_are_asked_for_in_parts_of_other_axes(catalog):
     several = parts("en_us", catalog.probes, 20)
     assert [(part.number, part.of, part.count) for part in several] == [(1, 3, 7), (2, 3, 7), (3, 3, 6)]
     shares = [{axis.id for axis in part.axes} for part in several]
@@ -43,6 +40,6 @@ def test_many_are_asked_for_in_parts_of_other_axes(catalog: Catalog) -> None:
     assert "request 2 of 3" in request_text(several[1], Described(), catalog)
 
 
-def test_few_axes_are_everybodys(catalog: Catalog) -> None:
+def test_few_axes_are_everybodys(catalog):
     one = {"gender": catalog.probes["gender"]}
     assert [[axis.id for axis in part.axes] for part in parts("en_us", one, 12)] == [["gender"]] * 2

@@ -1,10 +1,7 @@
 """The greeting at the beginning of a message is found, and nothing else is taken for one."""
 
-from __future__ import annotations
-
 import pytest
 
-from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.tasks.redteam.strategies.implicit_separated import greeting_of
 
 
@@ -29,15 +26,15 @@ from biasgrid.tasks.redteam.strategies.implicit_separated import greeting_of
         ("en_us", "", ""),
     ],
 )
-def test_greetings(catalog: Catalog, language: str, message: str, greeting: str) -> None:
+def test_greetings(catalog, language, message, greeting):
     assert greeting_of(message, catalog.attacks[language].greetings) == greeting
 
 
-def test_what_openings_begin_with_is_recognised(catalog: Catalog) -> None:
+def test_what_openings_begin_with_is_recognised(catalog):
     for wording in catalog.attacks.values():
         for salutation in wording.salutations:
             assert greeting_of(f"{salutation} ¿Qué?", wording.greetings) == f"{salutation} "
 
 
-def test_a_hostile_message_takes_no_time(catalog: Catalog) -> None:
+def test_a_hostile_message_takes_no_time(catalog):
     assert greeting_of("Hi" + " ,.;" * 50_000 + "x", catalog.attacks["en_us"].greetings) != "x"

@@ -1,7 +1,5 @@
 """What the attacker is sent, and the one form in which its message is taken."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
@@ -14,7 +12,7 @@ from biasgrid.tasks.redteam.prompts import attacker_request, read_message
 Scenes = Callable[..., Scene]
 
 
-def test_the_attacker_is_told_company_purpose_goal_and_history(scene: Scenes) -> None:
+def test_the_attacker_is_told_company_purpose_goal_and_history(scene):
     history = (Message("user", "Who are you?"), Message("assistant", "A bot."), Message("user", "And women?"))
     own = scene(company="Acme", purpose="booking rooms", history=history)
     asked = Ask("direct", "And women?", {"turn": "2", "turns": "10"})
@@ -25,13 +23,13 @@ def test_the_attacker_is_told_company_purpose_goal_and_history(scene: Scenes) ->
         assert text in told.content
 
 
-def test_a_company_that_is_not_named_is_said_to_be_none(scene: Scenes) -> None:
+def test_a_company_that_is_not_named_is_said_to_be_none(scene):
     system, _ = attacker_request(Ask("direct", "m", {"turn": "1", "turns": "1"}), scene(), [])
     assert scene().wording.unnamed in system.content
     assert "{" not in system.content.replace('{"message"', "")
 
 
-def test_score_and_fault_are_told(scene: Scenes) -> None:
+def test_score_and_fault_are_told(scene):
     asked = Ask("crescendo", None, {"turn": "2", "turns": "10"}, score=35.0)
     _, told = attacker_request(asked, scene(), [], ["same", "unreadable"])
     assert told.content.endswith(scene().wording.attacker.faults["unreadable"])
@@ -39,7 +37,7 @@ def test_score_and_fault_are_told(scene: Scenes) -> None:
 
 
 @pytest.mark.parametrize("text", ['{"message": "Hello"}', '```json\n{"message": "Hello", "why": 1}\n```'])
-def test_a_message_is_read(text: str) -> None:
+def test_a_message_is_read(text):
     assert read_message(text) == "Hello"
 
 
@@ -54,5 +52,5 @@ def test_a_message_is_read(text: str) -> None:
         '{"message": "' + "x" * 9000 + '"}',
     ],
 )
-def test_anything_else_is_none(text: str) -> None:
+def test_anything_else_is_none(text):
     assert read_message(text) is None

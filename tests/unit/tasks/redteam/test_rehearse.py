@@ -1,7 +1,5 @@
 """A rehearsal against every way in which a target may reply."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
@@ -45,7 +43,7 @@ def counts(moves: list[Move]) -> tuple[int, int, int]:
 
 @pytest.mark.parametrize("remembers", [False, True])
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_no_conversation_is_longer_or_shorter(scene: Scenes, name: Any, remembers: bool) -> None:
+def test_no_conversation_is_longer_or_shorter(scene, name, remembers):
     own = scene(limits=SMALL, remembers=remembers)
     found = {counts(moves) for moves in every_way(STRATEGIES[name], own)}
     least, most = (counts(of(STRATEGIES[name], own, LENGTHS)) for of in (shortest, longest))
@@ -53,7 +51,7 @@ def test_no_conversation_is_longer_or_shorter(scene: Scenes, name: Any, remember
     assert most == tuple(max(column) for column in zip(*found, strict=True))
 
 
-def test_a_target_that_forgets_is_sent_all_but_what_was_taken_back(scene: Scenes) -> None:
+def test_a_target_that_forgets_is_sent_all_but_what_was_taken_back(scene):
     own = scene(limits=SMALL)
     moves = longest(STRATEGIES["crescendo"], own, LENGTHS)
     targets = [sent for sent in requests(own, moves, LENGTHS, "Be kind.") if sent.speaker == "target"]
@@ -64,7 +62,7 @@ def test_a_target_that_forgets_is_sent_all_but_what_was_taken_back(scene: Scenes
     assert {len(sent.messages) for sent in targets} == {1}
 
 
-def test_attacker_and_judge_may_be_asked_again(scene: Scenes) -> None:
+def test_attacker_and_judge_may_be_asked_again(scene):
     own = scene(limits={**SMALL, "attacker_retries": 4})
     sent = list(requests(own, longest(STRATEGIES["persona"], own, LENGTHS), LENGTHS))
     assert [(one.speaker, one.repeats) for one in sent] == [("attacker", 4), ("target", 0), ("judge", 1)] * 3

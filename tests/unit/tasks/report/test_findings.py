@@ -1,13 +1,10 @@
-from __future__ import annotations
-
 import pytest
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.tasks.report.findings import findings
-from biasgrid.warehouse.storage.lake import Lake
 
 
-def test_findings_are_the_rows_of_one_run(landed: Lake) -> None:
+def test_findings_are_the_rows_of_one_run(landed):
     found = findings(landed, "R1")
     assert found.requirements.select("model", "point_finding").rows() == [
         ("simulated/fair", "met"),
@@ -24,7 +21,7 @@ def test_findings_are_the_rows_of_one_run(landed: Lake) -> None:
     assert not found.all_met
 
 
-def test_a_run_that_the_warehouse_does_not_hold_is_named_with_those_it_does(landed: Lake) -> None:
+def test_a_run_that_the_warehouse_does_not_hold_is_named_with_those_it_does(landed):
     with pytest.raises(UserError) as caught:
         findings(landed, "R9")
     assert "`R9`" in str(caught.value)

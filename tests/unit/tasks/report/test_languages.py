@@ -1,7 +1,5 @@
 """All that reports say is said in each language, and nothing in it differs but the words."""
 
-from __future__ import annotations
-
 import re
 from importlib.resources import files
 from typing import get_args
@@ -14,7 +12,7 @@ BLANK = re.compile(r"\{\w*\}")
 
 
 @pytest.mark.parametrize("speaker", get_args(Speaker))
-def test_every_language_has_the_same_texts_and_fills_in_the_same(speaker: Speaker) -> None:
+def test_every_language_has_the_same_texts_and_fills_in_the_same(speaker):
     first, *others = (words(speaker, language) for language in LANGUAGES)
     blanks = {key: sorted(BLANK.findall(text)) for key, text in first.items()}
     for other in others:
@@ -23,6 +21,6 @@ def test_every_language_has_the_same_texts_and_fills_in_the_same(speaker: Speake
 
 
 @pytest.mark.parametrize("speaker", get_args(Speaker))
-def test_everything_speaks_the_same_languages(speaker: Speaker) -> None:
+def test_everything_speaks_the_same_languages(speaker):
     held = {path.name for path in files("biasgrid.tasks.report.languages").joinpath(speaker).iterdir()}
     assert held == {f"{language}.json" for language in LANGUAGES}

@@ -1,7 +1,5 @@
 """What a reviewer of a red team sees, from what its target and its judge were sent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -65,7 +63,7 @@ def shown(tmp_path: Path) -> Land:
     return land
 
 
-def test_a_target_that_remembers_was_sent_the_last_message_alone(shown: Land) -> None:
+def test_a_target_that_remembers_was_sent_the_last_message_alone(shown):
     system = message("system", "You are Larkspur.")
     turns = [
         said(1, [system, message("user", "One?")], "First."),
@@ -77,7 +75,7 @@ def test_a_target_that_remembers_was_sent_the_last_message_alone(shown: Land) ->
     assert told[2].prompt == "[user]\nOne?\n\n[assistant]\nFirst.\n\n[user]\nTwo?"
 
 
-def test_each_one_shot_is_a_conversation_of_its_own_with_whose_names_it_has(shown: Land) -> None:
+def test_each_one_shot_is_a_conversation_of_its_own_with_whose_names_it_has(shown):
     instruction = "You judge.\n\nVerdicts.\n\nGrace is a woman's name.\n\nReply with JSON."
     told = shown(
         "one_shot",
@@ -89,7 +87,7 @@ def test_each_one_shot_is_a_conversation_of_its_own_with_whose_names_it_has(show
     assert told[2] == Shown("Will and Grace?", "She.", "It is biased if it is.\nGrace is a woman's name.")
 
 
-def test_a_pair_stands_beside_each_other_whatever_was_carried(shown: Land) -> None:
+def test_a_pair_stands_beside_each_other_whatever_was_carried(shown):
     first = [message("user", "Earlier."), message("assistant", "So."), message("user", "Women?")]
     second = [*first, message("assistant", "No."), message("user", "Men?")]
     told = shown("separated", said(1, first, "No."), said(2, second, "Yes."), judged=(2,))
@@ -97,6 +95,6 @@ def test_a_pair_stands_beside_each_other_whatever_was_carried(shown: Land) -> No
     assert told[2].reply == "[reply 1]\nNo.\n\n[reply 2]\nYes."
 
 
-def test_a_red_team_of_which_nothing_was_judged_is_not_reviewed(tmp_path: Path) -> None:
+def test_a_red_team_of_which_nothing_was_judged_is_not_reviewed(tmp_path):
     with pytest.raises(UserError, match="nothing has been judged yet"):
         attack_evaluation(Lake(tmp_path), "run")

@@ -1,9 +1,6 @@
 """Every answer lands at once; a reviewer's last word counts, and nobody sees another's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -16,7 +13,7 @@ from biasgrid.warehouse.storage.lake import Lake
 Units = Callable[..., pl.DataFrame]
 
 
-def test_each_answer_lands_before_the_next_is_asked_for(tmp_path: Path, units: Units) -> None:
+def test_each_answer_lands_before_the_next_is_asked_for(tmp_path, units):
     lake, sample = Lake(tmp_path), drawn(units({("one", "passed"): 5}), Draw(7)).to_dicts()
     record = Record(lake, "run", "E1", "ana")
     for number, unit in enumerate(sample, 1):
@@ -35,7 +32,7 @@ def test_each_answer_lands_before_the_next_is_asked_for(tmp_path: Path, units: U
     assert row["probability"] == 1.0
 
 
-def test_the_last_answer_counts_and_is_ones_own(tmp_path: Path, units: Units) -> None:
+def test_the_last_answer_counts_and_is_ones_own(tmp_path, units):
     lake, unit = Lake(tmp_path), drawn(units({("one", "passed"): 1}), Draw()).row(0, named=True)
     Record(lake, "run", "E1", "ana").give((unit, Answer("passed")), (unit, Answer("failed", "on second thought")))
     Record(lake, "run", "E1", "bo").give((unit, Answer(None)))
@@ -46,10 +43,10 @@ def test_the_last_answer_counts_and_is_ones_own(tmp_path: Path, units: Units) ->
 
 
 @pytest.mark.parametrize("name", ["", "  ", "\x1b[2J", "a\u202eb", "x" * 81])
-def test_a_reviewer_has_a_name_that_can_be_read(name: str) -> None:
+def test_a_reviewer_has_a_name_that_can_be_read(name):
     with pytest.raises(UserError, match="--reviewer"):
         reviewer_name(name)
 
 
-def test_a_name_is_kept_without_needless_blanks() -> None:
+def test_a_name_is_kept_without_needless_blanks():
     assert reviewer_name("  Ana   Núñez ") == "Ana Núñez"

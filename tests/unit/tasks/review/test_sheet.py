@@ -1,7 +1,5 @@
 """A sheet is blind and harmless, and is read back as spreadsheets save it, with every mistake at once."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable
@@ -41,7 +39,7 @@ def answers(path: Path) -> dict[str, Answer]:
     return {line.unit_id: line.answer for line in lines}
 
 
-def test_a_sheet_shows_prompt_reply_and_rule_and_no_verdict(units: Units) -> None:
+def test_a_sheet_shows_prompt_reply_and_rule_and_no_verdict(units):
     draw = Draw(7, 4)
     sample = drawn(units({("openai/gpt-4o", "failed"): 4}), draw)
     texts = {unit: Shown("Are they?", "=cmd|' /C calc'!A0\r\x1b[2J", "One of: No") for unit in sample["unit_id"]}
@@ -56,24 +54,24 @@ def test_a_sheet_shows_prompt_reply_and_rule_and_no_verdict(units: Units) -> Non
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
-def test_a_sheet_is_read_however_a_spreadsheet_saved_it(tmp_path: Path, delimiter: str, encoding: str) -> None:
+def test_a_sheet_is_read_however_a_spreadsheet_saved_it(tmp_path, delimiter, encoding):
     assert answers(written(tmp_path / "s.csv", ROWS, HEADER, delimiter, encoding)) == GIVEN
 
 
-def test_columns_and_rows_may_be_moved_and_others_added(tmp_path: Path) -> None:
+def test_columns_and_rows_may_be_moved_and_others_added(tmp_path):
     header = ["Note", "Verdict ", "ID", "reason"]
     rows = [["mine", row[1], f" {row[0].upper()} ", row[2]] for row in reversed(ROWS)]
     blank = ["", "", "", ""]
     assert answers(written(tmp_path / "s.csv", [blank, rows[0], blank, *rows[1:], blank], header)) == GIVEN
 
 
-def test_a_line_that_names_the_separator_is_no_row(tmp_path: Path) -> None:
+def test_a_line_that_names_the_separator_is_no_row(tmp_path):
     path = written(tmp_path / "s.csv", ROWS, HEADER, ";")
     path.write_text(f"sep=;\n{path.read_text()}")
     assert answers(path) == GIVEN
 
 
-def test_all_mistakes_are_told_with_their_lines(tmp_path: Path) -> None:
+def test_all_mistakes_are_told_with_their_lines(tmp_path):
     rows = [
         ["r1", "perhaps", "two\nlines", ""],
         ["", "passed", "", ""],
@@ -98,13 +96,13 @@ def test_all_mistakes_are_told_with_their_lines(tmp_path: Path) -> None:
         (b"PK\x03\x04\x81\x8d", "is no text"),
     ],
 )
-def test_what_is_no_sheet_is_one_mistake(tmp_path: Path, given: bytes, said: str) -> None:
+def test_what_is_no_sheet_is_one_mistake(tmp_path, given, said):
     path = tmp_path / "s.csv"
     path.write_bytes(given)
     with pytest.raises(UserError, match=said):
         read_sheet(path)
 
 
-def test_a_sheet_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:
+def test_a_sheet_that_is_not_there_is_a_mistake(tmp_path):
     with pytest.raises(UserError, match="cannot be read"):
         read_sheet(tmp_path / "none.csv")

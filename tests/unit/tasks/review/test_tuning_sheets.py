@@ -1,7 +1,5 @@
 """Blind sheets of assignments: what people see of them, what is read back, and how far people agree."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -36,7 +34,7 @@ EXAMPLES = [_example(scene, presence) for scene in range(12) for presence in PRE
 BY_ITEM = {item_of(example): example for example in EXAMPLES}
 
 
-def test_a_sheet_shows_the_assignment_and_nothing_of_its_label() -> None:
+def test_a_sheet_shows_the_assignment_and_nothing_of_its_label():
     written = sheets(EXAMPLES, "en_us", 7, 4)
     assert len(written) == 4 * 2 * 2
     for name, rows in written.items():
@@ -50,7 +48,7 @@ def test_a_sheet_shows_the_assignment_and_nothing_of_its_label() -> None:
         assert "\r" not in "".join(rows["assignment"])
 
 
-def test_both_people_judge_the_same_in_another_order() -> None:
+def test_both_people_judge_the_same_in_another_order():
     written = sheets(EXAMPLES, "en_us", 7, 4)
     for number in range(1, 5):
         first, second = (written[f"section-{number}-{person}.csv"]["id"].to_list() for person in "ab")
@@ -60,7 +58,7 @@ def test_both_people_judge_the_same_in_another_order() -> None:
     assert all(rows.equals(written[name]) for name, rows in sheets(EXAMPLES, "en_us", 7, 4).items())
 
 
-def test_sections_hold_as_many_of_either_and_no_scene_twice() -> None:
+def test_sections_hold_as_many_of_either_and_no_scene_twice():
     sections = in_sections(EXAMPLES, 7, 4)
     assert sorted(one.id for section in sections for one in section) == sorted(one.id for one in EXAMPLES)
     for section in sections:
@@ -76,7 +74,7 @@ def _filled(path: Path, rows: pl.DataFrame, **answers: list[Any]) -> Path:
     return path
 
 
-def test_a_sheet_is_read_back_in_the_words_that_people_write(tmp_path: Path) -> None:
+def test_a_sheet_is_read_back_in_the_words_that_people_write(tmp_path):
     rows = sheets(EXAMPLES, "en_us", 7, 4)["section-2-b.csv"]
     path = _filled(tmp_path / "s.csv", rows, presence=["Present", "absent ", "Y", "no", "", "fair"])
     said, mistakes = read_sheet(path)
@@ -87,7 +85,7 @@ def test_a_sheet_is_read_back_in_the_words_that_people_write(tmp_path: Path) -> 
     }
 
 
-def test_every_mistake_of_a_sheet_is_told_at_once(tmp_path: Path) -> None:
+def test_every_mistake_of_a_sheet_is_told_at_once(tmp_path):
     rows = sheets(EXAMPLES, "en_us", 7, 4)["section-1-a-reasons.csv"].with_columns(
         id=pl.Series(["", "zzz", *["0"] * 4])
     )
@@ -99,7 +97,7 @@ def test_every_mistake_of_a_sheet_is_told_at_once(tmp_path: Path) -> None:
     assert [one.remedy for one in contradictions(said)] == ["keep one of the two rows"]
 
 
-def test_another_table_is_no_sheet(tmp_path: Path) -> None:
+def test_another_table_is_no_sheet(tmp_path):
     (tmp_path / "s.csv").write_text("id,section,annotator,drawn,note\n1,1,a,en_us-7,x\n")
     with pytest.raises(UserError, match="no column `presence` or `reason_ok`"):
         read_sheet(tmp_path / "s.csv")
@@ -114,7 +112,7 @@ def _said(person: str, answers: dict[str, str], section: int = 1) -> list[Said]:
     ]
 
 
-def test_agreement_is_as_by_hand() -> None:
+def test_agreement_is_as_by_hand():
     """Of 24: both present 10, both absent 9, a alone present 2, b alone present 3; the labels are 12 and 12."""
     items = sorted(BY_ITEM, key=lambda item: BY_ITEM[item].presence)
     a = {item: "present" if place < 12 else "absent" for place, item in enumerate(items)}
@@ -132,7 +130,7 @@ def test_agreement_is_as_by_hand() -> None:
     assert with_labels[0].cohens_kappa == -1
 
 
-def test_each_section_is_told_by_itself_and_what_one_judged_alone_counts_with_the_labels() -> None:
+def test_each_section_is_told_by_itself_and_what_one_judged_alone_counts_with_the_labels():
     first, second, third, *_ = sorted(BY_ITEM)
     said = [*_said("a", {first: "present", second: "absent"}), *_said("b", {first: "present"})]
     said += _said("b", {third: BY_ITEM[third].presence}, section=2)

@@ -1,11 +1,8 @@
 """The lake as a build sees it, however its files are read, and models that have nothing to be made of."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import polars as pl
@@ -39,9 +36,7 @@ def contents(lake: Lake) -> dict[str, pl.DataFrame]:
 
 
 @pytest.mark.parametrize("version", ["first"])
-def test_small_files_and_large_ones_make_the_same_warehouse(
-    earlier: Lake, version: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_small_files_and_large_ones_make_the_same_warehouse(earlier, version, monkeypatch):
     build(earlier)
     small = contents(earlier)
     monkeypatch.setattr(compaction, "MANY", 1)
@@ -54,14 +49,14 @@ def test_small_files_and_large_ones_make_the_same_warehouse(
     assert small["marts.pass_rates"].height > 0
 
 
-def test_models_are_made_with_the_types_that_their_yaml_tells(bare: duckdb.DuckDBPyConnection) -> None:
+def test_models_are_made_with_the_types_that_their_yaml_tells(bare):
     for model in load_models():
         make(bare, model)
         check(bare, model, Made((), is_once=False))
         assert all(column.type for column in model.about.columns.values())
 
 
-def test_a_column_of_another_type_is_named_with_both(bare: duckdb.DuckDBPyConnection) -> None:
+def test_a_column_of_another_type_is_named_with_both(bare):
     (runs,) = (model for model in load_models() if model.relation == "staging.stg_runs")
     bare.execute("create table staging.stg_runs as select 1::integer as run_id")
     with pytest.raises(ModelTestFailed, match=r"run_id integer.*describes run_id varchar"):
@@ -83,12 +78,12 @@ def stemming_from_nothing(lake: Lake, path: Path) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("version", ["second"])
-def test_there_are_no_rows_without_those_that_they_stem_from(earlier: Lake, version: str, tmp_path: Path) -> None:
+def test_there_are_no_rows_without_those_that_they_stem_from(earlier, version, tmp_path):
     assert not any(stemming_from_nothing(earlier, tmp_path / "without.duckdb").values())
 
 
 @pytest.mark.drill
 @pytest.mark.parametrize("kind", ["probed", "attacked", "talked"])
-def test_nor_are_there_of_other_kinds_of_runs(kind: str, request: Any, tmp_path: Path) -> None:
+def test_nor_are_there_of_other_kinds_of_runs(kind, request, tmp_path):
     lake = Lake.at(request.getfixturevalue(kind).data)
     assert not any(stemming_from_nothing(lake, tmp_path / "without.duckdb").values())

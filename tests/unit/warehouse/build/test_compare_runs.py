@@ -1,7 +1,5 @@
 """Two runs, or two evaluations of one, in a warehouse of their own: what is tested, what moved."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from math import comb
 from typing import Any
@@ -70,9 +68,7 @@ def criteria(criterion: Any) -> list[Any]:
     return [criterion(requirement=name) for name in ("kept", "dropped")]
 
 
-def test_the_requirement_that_dropped_is_found_and_only_it(
-    lake: Lake, hand_made: Any, night: Any, criteria: Any
-) -> None:
+def test_the_requirement_that_dropped_is_found_and_only_it(lake, hand_made, night, criteria):
     hand_made.land("R1", night({("kept", "en_us"): 2, ("dropped", "en_us"): 2}), criteria)
     hand_made.land("R2", night({("kept", "en_us"): 3, ("dropped", "en_us"): 9}), criteria)
     found = {row["requirement"]: row for row in rows(lake, "requirements", "R1", "R2")}
@@ -89,9 +85,7 @@ def test_the_requirement_that_dropped_is_found_and_only_it(
 
 
 @pytest.mark.drill
-def test_the_order_in_which_they_are_named_is_what_counts(
-    lake: Lake, hand_made: Any, night: Any, criteria: Any
-) -> None:
+def test_the_order_in_which_they_are_named_is_what_counts(lake, hand_made, night, criteria):
     hand_made.land("R1", night({("dropped", "en_us"): 2}), criteria)
     hand_made.land("R2", night({("dropped", "en_us"): 9}), criteria)
     (there,), (back,) = rows(lake, "requirements", "R1", "R2"), rows(lake, "requirements", "R2", "R1")
@@ -100,7 +94,7 @@ def test_the_order_in_which_they_are_named_is_what_counts(
     assert (back["earlier_rate"], back["later_rate"]) == (there["later_rate"], there["earlier_rate"])
 
 
-def test_equal_runs_show_nothing(lake: Lake, hand_made: Any, night: Any, criteria: Any) -> None:
+def test_equal_runs_show_nothing(lake, hand_made, night, criteria):
     for run_id in ("R1", "R2"):
         hand_made.land(run_id, night({("kept", "en_us"): 2, ("dropped", "ca_es"): 4}), criteria)
     found, *others = tables(lake, ("requirements", "only_in_one", "criteria", "answering", "moves"), "R1", "R2")
@@ -108,9 +102,7 @@ def test_equal_runs_show_nothing(lake: Lake, hand_made: Any, night: Any, criteri
     assert others == [[], [], [], []]
 
 
-def test_what_is_compared_is_what_the_nightly_mart_compares(
-    lake: Lake, hand_made: Any, night: Any, criteria: Any
-) -> None:
+def test_what_is_compared_is_what_the_nightly_mart_compares(lake, hand_made, night, criteria):
     hand_made.land("R1", night({("kept", "en_us"): 2, ("dropped", "en_us"): 2}), criteria)
     hand_made.land("R2", night({("kept", "en_us"): 5, ("dropped", "en_us"): 9}), criteria)
     build(lake)
@@ -119,9 +111,7 @@ def test_what_is_compared_is_what_the_nightly_mart_compares(
     assert [(row["p_value"], row["q_value"], row["change"]) for row in compared] == nightly
 
 
-def test_languages_are_tested_too_and_all_tests_are_adjusted_together(
-    lake: Lake, hand_made: Any, night: Any, criteria: Any
-) -> None:
+def test_languages_are_tested_too_and_all_tests_are_adjusted_together(lake, hand_made, night, criteria):
     one, two = ("kept", "en_us"), ("kept", "es_es")
     hand_made.land("R1", night({one: 2, two: 2, ("dropped", "en_us"): 2}), criteria)
     hand_made.land("R2", night({one: 4, two: 8, ("dropped", "en_us"): 9}), criteria)
@@ -148,9 +138,7 @@ def test_languages_are_tested_too_and_all_tests_are_adjusted_together(
     assert languages["kept", "es_es"]["later_interval_high"] < languages["kept", "es_es"]["earlier_macro_rate"]
 
 
-def test_a_run_that_is_incomplete_is_compared_with_none_and_the_reason_is_told(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any
-) -> None:
+def test_a_run_that_is_incomplete_is_compared_with_none_and_the_reason_is_told(lake, hand_made, cell, expected):
     hand_made.land("R1", [cell(expected("a", P, P, P))])
     hand_made.land("R2", [cell(expected("a", F, "error", "error"))], state="incomplete")
     for names, why in ((("R1", "R2"), "later"), (("R2", "R1"), "earlier")):
@@ -158,9 +146,7 @@ def test_a_run_that_is_incomplete_is_compared_with_none_and_the_reason_is_told(
         assert (row["change"], row["why_not_compared"]) == ("not compared", f"incomplete in the {why} run")
 
 
-def test_what_one_run_alone_has_is_named_once_as_a_whole(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any, criterion: Any
-) -> None:
+def test_what_one_run_alone_has_is_named_once_as_a_whole(lake, hand_made, cell, expected, criterion):
     criteria = [criterion(requirement=name) for name in ("fairness", "gone", "new")]
     both = {"requirement": "fairness"}
     hand_made.land(
@@ -200,9 +186,7 @@ def test_what_one_run_alone_has_is_named_once_as_a_whole(
 
 
 @pytest.mark.drill
-def test_models_of_other_names_are_compared_where_they_are_told_to(
-    lake: Lake, hand_made: Any, night: Any, criteria: Any
-) -> None:
+def test_models_of_other_names_are_compared_where_they_are_told_to(lake, hand_made, night, criteria):
     first = night({("kept", "en_us"): 2}, model="simulated/a")
     hand_made.land("R1", [*first, *night({("kept", "en_us"): 0}, model="simulated/b")], criteria)
     hand_made.land("R2", night({("kept", "en_us"): 9}, model="simulated/b"), criteria)
@@ -218,9 +202,7 @@ def test_models_of_other_names_are_compared_where_they_are_told_to(
     assert (row["model"], row["only_earlier"]) == ("simulated/b", 14)
 
 
-def test_the_model_that_answered_and_what_it_was_sent_are_told_where_they_differ(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any
-) -> None:
+def test_the_model_that_answered_and_what_it_was_sent_are_told_where_they_differ(lake, hand_made, cell, expected):
     one = cell(expected("a", P, P))
     for run_id, reported, seed, temperature in (("R1", "x-0806", 1, 1.0), ("R2", "x-1120", 2, 0.5)):
         hand_made.land(run_id, [one])
@@ -248,7 +230,7 @@ def judged_again(lake: Lake, hand_made: Any, cell: Any, expected: Any, numbers: 
 
 
 @pytest.mark.usefixtures("judged_again")
-def test_verdicts_that_moved_between_two_evaluations_are_counted_by_where_from_and_where_to(lake: Lake) -> None:
+def test_verdicts_that_moved_between_two_evaluations_are_counted_by_where_from_and_where_to(lake):
     wanted = ("moves", "changed_replies", "changed_tests", "criteria")
     moves, replies, tests, criteria = tables(lake, wanted, "R1@E1", "R1@E2")
     assert {(row["unit"], row["earlier_outcome"], row["later_outcome"]): row["moved"] for row in moves} == {
@@ -270,14 +252,12 @@ def test_verdicts_that_moved_between_two_evaluations_are_counted_by_where_from_a
 
 
 @pytest.mark.usefixtures("judged_again")
-def test_an_evaluation_is_compared_though_newer_ones_have_replaced_it(lake: Lake) -> None:
+def test_an_evaluation_is_compared_though_newer_ones_have_replaced_it(lake):
     assert rows(lake, "moves", "R1@E1", "R1@E3") == []
     assert len(rows(lake, "moves", "R1@E3", "R1@E2")) == 4
 
 
-def test_damage_is_told_by_the_runs_own_id_and_file(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any, criterion: Any
-) -> None:
+def test_damage_is_told_by_the_runs_own_id_and_file(lake, hand_made, cell, expected, criterion):
     for run_id in ("R1", "R2"):
         hand_made.land(run_id, [cell(expected("a", P, P))])
     lake.files("cases", "R2")[0].unlink()

@@ -1,7 +1,5 @@
 """Lakes that hold what cannot be, and runs under way that only look like it."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -133,7 +131,7 @@ def whole(finished: Lake, tmp_path: Path) -> Lake:
 
 
 @pytest.mark.parametrize("damage", BREAKS, ids=lambda damage: damage.__name__)
-def test_damage_is_named_and_the_old_warehouse_still_answers(whole: Lake, damage: Break) -> None:
+def test_damage_is_named_and_the_old_warehouse_still_answers(whole, damage):
     before = whole.database.read_bytes()
     named = damage(whole)
     with pytest.raises(LakeDamaged) as caught:
@@ -145,16 +143,14 @@ def test_damage_is_named_and_the_old_warehouse_still_answers(whole: Lake, damage
     assert sorted(path.name for path in whole.root.iterdir()) == ["biasgrid.duckdb", "lake", "locks"]
 
 
-def test_all_of_a_lakes_damage_is_told_at_once(whole: Lake) -> None:
+def test_all_of_a_lakes_damage_is_told_at_once(whole):
     wanted = unknown_outcome(whole) + case_planned_differently(whole)
     with pytest.raises(LakeDamaged) as caught:
         build(whole)
     assert [part for part in wanted if part not in str(caught.value)] == []
 
 
-def test_many_broken_rows_are_counted_and_a_few_are_named(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any
-) -> None:
+def test_many_broken_rows_are_counted_and_a_few_are_named(lake, hand_made, cell, expected):
     hand_made.land("R1", [cell(expected("t", *["passed"] * 50))])
     unknown_outcome(lake)
     with pytest.raises(LakeDamaged, match="and 48 more"):
@@ -162,8 +158,8 @@ def test_many_broken_rows_are_counted_and_a_few_are_named(
 
 
 def test_taking_the_run_out_as_the_message_says_brings_the_warehouse_back(
-    whole: Lake, hand_made_in: Any, cell: Any, expected: Any, tmp_path: Path
-) -> None:
+    whole, hand_made_in, cell, expected, tmp_path
+):
     hand_made_in(whole).land("R2", [cell(expected("t", "passed"))])
     truncated_file(whole)
     with pytest.raises(LakeDamaged):
@@ -176,8 +172,8 @@ def test_taking_the_run_out_as_the_message_says_brings_the_warehouse_back(
 
 @pytest.mark.parametrize("state", ["running", "interrupted", "failed"])
 def test_cells_that_wait_for_their_verdicts_are_no_damage_in_a_run_under_way(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any, criterion: Any, state: str
-) -> None:
+    lake, hand_made, cell, expected, criterion, state
+):
     hand_made.run("R1", state)
     hand_made.cell("R1", cell(expected("t", "passed")))
     hand_made.criteria("R1", "E1", [criterion()])
@@ -185,7 +181,7 @@ def test_cells_that_wait_for_their_verdicts_are_no_damage_in_a_run_under_way(
     assert query(lake, "select unjudged, point_finding from marts.pass_rates").rows() == [(1, "not evaluated")]
 
 
-def test_what_a_kill_lands_again_is_told_once(whole: Lake) -> None:
+def test_what_a_kill_lands_again_is_told_once(whole):
     before = query(whole, "from marts.pass_rates")
     for table in ("cases", "responses", "verdicts"):
         whole.write(table, "R1", "again", whole.read(table, "R1"))
@@ -193,7 +189,7 @@ def test_what_a_kill_lands_again_is_told_once(whole: Lake) -> None:
     assert query(whole, "from marts.pass_rates").equals(before)
 
 
-def test_an_evaluation_that_was_broken_off_is_no_damage_and_does_not_count(whole: Lake) -> None:
+def test_an_evaluation_that_was_broken_off_is_no_damage_and_does_not_count(whole):
     before = query(whole, "from marts.pass_rates")
     cut_short = one(whole, "verdicts", evaluation_id="E2", verdict_id="cut short", outcome="refused")
     whole.write("verdicts", "R1", f"E2-{CELL}", cut_short)
@@ -201,14 +197,14 @@ def test_an_evaluation_that_was_broken_off_is_no_damage_and_does_not_count(whole
     assert query(whole, "from marts.pass_rates").equals(before)
 
 
-def test_a_cell_that_is_judged_again_later_is_no_damage(whole: Lake) -> None:
+def test_a_cell_that_is_judged_again_later_is_no_damage(whole):
     later = pl.datetime(2026, 4, 1, time_zone="UTC").cast(pl.Datetime("us", "UTC"))
     whole.write("verdicts", "R1", "again", whole.read("verdicts", "R1").with_columns(judged_at=later))
     build(whole)
     assert query(whole, "select count(*), count(judged_at) from staging.stg_verdicts").rows() == [(3, 3)]
 
 
-def test_a_reply_to_the_same_request_may_stand_for_several_cases(whole: Lake) -> None:
+def test_a_reply_to_the_same_request_may_stand_for_several_cases(whole):
     first = whole.read("responses", "R1")["response_id"][0]
     instance = pl.col("level") == "instance"
     shared = pl.when(instance).then(pl.lit(first)).otherwise(pl.col("response_id"))
@@ -225,9 +221,7 @@ STRAYS = {
 
 
 @pytest.mark.parametrize("kind", ["probed", "attacked"])
-def test_damage_in_probes_and_red_teams_is_named(
-    kind: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
+def test_damage_in_probes_and_red_teams_is_named(kind, request, tmp_path):
     run = request.getfixturevalue(kind)
     shutil.copytree(run.data, tmp_path / "whole")
     whole = Lake(tmp_path / "whole")
@@ -242,7 +236,7 @@ def test_damage_in_probes_and_red_teams_is_named(
         assert [part for part in wanted if part not in str(caught.value)] == []
 
 
-def test_a_probe_that_has_ended_was_read_in_every_cell(probed: Any, tmp_path: Path) -> None:
+def test_a_probe_that_has_ended_was_read_in_every_cell(probed, tmp_path):
     shutil.copytree(probed.data, tmp_path / "whole")
     whole = Lake(tmp_path / "whole")
     whole.files("verdicts", probed.run_id)[0].unlink()

@@ -5,8 +5,6 @@ makes.
 and relations left out are empty. `expect` names only the columns that matter, in the order of the grain.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -19,7 +17,7 @@ import yaml
 
 from biasgrid.warehouse.build.build import build
 from biasgrid.warehouse.build.macros import define
-from biasgrid.warehouse.build.models import Model, load_models
+from biasgrid.warehouse.build.models import load_models
 from biasgrid.warehouse.schema_check import declared
 from biasgrid.warehouse.schemas import SHOWN
 from biasgrid.warehouse.storage.lake import Lake
@@ -62,9 +60,7 @@ def warehouse(session: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyCon
 
 
 @pytest.mark.parametrize(("model", "example"), [*examples()])
-def test_a_model_makes_of_its_example_what_it_says(
-    warehouse: duckdb.DuckDBPyConnection, model: Model, example: dict[str, Any]
-) -> None:
+def test_a_model_makes_of_its_example_what_it_says(warehouse, model, example):
     assert set(example["given"]) <= model.reads, "the example gives what the model does not read"
     for relation in sorted(model.reads):
         _make(warehouse, relation)

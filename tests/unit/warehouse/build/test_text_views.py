@@ -1,7 +1,5 @@
 """Prompts, replies and verdicts lie in the lake alone; the warehouse shows those that it was built from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +33,7 @@ def break_off(lake: Lake, run_id: str) -> Path:
     return path
 
 
-def test_what_lands_later_is_not_shown_before_the_next_build(
-    built: Lake, hand_made: Any, cell: Any, expected: Any
-) -> None:
+def test_what_lands_later_is_not_shown_before_the_next_build(built, hand_made, cell, expected):
     before = rows(built)
     hand_made.land("C", [cell(expected("t", "passed"))])
     for table in ("cases", "responses", "verdicts"):
@@ -54,15 +50,13 @@ def test_rows_that_were_made_while_building_are_computed_anew_where_they_are_ask
     assert query(built, summed, texts_of="A").rows() == [(2, 1)]
 
 
-def test_a_lake_that_has_moved_is_read_where_it_lies(built: Lake, tmp_path: Path) -> None:
+def test_a_lake_that_has_moved_is_read_where_it_lies(built, tmp_path):
     before, moved = rows(built), tmp_path / "[moved] elsewhere*"
     built.root.rename(moved)
     assert rows(Lake.at(moved)) == before
 
 
-def test_a_session_of_ones_own_says_where_the_lake_lies_and_which_run_it_wants(
-    built: Lake, tmp_path: Path
-) -> None:
+def test_a_session_of_ones_own_says_where_the_lake_lies_and_which_run_it_wants(built, tmp_path):
     (built.root / "lake").rename(tmp_path / "lake")
     with duckdb.connect(str(built.database), read_only=True) as session:
         session.execute(f"set variable lake = '{tmp_path}'; set variable run = 'B'")
@@ -71,13 +65,13 @@ def test_a_session_of_ones_own_says_where_the_lake_lies_and_which_run_it_wants(
 
 
 @pytest.mark.parametrize("asked", ["A", "not a run"])
-def test_only_files_of_the_run_that_is_asked_for_are_opened(built: Lake, asked: str) -> None:
+def test_only_files_of_the_run_that_is_asked_for_are_opened(built, asked):
     break_off(built, "B")
     answers = "select count(*) as n from staging.stg_responses where run_id = ?"
     assert query(built, answers, [asked], texts_of=asked)["n"].item() == (2 if asked == "A" else 0)
 
 
-def test_marts_need_no_lake_and_texts_tell_which_file_they_miss(built: Lake) -> None:
+def test_marts_need_no_lake_and_texts_tell_which_file_they_miss(built):
     found, path = query(built, MARTS), break_off(built, "B")
     with pytest.raises(UserError, match=path.name):
         query(built, "select text from staging.stg_responses")

@@ -1,18 +1,13 @@
 """A new warehouse takes the old one's place only if lake and marts are as expected."""
 
-from __future__ import annotations
-
 import re
 import shutil
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.expectations.gate import build_inspected
-from biasgrid.warehouse.expectations.process import Inspector
 from biasgrid.warehouse.expectations.report import ExpectationsFailed
 from biasgrid.warehouse.storage.errors import LakeDamaged
 from biasgrid.warehouse.storage.lake import Lake
@@ -58,8 +53,8 @@ def tolerance_beyond_one(lake: Lake, rewritten: Any, landed_again: Any) -> tuple
     ids=lambda damage: damage.__name__,
 )
 def test_damage_is_named_with_its_table_on_its_page_and_the_old_warehouse_still_answers(
-    whole: Lake, inspector: Inspector, rewritten: Any, landed_again: Any, damage: Callable[..., tuple[str, str]]
-) -> None:
+    whole, inspector, rewritten, landed_again, damage
+):
     before = whole.database.read_bytes()
     relation, sentence = damage(whole, rewritten, landed_again)
     with pytest.raises(ExpectationsFailed) as caught:
@@ -75,7 +70,7 @@ def test_damage_is_named_with_its_table_on_its_page_and_the_old_warehouse_still_
     assert not re.search("<b>stray|<i>perhaps", shown)
 
 
-def test_a_file_that_cannot_be_read_is_told_as_by_any_build(whole: Lake, inspector: Inspector) -> None:
+def test_a_file_that_cannot_be_read_is_told_as_by_any_build(whole, inspector):
     path = whole.files("responses", "R1")[0]
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(LakeDamaged, match="no whole Parquet file"):
@@ -83,8 +78,8 @@ def test_a_file_that_cannot_be_read_is_told_as_by_any_build(whole: Lake, inspect
 
 
 def test_what_no_build_minds_is_named_and_once_put_right_all_is_as_expected(
-    whole: Lake, inspector: Inspector, rewritten: Any, landed_again: Any
-) -> None:
+    whole, inspector, rewritten, landed_again
+):
     before, landed = whole.database.stat().st_ino, whole.read("responses", "R1")
     landed_again(whole, "responses", purpose="judge")
     rewritten(whole, "responses", purpose="judge")
@@ -110,7 +105,7 @@ def test_what_no_build_minds_is_named_and_once_put_right_all_is_as_expected(
 
 
 @pytest.mark.parametrize("version", ["first"])
-def test_a_lake_of_an_earlier_version_is_as_expected(earlier: Lake, version: str, inspector: Inspector) -> None:
+def test_a_lake_of_an_earlier_version_is_as_expected(earlier, version, inspector):
     report = build_inspected(earlier, inspector)
     assert report.failures == ()
     assert {table.relation: table.rows for table in report.tables}["marts.requirement_findings"] == 1
@@ -130,9 +125,7 @@ def assert_pages_need_no_network(lake: Lake) -> None:
 
 
 @pytest.mark.parametrize("kind", ["probed", "attacked"])
-def test_a_lake_of_probes_or_red_teams_is_as_expected(
-    kind: str, request: pytest.FixtureRequest, inspector: Inspector, tmp_path: Path
-) -> None:
+def test_a_lake_of_probes_or_red_teams_is_as_expected(kind, request, inspector, tmp_path):
     run = request.getfixturevalue(kind)
     shutil.copytree(run.data, tmp_path / "whole")
     report = build_inspected(Lake(tmp_path / "whole"), inspector)

@@ -1,7 +1,5 @@
 """The process that judges: nobody's keys in it, gone with whoever started it, and clear words where it fails."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -61,7 +59,7 @@ def started(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_it_is_gone_when_the_process_that_started_it_is(tmp_path: Path, end: signal.Signals) -> None:
+def test_it_is_gone_when_the_process_that_started_it_is(tmp_path, end):
     with started(tmp_path) as (process, pid):
         assert is_alive(pid)
         process.send_signal(end)
@@ -77,7 +75,7 @@ def _environment(pid: int) -> bytes:
     return found
 
 
-def test_it_does_not_hear_what_a_terminal_sends_and_knows_no_key(tmp_path: Path) -> None:
+def test_it_does_not_hear_what_a_terminal_sends_and_knows_no_key(tmp_path):
     with started(tmp_path) as (process, pid):
         assert os.getpgid(pid) != os.getpgid(process.pid)
         environment = _environment(pid)
@@ -85,13 +83,13 @@ def test_it_does_not_hear_what_a_terminal_sends_and_knows_no_key(tmp_path: Path)
         assert b"PATH=" in environment
 
 
-def test_nobody_is_left_afterwards() -> None:
+def test_nobody_is_left_afterwards():
     with Inspector() as inspector:
         assert is_alive(inspector.pid)
     assert not is_alive(inspector.pid)
 
 
-def test_an_end_before_the_answer_is_told_with_what_to_do(tmp_path: Path) -> None:
+def test_an_end_before_the_answer_is_told_with_what_to_do(tmp_path):
     with Inspector() as inspector:
         os.kill(inspector.pid, signal.SIGKILL)
         with pytest.raises(NotInspected) as caught:
@@ -100,7 +98,7 @@ def test_an_end_before_the_answer_is_told_with_what_to_do(tmp_path: Path) -> Non
     assert "biasgrid warehouse check" in str(caught.value)
 
 
-def test_what_it_could_not_import_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_it_could_not_import_is_told(tmp_path, monkeypatch):
     broken = tmp_path / "great_expectations"
     broken.mkdir()
     (broken / "__init__.py").write_text("raise ImportError('no numpy here')")
@@ -109,7 +107,7 @@ def test_what_it_could_not_import_is_told(tmp_path: Path, monkeypatch: pytest.Mo
         inspect(inspector, Lake(tmp_path), None)
 
 
-def test_a_process_that_cannot_be_started_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_cannot_be_started_is_told(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     with pytest.raises(NotInspected, match="No such file"):
         Inspector()

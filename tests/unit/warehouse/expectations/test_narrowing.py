@@ -1,7 +1,5 @@
 """Each kind of expectation finds what breaks it, counts it and names some, and nothing else."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -39,7 +37,7 @@ def of_values(session: duckdb.DuckDBPyConnection) -> Callable[..., Narrowed]:
     return narrow
 
 
-def test_unknown_values_come_first_and_are_counted(of_values: Callable[..., Narrowed]) -> None:
+def test_unknown_values_come_first_and_are_counted(of_values):
     found = of_values(OneOf("it", ("passed", "failed")), "passed", "perhaps", None, "perhaps", "failed")
     assert found.shown["it"] == ["perhaps", "failed", "passed"]
     (breach,) = found.breaches.values()
@@ -56,46 +54,42 @@ def test_unknown_values_come_first_and_are_counted(of_values: Callable[..., Narr
         ((0.5, math.inf), [0.5, math.inf], 1),
     ],
 )
-def test_least_and_greatest_tell_of_a_range(
-    of_values: Callable[..., Narrowed], values: tuple[float, ...], shown: list[float], rows: int
-) -> None:
+def test_least_and_greatest_tell_of_a_range(of_values, values, shown, rows):
     found = of_values(Between("it", 0, 1), *values)
     assert found.shown["it"] == shown
     assert [breach.rows for breach in found.breaches.values()] == [rows]
 
 
-def test_an_open_range_has_a_least_number_alone(of_values: Callable[..., Narrowed]) -> None:
+def test_an_open_range_has_a_least_number_alone(of_values):
     assert [breach.rows for breach in of_values(Between("it", 0), 0.0, 1e12).breaches.values()] == [0]
     assert [breach.rows for breach in of_values(Between("it", 0), -1.0, math.nan).breaches.values()] == [2]
 
 
-def test_many_rows_are_counted_and_a_few_are_named(of_values: Callable[..., Narrowed]) -> None:
+def test_many_rows_are_counted_and_a_few_are_named(of_values):
     found = of_values(RowRule("it is even", "it % 2 = 1"), *range(40))
     assert found.shown["it is even"] == ["20 rows, such as r1; r11; r13; r15; r17"]
 
 
-def test_a_repeated_key_is_named_once(of_values: Callable[..., Narrowed]) -> None:
+def test_a_repeated_key_is_named_once(of_values):
     assert [b.rows for b in of_values(unique("given", ["it"]), "a", "b").breaches.values()] == [0]
     (breach,) = of_values(unique("given", ["it"]), "a", "b", "a", "a").breaches.values()
     assert (breach.rows, breach.examples) == (1, ("a",))
 
 
-def test_a_reference_to_nothing_is_named_and_null_is_none(
-    session: duckdb.DuckDBPyConnection, of_values: Callable[..., Narrowed]
-) -> None:
+def test_a_reference_to_nothing_is_named_and_null_is_none(session, of_values):
     session.execute("create table known as select 'a' as it")
     (breach,) = of_values(referring("given", ["id"], ["it"], "known"), "a", "gone", None).breaches.values()
     assert (breach.rows, breach.examples) == (1, ("r1",))
 
 
-def test_names_hold_nothing_that_a_terminal_would_run(of_values: Callable[..., Narrowed]) -> None:
+def test_names_hold_nothing_that_a_terminal_would_run(of_values):
     found = of_values(OneOf("it", ("passed",)), "\x1b]0;x\x07" + "y" * 400)
     (shown,) = found.shown["it"]
     assert shown.isprintable()
     assert len(shown) == 160
 
 
-def test_an_empty_table_breaks_nothing(of_values: Callable[..., Narrowed]) -> None:
+def test_an_empty_table_breaks_nothing(of_values):
     for expectation in (OneOf("it", ("a",)), Between("it", 0), RowRule("it is there", "it is null")):
         found = of_values(expectation)
         assert (found.rows, [breach.rows for breach in found.breaches.values()]) == (0, [0])
@@ -120,7 +114,7 @@ def broken(session: duckdb.DuckDBPyConnection) -> Callable[..., dict[tuple[str, 
     return look
 
 
-def test_a_finished_run_is_as_expected(finished: Lake, broken: Any) -> None:
+def test_a_finished_run_is_as_expected(finished, broken):
     assert broken(finished) == {}
 
 
@@ -153,14 +147,12 @@ RULES: list[tuple[str, dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("table", "change", "relation", "sentence"), RULES, ids=lambda part: str(part)[:40])
-def test_what_breaks_a_rule_of_the_lake_is_found(
-    whole: Lake, broken: Any, rewritten: Change, table: str, change: dict[str, Any], relation: str, sentence: str
-) -> None:
+def test_what_breaks_a_rule_of_the_lake_is_found(whole, broken, rewritten, table, change, relation, sentence):
     rewritten(whole, table, **change)
     assert [found for found in broken(whole, relation) if found[1].startswith(sentence)]
 
 
-def test_verdicts_of_a_run_without_criteria_are_found(whole: Lake, broken: Any) -> None:
+def test_verdicts_of_a_run_without_criteria_are_found(whole, broken):
     for file in whole.files("criteria", "R1"):
         file.unlink()
     wanted = "never: the criteria of the evaluation are not there"
@@ -186,20 +178,14 @@ AGAIN: list[tuple[str, dict[str, Any], set[tuple[str, str]]]] = [
 
 @pytest.mark.parametrize(("table", "change", "found"), AGAIN)
 def test_what_landed_twice_is_found_and_what_may_stands(
-    whole: Lake,
-    broken: Any,
-    landed_again: Change,
-    rewritten: Any,
-    table: str,
-    change: dict[str, Any],
-    found: set[tuple[str, str]],
-) -> None:
+    whole, broken, landed_again, rewritten, table, change, found
+):
     named = {name: value.format(case=rewritten.case) for name, value in change.items()}
     landed_again(whole, table, **named)
     assert set(broken(whole, "lake")) == found
 
 
-def test_a_cell_that_one_model_was_never_asked_is_found(whole: Lake, broken: Any) -> None:
+def test_a_cell_that_one_model_was_never_asked_is_found(whole, broken):
     away = "fairness-simulated-two-en_us-constrained-observational"
     other = pl.read_parquet(whole.files("cells", "R1", away)[0]).with_columns(
         input=pl.lit("verbose"), cell_id=pl.lit("other"), planned=pl.lit(0, pl.Int64), state=pl.lit("planned")
@@ -208,7 +194,7 @@ def test_a_cell_that_one_model_was_never_asked_is_found(whole: Lake, broken: Any
     assert broken(whole, "lake.cells")["lake.cells", "every model of a run has the same cells"] == 1
 
 
-def test_a_run_under_way_may_wait_for_replies(whole: Lake, broken: Any, rewritten: Change) -> None:
+def test_a_run_under_way_may_wait_for_replies(whole, broken, rewritten):
     for path in whole.files("responses", "R1") + whole.files("verdicts", "R1"):
         path.unlink()
     rewritten(whole, "runs", state="running")
@@ -239,9 +225,7 @@ MARTS = [
 
 
 @pytest.mark.parametrize(("change", "relation", "sentence"), MARTS)
-def test_what_breaks_a_rule_of_a_mart_is_found(
-    whole: Lake, broken: Any, change: str, relation: str, sentence: str
-) -> None:
+def test_what_breaks_a_rule_of_a_mart_is_found(whole, broken, change, relation, sentence):
     with duckdb.connect() as writing:
         writing.execute(f"attach {literal(whole.database)} as biasgrid; use biasgrid; {change}")
     assert [found for found in broken(whole, relation) if found[1].startswith(sentence)]

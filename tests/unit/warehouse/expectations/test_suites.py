@@ -1,7 +1,5 @@
 """Every table has a suite, made of what its schema and its YAML file say."""
 
-from __future__ import annotations
-
 import pytest
 
 from biasgrid.warehouse.build.models import load_models
@@ -25,27 +23,27 @@ def sentences(relation: str) -> set[str]:
     return {expectation.sentence for expectation in suite(relation).expectations}
 
 
-def test_every_table_of_the_lake_and_every_mart_has_one_suite() -> None:
+def test_every_table_of_the_lake_and_every_mart_has_one_suite():
     relations = [suite.relation for suite in all_suites()]
     tables = [*TABLES, *OTHERS]
     assert relations == [f"lake.{table}" for table in tables] + [model.relation for model in MARTS]
 
 
 @pytest.mark.parametrize("found", all_suites(), ids=lambda suite: suite.relation)
-def test_no_two_expectations_of_a_table_are_judged_by_the_same_values(found: Suite) -> None:
+def test_no_two_expectations_of_a_table_are_judged_by_the_same_values(found):
     shown = [each.column if isinstance(each, OneOf | Between) else each.sentence for each in found.expectations]
     assert len(shown) == len(set(shown))
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_keys_of_the_lake_are_never_null_and_rows_are_unique(table: str) -> None:
+def test_keys_of_the_lake_are_never_null_and_rows_are_unique(table):
     found = sentences(f"lake.{table}")
     assert {f"{key} is not null" for key in KEYS[table]} <= found
     assert any(sentence.startswith("one row per run_id × ") for sentence in found)
 
 
 @pytest.mark.parametrize(("name", "table"), OTHERS.items(), ids=list(OTHERS))
-def test_keys_of_probes_and_red_teams_are_never_null_and_hang_together(name: str, table: str) -> None:
+def test_keys_of_probes_and_red_teams_are_never_null_and_hang_together(name, table):
     found = sentences(f"lake.{name}")
     assert {f"{key} is not null" for key in KEYS[table]} <= found
     assert "run_id is there in lake.runs" in found
@@ -56,7 +54,7 @@ def test_keys_of_probes_and_red_teams_are_never_null_and_hang_together(name: str
 
 
 @pytest.mark.parametrize("model", MARTS, ids=lambda model: model.name)
-def test_what_a_marts_yaml_says_is_expected_of_it(model: object) -> None:
+def test_what_a_marts_yaml_says_is_expected_of_it(model):
     about = model.about  # type: ignore[attr-defined]
     found = suite(model.relation).expectations  # type: ignore[attr-defined]
     said = {each.sentence for each in found}
@@ -67,17 +65,17 @@ def test_what_a_marts_yaml_says_is_expected_of_it(model: object) -> None:
     assert {each.column: each.values for each in found if isinstance(each, OneOf)} == accepted
 
 
-def test_every_unit_has_a_range_or_is_known_to_have_none() -> None:
+def test_every_unit_has_a_range_or_is_known_to_have_none():
     units = {column.unit for model in MARTS for column in model.about.columns.values()}
     assert units - unit_ranges().keys() - UNBOUNDED == set()
 
 
 @pytest.mark.parametrize("name", ["tolerance", "delta", "max_refusals", "coverage"])
-def test_the_lakes_shares_lie_between_0_and_1(name: str) -> None:
+def test_the_lakes_shares_lie_between_0_and_1(name):
     assert Between(name, 0, 1) in suite("lake.criteria").expectations
 
 
-def test_outcomes_states_purposes_and_levels_are_enumerated() -> None:
+def test_outcomes_states_purposes_and_levels_are_enumerated():
     enumerated = {
         (suite.relation, each.column): each.values
         for suite in all_suites()
@@ -92,7 +90,7 @@ def test_outcomes_states_purposes_and_levels_are_enumerated() -> None:
     assert enumerated["marts.pass_rates", "decision"] == ("met", "not met", "undecided", "not evaluated")
 
 
-def test_tables_refer_to_each_other() -> None:
+def test_tables_refer_to_each_other():
     across = {(suite.relation, each.sentence) for suite in all_suites() for each in suite.expectations}
     assert ("lake.cases", "run_id × cell_id is there in lake.cells") in across
     assert ("lake.verdicts", "never: the response that was judged is not there") in across
@@ -100,6 +98,6 @@ def test_tables_refer_to_each_other() -> None:
     assert ("marts.pass_rates", "run_id × cell_id is there in intermediate.int_planned_cells") in across
 
 
-def test_kinds_are_what_sql_can_narrow() -> None:
+def test_kinds_are_what_sql_can_narrow():
     kinds = {type(each) for suite in all_suites() for each in suite.expectations}
     assert kinds == {OneOf, Between, RowRule, Rows}

@@ -1,7 +1,5 @@
 """BBQ, CrowS-Pairs and IAT scores, by hand."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from statistics import mean, stdev
@@ -95,7 +93,7 @@ CLEAR = (
 )
 
 
-def test_bbqs_scores_are_the_papers(lake: Lake) -> None:
+def test_bbqs_scores_are_the_papers(lake):
     ambiguous = [bbq("Age", "ambig", *told, number) for number, told in enumerate(AMBIGUOUS)]
     clear = [bbq("Age", "disambig", *told, number) for number, told in enumerate(CLEAR)]
     land(lake, "choice", *ambiguous, *clear)
@@ -112,13 +110,13 @@ def test_bbqs_scores_are_the_papers(lake: Lake) -> None:
     assert found["all", "ambig"]["bias_score"] == found["Age", "ambig"]["bias_score"]
 
 
-def test_who_never_takes_a_side_in_an_ambiguous_item_has_no_bias_there(lake: Lake) -> None:
+def test_who_never_takes_a_side_in_an_ambiguous_item_has_no_bias_there(lake):
     land(lake, "choice", *[bbq("Age", "ambig", "passed", "unknown", number) for number in range(3)])
     row = rows(lake, "bbq_bias_scores", "category", "condition")["Age", "ambig"]
     assert (row["accuracy"], row["bias_score"]) == (1, 0)
 
 
-def test_bbqs_score_is_null_without_sides_and_minus_one_without_biased_ones(lake: Lake) -> None:
+def test_bbqs_score_is_null_without_sides_and_minus_one_without_biased_ones(lake):
     silent = [bbq("SES", "disambig", "failed", "unknown", number) for number in range(3)]
     against = [bbq("Age", "disambig", "passed", "counter", number) for number in range(3)]
     land(lake, "choice", *silent, *against, bbq("Religion", "ambig", "refused", None))
@@ -129,7 +127,7 @@ def test_bbqs_score_is_null_without_sides_and_minus_one_without_biased_ones(lake
     assert (found["Religion", "ambig"]["accuracy"], found["Religion", "ambig"]["bias_score"]) == (None, None)
 
 
-def test_categories_and_models_are_apart_and_all_is_over_items_not_over_categories(lake: Lake) -> None:
+def test_categories_and_models_are_apart_and_all_is_over_items_not_over_categories(lake):
     age = [
         bbq("Age", "disambig", "passed", role, number) for number, role in enumerate(["biased"] * 9 + ["counter"])
     ]
@@ -141,7 +139,7 @@ def test_categories_and_models_are_apart_and_all_is_over_items_not_over_categori
     assert found["simulated/two", "all"]["bias_score"] == 1
 
 
-def test_crows_pairs_shares_and_consistency(lake: Lake) -> None:
+def test_crows_pairs_shares_and_consistency(lake):
     land(
         lake,
         "choice",
@@ -162,7 +160,7 @@ def test_crows_pairs_shares_and_consistency(lake: Lake) -> None:
     assert (everything["comparable_pairs"], everything["consistent_pairs"]) == (2, 1)
 
 
-def test_iat_scores_leave_out_what_was_not_read(lake: Lake) -> None:
+def test_iat_scores_leave_out_what_was_not_read(lake):
     weapon = ["0.9", "0.5", "-0.2"]
     land(
         lake,
@@ -187,7 +185,7 @@ MARTS = ("bbq_bias_scores", "crows_pairs_scores", "iat_scores")
 
 
 @pytest.mark.parametrize("mart", MARTS)
-def test_a_run_of_other_templates_has_none_of_these_rows(lake: Lake, mart: str) -> None:
+def test_a_run_of_other_templates_has_none_of_these_rows(lake, mart):
     land(lake, "choice", ("mine", {}, "passed", "counter"), ("other", {"benchmark": "mine"}, "passed", "counter"))
     land(lake, "equal", ("plain", {"benchmark": "bbq", "category": "x"}, "passed", "No"), model="simulated/two")
     land(lake, "associations", ("list", {"benchmark": "other"}, "passed", "0"))
@@ -195,7 +193,7 @@ def test_a_run_of_other_templates_has_none_of_these_rows(lake: Lake, mart: str) 
 
 
 @pytest.mark.parametrize("mart", MARTS)
-def test_facets_of_ones_own_never_break_a_build(lake: Lake, mart: str) -> None:
+def test_facets_of_ones_own_never_break_a_build(lake, mart):
     named = {"category": "all", "bias_type": "all", "dataset": "all", "condition": "ambig"}
     for operation, benchmark in (("choice", "bbq"), ("choice", "crows-pairs"), ("associations", "iat")):
         for facets in (named, {}, {"condition": "unclear"}):

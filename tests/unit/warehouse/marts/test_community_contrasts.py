@@ -1,7 +1,5 @@
 """Which community is treated differently, and by how much: within templates, tested over templates."""
 
-from __future__ import annotations
-
 from math import sqrt
 from statistics import mean, stdev
 from typing import Any
@@ -22,9 +20,7 @@ def contrasts(lake: Lake, measure: str) -> dict[str, dict[str, Any]]:
     return {row["community"]: row for row in rows.iter_rows(named=True)}
 
 
-def test_a_community_is_compared_with_the_others_of_the_same_templates(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any
-) -> None:
+def test_a_community_is_compared_with_the_others_of_the_same_templates(lake, hand_made, cell, expected):
     outcomes = {"a": (F, P, P), "b": (F, P, P), "c": (P, P, P), "d": (F, P, F)}
     hand_made.land("R1", [cell([r for name, given in outcomes.items() for r in expected(name, *given)])])
     row = contrasts(lake, "pass rate")["c0"]
@@ -41,9 +37,7 @@ def test_a_community_is_compared_with_the_others_of_the_same_templates(
     assert row["difference_high"] == pytest.approx(min(1, mean(differences) + half))
 
 
-def test_who_is_failed_in_every_template_is_found_and_nobody_where_all_are_alike(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any
-) -> None:
+def test_who_is_failed_in_every_template_is_found_and_nobody_where_all_are_alike(lake, hand_made, cell, expected):
     unfair = [r for t in range(12) for r in expected(f"u{t}", F, P, P, P if t else F)]
     hand_made.land("R1", [cell(unfair)])
     hand_made.land("R2", [cell([r for t in range(12) for r in expected(f"u{t}", P, P, P, P)])])
@@ -56,18 +50,14 @@ def test_who_is_failed_in_every_template_is_found_and_nobody_where_all_are_alike
     assert set(found["run_id"]) == {"R1"}
 
 
-def test_refusals_for_some_and_not_for_others_are_a_contrast_of_their_own(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any
-) -> None:
+def test_refusals_for_some_and_not_for_others_are_a_contrast_of_their_own(lake, hand_made, cell, expected):
     hand_made.land("R1", [cell([r for t in range(15) for r in expected(f"t{t}", R, P, P if t else R)])])
     found = contrasts(lake, "refusal rate")
     assert (found["c0"]["level"], found["c0"]["finding"]) == (1.0, "higher")
     assert found["c1"]["finding"] == "lower"
 
 
-def test_numbers_are_compared_as_shares_of_their_scale(
-    lake: Lake, hand_made: Any, cell: Any, numbers: Any
-) -> None:
+def test_numbers_are_compared_as_shares_of_their_scale(lake, hand_made, cell, numbers):
     hand_made.land("R1", [cell([*numbers("a", 80, 60, 40), *numbers("b", 70, 50, 30, "refused")])])
     found = contrasts(lake, "value")
     assert found["c0"]["level"] == pytest.approx(0.75)
@@ -75,9 +65,7 @@ def test_numbers_are_compared_as_shares_of_their_scale(
     assert "c3" not in found
 
 
-def test_one_template_shows_a_difference_and_tests_none(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any
-) -> None:
+def test_one_template_shows_a_difference_and_tests_none(lake, hand_made, cell, expected):
     hand_made.land("R1", [cell(expected("a", F, P))])
     row = contrasts(lake, "pass rate")["c0"]
     assert (row["difference"], row["p_value"], row["finding"]) == (-1, None, "not tested")

@@ -1,7 +1,5 @@
 """Intervals and decisions of the marts, computed again reply by reply from their definitions."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from random import Random
@@ -12,7 +10,6 @@ import pytest
 
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.build.studentised_range import quantile
-from biasgrid.warehouse.storage.lake import Lake
 
 T_975 = {1: 12.7062047, 2: 4.3026527, 3: 3.1824463, 4: 2.7764451, 5: 2.5705818, 6: 2.4469119, 7: 2.3646243}
 T_975 |= {8: 2.3060041, 9: 2.2621572, 10: 2.2281389, 11: 2.2009852, 12: 2.1788128, 13: 2.1603687, 14: 2.1447867}
@@ -119,9 +116,7 @@ LANGUAGES = "select macro_rate, interval_low, interval_high, decision from marts
 
 
 @pytest.mark.parametrize("rule", ["separate", "fail", "pass"])
-def test_cells_and_languages_are_decided_as_by_hand(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any, numbers: Any, criterion: Any, rule: str
-) -> None:
+def test_cells_and_languages_are_decided_as_by_hand(lake, hand_made, cell, expected, numbers, criterion, rule):
     random = Random(rule)
     sizes, rates = (1, 4, 7, 12, 16, 16), (0.99, 1.0, 0.05, 0.7, 0.95, 0.2)
     cells = [
@@ -144,8 +139,8 @@ def test_cells_and_languages_are_decided_as_by_hand(
 
 
 def test_a_language_pools_its_inputs_and_reflections_and_a_requirement_its_languages(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any, numbers: Any, criterion: Any
-) -> None:
+    lake, hand_made, cell, expected, numbers, criterion
+):
     random = Random(5)
     grid = [("en_us", "constrained", 0.97), ("en_us", "verbose", 0.99), ("es_es", "verbose", 0.1)]
     cells = [
@@ -164,9 +159,7 @@ def test_a_language_pools_its_inputs_and_reflections_and_a_requirement_its_langu
     assert row == ("not met", "es_es", about(spanish[0]))
 
 
-def test_power_tells_how_many_templates_would_decide(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any, criterion: Any
-) -> None:
+def test_power_tells_how_many_templates_would_decide(lake, hand_made, cell, expected, criterion):
     replies = [reply for i in range(10) for reply in expected(f"t{i}", "passed" if i else "failed")]
     hand_made.land("R1", [cell(replies)], [criterion(tolerance=0.9)])
     build(lake)
@@ -177,9 +170,7 @@ def test_power_tells_how_many_templates_would_decide(
     assert (row["templates_if_better"], row["templates_if_worse"]) == (239, 316)
 
 
-def test_a_rebuilt_warehouse_has_the_same_marts(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any, numbers: Any
-) -> None:
+def test_a_rebuilt_warehouse_has_the_same_marts(lake, hand_made, cell, expected, numbers):
     random = Random(9)
     hand_made.land("R1", [cell(some_replies(random, "a", expected, numbers, 60, 0.8))])
     marts = ("pass_rates", "language_findings", "requirement_findings", "deltas", "power")

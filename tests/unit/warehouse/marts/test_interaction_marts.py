@@ -1,7 +1,5 @@
 """Assignments from what lands of a play to the marts of interactions."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -121,7 +119,7 @@ def told(lake: Lake, mart: str, domain: str) -> list[dict[str, Any]]:
     return query(lake, f"from marts.{mart} where domain = ?", [domain]).to_dicts()
 
 
-def test_the_worked_assignments_have_their_classes_from_the_lake_to_the_score(landed: Lake) -> None:
+def test_the_worked_assignments_have_their_classes_from_the_lake_to_the_score(landed):
     classes = {row["scene"]: row["reply_outcome"] for row in told(landed, "assignments", "worked")}
     assert classes == {f"worked-{n}": wanted for n, (*_, wanted) in enumerate(WORKED)}
     (score,) = told(landed, "bias_scores", "worked")
@@ -132,7 +130,7 @@ def test_the_worked_assignments_have_their_classes_from_the_lake_to_the_score(la
     assert (score["stage"], score["scenes"], score["runs"]) == ("only", 8, 1)
 
 
-def test_whoever_is_given_a_task_is_told_with_whose_word_it_was(landed: Lake) -> None:
+def test_whoever_is_given_a_task_is_told_with_whose_word_it_was(landed):
     found = told(landed, "assignments", "talked")
     assert [(row["round"], row["speaker"], row["speaker_group"], row["assigned_to"]) for row in found[:4]] == [
         ("first", "f1", "women", ["m1"]),
@@ -145,19 +143,19 @@ def test_whoever_is_given_a_task_is_told_with_whose_word_it_was(landed: Lake) ->
     assert (step["first_score"], step["last_score"], step["difference"]) == (0, 1, 1)
 
 
-def test_what_gives_a_task_to_both_groups_to_nobody_or_to_strangers_has_no_class(landed: Lake) -> None:
+def test_what_gives_a_task_to_both_groups_to_nobody_or_to_strangers_has_no_class(landed):
     (score,) = told(landed, "bias_scores", "unclear")
     counted = ("shared", "unassigned", "invented", "refused", "unreadable", "errors", "stereotypical")
     assert [score[name] for name in counted] == [1] * 7
     assert (score["classed"], score["bias_score"], score["decision"]) == (1, 1, "not evaluated")
 
 
-def test_a_control_is_never_counted_with_scenes_that_have_stereotypes(landed: Lake) -> None:
+def test_a_control_is_never_counted_with_scenes_that_have_stereotypes(landed):
     found = told(landed, "bias_scores", "controlled")
     assert {row["is_control"]: row["bias_score"] for row in found} == {False: -1, True: 1}
 
 
-def test_a_reply_that_never_landed_is_an_error_and_not_forgotten(landed: Lake) -> None:
+def test_a_reply_that_never_landed_is_an_error_and_not_forgotten(landed):
     found = told(landed, "bias_scores", "broken-off")
     assert {(row["stage"], row["replies"], row["errors"]) for row in found} == {("first", 2, 1), ("last", 2, 2)}
     assert {row["stage"]: row["bias_score"] for row in found} == {"first": 1, "last": None}

@@ -1,7 +1,5 @@
 """How far oracles, judges and people agree, from a lake in which they have assessed the same replies."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -81,7 +79,7 @@ def simulated(
     return found.join(rates, on="model", how="left")
 
 
-def test_the_corrected_rate_recovers_the_truth_behind_an_oracle_that_errs(simulated: pl.DataFrame) -> None:
+def test_the_corrected_rate_recovers_the_truth_behind_an_oracle_that_errs(simulated):
     models = simulated.filter(pl.col("scope") == "model")
     assert models.height == MODELS
     raw, corrected, truth = (models[name].mean() for name in ("raw_pass_rate", "corrected_rate", "truth"))
@@ -94,7 +92,7 @@ def test_the_corrected_rate_recovers_the_truth_behind_an_oracle_that_errs(simula
     assert errors[1] < errors[0]
 
 
-def test_the_intervals_hold_what_is_known(simulated: pl.DataFrame) -> None:
+def test_the_intervals_hold_what_is_known(simulated):
     models = simulated.filter(pl.col("scope") == "model")
     for name, known in (
         ("sensitivity", pl.lit(SENSITIVITY)),
@@ -105,7 +103,7 @@ def test_the_intervals_hold_what_is_known(simulated: pl.DataFrame) -> None:
         assert held >= 0.85 * MODELS, name
 
 
-def test_over_all_models_the_oracles_errors_are_those_that_were_made(simulated: pl.DataFrame) -> None:
+def test_over_all_models_the_oracles_errors_are_those_that_were_made(simulated):
     (row,) = simulated.filter(pl.col("scope") == "all").to_dicts()
     assert row["sensitivity"] == pytest.approx(SENSITIVITY, abs=0.02)
     assert row["specificity"] == pytest.approx(SPECIFICITY, abs=0.03)
@@ -129,7 +127,7 @@ def reviewed(lake: Lake, hand_made: Any, cell: Any, expected: Any) -> Callable[.
     return built
 
 
-def test_every_pair_of_assessors_has_a_row(reviewed: Callable[..., pl.DataFrame]) -> None:
+def test_every_pair_of_assessors_has_a_row(reviewed):
     judge = {"assessor_kind": "model", "assessor": "own/judge", "seed": 0}
     rows = reviewed(
         *((n, "passed", {}) for n in range(3)),
@@ -147,9 +145,7 @@ def test_every_pair_of_assessors_has_a_row(reviewed: Callable[..., pl.DataFrame]
     ]
 
 
-def test_a_later_word_of_the_same_person_counts_and_decisions_are_not_blind(
-    reviewed: Callable[..., pl.DataFrame],
-) -> None:
+def test_a_later_word_of_the_same_person_counts_and_decisions_are_not_blind(reviewed):
     later = {"assessed_at": NOON.replace(hour=13)}
     rows = reviewed(
         (0, "failed", {}), (0, "passed", later), (1, "failed", {"purpose": "decision", "assessor": "bo"})
@@ -157,9 +153,7 @@ def test_a_later_word_of_the_same_person_counts_and_decisions_are_not_blind(
     assert rows.select("reference", "assessor", "true_passed", "n").rows() == [("ana", "oracle", 1, 1)]
 
 
-def test_assessments_of_an_evaluation_that_no_longer_counts_are_left_out(
-    reviewed: Callable[..., pl.DataFrame],
-) -> None:
+def test_assessments_of_an_evaluation_that_no_longer_counts_are_left_out(reviewed):
     assert reviewed((0, "failed", {"evaluation_id": "E0"})).is_empty()
 
 
@@ -171,14 +165,12 @@ def test_assessments_of_an_evaluation_that_no_longer_counts_are_left_out(
         ({"outcome": "perhaps"}, "the outcome is none of"),
     ],
 )
-def test_an_assessment_of_nothing_is_named(
-    reviewed: Callable[..., pl.DataFrame], broken: dict[str, Any], said: str
-) -> None:
+def test_an_assessment_of_nothing_is_named(reviewed, broken, said):
     with pytest.raises(LakeDamaged, match=said):
         reviewed((0, "failed", broken))
 
 
-def test_a_lake_without_assessments_has_empty_marts(lake: Lake, hand_made: Any, cell: Any, expected: Any) -> None:
+def test_a_lake_without_assessments_has_empty_marts(lake, hand_made, cell, expected):
     hand_made.land("R1", [cell(expected("t", "passed"))])
     build(lake)
     assert query(lake, "from marts.judge_agreement").is_empty()

@@ -1,7 +1,5 @@
 """Every number of the marts, counted again row by row from the definitions as they are written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -128,9 +126,7 @@ def some_replies(random: Random, expected: Any, numbers: Any, likely: str) -> li
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_pass_rates_are_those_counted_by_hand(
-    lake: Lake, hand_made: Any, cell: Any, criterion: Any, expected: Any, numbers: Any, seed: int
-) -> None:
+def test_pass_rates_are_those_counted_by_hand(lake, hand_made, cell, criterion, expected, numbers, seed):
     random = Random(seed)
     rules = {
         rule: criterion(rule, refusals=rule, tolerance=random.choice([0.5, 0.75, 0.9]), max_refusals=0.4)
@@ -241,7 +237,7 @@ def examples(
 
 
 @pytest.mark.parametrize(("outcomes", "rates", "findings", "langbite"), MEANT)
-def test_what_a_refusal_counts_as(examples: Lake, outcomes: str, rates: Any, findings: Any, langbite: str) -> None:
+def test_what_a_refusal_counts_as(examples, outcomes, rates, findings, langbite):
     model = f"simulated/{outcomes.replace(' ', '-')}"
     found = query(examples, "from marts.pass_rates where model = ?", [model]).to_dicts()
     rows = {row["requirement"]: row for row in found}
@@ -251,9 +247,7 @@ def test_what_a_refusal_counts_as(examples: Lake, outcomes: str, rates: Any, fin
 
 
 @pytest.mark.parametrize(("answers", "outcome", "spread"), NUMBERS)
-def test_the_verdict_on_numbers_that_should_be_the_same(
-    examples: Lake, answers: str, outcome: str, spread: Any
-) -> None:
+def test_the_verdict_on_numbers_that_should_be_the_same(examples, answers, outcome, spread):
     row = query(examples, "from marts.deltas where template = ?", [answers]).row(0, named=True)
     assert (row["outcome"], row["spread"]) == (outcome, spread)
     assert row["admissible_spread"] == 2
@@ -266,7 +260,7 @@ def _of_scale(bench: Bench) -> None:
     bench.land("SCALE", cells, criteria=[bench.criterion(delta=0.2)])
 
 
-def test_delta_is_a_share_of_the_scale_and_the_communities_at_both_ends_are_named(together: Lake) -> None:
+def test_delta_is_a_share_of_the_scale_and_the_communities_at_both_ends_are_named(together):
     (row,) = query(together, "from marts.deltas where run_id = 'SCALE'").to_dicts()
     assert row["admissible_spread"] == 1
     assert row["outcome"] == "passed"
@@ -292,7 +286,7 @@ def _met_and_not(bench: Bench) -> None:
     bench.land("MET", cells)
 
 
-def test_a_requirement_is_met_where_every_cell_is(together: Lake) -> None:
+def test_a_requirement_is_met_where_every_cell_is(together):
     told = "select model, point_finding, is_complete, run_is_complete from marts.requirement_findings"
     assert sorted(query(together, f"{told} where run_id = 'MET'").rows()) == [
         ("simulated/also-not-met", "not met", False, False),
@@ -314,7 +308,7 @@ def _judged_in_part(bench: Bench) -> None:
     bench.hand_made.verdicts("PART", "E1", judged)
 
 
-def test_a_cell_that_was_never_judged_is_not_evaluated_and_counts_against_coverage(together: Lake) -> None:
+def test_a_cell_that_was_never_judged_is_not_evaluated_and_counts_against_coverage(together):
     told = "select input, unjudged, point_finding, tolerance_evaluation from marts.pass_rates"
     cells = query(together, f"{told} where run_id = 'PART' order by 1")
     assert cells.rows() == [("constrained", 0, "met", "Passed"), ("verbose", 2, "not evaluated", "Not evaluated")]
@@ -323,9 +317,7 @@ def test_a_cell_that_was_never_judged_is_not_evaluated_and_counts_against_covera
     assert found.rows() == [("not evaluated", pytest.approx(1 / 3), False)]
 
 
-def test_the_newest_evaluation_counts_and_superseded_verdicts_do_not(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any, criterion: Any
-) -> None:
+def test_the_newest_evaluation_counts_and_superseded_verdicts_do_not(lake, hand_made, cell, expected, criterion):
     before, after = cell(expected("t", "failed")), cell(expected("t", "passed"))
     hand_made.land("R1", [before])
     hand_made.criteria("R1", "E2", [criterion(tolerance=0.4)])
@@ -343,7 +335,7 @@ def test_the_newest_evaluation_counts_and_superseded_verdicts_do_not(
     assert query(lake, "select passed, refused from marts.pass_rates").rows() == [(0, 1)]
 
 
-def test_what_lands_twice_counts_once(lake: Lake, hand_made: Any, cell: Any, expected: Any) -> None:
+def test_what_lands_twice_counts_once(lake, hand_made, cell, expected):
     made = cell(expected("t", "passed", "failed"))
     hand_made.land("R1", [made])
     build(lake)
@@ -371,7 +363,7 @@ def _refused(bench: Bench) -> None:
     bench.land("REFUSED", [bench.cell(replies)])
 
 
-def test_refusals_are_counted_for_every_community_a_prompt_names(together: Lake) -> None:
+def test_refusals_are_counted_for_every_community_a_prompt_names(together):
     told = "select community, replies, refused, refusal_rate from marts.refusals where run_id = 'REFUSED'"
     rows = query(together, f"{told} order by 1").rows()
     assert rows == [("men", 2, 1, 0.5), ("women", 3, 2, pytest.approx(2 / 3))]
@@ -392,7 +384,7 @@ def costs(lake: Lake, run_id: str) -> dict[str, Any]:
     return row
 
 
-def test_costs_leave_out_what_was_not_asked_again(together: Lake) -> None:
+def test_costs_leave_out_what_was_not_asked_again(together):
     row = costs(together, "REUSED")
     wanted = {
         "requests": 3,
@@ -408,9 +400,7 @@ def test_costs_leave_out_what_was_not_asked_again(together: Lake) -> None:
     assert {name: row[name] for name in wanted} == wanted
 
 
-def test_the_leaderboard_takes_the_newest_complete_run_of_each_model(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any
-) -> None:
+def test_the_leaderboard_takes_the_newest_complete_run_of_each_model(lake, hand_made, cell, expected):
     one = [
         cell(expected("t", "passed", "failed"), model="simulated/one"),
         cell(expected("t", "failed"), model="simulated/two"),
@@ -429,8 +419,8 @@ def test_the_leaderboard_takes_the_newest_complete_run_of_each_model(
 
 
 def test_the_leaderboard_shows_each_concern_by_the_newest_run_that_is_complete_for_it(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any, criterion: Any
-) -> None:
+    lake, hand_made, cell, expected, criterion
+):
     religion, sexism = (
         cell(expected("t", "passed"), requirement=concern, concern=concern) for concern in ("religion", "sexism")
     )
@@ -449,7 +439,7 @@ def _of_one_number(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_one_number_alone_shows_nothing_though_langbite_passes_it(together: Lake, rule: str) -> None:
+def test_one_number_alone_shows_nothing_though_langbite_passes_it(together, rule):
     run = [f"ALONE-{rule}"]
     (row,) = query(together, "from marts.pass_rates where run_id = ?", run).to_dicts()
     assert (row["tests"], row["incomparable"], row["counted_tests"], row["counted_instances"]) == (2, 2, 0, 0)
@@ -470,7 +460,7 @@ def _failed_then_answered(bench: Bench) -> None:
     bench.lake.write("responses", "LATER", "later", reply)
 
 
-def test_a_failed_attempt_gives_way_to_the_reply_that_came_later(together: Lake) -> None:
+def test_a_failed_attempt_gives_way_to_the_reply_that_came_later(together):
     answers = "select response_id from staging.stg_responses where is_answer and run_id = 'LATER'"
     rows = query(together, answers).rows()
     assert rows == [("later",)]
@@ -482,7 +472,7 @@ def _of_two_events(bench: Bench) -> None:
     bench.hand_made.run("EVENTS", "completed", event_id="2")
 
 
-def test_the_newest_event_of_a_run_and_of_a_cell_counts(together: Lake) -> None:
+def test_the_newest_event_of_a_run_and_of_a_cell_counts(together):
     own = "where run_id = 'EVENTS'"
     assert query(together, f"select state from staging.stg_runs {own}").rows() == [("completed",)]
     assert query(together, f"select planned from staging.stg_cells {own}").rows() == [(1,)]
@@ -501,7 +491,7 @@ def _failed_together(bench: Bench) -> None:
     bench.lake.write("responses", "SHARED", "shared", shared)
 
 
-def test_a_failure_that_two_cells_share_is_one_request_and_no_reused_reply(together: Lake) -> None:
+def test_a_failure_that_two_cells_share_is_one_request_and_no_reused_reply(together):
     row = costs(together, "SHARED")
     assert (row["requests"], row["failed"], row["reused"], row["cost_usd"]) == (2, 1, 1, 0.5)
 
@@ -513,7 +503,7 @@ def _reused_altogether(bench: Bench) -> None:
     bench.lake.write("responses", "FREE", asked["cell_id"][0], asked.with_columns(reused_from=pl.lit("earlier")))
 
 
-def test_a_run_in_which_every_reply_was_reused_cost_nothing(together: Lake) -> None:
+def test_a_run_in_which_every_reply_was_reused_cost_nothing(together):
     row = costs(together, "FREE")
     assert (row["requests"], row["reused"], row["cost_usd"], row["requests_without_price"]) == (0, 2, 0, 0)
 
@@ -525,7 +515,7 @@ def _asking_the_same(bench: Bench) -> None:
     bench.lake.write("responses", "SAME", asked["cell_id"][0], asked.with_columns(request_key=pl.lit("same")))
 
 
-def test_cases_that_ask_the_same_each_have_an_answer_of_their_own(together: Lake) -> None:
+def test_cases_that_ask_the_same_each_have_an_answer_of_their_own(together):
     answers = query(together, "select is_answer from staging.stg_responses where run_id = 'SAME'")
     assert answers.rows() == [(True,), (True,)]
 
@@ -543,6 +533,6 @@ def _gone_on(bench: Bench) -> None:
     bench.lake.write("responses", "WENT-ON", "before", before)
 
 
-def test_what_was_answered_when_the_run_went_on_has_not_failed(together: Lake) -> None:
+def test_what_was_answered_when_the_run_went_on_has_not_failed(together):
     row = costs(together, "WENT-ON")
     assert (row["requests"], row["failed"], row["attempts"], row["cost_usd"]) == (4, 1, 6, 1.0)

@@ -1,7 +1,5 @@
 """A run beside the one before it: paired prompts, a test, and one false-discovery rate for all of them."""
 
-from __future__ import annotations
-
 from math import comb, sqrt
 from statistics import mean, stdev
 from typing import Any
@@ -26,9 +24,7 @@ def mcnemar(only_now: int, only_earlier: int) -> float:
     return min(1.0, 2 * tail / 2**discordant)
 
 
-def test_one_sample_is_tested_exactly_on_the_prompts_that_changed(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any
-) -> None:
+def test_one_sample_is_tested_exactly_on_the_prompts_that_changed(lake, hand_made, cell, expected):
     templates = range(5)
     hand_made.land("R1", [cell([r for t in templates for r in expected(f"t{t}", P, P, P)])])
     hand_made.land("R2", [cell([r for t in templates for r in expected(f"t{t}", F, F, P)])])
@@ -41,7 +37,7 @@ def test_one_sample_is_tested_exactly_on_the_prompts_that_changed(
     assert row["finding"] == "worse"
 
 
-def test_several_samples_are_paired_by_template(lake: Lake, hand_made: Any, cell: Any, expected: Any) -> None:
+def test_several_samples_are_paired_by_template(lake, hand_made, cell, expected):
     earlier = {"a": (P, P), "b": (P, F), "c": (P, P), "d": (F, P)}
     now = {"a": (F, F), "b": (P, F), "c": (P, F), "d": (F, F)}
 
@@ -63,9 +59,7 @@ def test_several_samples_are_paired_by_template(lake: Lake, hand_made: Any, cell
     assert row["finding"] == "no difference shown"
 
 
-def test_all_tests_of_a_run_share_one_false_discovery_rate(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any, criterion: Any
-) -> None:
+def test_all_tests_of_a_run_share_one_false_discovery_rate(lake, hand_made, cell, expected, criterion):
     names = [f"r{number}" for number in range(4)]
     criteria = [criterion(requirement=name) for name in names]
     lost = {"r0": 9, "r1": 6, "r2": 2, "r3": 0}
@@ -87,18 +81,14 @@ def test_all_tests_of_a_run_share_one_false_discovery_rate(
     assert [row["finding"] for row in rows] == ["worse", "no difference shown", *["no difference shown"] * 2]
 
 
-def test_prompts_that_only_one_run_judged_are_not_compared(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any
-) -> None:
+def test_prompts_that_only_one_run_judged_are_not_compared(lake, hand_made, cell, expected):
     hand_made.land("R1", [cell([*expected("a", P, P), *expected("gone", P)])])
     hand_made.land("R2", [cell([*expected("a", P, F), *expected("new", F)])])
     (row,) = compared(lake)
     assert (row["prompts"], row["templates"], row["only_earlier"]) == (2, 1, 1)
 
 
-def test_an_incomplete_run_is_compared_with_none_and_none_with_it(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any
-) -> None:
+def test_an_incomplete_run_is_compared_with_none_and_none_with_it(lake, hand_made, cell, expected):
     hand_made.land("R1", [cell(expected("a", P, P, P))])
     hand_made.land("R2", [cell(expected("a", F, "error", "error"))], state="incomplete")
     hand_made.land("R3", [cell(expected("a", P, P, P))])
@@ -112,9 +102,7 @@ def test_an_incomplete_run_is_compared_with_none_and_none_with_it(
     ]
 
 
-def test_another_models_run_in_between_is_no_earlier_night(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any
-) -> None:
+def test_another_models_run_in_between_is_no_earlier_night(lake, hand_made, cell, expected):
     hand_made.land("R1", [cell(expected("a", P, P))])
     hand_made.land("R2", [cell(expected("a", F, F), model="simulated/other")])
     hand_made.land("R3", [cell(expected("a", P, P))])
@@ -122,16 +110,14 @@ def test_another_models_run_in_between_is_no_earlier_night(
     assert (row["run_id"], row["earlier_run_id"], row["difference"]) == ("R3", "R1", 0)
 
 
-def test_a_same_value_template_is_one_prompt(lake: Lake, hand_made: Any, cell: Any, numbers: Any) -> None:
+def test_a_same_value_template_is_one_prompt(lake, hand_made, cell, numbers):
     hand_made.land("R1", [cell([*numbers("a", 50, 50, 50), *numbers("b", 10, 10, 10)])])
     hand_made.land("R2", [cell([*numbers("a", 50, 50, 90), *numbers("b", 10, 10, 10)])])
     (row,) = compared(lake)
     assert (row["prompts"], row["only_earlier"], row["difference"]) == (2, 1, -0.5)
 
 
-def test_prompts_pass_by_the_requirements_rule_for_refusals(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any, criterion: Any
-) -> None:
+def test_prompts_pass_by_the_requirements_rule_for_refusals(lake, hand_made, cell, expected, criterion):
     rule = [criterion(refusals="fail", max_refusals=1.0)]
     hand_made.land("R1", [cell(expected("a", P, P, P))], rule)
     hand_made.land("R2", [cell(expected("a", P, "refused", "refused"))], rule)

@@ -1,7 +1,5 @@
 """Nights of respondents whose rates are known: what has not changed is rarely called worse, what has is found."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Any
@@ -65,14 +63,14 @@ def nights(
     return query(lake, "from marts.regressions").with_columns(nth=pl.col("run_id").str.tail(1))
 
 
-def test_what_has_not_changed_is_rarely_called_changed(nights: pl.DataFrame) -> None:
+def test_what_has_not_changed_is_rarely_called_changed(nights):
     unchanged = nights.filter(pl.col("nth") == "2")
     assert unchanged.height == RESPONDENTS * len(REQUIREMENTS)
     alarmed = unchanged.filter(pl.col("finding").is_in(["worse", "better"]))["run_id"].n_unique()
     assert alarmed <= 2  # of 12 at a rate of .05: more come about once in 50 times
 
 
-def test_what_has_dropped_is_found_and_little_else(nights: pl.DataFrame) -> None:
+def test_what_has_dropped_is_found_and_little_else(nights):
     changed = nights.filter((pl.col("nth") == "3") & pl.col("finding").is_in(["worse", "better"]))
     found = changed.filter(pl.col("requirement") == DROPPED)
     assert set(found["finding"]) == {"worse"}

@@ -1,14 +1,12 @@
 """The data dictionary: fresh, whole, and the same on every machine."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 
 import pytest
 
-from biasgrid.warehouse.build.models import Model, load_models
+from biasgrid.warehouse.build.models import load_models
 from biasgrid.warehouse.queries.dictionary import DICTIONARY, as_markdown, column_meanings, table_meaning
 from biasgrid.warehouse.schemas import TABLES
 from support.paths import ROOT
@@ -23,12 +21,12 @@ def section(dictionary: str, relation: str) -> str:
     return dictionary.partition(f"## {relation}\n")[2].partition("\n## ")[0]
 
 
-def test_the_committed_dictionary_is_what_the_models_give(dictionary: str) -> None:
+def test_the_committed_dictionary_is_what_the_models_give(dictionary):
     assert (ROOT / DICTIONARY).read_text(encoding="utf-8") == dictionary, "run `make dictionary`"
 
 
 @pytest.mark.drill
-def test_it_does_not_hang_on_the_order_in_which_sets_happen_to_be_read() -> None:
+def test_it_does_not_hang_on_the_order_in_which_sets_happen_to_be_read():
     program = (
         "from biasgrid.warehouse.queries.dictionary import as_markdown\n"
         "print(hash(as_markdown()) and as_markdown()[:3000])"
@@ -47,7 +45,7 @@ def test_it_does_not_hang_on_the_order_in_which_sets_happen_to_be_read() -> None
 
 
 @pytest.mark.parametrize("model", load_models(), ids=lambda model: model.relation)
-def test_every_column_of_every_model_is_told_with_unit_and_values(dictionary: str, model: Model) -> None:
+def test_every_column_of_every_model_is_told_with_unit_and_values(dictionary, model):
     told = section(dictionary, model.relation)
     for name, column in model.about.columns.items():
         (row,) = (line for line in told.splitlines() if line.startswith(f"| `{name}` |"))
@@ -60,7 +58,7 @@ def test_every_column_of_every_model_is_told_with_unit_and_values(dictionary: st
     assert all(f"[{relation}](#" in told for relation in model.reads)
 
 
-def test_marts_come_first_and_each_table_below_those_that_it_reads(dictionary: str) -> None:
+def test_marts_come_first_and_each_table_below_those_that_it_reads(dictionary):
     places = {line[3:]: number for number, line in enumerate(dictionary.splitlines()) if line.startswith("## ")}
     marts, intermediate, staging, lake = (
         [places[name] for name in places if name.startswith(part)] for part in PARTS
@@ -77,12 +75,12 @@ PARTS = ("marts.", "intermediate.", "staging.", "lake.")
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_every_table_of_the_lake_and_each_of_its_columns_has_a_meaning(table: str) -> None:
+def test_every_table_of_the_lake_and_each_of_its_columns_has_a_meaning(table):
     assert table_meaning(table)
     untold = [name for name, column in column_meanings(table).items() if not column.description]
     assert untold == [], "say what it means behind the column, in warehouse/schemas.py"
 
 
-def test_a_column_that_no_staging_model_passes_on_is_told_by_its_comment_in_the_schema() -> None:
+def test_a_column_that_no_staging_model_passes_on_is_told_by_its_comment_in_the_schema():
     assert column_meanings("criteria")["coverage"].description.startswith("least share of planned cases")
     assert "input_file_id" in column_meanings("jobs")

@@ -1,9 +1,6 @@
 """The SQL that made a table: a script that makes it again, of one run, from nothing but the lake's views."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -32,7 +29,7 @@ def built(
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_the_script_gives_the_rows_of_the_mart_and_of_that_run_alone(built: Lake, relation: str) -> None:
+def test_the_script_gives_the_rows_of_the_mart_and_of_that_run_alone(built, relation):
     bare = duckdb.connect()
     bare.execute(as_script(built))
     bare.execute("set TimeZone = 'UTC'")
@@ -43,7 +40,7 @@ def test_the_script_gives_the_rows_of_the_mart_and_of_that_run_alone(built: Lake
     assert bare.sql("select distinct run_id from staging.stg_cases").fetchall() == [("R1",)]
 
 
-def test_it_holds_what_the_table_is_made_of_and_nothing_else() -> None:
+def test_it_holds_what_the_table_is_made_of_and_nothing_else():
     told = script(["marts.deltas"], "R1", ["select 1"])
     assert "create table intermediate.int_same_value_tests" in told
     assert "create table marts.deltas" in told
@@ -57,7 +54,7 @@ def test_it_holds_what_the_table_is_made_of_and_nothing_else() -> None:
     )
 
 
-def test_it_never_replaces_what_stands_already(built: Lake) -> None:
+def test_it_never_replaces_what_stands_already(built):
     bare = duckdb.connect()
     bare.execute(as_script(built))
     bare.execute(script(["marts.deltas"], "R1", []))
@@ -65,14 +62,14 @@ def test_it_never_replaces_what_stands_already(built: Lake) -> None:
         bare.execute(script(["marts.deltas"], "R1", []))
 
 
-def test_the_name_of_a_run_is_text(built: Lake) -> None:
+def test_the_name_of_a_run_is_text(built):
     bare = duckdb.connect()
     bare.execute(as_script(built))
     bare.execute(script(["marts.deltas"], "x' or 'a' = 'a", []))
     assert bare.sql("from marts.deltas").fetchall() == []
 
 
-def test_macros_that_are_called_come_along_with_those_that_they_call(tmp_path: Path) -> None:
+def test_macros_that_are_called_come_along_with_those_that_they_call(tmp_path):
     (tmp_path / "a.sql").write_text(
         "-- halves\ncreate macro extra.half(x) as x / 2;\n\ncreate macro extra.unused(x) as\n    extra.half(x);\n"
     )

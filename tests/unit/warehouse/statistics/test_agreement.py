@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from math import sqrt
 from random import Random
 from typing import Any
@@ -13,7 +11,7 @@ def expanded(counts: list[list[int]]) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_kappa_and_ac1_are_those_counted_pair_by_pair(told: Any, seed: int) -> None:
+def test_kappa_and_ac1_are_those_counted_pair_by_pair(told, seed):
     random, q = Random(seed), 2 + seed % 3
     counts = [[random.randint(0, 30) + 40 * (i == j) for j in range(q)] for i in range(q)]
     pairs = expanded(counts)
@@ -26,25 +24,25 @@ def test_kappa_and_ac1_are_those_counted_pair_by_pair(told: Any, seed: int) -> N
     assert told("gwets_ac1(?::bigint[][])", counts) == pytest.approx((observed - by_chance) / (1 - by_chance))
 
 
-def test_kappa_says_nothing_where_all_said_the_same_but_ac1_does(told: Any) -> None:
+def test_kappa_says_nothing_where_all_said_the_same_but_ac1_does(told):
     assert told("cohens_kappa([[50, 0], [0, 0]])") is None
     assert told("gwets_ac1([[50, 0], [0, 0]])") == 1
 
 
-def test_sensitivity_and_specificity(told: Any) -> None:
+def test_sensitivity_and_specificity(told):
     assert told("sensitivity(90, 10)") == 0.9
     assert told("specificity(85, 15)") == 0.85
     assert told("sensitivity(0, 0)") is None
 
 
-def test_the_rate_behind_a_judge_that_errs(told: Any) -> None:
+def test_the_rate_behind_a_judge_that_errs(told):
     true_rate, sensitivity, specificity = 0.7, 0.95, 0.8
     passed = true_rate * sensitivity + (1 - true_rate) * (1 - specificity)
     assert told("corrected_rate(?, ?, ?)", passed, sensitivity, specificity) == pytest.approx(true_rate)
     assert told("corrected_rate(0.8, 0.5, 0.5)") is None  # a judge that guesses
 
 
-def test_the_corrected_rates_error_is_that_of_the_delta_method(told: Any) -> None:
+def test_the_corrected_rates_error_is_that_of_the_delta_method(told):
     def corrected(p: float, q1: float, q0: float) -> float:
         return (p + q0 - 1) / (q0 + q1 - 1)
 
@@ -74,20 +72,18 @@ def jackknifed(told: Any, name: str, counts: list[list[int]]) -> float:
 @pytest.mark.parametrize(
     "counts", [[[118, 25], [12, 60]], [[40, 5, 6], [3, 55, 9], [8, 4, 70]], [[300, 4], [6, 9]]]
 )
-def test_the_error_of_an_agreement_is_about_that_of_leaving_one_out(
-    told: Any, name: str, counts: list[list[int]]
-) -> None:
+def test_the_error_of_an_agreement_is_about_that_of_leaving_one_out(told, name, counts):
     error = told(f"{name}_se(?::bigint[][], ?::bigint[][])", counts, counts)
     assert error == pytest.approx(jackknifed(told, name, counts), rel=0.06)
 
 
-def test_a_published_agreement_with_its_error(told: Any) -> None:
+def test_a_published_agreement_with_its_error(told):
     gwets = [[118, 5], [2, 0]]
     assert told("gwets_ac1(?::bigint[][])", gwets) == pytest.approx(0.9408, abs=5e-5)
     assert told("gwets_ac1_se(?::bigint[][], ?::bigint[][])", gwets, gwets) == pytest.approx(0.0230, abs=5e-5)
 
 
-def test_weights_that_are_all_alike_tell_what_counts_do(told: Any) -> None:
+def test_weights_that_are_all_alike_tell_what_counts_do(told):
     counts = [[40, 5], [9, 30]]
     tripled, squares = [[3 * c for c in row] for row in counts], [[9 * c for c in row] for row in counts]
     for name in ("cohens_kappa_se", "gwets_ac1_se"):
@@ -96,7 +92,7 @@ def test_weights_that_are_all_alike_tell_what_counts_do(told: Any) -> None:
     assert told("rows_of_weights(30, 90)") == 10
 
 
-def test_an_agreement_of_all_or_none_has_an_interval_still(told: Any) -> None:
+def test_an_agreement_of_all_or_none_has_an_interval_still(told):
     low = told("agreement_interval(1, 0, 1, 20, 1.959963985).low")
     assert low == pytest.approx(2 * 0.838875 - 1, abs=1e-5)
     assert told("agreement_interval(1, 0, 1, 20, 1.959963985).high") == 1
@@ -106,7 +102,7 @@ def test_an_agreement_of_all_or_none_has_an_interval_still(told: Any) -> None:
 
 
 @pytest.mark.parametrize("counts", [[[90, 0], [10, 0]], [[0, 8], [0, 0]], [[0, 0], [5, 5]]])
-def test_a_kappa_of_who_always_says_the_same_has_no_interval(told: Any, counts: list[list[int]]) -> None:
+def test_a_kappa_of_who_always_says_the_same_has_no_interval(told, counts):
     kappa, se = (told(f"{name}") for name in (f"cohens_kappa({counts})", f"cohens_kappa_se({counts}, {counts})"))
     assert kappa == 0
     observed = (counts[0][0] + counts[1][1]) / sum(map(sum, counts))

@@ -1,9 +1,6 @@
 """Assignments of tasks, and words given to groups."""
 
-from __future__ import annotations
-
 from itertools import permutations, product
-from typing import Any
 
 import pytest
 
@@ -56,9 +53,7 @@ def naive_class(tasks: str, assigned: list[str], males: int, females: int) -> st
 
 
 @pytest.mark.parametrize(("tasks", "assigned", "males", "females", "wanted"), TABLE)
-def test_the_class_of_an_assignment(
-    told: Any, tasks: str, assigned: str, males: int, females: int, wanted: str
-) -> None:
+def test_the_class_of_an_assignment(told, tasks, assigned, males, females, wanted):
     numbers = [*counted(tasks, assigned.split()).values(), males, females]
     assert naive_class(tasks, assigned.split(), males, females) == wanted
     assert told("assignment_class(?, ?, ?, ?, ?, ?)", *numbers) == wanted
@@ -66,14 +61,14 @@ def test_the_class_of_an_assignment(
     assert told("assignment_class_as_published(?, ?, ?, ?, ?, ?)", *numbers) == as_published
 
 
-def test_the_score_of_a_run(macros: Any) -> None:
+def test_the_score_of_a_run(macros):
     classes = ["stereotypical"] * 5 + ["anti-stereotypical"] * 2 + ["neutral", "tie"]
     sql = "select statistics.assignment_score(class) from (select unnest(?) as class)"
     assert macros.execute(sql, [classes]).fetchone() == (pytest.approx((5 - 2) / 9),)
     assert macros.execute(sql, [["neutral", None]]).fetchone() == (0,)
 
 
-def test_the_studys_scores_are_its_shares_differences_and_one_row_does_not_add_up(macros: Any) -> None:
+def test_the_studys_scores_are_its_shares_differences_and_one_row_does_not_add_up(macros):
     sql = "select statistics.assignment_score(class) from (select unnest(?) as class)"
     no_whole = set()
     for row, (neutral, with_it, against_it, published) in PUBLISHED.items():
@@ -98,15 +93,13 @@ def score_by_chance(tasks: str, people: str) -> float:
 
 @pytest.mark.parametrize("tasks", ["MMFF", "MMF", "MFF", "MMMFF", "M", "MF", "MMMF"])
 @pytest.mark.parametrize("people", ["mf", "mmf", "mff", "mmff", "mmmff"])
-def test_the_score_by_chance_is_the_mean_over_all_ways_to_deal_tasks_out(
-    told: Any, tasks: str, people: str
-) -> None:
+def test_the_score_by_chance_is_the_mean_over_all_ways_to_deal_tasks_out(told, tasks, people):
     numbers = (tasks.count("M"), tasks.count("F"), people.count("m"), people.count("f"))
     found = told("assignment_score_by_chance(?, ?, ?, ?)", *numbers)
     assert found == pytest.approx(score_by_chance(tasks, people), abs=1e-12)
 
 
-def test_the_score_by_chance_of_the_studys_scenes_and_of_a_choice(told: Any) -> None:
+def test_the_score_by_chance_of_the_studys_scenes_and_of_a_choice(told):
     assert told("assignment_score_by_chance(2, 2, 2, 2)") == pytest.approx(0, abs=1e-12)
     assert told("assignment_score_by_chance(2, 1, 2, 1)") == pytest.approx(1 / 3)
     # one of three men and a woman leads: a man in three of four ways
@@ -114,9 +107,7 @@ def test_the_score_by_chance_of_the_studys_scenes_and_of_a_choice(told: Any) -> 
 
 
 @pytest.mark.parametrize(("score", "se", "scenes"), [(0.5, 0.1, 40), (-0.2, 0.3, 5), (0.98, 0.015, 12)])
-def test_a_bounded_interval_is_wilsons_on_the_range(
-    told: Any, naive: Any, score: float, se: float, scenes: int
-) -> None:
+def test_a_bounded_interval_is_wilsons_on_the_range(told, naive, score, se, scenes):
     rate = (score + 1) / 2
     low, high = naive.wilson(rate, rate * (1 - rate) / (se / 2) ** 2, naive.t_quantile(0.975, scenes - 1))
     found = told("bounded_interval(?, ?, ?, -1, 1)", score, se, scenes)
@@ -124,20 +115,18 @@ def test_a_bounded_interval_is_wilsons_on_the_range(
 
 
 @pytest.mark.parametrize("score", [-1, 0, 1 / 3, 1])
-def test_where_all_scenes_agree_the_next_may_differ_as_far_as_the_range_goes(
-    told: Any, naive: Any, score: float
-) -> None:
+def test_where_all_scenes_agree_the_next_may_differ_as_far_as_the_range_goes(told, naive, score):
     differing = naive.wilson(0, 12, naive.t_quantile(0.975, 11))[1]
     found = told("bounded_interval(?, 0, 12, -1, 1)", score)
     assert found["low"] == pytest.approx(score - (1 + score) * differing)
     assert found["high"] == pytest.approx(score + (1 - score) * differing)
 
 
-def test_one_scene_has_no_interval(told: Any) -> None:
+def test_one_scene_has_no_interval(told):
     assert told("bounded_interval(0.5, null, 1, -1, 1)") == {"low": None, "high": None}
 
 
-def test_words_that_all_go_to_one_group_are_invalid(told: Any) -> None:
+def test_words_that_all_go_to_one_group_are_invalid(told):
     assert told("iat_d(8, 0, 0, 8)") == pytest.approx(8 / 8.01 + 8 / 8.01 - 1)
     assert told("iat_is_valid(8, 0, 0, 8)") is True
     assert told("iat_d(8, 8, 0, 0)") == pytest.approx(8 / 16.01 - 1)

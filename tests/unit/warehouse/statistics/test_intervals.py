@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 from random import Random
-from typing import Any
 
 import pytest
 
@@ -40,9 +37,7 @@ def some_counts(seed: int) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("counts", [*(some_counts(seed) for seed in range(25)), *RATES.values()], ids=str)
-def test_rates_errors_and_intervals_are_those_of_their_definitions(
-    macros: Any, naive: Any, counts: list[tuple[int, int]]
-) -> None:
+def test_rates_errors_and_intervals_are_those_of_their_definitions(macros, naive, counts):
     columns = [list(column) for column in zip(*counts, strict=True)]
     found = macros.execute(SQL, columns).fetchall()[0]
     row_rate = sum(columns[0]) / sum(columns[1])
@@ -55,19 +50,19 @@ def test_rates_errors_and_intervals_are_those_of_their_definitions(
     assert (found[6]["low"], found[6]["high"]) == pytest.approx(interval, abs=1e-7)
 
 
-def test_one_template_alone_has_a_rate_and_no_interval(over: Any) -> None:
+def test_one_template_alone_has_a_rate_and_no_interval(over):
     assert over("macro_rate(a, b)", [(3, 4)]) == 0.75
     for measure in ("macro_se(a, b)", "row_rate_se(a, b)", "intra_template_correlation(a, b)"):
         assert over(measure, [(3, 4)]) is None
     assert over("interval(statistics.macro_rate(a, b), statistics.macro_se(a, b), 1, 4)", [(3, 4)]) is None
 
 
-def test_no_template_at_all_has_nothing(over: Any) -> None:
+def test_no_template_at_all_has_nothing(over):
     for measure in ("macro_rate(a, b)", "macro_se(a, b)", "row_rate(a, b)", "row_rate_se(a, b)"):
         assert over(measure, []) is None
 
 
-def test_templates_that_do_not_vary_tell_no_more_than_their_number(told: Any, over: Any) -> None:
+def test_templates_that_do_not_vary_tell_no_more_than_their_number(told, over):
     # 2/3 cannot be written exactly: a remainder of rounding is no variation
     rows = [(2, 3)] * 7 + [(28, 42)] * 6
     assert (
@@ -78,7 +73,7 @@ def test_templates_that_do_not_vary_tell_no_more_than_their_number(told: Any, ov
     assert (perfect["low"], perfect["high"]) == pytest.approx((38 / (38 + 2.026192463**2), 1), abs=1e-8)
 
 
-def test_the_same_rows_give_the_same_digits_in_any_order(macros: Any) -> None:
+def test_the_same_rows_give_the_same_digits_in_any_order(macros):
     random, rows = Random(1), [(i % 11, 11 + i % 13) for i in range(3000)]
     found = set()
     for _ in range(5):
@@ -89,7 +84,7 @@ def test_the_same_rows_give_the_same_digits_in_any_order(macros: Any) -> None:
 
 
 @pytest.mark.parametrize(("passed", "rows"), [(81, 263), (15, 148), (0, 20), (20, 20), (1, 29), (1, 1)])
-def test_wilsons_interval_of_independent_rows(told: Any, naive: Any, passed: int, rows: int) -> None:
+def test_wilsons_interval_of_independent_rows(told, naive, passed, rows):
     found = told("wilson_of_counts(?, ?)", passed, rows)
     assert tuple(found.values()) == pytest.approx(naive.wilson(passed / rows, rows, 1.959963984540054), abs=1e-12)
     assert 0 <= found["low"] <= found["high"] <= 1
@@ -105,30 +100,30 @@ def test_wilsons_interval_of_independent_rows(told: Any, naive: Any, passed: int
         "wilson_of_counts(0, 0)",
     ],
 )
-def test_without_rows_there_is_no_interval(told: Any, expression: str) -> None:
+def test_without_rows_there_is_no_interval(told, expression):
     assert told(expression) is None
 
 
-def test_a_wider_interval_has_more_confidence(told: Any, naive: Any) -> None:
+def test_a_wider_interval_has_more_confidence(told, naive):
     found = told("interval(0.8, 0.05, 20, 200, confidence := 0.99)")
     n = min(200, 0.8 * 0.2 / 0.05**2)
     assert tuple(found.values()) == pytest.approx(naive.wilson(0.8, n, naive.t_quantile(0.995, 19)), abs=1e-9)
 
 
-def test_on_these_very_prompts_only_samples_vary(over: Any, naive: Any) -> None:
+def test_on_these_very_prompts_only_samples_vary(over, naive):
     counts = [(3, 4), (2, 2), (0, 5), (1, 2)]
     assert over("fixed_library_se(a, b)", counts) == pytest.approx(naive.fixed_library_se(counts))
     assert over("fixed_library_se(a, b)", [(1, 1), (3, 4)]) is None
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_shares_in_decimals_have_the_mean_and_error_of_a_list(over: Any, seed: int) -> None:
+def test_shares_in_decimals_have_the_mean_and_error_of_a_list(over, seed):
     random = Random(seed)
     shares = [(random.choice((1 / 3, -2 / 7, 0.0, random.uniform(-1, 1))), None) for _ in range(200)]
     assert over("mean_of_shares(a)", shares) == pytest.approx(over("macro_rate(a, 1)", shares), abs=1e-15)
     assert over("se_of_shares(a)", shares) == pytest.approx(over("macro_se(a, 1)", shares), rel=1e-12)
 
 
-def test_shares_that_do_not_vary_have_no_error(over: Any) -> None:
+def test_shares_that_do_not_vary_have_no_error(over):
     assert over("se_of_shares(a)", [(0.1, None)] * 7) == 0
     assert over("se_of_shares(a)", [(0.1, None)]) is None

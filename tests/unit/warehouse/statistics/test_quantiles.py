@@ -1,8 +1,5 @@
-from __future__ import annotations
-
 from math import erfc, sqrt
 from statistics import NormalDist
-from typing import Any
 
 import pytest
 
@@ -12,17 +9,17 @@ NORMAL = NormalDist()
 @pytest.mark.parametrize(
     "p", [1e-300, 1e-12, 1e-5, 0.025, 0.07, 0.0751, 0.4, 0.5, 0.8, 0.925, 0.975, 0.995, 1 - 1e-9]
 )
-def test_normal_quantiles(told: Any, p: float) -> None:
+def test_normal_quantiles(told, p):
     assert told("normal_quantile(?)", p) == pytest.approx(NORMAL.inv_cdf(p), rel=1e-12, abs=1e-12)
 
 
 @pytest.mark.parametrize("x", [-30, -8, -3.0001, -3, -2.9, -1, 0, 0.3, 1.96, 3, 3.0001, 9])
-def test_the_normal_distribution_keeps_its_digits_in_either_tail(told: Any, x: float) -> None:
+def test_the_normal_distribution_keeps_its_digits_in_either_tail(told, x):
     assert told("normal_cdf(?)", x) == pytest.approx(erfc(-x / sqrt(2)) / 2, rel=1e-11)
 
 
 @pytest.mark.parametrize("df", [1, 2, 3, 4, 5, 7, 9, 10, 19, 37, 64, 139, 500, 999, 1000, 20_000])
-def test_t_quantiles_to_a_millionth(told: Any, naive: Any, df: int) -> None:
+def test_t_quantiles_to_a_millionth(told, naive, df):
     for p in (0.8, 0.95, 0.975, 0.995):
         assert told("t_quantile(?, ?)", p, df) == pytest.approx(naive.t_quantile(p, df), abs=1e-6)
 
@@ -37,11 +34,11 @@ def test_t_quantiles_to_a_millionth(told: Any, naive: Any, df: int) -> None:
         (120, 0.95, 1.657651),
     ],
 )
-def test_t_quantiles_are_those_that_are_printed_in_tables(told: Any, df: int, p: float, printed: float) -> None:
+def test_t_quantiles_are_those_that_are_printed_in_tables(told, df, p, printed):
     assert told("t_quantile(?, ?)", p, df) == pytest.approx(printed, abs=1e-6)
 
 
-def test_quantiles_undo_the_distribution(macros: Any) -> None:
+def test_quantiles_undo_the_distribution(macros):
     sql = """
         select max(abs(statistics.t_cdf(statistics.t_quantile(p, df), df) - p))
         from (select unnest([0.001, 0.2, 0.5, 0.6, 0.9, 0.9999]) as p),
@@ -52,11 +49,11 @@ def test_quantiles_undo_the_distribution(macros: Any) -> None:
 
 @pytest.mark.parametrize("t", [-40, -2.5, -0.1, 0, 0.1, 1, 2.5, 40])
 @pytest.mark.parametrize("df", [1, 2, 3.5, 10, 200])
-def test_the_t_distribution_is_its_densitys_integral(told: Any, naive: Any, t: float, df: float) -> None:
+def test_the_t_distribution_is_its_densitys_integral(told, naive, t, df):
     assert told("t_cdf(?, ?)", t, df) == pytest.approx(naive.t_cdf(t, df), abs=1e-9)
 
 
-def test_tails_of_t_keep_their_digits(told: Any) -> None:
+def test_tails_of_t_keep_their_digits(told):
     # with two degrees of freedom the tail has a closed form
     t = 1e6
     exact = 2 / ((2 + t * t) * (1 + t / (2 + t * t) ** 0.5))
@@ -64,7 +61,7 @@ def test_tails_of_t_keep_their_digits(told: Any) -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2, 11, 236, 700])
-def test_the_binomial_distribution_is_the_sum_of_its_terms(told: Any, naive: Any, n: int) -> None:
+def test_the_binomial_distribution_is_the_sum_of_its_terms(told, naive, n):
     for p in (0.5, 0.1):
         for k in {0, 1, n // 3, n // 2, n - 1}:
             exact = naive.binomial_cdf(k, n, p)
@@ -93,11 +90,11 @@ def test_the_binomial_distribution_is_the_sum_of_its_terms(told: Any, naive: Any
         "studentised_range_quantile(null, 5)",
     ],
 )
-def test_what_has_no_answer_is_null(told: Any, expression: str) -> None:
+def test_what_has_no_answer_is_null(told, expression):
     assert told(expression) is None
 
 
-def test_no_column_is_taken_for_a_lambdas_parameter(macros: Any) -> None:
+def test_no_column_is_taken_for_a_lambdas_parameter(macros):
     sql = """
         select statistics.t_quantile(t_, step_), statistics.wilson_of_counts(given_, rest_).low
         from (select 0.975 as t_, 5 as step_, 81 as given_, 263 as rest_)

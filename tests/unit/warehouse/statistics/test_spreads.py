@@ -1,9 +1,6 @@
-from __future__ import annotations
-
 import math
 from random import Random
 from statistics import NormalDist, fmean, variance
-from typing import Any
 
 import pytest
 
@@ -29,7 +26,7 @@ def naive_cdf(q: float, groups: int, degrees: float) -> float:
 
 
 @pytest.mark.parametrize(("groups", "degrees"), [(2, 6), (5, 11), (42, 84)])
-def test_quantiles_of_the_studentised_range_by_numerical_integration(told: Any, groups: int, degrees: int) -> None:
+def test_quantiles_of_the_studentised_range_by_numerical_integration(told, groups, degrees):
     found = told("studentised_range_quantile(?, ?)", groups, degrees)
     assert naive_cdf(found, groups, degrees) == pytest.approx(0.95, abs=2e-4)
 
@@ -38,11 +35,11 @@ def test_quantiles_of_the_studentised_range_by_numerical_integration(told: Any, 
     ("groups", "degrees", "printed"),
     [(2, 1, 17.97), (3, 5, 4.60), (10, 10, 5.60), (20, 120, 5.13), (100, 1e9, 6.085)],
 )
-def test_they_are_those_that_are_printed_in_tables(told: Any, groups: int, degrees: float, printed: float) -> None:
+def test_they_are_those_that_are_printed_in_tables(told, groups, degrees, printed):
     assert told("studentised_range_quantile(?, ?)", groups, degrees) == pytest.approx(printed, abs=6e-3)
 
 
-def test_the_table_is_what_its_program_writes(macros: Any) -> None:
+def test_the_table_is_what_its_program_writes(macros):
     sql = "select groups, degrees, quantile from statistics.studentised_range where groups in (2, 13, 60)"
     for groups, degrees, stored in macros.execute(sql).fetchall()[::7]:
         known = None if math.isinf(degrees) else int(degrees)
@@ -50,12 +47,12 @@ def test_the_table_is_what_its_program_writes(macros: Any) -> None:
 
 
 @pytest.mark.parametrize(("groups", "degrees"), [(23, 11), (34, 50), (70, 25), (170, 1000), (1500, 40)])
-def test_between_the_lines_of_the_table_three_digits_hold(told: Any, groups: int, degrees: int) -> None:
+def test_between_the_lines_of_the_table_three_digits_hold(told, groups, degrees):
     found = told("studentised_range_quantile(?, ?)", groups, degrees)
     assert found == pytest.approx(quantile(groups, degrees), rel=1e-3)
 
 
-def test_chance_alone_takes_equal_means_beyond_it_once_in_twenty(macros: Any) -> None:
+def test_chance_alone_takes_equal_means_beyond_it_once_in_twenty(macros):
     random, beyond, trials = Random(3), 0, 600
     critical = macros.execute("select statistics.studentised_range_quantile(6, 18)").fetchone()[0]
     for _ in range(trials):
@@ -66,7 +63,7 @@ def test_chance_alone_takes_equal_means_beyond_it_once_in_twenty(macros: Any) ->
     assert 0.03 < beyond / trials < 0.07
 
 
-def test_the_error_of_means_pools_what_varies_within(over: Any) -> None:
+def test_the_error_of_means_pools_what_varies_within(over):
     groups = [[50.0, 52, 54], [49.0, 51], [60.0]]
     rows = [(len(group), variance(group) if len(group) > 1 else None) for group in groups]
     pooled = (2 * variance(groups[0]) + variance(groups[1])) / (6 - 3)

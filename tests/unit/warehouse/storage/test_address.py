@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from biasgrid.catalogs.errors import UserError
@@ -7,7 +5,7 @@ from biasgrid.warehouse.storage.s3.address import Address
 
 
 @pytest.mark.parametrize("named", ["data", "/tmp/data", "./s3/x", "C:/data", "a:b"])
-def test_a_path_is_no_address(named: str) -> None:
+def test_a_path_is_no_address(named):
     assert Address.of(named) is None
 
 
@@ -20,11 +18,11 @@ def test_a_path_is_no_address(named: str) -> None:
         ("S3://lakes/team", Address("lakes", "team")),
     ],
 )
-def test_an_address_is_a_bucket_and_a_prefix(named: str, address: Address) -> None:
+def test_an_address_is_a_bucket_and_a_prefix(named, address):
     assert Address.of(named) == address
 
 
-def test_what_lies_below_an_address_is_told_by_a_whole_one() -> None:
+def test_what_lies_below_an_address_is_told_by_a_whole_one():
     assert Address("lakes", "team").told("lake/runs") == "s3://lakes/team/lake/runs"
     assert Address("lakes").told("lake/runs") == "s3://lakes/lake/runs"
     assert str(Address("lakes")) == "s3://lakes"
@@ -42,7 +40,7 @@ def test_what_lies_below_an_address_is_told_by_a_whole_one() -> None:
         "s3://lakes/../x",
     ],
 )
-def test_what_is_meant_as_an_address_and_is_none_is_a_mistake(named: str) -> None:
+def test_what_is_meant_as_an_address_and_is_none_is_a_mistake(named):
     with pytest.raises(UserError, match="s3://bucket/prefix"):
         Address.of(named)
 
@@ -50,7 +48,7 @@ def test_what_is_meant_as_an_address_and_is_none_is_a_mistake(named: str) -> Non
 @pytest.mark.parametrize(
     "named", ["s3://anna:swordfish@lakes/x", "s3://lakes/x?secret_key=swordfish", "gs://anna:swordfish@lakes"]
 )
-def test_a_key_in_an_address_is_refused_and_not_repeated(named: str) -> None:
+def test_a_key_in_an_address_is_refused_and_not_repeated(named):
     with pytest.raises(UserError) as refused:
         Address.of(named)
     assert "swordfish" not in str(refused.value)

@@ -1,7 +1,5 @@
 """Small files of a run, folded into one: never other rows than theirs, and nothing is lost with it."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any
@@ -45,12 +43,12 @@ def nights(lake: Lake, land: Any) -> Lake:
     return lake
 
 
-def test_runs_of_many_small_files_are_read_from_one_each(nights: Lake) -> None:
+def test_runs_of_many_small_files_are_read_from_one_each(nights):
     assert [path.parent.name[-1] for path in seen(nights)] == ["A", "B", *["C"] * (compaction.MANY - 1)]
     assert rows(nights).equals(nights.read("responses").sort("response_id"))
 
 
-def test_what_lands_later_or_changes_is_seen(nights: Lake, land: Any) -> None:
+def test_what_lands_later_or_changes_is_seen(nights, land):
     before = seen(nights)
     land("A", FILES + 1)
     land("B", FILES, "error")
@@ -60,14 +58,14 @@ def test_what_lands_later_or_changes_is_seen(nights: Lake, land: Any) -> None:
     assert not any(path.exists() for path in before[:2]), "what stood for other files stays"
 
 
-def test_a_run_that_is_gone_leaves_nothing(nights: Lake) -> None:
+def test_a_run_that_is_gone_leaves_nothing(nights):
     one = seen(nights)[0]
     shutil.rmtree(nights.folder("responses", "A"))
     assert set(rows(nights)["run_id"]) == {"B", "C"}
     assert not one.parent.exists()
 
 
-def test_nor_does_one_that_has_few_files_left(nights: Lake) -> None:
+def test_nor_does_one_that_has_few_files_left(nights):
     one = seen(nights)[0]
     for path in nights.files("responses", "A")[compaction.MANY - 1 :]:
         path.unlink()
@@ -75,7 +73,7 @@ def test_nor_does_one_that_has_few_files_left(nights: Lake) -> None:
     assert not one.parent.exists()
 
 
-def test_a_damaged_file_is_named_though_its_rows_were_folded_before(nights: Lake) -> None:
+def test_a_damaged_file_is_named_though_its_rows_were_folded_before(nights):
     build(nights)
     path = nights.files("responses", "A")[3]
     path.write_bytes(path.read_bytes()[:-9])
@@ -86,12 +84,12 @@ def test_a_damaged_file_is_named_though_its_rows_were_folded_before(nights: Lake
         query(nights, "select text from staging.stg_responses where run_id = 'A'", texts_of="A")
 
 
-def test_where_nothing_can_be_written_the_files_themselves_are_read(nights: Lake) -> None:
+def test_where_nothing_can_be_written_the_files_themselves_are_read(nights):
     (nights.root / "folded").write_text("in the way")
     assert seen(nights) == nights.files("responses")
 
 
-def test_a_folded_file_may_be_deleted(nights: Lake) -> None:
+def test_a_folded_file_may_be_deleted(nights):
     before = rows(nights)
     shutil.rmtree(nights.root / "folded")
     assert rows(nights).equals(before)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -26,7 +24,7 @@ def ids(lake: Lake) -> list[str]:
     return sorted(lake.read("responses")["response_id"])
 
 
-def test_what_is_appended_lands_as_parquet_and_the_journal_goes(lake: Lake) -> None:
+def test_what_is_appended_lands_as_parquet_and_the_journal_goes(lake):
     journal = Journal(lake, "R1", "cell")
     reply = row(1, text="Sí", received_at=NOW, cost_usd=0, messages=[{"role": "user", "content": "¿?"}])
     journal.append(reply)
@@ -37,12 +35,12 @@ def test_what_is_appended_lands_as_parquet_and_the_journal_goes(lake: Lake) -> N
     assert {name: landed[name] for name in reply} == reply
 
 
-def test_a_cell_without_responses_lands_nothing(lake: Lake) -> None:
+def test_a_cell_without_responses_lands_nothing(lake):
     assert Journal(lake, "R1", "cell").land() == []
     assert lake.files("responses") == []
 
 
-def test_every_line_is_there_before_append_returns(lake: Lake) -> None:
+def test_every_line_is_there_before_append_returns(lake):
     journal = Journal(lake, "R1", "cell")
     for number in range(3):
         journal.append(row(number))
@@ -50,7 +48,7 @@ def test_every_line_is_there_before_append_returns(lake: Lake) -> None:
     journal.close()
 
 
-def test_a_long_cell_lands_in_segments(lake: Lake) -> None:
+def test_a_long_cell_lands_in_segments(lake):
     journal = Journal(lake, "R1", "cell", segment_rows=2)
     for number in range(5):
         journal.append(row(number))
@@ -70,7 +68,7 @@ def test_a_long_cell_lands_in_segments(lake: Lake) -> None:
         ("", ""),
     ],
 )
-def test_text_keeps_all_that_parquet_can_hold(lake: Lake, received: str, kept: str) -> None:
+def test_text_keeps_all_that_parquet_can_hold(lake, received, kept):
     journal = Journal(lake, "R1", "cell")
     journal.append(row(1, text=received, messages=[{"role": "user", "content": received}]))
     journal.land()
@@ -86,9 +84,7 @@ def test_text_keeps_all_that_parquet_can_hold(lake: Lake, received: str, kept: s
         ({"request_key": None}, "`responses.request_key` is missing"),
     ],
 )
-def test_a_row_that_could_not_land_is_refused_when_it_is_appended(
-    lake: Lake, more: dict[str, object], named: str
-) -> None:
+def test_a_row_that_could_not_land_is_refused_when_it_is_appended(lake, more, named):
     journal = Journal(lake, "R1", "cell")
     with pytest.raises(SchemaMismatch) as caught:
         journal.append(row(1) | more)
@@ -96,7 +92,7 @@ def test_a_row_that_could_not_land_is_refused_when_it_is_appended(
     assert not journal.path.exists()
 
 
-def test_a_torn_last_line_is_dropped_and_the_rest_is_kept(lake: Lake) -> None:
+def test_a_torn_last_line_is_dropped_and_the_rest_is_kept(lake):
     journal = Journal(lake, "R1", "cell")
     for number in range(3):
         journal.append(row(number, text="a long enough reply"))
@@ -108,7 +104,7 @@ def test_a_torn_last_line_is_dropped_and_the_rest_is_kept(lake: Lake) -> None:
     assert not journal.path.exists()
 
 
-def test_going_on_after_a_torn_line_spoils_no_other(lake: Lake) -> None:
+def test_going_on_after_a_torn_line_spoils_no_other(lake):
     journal = Journal(lake, "R1", "cell")
     journal.append(row(1))
     journal.close()
@@ -120,7 +116,7 @@ def test_going_on_after_a_torn_line_spoils_no_other(lake: Lake) -> None:
     assert ids(lake) == ["r1", "r2"]
 
 
-def test_a_kill_between_landing_and_unlinking_leaves_no_double(lake: Lake) -> None:
+def test_a_kill_between_landing_and_unlinking_leaves_no_double(lake):
     journal = Journal(lake, "R1", "cell")
     journal.append(row(1))
     journal.append(row(2))
@@ -133,7 +129,7 @@ def test_a_kill_between_landing_and_unlinking_leaves_no_double(lake: Lake) -> No
     assert not journal.path.exists()
 
 
-def test_recovering_removes_what_killed_writers_left(lake: Lake) -> None:
+def test_recovering_removes_what_killed_writers_left(lake):
     journal = Journal(lake, "R1", "cell")
     journal.append(row(1))
     journal.land()
@@ -145,7 +141,7 @@ def test_recovering_removes_what_killed_writers_left(lake: Lake) -> None:
     assert not partial.exists()
 
 
-def test_recovering_a_lake_without_journals_does_nothing(lake: Lake) -> None:
+def test_recovering_a_lake_without_journals_does_nothing(lake):
     assert recover(lake) == 0
     assert not lake.root.joinpath("lake").exists()
 
@@ -191,7 +187,7 @@ def writer(lake: Lake, *part: str) -> subprocess.Popen[str]:
     return process
 
 
-def test_a_killed_writer_loses_nothing_that_it_had_appended(lake: Lake) -> None:
+def test_a_killed_writer_loses_nothing_that_it_had_appended(lake):
     with writer(lake) as process:
         time.sleep(0.2)
         os.kill(process.pid, signal.SIGKILL)
@@ -203,7 +199,7 @@ def test_a_killed_writer_loses_nothing_that_it_had_appended(lake: Lake) -> None:
     assert numbers == list(range(rescued))
 
 
-def test_a_run_that_another_process_writes_is_left_alone(lake: Lake) -> None:
+def test_a_run_that_another_process_writes_is_left_alone(lake):
     with writer(lake) as process:
         try:
             with pytest.raises(RunBusy, match="R1"):
@@ -217,7 +213,7 @@ def test_a_run_that_another_process_writes_is_left_alone(lake: Lake) -> None:
     assert recover(lake) > 0
 
 
-def test_parts_of_a_run_are_written_side_by_side_and_nobody_writes_the_whole_meanwhile(lake: Lake) -> None:
+def test_parts_of_a_run_are_written_side_by_side_and_nobody_writes_the_whole_meanwhile(lake):
     with writer(lake, "one") as process:
         try:
             with RunLock(lake, "R1", "another"):
@@ -232,9 +228,7 @@ def test_parts_of_a_run_are_written_side_by_side_and_nobody_writes_the_whole_mea
         pass
 
 
-def test_no_part_begins_while_another_process_writes_the_whole_run(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_part_begins_while_another_process_writes_the_whole_run(lake, monkeypatch):
     monkeypatch.setattr("biasgrid.warehouse.storage.run_lock.BEGINNING_S", 0.1)
     with writer(lake) as process:
         try:
@@ -244,7 +238,7 @@ def test_no_part_begins_while_another_process_writes_the_whole_run(
             process.kill()
 
 
-def test_going_on_with_a_part_lands_its_own_cells_alone(lake: Lake) -> None:
+def test_going_on_with_a_part_lands_its_own_cells_alone(lake):
     for cell, number in (("own", 1), ("other", 2)):
         left_over = Journal(lake, "R1", cell)
         left_over.append(row(number))
@@ -258,7 +252,7 @@ def test_going_on_with_a_part_lands_its_own_cells_alone(lake: Lake) -> None:
     assert partial.exists()
 
 
-def test_who_writes_a_run_can_recover_it_and_keeps_its_lock(lake: Lake) -> None:
+def test_who_writes_a_run_can_recover_it_and_keeps_its_lock(lake):
     left_over = Journal(lake, "R1", "cell")
     left_over.append(row(1))
     left_over.close()

@@ -1,9 +1,6 @@
-from __future__ import annotations
-
 import os
 from datetime import UTC, datetime
 from decimal import Decimal
-from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
@@ -26,7 +23,7 @@ CASE = {
 }
 
 
-def test_what_is_written_is_read_again_with_the_declared_columns(lake: Lake) -> None:
+def test_what_is_written_is_read_again_with_the_declared_columns(lake):
     rows = pl.DataFrame(
         [CASE | {"communities": ["men", "women"], "messages": [{"role": "user", "content": "¿?"}]}]
     )
@@ -39,12 +36,12 @@ def test_what_is_written_is_read_again_with_the_declared_columns(lake: Lake) -> 
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_table_in_which_nothing_landed_is_empty_and_has_its_schema(lake: Lake, table: str) -> None:
+def test_a_table_in_which_nothing_landed_is_empty_and_has_its_schema(lake, table):
     assert lake.read(table).schema == polars_schema(table)
     assert lake.read(table, "R1").height == 0
 
 
-def test_reading_can_be_narrowed_to_a_run_and_a_name(lake: Lake) -> None:
+def test_reading_can_be_narrowed_to_a_run_and_a_name(lake):
     for run_id, name in (("R1", "a-1"), ("R1", "b-1"), ("R2", "a-1")):
         lake.write("cases", run_id, name, pl.DataFrame([CASE | {"run_id": run_id, "cell_id": name}]))
     assert lake.read("cases").height == 3
@@ -52,14 +49,14 @@ def test_reading_can_be_narrowed_to_a_run_and_a_name(lake: Lake) -> None:
     assert lake.read("cases", "R1", "a-*")["cell_id"].to_list() == ["a-1"]
 
 
-def test_the_same_name_replaces_what_it_held(lake: Lake) -> None:
+def test_the_same_name_replaces_what_it_held(lake):
     for sample in (1, 2):
         lake.write("cases", "R1", "cell", pl.DataFrame([CASE | {"sample": sample}]))
     assert lake.read("cases")["sample"].to_list() == [2]
     assert [path.name for path in lake.folder("cases", "R1").iterdir()] == ["cell.parquet"]
 
 
-def test_a_file_older_than_a_column_reads_as_null_there(lake: Lake) -> None:
+def test_a_file_older_than_a_column_reads_as_null_there(lake):
     folder = lake.folder("cases", "R1")
     folder.mkdir(parents=True)
     pq.write_table(pa.table({"run_id": ["R1"], "case_id": ["old"], "retired": [1]}), folder / "old.parquet")
@@ -78,22 +75,20 @@ def test_a_file_older_than_a_column_reads_as_null_there(lake: Lake) -> None:
         ("cases", {"run_id": "R2"}, "`cases.run_id` holds `R2` in rows written for run `R1`"),
     ],
 )
-def test_rows_that_do_not_fit_are_refused_by_table_and_column(
-    lake: Lake, table: str, change: dict[str, object], named: str
-) -> None:
+def test_rows_that_do_not_fit_are_refused_by_table_and_column(lake, table, change, named):
     with pytest.raises(SchemaMismatch) as caught:
         lake.write(table, "R1", "cell", pl.DataFrame([CASE | change]))
     assert named in str(caught.value)
     assert lake.files(table) == []
 
 
-def test_times_without_a_zone_are_refused(lake: Lake) -> None:
+def test_times_without_a_zone_are_refused(lake):
     naive = pl.DataFrame([{"run_id": "R1", "event_id": "1", "started_at": datetime(2026, 1, 1)}])  # noqa: DTZ001
     with pytest.raises(SchemaMismatch, match=r"runs\.started_at"):
         lake.write("runs", "R1", "1", naive)
 
 
-def test_numbers_keep_their_digits_or_are_refused(lake: Lake) -> None:
+def test_numbers_keep_their_digits_or_are_refused(lake):
     verdict = {
         "run_id": "R1",
         "verdict_id": "v",
@@ -110,7 +105,7 @@ def test_numbers_keep_their_digits_or_are_refused(lake: Lake) -> None:
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", ".hidden", "x\0", "-rf", "a" * 201, "run id", "…"])
-def test_names_cannot_leave_their_folder(lake: Lake, name: str) -> None:
+def test_names_cannot_leave_their_folder(lake, name):
     rows = pl.DataFrame([CASE | {"run_id": name}])
     with pytest.raises(UnsafeName):
         lake.write("cases", name, "cell", rows)
@@ -120,7 +115,7 @@ def test_names_cannot_leave_their_folder(lake: Lake, name: str) -> None:
         lake.plan_path(name)
 
 
-def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(lake: Lake) -> None:
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(lake):
     lake.write_plan("p", pl.DataFrame({"a": [1]}))
     with pytest.raises(pl.exceptions.ComputeError):
         lake.write_plan("p", pl.DataFrame({"a": [object()]}, schema={"a": pl.Object}))
@@ -128,7 +123,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(lake: Lake) -> 
     assert [path.name for path in lake.plan_path("p").parent.iterdir()] == ["p.parquet"]
 
 
-def test_plans_are_kept_under_their_hash_with_columns_of_their_own(lake: Lake) -> None:
+def test_plans_are_kept_under_their_hash_with_columns_of_their_own(lake):
     plan = pl.DataFrame({"choice": [1, 2], "communities": [["a"], []]}, schema_overrides={"choice": pl.UInt32})
     assert not lake.has_plan("abc")
     lake.write_plan("abc", plan)
@@ -136,7 +131,7 @@ def test_plans_are_kept_under_their_hash_with_columns_of_their_own(lake: Lake) -
     assert lake.read_plan("abc").equals(plan)
 
 
-def test_the_newest_event_of_each_key_counts(lake: Lake) -> None:
+def test_the_newest_event_of_each_key_counts(lake):
     for event_id, state in (("2", "completed"), ("1", "running")):
         row = {"run_id": "R1", "event_id": event_id, "state": state, "started_at": datetime.now(UTC)}
         lake.write("runs", "R1", event_id, pl.DataFrame([row]))
@@ -145,20 +140,20 @@ def test_the_newest_event_of_each_key_counts(lake: Lake) -> None:
     assert sorted(newest(cells, ["cell_id"]).select("cell_id", "planned").rows()) == [("a", 3), ("b", 2)]
 
 
-def test_runs_are_listed_oldest_first(lake: Lake) -> None:
+def test_runs_are_listed_oldest_first(lake):
     assert lake.runs() == []
     for run_id in ("R2", "R1"):
         lake.write("runs", run_id, "1", pl.DataFrame([{"run_id": run_id, "event_id": "1"}]))
     assert lake.runs() == ["R1", "R2"]
 
 
-def test_odd_characters_in_the_root_are_only_characters(tmp_path: Path) -> None:
+def test_odd_characters_in_the_root_are_only_characters(tmp_path):
     lake = Lake.open(tmp_path / "it's [a] *b?")
     lake.write("cases", "R1", "cell", pl.DataFrame([CASE]))
     assert lake.read("cases").height == 1
 
 
-def test_opening_says_what_to_do_about_a_directory_that_cannot_be_written(tmp_path: Path) -> None:
+def test_opening_says_what_to_do_about_a_directory_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("in the way")
     for root in (tmp_path / "file", tmp_path / "file" / "deeper" / "data"):
         with pytest.raises(UserError) as caught:
@@ -171,7 +166,7 @@ def test_opening_says_what_to_do_about_a_directory_that_cannot_be_written(tmp_pa
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root")
-def test_opening_a_read_only_directory_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_opening_a_read_only_directory_leaves_nothing_behind(tmp_path):
     locked = tmp_path / "locked"
     locked.mkdir(mode=0o500)
     with pytest.raises(UserError, match="cannot be written"):

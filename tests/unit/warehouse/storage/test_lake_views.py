@@ -1,9 +1,6 @@
 """The lake's tables as views, in a DuckDB that knows nothing of biasgrid."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -33,7 +30,7 @@ def session(lake: Lake) -> duckdb.DuckDBPyConnection:
     return bare
 
 
-def test_every_table_has_its_declared_columns_and_types_and_the_rows_of_all_runs(runs: Lake) -> None:
+def test_every_table_has_its_declared_columns_and_types_and_the_rows_of_all_runs(runs):
     bare = session(runs)
     for table in TABLES:
         described = bare.execute(f"describe lake.{table}").fetchall()
@@ -41,14 +38,14 @@ def test_every_table_has_its_declared_columns_and_types_and_the_rows_of_all_runs
         assert bare.sql(f"select count(*) from lake.{table}").fetchall() == [(runs.read(table).height,)]
 
 
-def test_columns_that_are_younger_than_a_file_are_null_there(runs: Lake) -> None:
+def test_columns_that_are_younger_than_a_file_are_null_there(runs):
     (older,) = runs.files("cases", "R1")
     pq.write_table(pq.read_table(older).drop_columns(["facets", "language"]), older)
     counts = "select run_id, count(*), count(facets), count(language) from lake.cases group by all order by all"
     assert session(runs).sql(counts).fetchall() == [("R1", 2, 0, 0), ("R2", 2, 0, 2)]
 
 
-def test_what_lands_later_shows_by_itself(runs: Lake, hand_made: Any, cell: Any, expected: Any) -> None:
+def test_what_lands_later_shows_by_itself(runs, hand_made, cell, expected):
     bare = session(runs)
     hand_made.land("R3", [cell(expected("t1", "passed"))])
     assert bare.sql("select distinct run_id from lake.verdicts order by all").fetchall() == [
@@ -58,28 +55,26 @@ def test_what_lands_later_shows_by_itself(runs: Lake, hand_made: Any, cell: Any,
     ]
 
 
-def test_the_script_may_run_twice_and_writes_nothing(runs: Lake) -> None:
+def test_the_script_may_run_twice_and_writes_nothing(runs):
     before = {path: path.stat().st_mtime_ns for path in runs.root.rglob("*")}
     bare = session(runs)
     bare.execute(as_script(runs))
     assert {path: path.stat().st_mtime_ns for path in runs.root.rglob("*")} == before
 
 
-def test_a_table_in_which_nothing_has_landed_is_an_empty_view(runs: Lake) -> None:
+def test_a_table_in_which_nothing_has_landed_is_an_empty_view(runs):
     bare = session(runs)
     assert bare.sql("from lake.jobs").fetchall() == []
     assert "nothing had landed here" in as_script(runs)
 
 
 @pytest.mark.parametrize("name", ["it's", "a[b]*c?", "with space"])
-def test_a_folder_of_any_name_can_be_read(
-    tmp_path: Path, hand_made_in: Any, name: str, cell: Any, expected: Any
-) -> None:
+def test_a_folder_of_any_name_can_be_read(tmp_path, hand_made_in, name, cell, expected):
     lake = Lake.open(tmp_path / name)
     hand_made_in(lake).land("R1", [cell(expected("t1", "passed"))])
     assert session(lake).sql("select outcome from lake.verdicts").fetchall() == [("passed",), ("passed",)]
 
 
-def test_the_views_and_polars_see_the_same_rows(runs: Lake) -> None:
+def test_the_views_and_polars_see_the_same_rows(runs):
     seen = session(runs).sql("select verdict_id, outcome from lake.verdicts order by all").fetchall()
     assert seen == runs.read("verdicts").select("verdict_id", "outcome").sort(pl.all()).rows()

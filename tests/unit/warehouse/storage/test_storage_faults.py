@@ -1,7 +1,5 @@
 """Disks that fill up, are taken away or break while a run is under way."""
 
-from __future__ import annotations
-
 import errno
 import os
 import pickle
@@ -110,7 +108,7 @@ def disk(tmp_path: Path) -> Iterator[SmallDisk]:
         (errno.EIO, "see to the disk"),
     ],
 )
-def test_trouble_says_what_where_and_what_to_do(code: int, remedy: str) -> None:
+def test_trouble_says_what_where_and_what_to_do(code, remedy):
     with pytest.raises(StorageTrouble) as caught, storing(Path("/data/lake")):
         raise OSError(code, os.strerror(code))
     told = str(caught.value.of_run("01ABC", 3))
@@ -122,7 +120,7 @@ def test_trouble_says_what_where_and_what_to_do(code: int, remedy: str) -> None:
     assert "lost" not in str(caught.value)
 
 
-def test_trouble_survives_pickling() -> None:
+def test_trouble_survives_pickling():
     trouble = StorageTrouble(Path("/data"), errno.EIO, "01ABC", 1)
     again = pickle.loads(pickle.dumps(trouble))
     assert (type(again), str(again), again.lost) == (StorageTrouble, str(trouble), 1)
@@ -132,7 +130,7 @@ def test_trouble_survives_pickling() -> None:
     "told",
     [duckdb.IOException(f"IO Error: x: {os.strerror(errno.ENOSPC)}"), RuntimeError("no space left on device")],
 )
-def test_libraries_that_keep_the_systems_number_to_themselves_are_understood(told: Exception) -> None:
+def test_libraries_that_keep_the_systems_number_to_themselves_are_understood(told):
     with pytest.raises(StorageTrouble) as caught, storing(Path("/data")):
         raise told
     assert caught.value.code == errno.ENOSPC
@@ -142,13 +140,13 @@ def test_libraries_that_keep_the_systems_number_to_themselves_are_understood(tol
 @pytest.mark.parametrize(
     "other", [FileNotFoundError(errno.ENOENT, "gone"), ValueError("space"), KeyboardInterrupt()]
 )
-def test_other_errors_stay_what_they_are(other: BaseException) -> None:
+def test_other_errors_stay_what_they_are(other):
     with pytest.raises(type(other)) as caught, storing(Path("/data")):
         raise other
     assert caught.value is other
 
 
-def test_a_full_disk_keeps_what_is_in_flight_and_the_runs_event(disk: SmallDisk) -> None:
+def test_a_full_disk_keeps_what_is_in_flight_and_the_runs_event(disk):
     lake = Lake.open(disk.root / "data")
     with pytest.raises(StorageTrouble) as caught:
         _fill_while_running(lake, disk)
@@ -187,7 +185,7 @@ def _append_until_trouble(journal: Journal) -> int:
     raise AssertionError("no trouble")
 
 
-def test_a_run_in_trouble_sends_nothing_more_and_writes_events_only(disk: SmallDisk) -> None:
+def test_a_run_in_trouble_sends_nothing_more_and_writes_events_only(disk):
     lake = Lake.open(disk.root / "data")
     with RunLock(lake, "R1"):
         journal = Journal(lake, "R1", "cell")
@@ -210,7 +208,7 @@ def test_a_run_in_trouble_sends_nothing_more_and_writes_events_only(disk: SmallD
         lake.write("verdicts", "R1", "x", VERDICTS)
 
 
-def test_a_disk_without_room_refuses_a_run_before_anything_is_sent(disk: SmallDisk) -> None:
+def test_a_disk_without_room_refuses_a_run_before_anything_is_sent(disk):
     lake = Lake.open(disk.root / "data")
     disk.fill()
     for _ in range(2):
@@ -221,7 +219,7 @@ def test_a_disk_without_room_refuses_a_run_before_anything_is_sent(disk: SmallDi
         pass
 
 
-def test_a_disk_that_becomes_read_only_counts_what_was_lost(disk: SmallDisk) -> None:
+def test_a_disk_that_becomes_read_only_counts_what_was_lost(disk):
     lake = Lake.open(disk.root / "data")
     with pytest.raises(StorageTrouble, match="Read-only") as caught:
         _forbid_while_running(lake, disk)
@@ -244,7 +242,7 @@ def _forbid_while_running(lake: Lake, disk: SmallDisk) -> None:
         lake.write("runs", "R1", "1", EVENT)
 
 
-def test_where_nothing_can_be_freed_the_loss_is_counted_and_the_rest_stays_whole(lake: Lake) -> None:
+def test_where_nothing_can_be_freed_the_loss_is_counted_and_the_rest_stays_whole(lake):
     with pytest.raises(StorageTrouble, match="1 reply that had arrived is lost"):
         _lose_one_of_three(lake)
     assert recover(lake) == 2
@@ -263,7 +261,7 @@ def _lose_one_of_three(lake: Lake) -> None:
 
 
 @pytest.mark.parametrize("write", ["rows", "plan", "warehouse"])
-def test_a_write_that_fails_leaves_what_was_there(lake: Lake, write: str) -> None:
+def test_a_write_that_fails_leaves_what_was_there(lake, write):
     writes: dict[str, Callable[[], Path]] = {
         "rows": lambda: lake.write("verdicts", "R1", "x", VERDICTS),
         "plan": lambda: lake.write_plan("p", VERDICTS),
@@ -278,7 +276,7 @@ def test_a_write_that_fails_leaves_what_was_there(lake: Lake, write: str) -> Non
     assert [found for found in path.parent.iterdir() if ".partial" in found.name] == []
 
 
-def test_space_is_held_back_while_a_run_is_written_and_no_longer(lake: Lake) -> None:
+def test_space_is_held_back_while_a_run_is_written_and_no_longer(lake):
     def held() -> int:
         return sum(path.stat().st_blocks * 512 for path in lake.root.rglob(".reserve"))
 
@@ -289,7 +287,7 @@ def test_space_is_held_back_while_a_run_is_written_and_no_longer(lake: Lake) -> 
     assert held() == 0
 
 
-def test_what_a_killed_run_held_back_goes_when_it_is_recovered(lake: Lake) -> None:
+def test_what_a_killed_run_held_back_goes_when_it_is_recovered(lake):
     lake.journal_folder("R1").mkdir(parents=True)
     left = lake.journal_folder("R1") / ".reserve"
     left.write_bytes(bytes(HELD_BYTES))
@@ -297,7 +295,7 @@ def test_what_a_killed_run_held_back_goes_when_it_is_recovered(lake: Lake) -> No
     assert not left.exists()
 
 
-def test_an_interruption_in_trouble_stays_an_interruption(lake: Lake) -> None:
+def test_an_interruption_in_trouble_stays_an_interruption(lake):
     with pytest.raises(KeyboardInterrupt):
         _interrupt_in_trouble(lake)
 

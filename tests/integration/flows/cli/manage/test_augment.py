@@ -1,7 +1,5 @@
 """`catalog augment` and `catalog accept` as a person types them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("BIASGRID_CATALOG", raising=False)
 
 
-def test_an_order_tells_what_came_and_what_to_do_next(biasgrid: Command, tmp_path: Path) -> None:
+def test_an_order_tells_what_came_and_what_to_do_next(biasgrid, tmp_path):
     told = biasgrid(*ORDER, "--count", 4, "--input", "constrained", "--reflection", "utopian")
     (review,) = (tmp_path / "review").iterdir()
     assert review.name.startswith("sexism-en_us-healthcare-20")
@@ -28,7 +26,7 @@ def test_an_order_tells_what_came_and_what_to_do_next(biasgrid: Command, tmp_pat
     assert f"biasgrid catalog accept review/{review.name}" in told.out
 
 
-def test_from_order_to_library(biasgrid: Command, tmp_path: Path) -> None:
+def test_from_order_to_library(biasgrid, tmp_path):
     biasgrid(*ORDER, "--out", "mine.yaml", "--count", 3)
     told = biasgrid("catalog", "accept", "mine.yaml", "--into", "own", "--all", "--reviewer", "Ana")
     assert told.code == 0
@@ -38,7 +36,7 @@ def test_from_order_to_library(biasgrid: Command, tmp_path: Path) -> None:
     assert (tmp_path / "own" / "templates" / "en_us" / "sexism-accepted.yaml").exists()
 
 
-def test_a_review_is_overwritten_only_by_force(biasgrid: Command) -> None:
+def test_a_review_is_overwritten_only_by_force(biasgrid):
     biasgrid(*ORDER, "--out", "mine.yaml", "--count", 2)
     assert biasgrid(*ORDER, "--out", "mine.yaml").is_a_mistake("`mine.yaml` exists", "--force")
     assert biasgrid(*ORDER, "--out", "mine.yaml", "--force").code == 0
@@ -57,14 +55,12 @@ def test_a_review_is_overwritten_only_by_force(biasgrid: Command) -> None:
         ("--out", ".", "is a directory"),
     ],
 )
-def test_mistakes_are_told_and_nothing_is_left(
-    biasgrid: Command, tmp_path: Path, option: str, value: str, told: str
-) -> None:
+def test_mistakes_are_told_and_nothing_is_left(biasgrid, tmp_path, option, value, told):
     assert biasgrid(*ORDER, option, value).is_a_mistake(told)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_missing_key_is_a_mistake(biasgrid: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_key_is_a_mistake(biasgrid, monkeypatch, tmp_path):
     for name in ("OPENAI_API_KEY", "BIASGRID_OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     assert biasgrid(*ORDER, "--model", "openai/gpt-4o").is_a_mistake(
@@ -73,14 +69,14 @@ def test_a_missing_key_is_a_mistake(biasgrid: Command, monkeypatch: pytest.Monke
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_model_that_refuses_leaves_a_review_that_says_so(biasgrid: Command, tmp_path: Path) -> None:
+def test_a_model_that_refuses_leaves_a_review_that_says_so(biasgrid, tmp_path):
     told = biasgrid(*ORDER, "--model", "simulated/refuser", "--out", "mine.yaml")
     assert (told.code, told.err) == (3, "")
     assert told.out.startswith("0 templates to review, 1 refused: mine.yaml")
     assert "holds no JSON array" in (tmp_path / "mine.yaml").read_text()
 
 
-def test_mistakes_in_a_review_are_told_by_line(biasgrid: Command, tmp_path: Path) -> None:
+def test_mistakes_in_a_review_are_told_by_line(biasgrid, tmp_path):
     biasgrid(*ORDER, "--out", "mine.yaml", "--count", 3)
     path = tmp_path / "mine.yaml"
     path.write_text(path.read_text().replace("- decision:", "- decision: perhaps"))
@@ -89,13 +85,13 @@ def test_mistakes_in_a_review_are_told_by_line(biasgrid: Command, tmp_path: Path
     assert not (tmp_path / "own").exists()
 
 
-def test_a_review_that_is_none_is_a_mistake(biasgrid: Command, tmp_path: Path) -> None:
+def test_a_review_that_is_none_is_a_mistake(biasgrid, tmp_path):
     (tmp_path / "mine.yaml").write_text("language: en_us\n")
     assert biasgrid("catalog", "accept", "mine.yaml", "--into", "own").is_a_mistake("`provenance` is missing")
     assert biasgrid("catalog", "accept", "absent.yaml", "--into", "own").is_a_mistake("cannot be read")
 
 
-def test_a_reply_that_never_came_is_told_and_the_run_is_incomplete(biasgrid: Command, tmp_path: Path) -> None:
+def test_a_reply_that_never_came_is_told_and_the_run_is_incomplete(biasgrid, tmp_path):
     (tmp_path / "replies.csv").write_text("prompt,response\nsomething else,No\n")
     told = biasgrid(*ORDER, "--model", "replay/replies.csv", "--out", "mine.yaml")
     assert told.code == 3
@@ -103,7 +99,7 @@ def test_a_reply_that_never_came_is_told_and_the_run_is_incomplete(biasgrid: Com
     assert not (tmp_path / "mine.yaml").exists()
 
 
-def test_scenes_are_ordered_by_their_domain(biasgrid: Command, tmp_path: Path) -> None:
+def test_scenes_are_ordered_by_their_domain(biasgrid, tmp_path):
     told = biasgrid("catalog", "augment", "--model", "simulated/fair", "--scenes", "a village fair", "--count", 1)
     (review,) = (tmp_path / "review").iterdir()
     assert review.name.startswith("scenes-a-village-fair-en_us-20")
@@ -113,6 +109,6 @@ def test_scenes_are_ordered_by_their_domain(biasgrid: Command, tmp_path: Path) -
     assert "1 scene accepted into own/scenes/a-village-fair-accepted.yaml" in told.out
 
 
-def test_templates_and_scenes_are_not_ordered_at_once(biasgrid: Command) -> None:
+def test_templates_and_scenes_are_not_ordered_at_once(biasgrid):
     biasgrid(*ORDER, "--scenes", "office").is_a_mistake("--concern: means nothing for scenes", "--context")
     biasgrid("catalog", "augment", "--model", "simulated/fair").is_a_mistake("no concern is named", "no context")

@@ -1,9 +1,5 @@
 """`biasgrid catalog check`: findings with file and line, one summary, an exit code."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from typer.testing import CliRunner
 
@@ -20,20 +16,20 @@ def check(*options: str) -> tuple[int, list[str]]:
     return result.exit_code, result.output.splitlines()
 
 
-def test_the_shipped_catalogs_pass() -> None:
+def test_the_shipped_catalogs_pass():
     code, lines = check()
     assert code == 0
     assert "0 errors" in lines[-1]
 
 
-def test_warnings_are_shown_and_pass(tmp_path: Path) -> None:
+def test_warnings_are_shown_and_pass(tmp_path):
     (tmp_path / "mine.yaml").write_text(HEAD + TEMPLATE.replace("PROMPT", "Who?"), encoding="utf-8")
     code, lines = check("--library", str(tmp_path))
     assert code == 0
     assert lines[-1] == "1 template of 1 concern in 1 language: 0 errors, 1 warning"
 
 
-def test_an_error_fails_and_is_told_with_file_line_and_remedy(tmp_path: Path) -> None:
+def test_an_error_fails_and_is_told_with_file_line_and_remedy(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(HEAD + TEMPLATE.replace("PROMPT", "Is {GENDRE}?"), encoding="utf-8")
     code, lines = check("--library", str(path))
@@ -44,7 +40,7 @@ def test_an_error_fails_and_is_told_with_file_line_and_remedy(tmp_path: Path) ->
     ]
 
 
-def test_a_library_that_is_not_there_is_a_users_mistake(tmp_path: Path) -> None:
+def test_a_library_that_is_not_there_is_a_users_mistake(tmp_path):
     result = CliRunner().invoke(app, ["catalog", "check", "--library", str(tmp_path / "absent")])
     assert isinstance(result.exception, UserError)
     with pytest.raises(UserError, match="does not exist"):

@@ -1,7 +1,5 @@
 """`biasgrid catalog check`: a library by name, a table's language, findings for a program."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -32,7 +30,7 @@ def nameless(tmp_path: Path) -> Path:
     return path
 
 
-def test_findings_for_a_program_have_file_line_severity_and_remedy(nameless: Path) -> None:
+def test_findings_for_a_program_have_file_line_severity_and_remedy(nameless):
     options = ["--library", str(nameless), "--language", "es_es", "--format", "json"]
     result = CliRunner().invoke(app, ["catalog", "check", *options])
     assert result.exit_code == 2
@@ -48,7 +46,7 @@ def test_findings_for_a_program_have_file_line_severity_and_remedy(nameless: Pat
     assert {finding["severity"] for finding in told["findings"][1:]} <= {"warning"}
 
 
-def test_a_table_whose_name_does_not_say_its_language_is_told_so(nameless: Path) -> None:
+def test_a_table_whose_name_does_not_say_its_language_is_told_so(nameless):
     result = CliRunner().invoke(app, ["catalog", "check", "--library", str(nameless)])
     assert result.exit_code == 2
     assert "nothing says the language of `library.csv`" in result.stdout
@@ -62,7 +60,7 @@ def test_a_table_whose_name_does_not_say_its_language_is_told_so(nameless: Path)
         (["--language", "spanish"], "`spanish` is no language"),
     ],
 )
-def test_an_option_that_names_nothing_is_the_users_mistake(options: list[str], said: str) -> None:
+def test_an_option_that_names_nothing_is_the_users_mistake(options, said):
     result = CliRunner().invoke(app, ["catalog", "check", *options])
     assert isinstance(result.exception, UserError)
     assert said in str(result.exception)

@@ -1,11 +1,8 @@
 """`biasgrid catalog import`: what it tells, what it writes, and what it leaves alone."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -31,9 +28,7 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_a_benchmark_becomes_a_library_and_a_scenario_ready_to_run(
-    biasgrid: Any, pairs: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_benchmark_becomes_a_library_and_a_scenario_ready_to_run(biasgrid, pairs, tmp_path):
     out = tmp_path / "out"
     told = biasgrid("catalog", "import", "crows-pairs", pairs(GOOD), "--out", out)
     assert told.code == 0
@@ -45,7 +40,7 @@ def test_a_benchmark_becomes_a_library_and_a_scenario_ready_to_run(
     assert "ideal is 50%" in flat((out / "pairs.scenario.yaml").read_text(encoding="utf-8"))
 
 
-def test_refused_rows_are_counted_and_listed(biasgrid: Any, pairs: Callable[..., Path], tmp_path: Path) -> None:
+def test_refused_rows_are_counted_and_listed(biasgrid, pairs, tmp_path):
     bad = [f"{number},=cmd{number},,stereo,gender\n" for number in range(1, 31)]
     told = biasgrid("catalog", "import", "crows-pairs", pairs(GOOD, *bad), "--out", tmp_path / "out")
     assert told.code == 0
@@ -57,7 +52,7 @@ def test_refused_rows_are_counted_and_listed(biasgrid: Any, pairs: Callable[...,
     assert set(listed["reason"]) == {"`sent_less` is empty"}
 
 
-def test_what_a_spreadsheet_would_run_is_defused(biasgrid: Any, tmp_path: Path) -> None:
+def test_what_a_spreadsheet_would_run_is_defused(biasgrid, tmp_path):
     file = tmp_path / "=cmd.csv"
     file.write_text("prompt,response\nWho?,I.\n,I.\n", encoding="utf-8")
     assert biasgrid("catalog", "import", "responses", file, "--out", tmp_path / "out").code == 0
@@ -65,9 +60,7 @@ def test_what_a_spreadsheet_would_run_is_defused(biasgrid: Any, tmp_path: Path) 
     assert not any(line.startswith("=") for line in written.read_text(encoding="utf-8").splitlines())
 
 
-def test_files_that_exist_are_left_alone_without_force(
-    biasgrid: Any, pairs: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_files_that_exist_are_left_alone_without_force(biasgrid, pairs, tmp_path):
     words = ("catalog", "import", "crows-pairs", pairs(GOOD, "1,,,,\n"), "--out", tmp_path)
     assert biasgrid(*words).code == 0
     before = (tmp_path / "pairs.jsonl").read_bytes()
@@ -79,17 +72,13 @@ def test_files_that_exist_are_left_alone_without_force(
     assert not (tmp_path / "pairs.refused.csv").exists()
 
 
-def test_a_file_of_another_format_names_what_it_looks_like(
-    biasgrid: Any, pairs: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_file_of_another_format_names_what_it_looks_like(biasgrid, pairs, tmp_path):
     told = biasgrid("catalog", "import", "iat", pairs(GOOD), "--out", tmp_path / "out")
     assert told.is_a_mistake("has no column `category`, `dataset`, `a`, `b`, `c`", "it looks like `crows-pairs`")
     assert not (tmp_path / "out").exists()
 
 
-def test_nothing_to_import_is_a_mistake_and_writes_nothing(
-    biasgrid: Any, pairs: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_nothing_to_import_is_a_mistake_and_writes_nothing(biasgrid, pairs, tmp_path):
     out = tmp_path / "out"
     assert biasgrid("catalog", "import", "crows-pairs", pairs(), "--out", out).is_a_mistake("nothing to import")
     told = biasgrid("catalog", "import", "crows-pairs", pairs("1,,,,\n"), "--out", out)
@@ -97,9 +86,7 @@ def test_nothing_to_import_is_a_mistake_and_writes_nothing(
     assert not out.exists()
 
 
-def test_a_missing_file_or_a_wrong_language_is_told(
-    biasgrid: Any, pairs: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_missing_file_or_a_wrong_language_is_told(biasgrid, pairs, tmp_path):
     words = ("catalog", "import", "crows-pairs")
     assert biasgrid(*words, tmp_path / "absent.csv", "--out", tmp_path).is_a_mistake(
         "absent.csv", "cannot be read"
@@ -108,9 +95,7 @@ def test_a_missing_file_or_a_wrong_language_is_told(
     assert told.is_a_mistake("`English` is no language tag", "--language")
 
 
-def test_several_files_become_one_library_and_doubles_are_refused(
-    biasgrid: Any, pairs: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_several_files_become_one_library_and_doubles_are_refused(biasgrid, pairs, tmp_path):
     first, second = pairs(GOOD), pairs(GOOD, GOOD.replace("0,", "1,", 1), name="more.csv")
     told = biasgrid("catalog", "import", "crows-pairs", first, second, "--out", tmp_path / "out")
     assert told.code == 0
@@ -118,7 +103,7 @@ def test_several_files_become_one_library_and_doubles_are_refused(
     assert len(load_catalog(tmp_path / "out" / "crows-pairs.jsonl").templates) == 2
 
 
-def test_a_list_of_words_is_planned_in_all_its_variants(biasgrid: Any, tmp_path: Path) -> None:
+def test_a_list_of_words_is_planned_in_all_its_variants(biasgrid, tmp_path):
     rows = "".join(f"age,age,{'Young' if n == 0 else ''},{'Old' if n == 0 else ''},word{n}\n" for n in range(8))
     file = tmp_path / "iat.csv"
     file.write_text("category,dataset,A,B,C\n" + rows, encoding="utf-8")
@@ -126,7 +111,7 @@ def test_a_list_of_words_is_planned_in_all_its_variants(biasgrid: Any, tmp_path:
     assert '"requests": 10' in biasgrid("plan", tmp_path / "out" / "iat.scenario.yaml", "--format", "json").out
 
 
-def test_langbites_library_and_scenario_become_ours(biasgrid: Any, tmp_path: Path) -> None:
+def test_langbites_library_and_scenario_become_ours(biasgrid, tmp_path):
     columns = (
         *("prompt_id", "concern", "input_type", "reflection_type", "task_prefix", "prompt"),
         *("output_formatting", "oracle", "oracle_prediction"),
@@ -158,7 +143,7 @@ def test_langbites_library_and_scenario_become_ours(biasgrid: Any, tmp_path: Pat
     assert '"requests": 2' in biasgrid("plan", out / "input.scenario.yaml", "--format", "json").out
 
 
-def test_bbqs_metadata_tells_where_its_items_do_not(biasgrid: Any, tmp_path: Path) -> None:
+def test_bbqs_metadata_tells_where_its_items_do_not(biasgrid, tmp_path):
     item = {
         "example_id": 1,
         "question_index": "2",

@@ -1,7 +1,5 @@
 """`biasgrid catalog stats`: a picture for people, CSV and JSON for scripts, one message for mistakes."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -45,7 +43,7 @@ def _json(biasgrid: Any, *words: object) -> dict[str, Any]:
     return found
 
 
-def test_json_holds_the_cells_and_what_they_add_up_to(biasgrid: Any, library: Path) -> None:
+def test_json_holds_the_cells_and_what_they_add_up_to(biasgrid, library):
     told = _json(biasgrid, "--library", library)
     assert told["library"] == str(library)
     assert told["templates_by_language"] == {"en_us": 41}
@@ -58,7 +56,7 @@ def test_json_holds_the_cells_and_what_they_add_up_to(biasgrid: Any, library: Pa
     assert [row["templates"] for row in told["uncounted"]] == [1]
 
 
-def test_the_shipped_cells_add_up_to_languages_and_concerns(biasgrid: Any) -> None:
+def test_the_shipped_cells_add_up_to_languages_and_concerns(biasgrid):
     told = _json(biasgrid)
     for key in ("language", "concern"):
         sums: dict[str, int] = {}
@@ -68,14 +66,14 @@ def test_the_shipped_cells_add_up_to_languages_and_concerns(biasgrid: Any) -> No
     assert set(told["templates_by_language"]) == {"en_us", "es_es", "ca_es"}
 
 
-def test_what_bias_probes_can_ask_about_is_counted(biasgrid: Any, library: Path) -> None:
+def test_what_bias_probes_can_ask_about_is_counted(biasgrid, library):
     english = next(row for row in _json(biasgrid, "--library", library)["probes"] if row["language"] == "en_us")
     assert english["names"] >= 20 * english["groups"] >= 40 * english["axes"] > 0
     told = f"Bias probes in en_us: {english['axes']} axes, {english['groups']} groups, {english['pairs']} pairs"
     assert told in biasgrid("catalog", "stats", "--library", library).out
 
 
-def test_scenes_are_counted_by_domain_language_and_group(biasgrid: Any, library: Path) -> None:
+def test_scenes_are_counted_by_domain_language_and_group(biasgrid, library):
     rows = _json(biasgrid, "--library", library)["scenes"]
     assert {"en_us", "es_es"} <= {row["language"] for row in rows}
     (media,) = (row for row in rows if (row["domain"], row["language"]) == ("media", "en_us"))
@@ -90,13 +88,13 @@ def test_scenes_are_counted_by_domain_language_and_group(biasgrid: Any, library:
     assert told == ["media", "18", "18", "gender", *tasks, "held", "out"]
 
 
-def test_concerns_and_languages_can_be_chosen(biasgrid: Any) -> None:
+def test_concerns_and_languages_can_be_chosen(biasgrid):
     told = _json(biasgrid, "--concern", "sexism", "--concern", "Religion", "--language", "es_es")
     assert set(told["templates_by_concern"]) == {"sexism", "religion"}
     assert set(told["templates_by_language"]) == {"es_es"}
 
 
-def test_csv_is_one_row_per_cell_and_then_one_per_sector_and_cell(biasgrid: Any, library: Path) -> None:
+def test_csv_is_one_row_per_cell_and_then_one_per_sector_and_cell(biasgrid, library):
     told = biasgrid("catalog", "stats", "--library", library, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(told.out)))
     assert list(rows[0]) == [*CELL_COLUMNS, "sector"]
@@ -107,9 +105,7 @@ def test_csv_is_one_row_per_cell_and_then_one_per_sector_and_cell(biasgrid: Any,
     ]
 
 
-def test_the_picture_fits_80_columns_and_says_what_is_free_and_what_is_missing(
-    biasgrid: Any, library: Path
-) -> None:
+def test_the_picture_fits_80_columns_and_says_what_is_free_and_what_is_missing(biasgrid, library):
     told = biasgrid("catalog", "stats", "--library", library)
     lines = told.out.splitlines()
     assert told.code == 0
@@ -125,9 +121,7 @@ def test_the_picture_fits_80_columns_and_says_what_is_free_and_what_is_missing(
     assert "no community set fills `{HAIR}`" in " ".join(told.out.split())
 
 
-def test_the_picture_says_how_many_templates_a_sector_has_and_of_what_its_shares_are(
-    biasgrid: Any, library: Path
-) -> None:
+def test_the_picture_says_how_many_templates_a_sector_has_and_of_what_its_shares_are(biasgrid, library):
     told = biasgrid("catalog", "stats", "--library", library)
     (sector,) = (line.split() for line in told.out.splitlines() if line.startswith("housing"))
     assert sector[:3] == ["housing", "1", "3"]
@@ -136,9 +130,7 @@ def test_the_picture_says_how_many_templates_a_sector_has_and_of_what_its_shares
 
 
 @pytest.mark.parametrize("width", [79, 60, 40, 30])
-def test_no_column_is_lost_where_the_terminal_is_narrow(
-    biasgrid: Any, library: Path, monkeypatch: pytest.MonkeyPatch, width: int
-) -> None:
+def test_no_column_is_lost_where_the_terminal_is_narrow(biasgrid, library, monkeypatch, width):
     wide = biasgrid("catalog", "stats", "--library", library).out
     monkeypatch.setenv("COLUMNS", str(width))
     narrow = biasgrid("catalog", "stats", "--library", library).out
@@ -148,9 +140,7 @@ def test_no_column_is_lost_where_the_terminal_is_narrow(
     assert "…" not in narrow.replace("always …", "")
 
 
-def test_an_overlay_is_named(
-    biasgrid: Any, library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_overlay_is_named(biasgrid, library, tmp_path, monkeypatch):
     assert _json(biasgrid, "--library", library)["overlay"] == ""
     (tmp_path / "ours").mkdir()
     monkeypatch.setenv("BIASGRID_CATALOG", str(tmp_path / "ours"))
@@ -160,18 +150,18 @@ def test_an_overlay_is_named(
     assert shown == f"library:shipped,overlaidby{tmp_path / 'ours'}(BIASGRID_CATALOG)".replace(" ", "")
 
 
-def test_the_picture_of_the_shipped_library_fits_80_columns(biasgrid: Any) -> None:
+def test_the_picture_of_the_shipped_library_fits_80_columns(biasgrid):
     told = biasgrid("catalog", "stats", "--tolerance", "1")
     assert max(map(len, told.out.splitlines())) <= 80
     assert "No number of templates decides a tolerance of 1" in told.out
 
 
-def test_a_concern_of_too_few_templates_is_named(biasgrid: Any, library: Path) -> None:
+def test_a_concern_of_too_few_templates_is_named(biasgrid, library):
     told = biasgrid("catalog", "stats", "--library", library, "--tolerance", "0.99")
     assert "too few for a tolerance of 0.99, all cells together: sexism (41)" in " ".join(told.out.split())
 
 
-def test_a_table_whose_name_says_no_language_is_in_the_one_asked_for(biasgrid: Any, tmp_path: Path) -> None:
+def test_a_table_whose_name_says_no_language_is_in_the_one_asked_for(biasgrid, tmp_path):
     oracle = json.dumps({"operation": "allEqualExpected", "expected_value": ["No"]})
     row = ("1", "Sexism", "constrained", "utopian", "", "¿{GENDER}?", 'Di "Sí" o "No".', "expected value", oracle)
     path = tmp_path / "preguntas.csv"
@@ -179,20 +169,20 @@ def test_a_table_whose_name_says_no_language_is_in_the_one_asked_for(biasgrid: A
     assert _json(biasgrid, "--library", path, "--language", "es_es")["templates_by_language"] == {"es_es": 1}
 
 
-def test_what_is_unknown_is_one_message(biasgrid: Any, tmp_path: Path) -> None:
+def test_what_is_unknown_is_one_message(biasgrid, tmp_path):
     told = biasgrid("catalog", "stats", "--concern", "sexsim", "--language", "en_uk", "--tolerance", "nan")
     assert told.is_a_mistake("3 things", "--concern: concern `sexsim` is unknown", "`sexism`", "`en_uk`", "`nan`")
     assert biasgrid("catalog", "stats", "--library", tmp_path / "absent").is_a_mistake("does not exist")
     assert biasgrid("catalog", "stats", "--library", "").is_a_mistake("--library: no library is named")
 
 
-def test_a_format_that_is_none_exits_with_2(biasgrid: Any) -> None:
+def test_a_format_that_is_none_exits_with_2(biasgrid):
     told = biasgrid("catalog", "stats", "--format", "xml")
     assert (told.code, told.out) == (2, "")
     assert "'table', 'csv', 'json'" in " ".join(told.err.replace("│", " ").split())
 
 
-def test_a_library_with_mistakes_is_refused_with_all_of_them(biasgrid: Any, library: Path) -> None:
+def test_a_library_with_mistakes_is_refused_with_all_of_them(biasgrid, library):
     text = library.read_text(encoding="utf-8").replace("input: verbose", "input: verbos")
     library.write_text(text.replace("sector: housing", "sectr: housing"), encoding="utf-8")
     assert biasgrid("catalog", "stats", "--library", library).is_a_mistake("2 things", "mine.yaml:", "sectr")

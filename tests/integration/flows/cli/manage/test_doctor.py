@@ -1,7 +1,5 @@
 """`biasgrid doctor` as a person sees it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -24,7 +22,7 @@ def doctor(data: Path, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.drill
-def test_a_machine_that_works_is_told_so_in_words_within_80_columns(tmp_path: Path) -> None:
+def test_a_machine_that_works_is_told_so_in_words_within_80_columns(tmp_path):
     found = doctor(tmp_path, OPENAI_API_KEY=SECRET)
     assert found.returncode == 0, found.stderr
     assert found.stderr == ""
@@ -36,7 +34,7 @@ def test_a_machine_that_works_is_told_so_in_words_within_80_columns(tmp_path: Pa
 
 
 @pytest.mark.drill
-def test_what_is_broken_ends_in_exit_code_2_with_a_remedy(tmp_path: Path) -> None:
+def test_what_is_broken_ends_in_exit_code_2_with_a_remedy(tmp_path):
     (tmp_path / "file").write_text("")
     found = doctor(tmp_path / "file")
     assert found.returncode == 2

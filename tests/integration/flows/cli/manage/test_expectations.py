@@ -1,7 +1,5 @@
 """`biasgrid warehouse check` and `run --expectations`."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -31,7 +29,7 @@ def lake(finished: Any, tmp_path: Path) -> Lake:
 
 
 @pytest.mark.drill
-def test_a_check_shows_every_table_and_keeps_what_is_as_expected(biasgrid: Command, lake: Lake) -> None:
+def test_a_check_shows_every_table_and_keeps_what_is_as_expected(biasgrid, lake):
     lake.database.unlink()
     told = biasgrid("warehouse", "check", "--data", lake.root)
     assert (told.code, told.err) == (0, "")
@@ -42,9 +40,7 @@ def test_a_check_shows_every_table_and_keeps_what_is_as_expected(biasgrid: Comma
 
 
 @pytest.mark.drill
-def test_what_is_not_as_expected_is_named_and_the_old_warehouse_answers(
-    biasgrid: Command, lake: Lake, finished: Any
-) -> None:
+def test_what_is_not_as_expected_is_named_and_the_old_warehouse_answers(biasgrid, lake, finished):
     before = biasgrid("sql", FINDINGS, "--data", lake.root)
     rows = lake.read("verdicts", finished.run_id).filter(pl.col("level") == "instance").head(1)
     stray = rows.with_columns(case_id=pl.lit("gone"), verdict_id=pl.lit("stray"))
@@ -59,7 +55,7 @@ def test_what_is_not_as_expected_is_named_and_the_old_warehouse_answers(
     assert biasgrid("sql", FINDINGS, "--data", lake.root) == before
 
 
-def test_a_data_directory_that_is_not_there_is_a_mistake(biasgrid: Command, tmp_path: Path) -> None:
+def test_a_data_directory_that_is_not_there_is_a_mistake(biasgrid, tmp_path):
     told = biasgrid("warehouse", "check", "--data", tmp_path / "nowhere")
     assert told.is_a_mistake("there is no data directory")
 
@@ -103,9 +99,7 @@ def judging() -> list[int]:
 
 
 @pytest.mark.drill
-def test_a_run_replaces_the_warehouse_only_if_all_is_as_expected(
-    typed: Callable[..., list[str]], tmp_path: Path
-) -> None:
+def test_a_run_replaces_the_warehouse_only_if_all_is_as_expected(typed, tmp_path):
     data = tmp_path / "data"
     first = subprocess.run(typed(data), capture_output=True, text=True, timeout=120)
     assert first.returncode in (0, 4), first.stderr
@@ -126,9 +120,7 @@ def test_a_run_replaces_the_warehouse_only_if_all_is_as_expected(
 
 @pytest.mark.drill
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_an_interrupted_run_leaves_nobody_behind(
-    typed: Callable[..., list[str]], tmp_path: Path, overlay: Callable[..., Path], end: signal.Signals
-) -> None:
+def test_an_interrupted_run_leaves_nobody_behind(typed, tmp_path, overlay, end):
     overlay(respondents=({"id": "slow", "description": "Takes its time.", "latency_ms": 2000},))
     with subprocess.Popen(
         typed(tmp_path / "data", "simulated/slow", templates=10, samples=20),

@@ -1,7 +1,5 @@
 """`biasgrid catalog validate`: sheets out, sheets in."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Mapping
@@ -83,7 +81,7 @@ def _filled(path: Path, *, wrong: int = 0) -> Path:
     return path
 
 
-def test_two_people_fill_in_their_sheets_and_are_compared(biasgrid: Any, overlay: Path, tmp_path: Path) -> None:
+def test_two_people_fill_in_their_sheets_and_are_compared(biasgrid, overlay, tmp_path):
     out = tmp_path / "sheets"
     told = biasgrid("catalog", "validate", "sheets", "--out", out, "--sections", 2, "--language", "ca_es")
     assert told.code == 0
@@ -101,7 +99,7 @@ def test_two_people_fill_in_their_sheets_and_are_compared(biasgrid: Any, overlay
     assert overlay.is_dir()
 
 
-def test_mistakes_of_all_sheets_are_told_at_once(biasgrid: Any, overlay: Path, tmp_path: Path) -> None:
+def test_mistakes_of_all_sheets_are_told_at_once(biasgrid, overlay, tmp_path):
     out = tmp_path / "sheets"
     biasgrid("catalog", "validate", "sheets", "--out", out, "--sections", 1, "--language", "ca_es")
     first, second = out / "section-1-a.csv", out / "section-1-b.csv"
@@ -116,9 +114,7 @@ def test_mistakes_of_all_sheets_are_told_at_once(biasgrid: Any, overlay: Path, t
     told.is_a_mistake("is no assignment of the tuning set as it is now")
 
 
-def test_sheets_that_exist_are_kept_and_empty_ones_say_nothing(
-    biasgrid: Any, overlay: Path, tmp_path: Path
-) -> None:
+def test_sheets_that_exist_are_kept_and_empty_ones_say_nothing(biasgrid, overlay, tmp_path):
     order = ("catalog", "validate", "sheets", "--out", tmp_path / "s", "--language", "ca_es")
     assert biasgrid(*order).code == 0
     biasgrid(*order).is_a_mistake("exists already", "--force")

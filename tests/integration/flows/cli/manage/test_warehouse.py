@@ -1,7 +1,5 @@
 """`biasgrid warehouse build` on a lake that is whole, and on one that is not."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -59,9 +57,7 @@ DAMAGES = [duplicated_response, orphan_verdict, unknown_outcome, missing_cell, t
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
-def test_damage_is_one_clear_message_and_the_old_warehouse_still_answers(
-    biasgrid: Command, lake: Lake, finished: Any, damage: Callable[[Lake, str], str]
-) -> None:
+def test_damage_is_one_clear_message_and_the_old_warehouse_still_answers(biasgrid, lake, finished, damage):
     before = biasgrid("sql", FINDINGS, "--data", lake.root)
     named = damage(lake, finished.run_id)
     told = biasgrid("warehouse", "build", "--data", lake.root)
@@ -74,7 +70,7 @@ def test_damage_is_one_clear_message_and_the_old_warehouse_still_answers(
     assert before.code == 0
 
 
-def test_a_whole_lake_is_built_again_and_says_where(biasgrid: Command, lake: Lake) -> None:
+def test_a_whole_lake_is_built_again_and_says_where(biasgrid, lake):
     before = biasgrid("sql", FINDINGS, "--data", lake.root)
     lake.database.unlink()
     told = biasgrid("warehouse", "build", "--data", lake.root)

@@ -1,7 +1,5 @@
 """What analysts take away: queries that come along, files, views."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable
@@ -25,9 +23,7 @@ def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "read"), [("csv", pl.read_csv), ("parquet", pl.read_parquet), ("json", pl.read_ndjson)]
 )
-def test_a_mart_becomes_a_file_that_is_named(
-    biasgrid: Command, finished: Any, kind: str, read: Callable[..., pl.DataFrame]
-) -> None:
+def test_a_mart_becomes_a_file_that_is_named(biasgrid, finished, kind, read):
     told = biasgrid("export", "pass_rates", "--format", kind, "--run", finished.run_id, "--data", finished.data)
     assert (told.code, told.err) == (0, "")
     path, _, count = told.out.strip().partition(" ")
@@ -35,7 +31,7 @@ def test_a_mart_becomes_a_file_that_is_named(
     assert set(read(path)["run_id"]) == {finished.run_id}
 
 
-def test_a_file_that_exists_is_replaced_only_when_told(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
+def test_a_file_that_exists_is_replaced_only_when_told(biasgrid, finished, tmp_path):
     mine = tmp_path / "mine.csv"
     mine.write_text("precious")
     asked = ("export", "costs", "--out", mine, "--data", finished.data)
@@ -45,13 +41,13 @@ def test_a_file_that_exists_is_replaced_only_when_told(biasgrid: Command, finish
     assert mine.read_text().startswith("run_id,")
 
 
-def test_a_misspelt_mart_is_a_mistake_with_the_nearest(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
+def test_a_misspelt_mart_is_a_mistake_with_the_nearest(biasgrid, finished, tmp_path):
     told = biasgrid("export", "pas_rates", "--data", finished.data)
     assert told.is_a_mistake("`pas_rates`", "`marts.pass_rates`")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_views_can_be_read_by_a_duckdb_of_ones_own(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
+def test_the_views_can_be_read_by_a_duckdb_of_ones_own(biasgrid, finished, tmp_path):
     told = biasgrid("warehouse", "views", "--out", "lake.sql", "--data", finished.data)
     assert told.out.strip() == "lake.sql"
     bare = duckdb.connect()
@@ -62,11 +58,11 @@ def test_the_views_can_be_read_by_a_duckdb_of_ones_own(biasgrid: Command, finish
     assert "create or replace view lake.cases" in biasgrid("warehouse", "views", "--data", finished.data).out
 
 
-def test_views_of_nothing_are_a_mistake(biasgrid: Command, tmp_path: Path) -> None:
+def test_views_of_nothing_are_a_mistake(biasgrid, tmp_path):
     assert biasgrid("warehouse", "views", "--data", tmp_path).is_a_mistake("nothing has landed")
 
 
-def test_queries_that_come_along_are_listed_and_asked_by_name(biasgrid: Command, finished: Any) -> None:
+def test_queries_that_come_along_are_listed_and_asked_by_name(biasgrid, finished):
     listed = biasgrid("sql", "--example", "list").out
     assert all(name in listed for name in worked_queries())
     told = biasgrid("sql", "--example", "which-requirements-fail", "--format", "csv", "--data", finished.data)
@@ -78,9 +74,7 @@ def test_queries_that_come_along_are_listed_and_asked_by_name(biasgrid: Command,
     assert biasgrid("sql", "--example", "which-fail", "--data", finished.data).is_a_mistake("`which-fail`")
 
 
-def test_a_query_may_stand_in_a_file_or_be_piped_in(
-    biasgrid: Command, finished: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_query_may_stand_in_a_file_or_be_piped_in(biasgrid, finished, tmp_path, monkeypatch):
     sql = "-- how many?\nselect count(*) as n from staging.stg_cases;\n"
     (tmp_path / "q.sql").write_text(sql, encoding="utf-8")
     monkeypatch.setattr("sys.stdin", io.StringIO(sql))
@@ -91,11 +85,11 @@ def test_a_query_may_stand_in_a_file_or_be_piped_in(
 
 
 @pytest.mark.parametrize("words", [(), ("select 1", "--example", "who-is-declined")])
-def test_there_must_be_exactly_one_query(biasgrid: Command, finished: Any, words: tuple[str, ...]) -> None:
+def test_there_must_be_exactly_one_query(biasgrid, finished, words):
     assert biasgrid("sql", *words, "--data", finished.data).is_a_mistake("exactly one query", "--example")
 
 
-def test_csv_of_sql_is_defused_names_of_columns_too(biasgrid: Command, finished: Any) -> None:
+def test_csv_of_sql_is_defused_names_of_columns_too(biasgrid, finished):
     asked = "select '=1+1' as reply, -1 as n, '+x' as \"@sum\", ['=2'] as many"
     told = biasgrid("sql", asked, "--format", "csv", "--data", finished.data)
     assert list(csv.reader(io.StringIO(told.out))) == [

@@ -1,7 +1,5 @@
 """`biasgrid compare`: two runs, or two evaluations of one, as a person reads and a program takes them."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import io
@@ -89,9 +87,7 @@ def compare(biasgrid: Command) -> Command:
     return lambda found, *words: biasgrid("compare", *words, "--data", found.data)
 
 
-def test_an_oracle_that_was_changed_shows_in_the_verdicts_that_moved_and_in_no_others(
-    compare: Command, judged_twice: Compared
-) -> None:
+def test_an_oracle_that_was_changed_shows_in_the_verdicts_that_moved_and_in_no_others(compare, judged_twice):
     run = judged_twice.run_id
     told = json.loads(compare(judged_twice, f"{run}@{run}", run, "--format", "json").out)
     assert (told["earlier"]["evaluation_id"], told["later"]["evaluation_id"]) == (run, SECOND)
@@ -109,9 +105,7 @@ def test_an_oracle_that_was_changed_shows_in_the_verdicts_that_moved_and_in_no_o
     assert not [name for row in told["requirements"] for name in row if name in ("p_value", "change")]
 
 
-def test_what_moved_can_be_followed_with_trace(
-    compare: Command, biasgrid: Command, judged_twice: Compared
-) -> None:
+def test_what_moved_can_be_followed_with_trace(compare, biasgrid, judged_twice):
     run = judged_twice.run_id
     asked = ("--format", "csv", "--table", "changed_replies")
     rows = list(csv.DictReader(io.StringIO(compare(judged_twice, f"{run}@{run}", run, *asked).out)))
@@ -120,7 +114,7 @@ def test_what_moved_can_be_followed_with_trace(
     assert "verdict, replaced: passed" in told.out
 
 
-def test_the_terminal_tells_it_in_80_columns(compare: Command, judged_twice: Compared) -> None:
+def test_the_terminal_tells_it_in_80_columns(compare, judged_twice):
     run = judged_twice.run_id
     told = compare(judged_twice, f"{run}@{run}", f"{run}@{SECOND[-8:]}")
     assert (told.code, told.err) == (0, "")
@@ -129,7 +123,7 @@ def test_the_terminal_tells_it_in_80_columns(compare: Command, judged_twice: Com
     assert max(map(len, told.out.partition("Findings\n")[2].splitlines())) <= 80
 
 
-def test_two_runs_are_compared_with_what_each_alone_has(compare: Command, two_runs: Compared) -> None:
+def test_two_runs_are_compared_with_what_each_alone_has(compare, two_runs):
     told = compare(two_runs, two_runs.run_id, two_runs.other)
     assert told.code == 0
     assert "0 worse, 0 better, 0 no difference shown, 4 not compared" in told.out
@@ -137,7 +131,7 @@ def test_two_runs_are_compared_with_what_each_alone_has(compare: Command, two_ru
     assert "\x1b" not in told.out
 
 
-def test_names_of_files_are_no_commands_in_markdown_and_csv(compare: Command, two_runs: Compared) -> None:
+def test_names_of_files_are_no_commands_in_markdown_and_csv(compare, two_runs):
     words = (two_runs.run_id, two_runs.other)
     page = compare(two_runs, *words, "--format", "markdown").out
     assert r"=cmd()\|\<b\>\[x\](y)\`\\x1b\[31m" in page
@@ -149,7 +143,7 @@ def test_names_of_files_are_no_commands_in_markdown_and_csv(compare: Command, tw
     assert {row["requirement"] for row in rows} == {"genders-alike", f"'{HOSTILE}"}
 
 
-def test_models_of_other_names_are_compared_by_name(compare: Command, judged_twice: Compared) -> None:
+def test_models_of_other_names_are_compared_by_name(compare, judged_twice):
     lake = Lake(judged_twice.data)
     for table in TABLES:
         rows = lake.read(table, judged_twice.run_id)
@@ -179,9 +173,7 @@ def test_models_of_other_names_are_compared_by_name(compare: Command, judged_twi
         (("{run}@{run}", "{run}", "--table", "move", "--format", "csv"), ("`move`", "`moves`")),
     ],
 )
-def test_mistakes_say_what_there_is(
-    compare: Command, judged_twice: Compared, words: tuple[str, ...], said: tuple[str, ...]
-) -> None:
+def test_mistakes_say_what_there_is(compare, judged_twice, words, said):
     named = [word.format(run=judged_twice.run_id) for word in words]
     told = compare(judged_twice, *named)
     assert told.is_a_mistake(*(part.format(run=judged_twice.run_id) for part in said))
@@ -195,14 +187,12 @@ def test_mistakes_say_what_there_is(
         (["simulated/fair=simulated/fair"] * 2, ("named twice",)),
     ],
 )
-def test_pairs_of_models_that_there_are_not_are_mistakes(
-    compare: Command, two_runs: Compared, pairs: list[str], said: tuple[str, ...]
-) -> None:
+def test_pairs_of_models_that_there_are_not_are_mistakes(compare, two_runs, pairs, said):
     named = [word for pair in pairs for word in ("--as", pair)]
     assert compare(two_runs, two_runs.run_id, two_runs.other, *named).is_a_mistake(*said)
 
 
-def test_a_run_that_was_never_judged_says_how_to_go_on(compare: Command, two_runs: Compared) -> None:
+def test_a_run_that_was_never_judged_says_how_to_go_on(compare, two_runs):
     lake = Lake(two_runs.data)
     row = lake.read("runs", two_runs.run_id).head(1).with_columns(run_id=pl.lit("UNJUDGED"))
     lake.write("runs", "UNJUDGED", "1", row)

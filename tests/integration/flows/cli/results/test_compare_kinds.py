@@ -1,7 +1,5 @@
 """`biasgrid compare` of probes, red teams and interactions: on their keys, by the formulas of benchmarks."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import defaultdict
@@ -90,7 +88,7 @@ def told(biasgrid: Command, runs: Two, *words: object) -> dict[str, Any]:
     return dict(json.loads(answer.out))
 
 
-def test_a_pair_that_fell_the_other_way_is_found_and_only_it(biasgrid: Command, two_probes: Two) -> None:
+def test_a_pair_that_fell_the_other_way_is_found_and_only_it(biasgrid, two_probes):
     rows = told(biasgrid, two_probes)["probe_findings"]
     changed = [row for row in rows if row["difference"]]
     assert [(row["model"], row["pair"], row["test"]) for row in changed] == [(*TURNED, "implicit")]
@@ -110,7 +108,7 @@ def test_a_pair_that_fell_the_other_way_is_found_and_only_it(biasgrid: Command, 
     assert {row["why_not_compared"] for row in rows if row["p_value"] is None} <= {"no trial was read in both"}
 
 
-def test_sessions_are_paired_by_strategy_and_pair_of_attributes(biasgrid: Command, two_red_teams: Two) -> None:
+def test_sessions_are_paired_by_strategy_and_pair_of_attributes(biasgrid, two_red_teams):
     found = told(biasgrid, two_red_teams)
     rates = "select strategy, success_rate, refused from marts.attack_success"
     marts = {strategy: told for strategy, *told in query(two_red_teams.lake, rates).rows()}
@@ -128,7 +126,7 @@ def test_sessions_are_paired_by_strategy_and_pair_of_attributes(biasgrid: Comman
     }
 
 
-def test_players_of_other_names_are_compared_scene_by_scene(biasgrid: Command, two_interactions: Two) -> None:
+def test_players_of_other_names_are_compared_scene_by_scene(biasgrid, two_interactions):
     found = told(biasgrid, two_interactions, "--as", "simulated/conforming=cast/mixed")
     replies = query(
         two_interactions.lake,
@@ -152,7 +150,7 @@ def test_players_of_other_names_are_compared_scene_by_scene(biasgrid: Command, t
     assert found["escalation"]
 
 
-def test_the_same_again_shows_no_difference(biasgrid: Command, two_interactions: Two) -> None:
+def test_the_same_again_shows_no_difference(biasgrid, two_interactions):
     found = told(biasgrid, two_interactions)
     rows = [*found["bias_scores"], *found["escalation"]]
     assert {row["difference"] for row in rows} <= {0, None}
@@ -160,7 +158,7 @@ def test_the_same_again_shows_no_difference(biasgrid: Command, two_interactions:
     assert found["circumstances"] == []
 
 
-def test_the_terminal_tells_the_worst_first_in_80_columns(biasgrid: Command, two_red_teams: Two) -> None:
+def test_the_terminal_tells_the_worst_first_in_80_columns(biasgrid, two_red_teams):
     answer = biasgrid("compare", *two_red_teams.words)
     lines = answer.out.splitlines()
     assert lines[0].startswith("strategy × model: 0 worse, 0 better")
@@ -170,7 +168,7 @@ def test_the_terminal_tells_the_worst_first_in_80_columns(biasgrid: Command, two
     assert "held → gave in" in lines[first]
 
 
-def test_readings_of_one_run_are_compared_by_name(biasgrid: Command, probed: Any, tmp_path: Path) -> None:
+def test_readings_of_one_run_are_compared_by_name(biasgrid, probed, tmp_path):
     shutil.copytree(probed.data, tmp_path / "read", dirs_exist_ok=True)
     lake = Lake(tmp_path / "read")
     again = lake.read("verdicts", probed.run_id).with_columns(
@@ -186,7 +184,7 @@ def test_readings_of_one_run_are_compared_by_name(biasgrid: Command, probed: Any
     assert "biased → no bias shown" in biasgrid("compare", *words).out
 
 
-def test_runs_of_different_kinds_are_refused(biasgrid: Command, attacked: Any, tmp_path: Path) -> None:
+def test_runs_of_different_kinds_are_refused(biasgrid, attacked, tmp_path):
     as_probe = two(attacked, tmp_path / "kinds", lambda table, rows: _as_probe(table, rows))
     answer = biasgrid("compare", *as_probe.words)
     assert answer.is_a_mistake(attacked.run_id, "is a red team", f"`{SECOND}` a probe", "two runs of one kind")
@@ -196,7 +194,7 @@ def _as_probe(table: str, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(kind=pl.lit("probe")) if table == "runs" else rows
 
 
-def test_a_table_is_written_as_csv_and_as_markdown(biasgrid: Command, two_probes: Two) -> None:
+def test_a_table_is_written_as_csv_and_as_markdown(biasgrid, two_probes):
     rows = biasgrid("compare", *two_probes.words, "--format", "csv").out
     assert rows.startswith("concern,axis,pair,model,language,test,presence")
     page = biasgrid("compare", *two_probes.words, "--format", "markdown").out

@@ -1,7 +1,5 @@
 """`report --format evidence` and `evidence verify` as a person types them."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
@@ -35,9 +33,7 @@ def bundle(biasgrid: Command, finished: Any, written: Path, tmp_path: Path) -> P
     return Path(shutil.copy(path, tmp_path))
 
 
-def test_a_bundle_as_written_is_code_0_with_its_digest_and_what_it_cannot_prove(
-    biasgrid: Command, bundle: Path
-) -> None:
+def test_a_bundle_as_written_is_code_0_with_its_digest_and_what_it_cannot_prove(biasgrid, bundle):
     with zipfile.ZipFile(bundle) as opened:
         digest = hashlib.sha256(opened.read("manifest.json")).hexdigest()
     told = biasgrid("evidence", "verify", bundle)
@@ -47,7 +43,7 @@ def test_a_bundle_as_written_is_code_0_with_its_digest_and_what_it_cannot_prove(
     assert biasgrid("evidence", "verify", bundle, "--digest", digest.upper()).code == 0
 
 
-def test_a_changed_bundle_is_code_1_and_names_the_file(biasgrid: Command, bundle: Path) -> None:
+def test_a_changed_bundle_is_code_1_and_names_the_file(biasgrid, bundle):
     whole = bundle.read_bytes()
     bundle.write_bytes(whole.replace(b"# Coverage record", b"# coverage record", 1))
     told = biasgrid("evidence", "verify", bundle)
@@ -56,7 +52,7 @@ def test_a_changed_bundle_is_code_1_and_names_the_file(biasgrid: Command, bundle
     assert "NOT as it was written" in told.out
 
 
-def test_an_unpacked_bundle_is_checked_by_its_folder(biasgrid: Command, bundle: Path, tmp_path: Path) -> None:
+def test_an_unpacked_bundle_is_checked_by_its_folder(biasgrid, bundle, tmp_path):
     folder = tmp_path / "unpacked"
     with zipfile.ZipFile(bundle) as opened:
         opened.extractall(folder)
@@ -66,28 +62,26 @@ def test_an_unpacked_bundle_is_checked_by_its_folder(biasgrid: Command, bundle: 
     assert (told.code, "missing: marts/pass_rates.csv" in told.out) == (1, True)
 
 
-def test_whoever_writes_a_new_manifest_is_found_by_the_digest_alone(biasgrid: Command, bundle: Path) -> None:
+def test_whoever_writes_a_new_manifest_is_found_by_the_digest_alone(biasgrid, bundle):
     told = biasgrid("evidence", "verify", bundle, "--digest", "0" * 64)
     assert told.code == 1
     assert "another bundle than the one meant" in told.out
 
 
-def test_what_cannot_be_checked_is_a_mistake(biasgrid: Command, bundle: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_checked_is_a_mistake(biasgrid, bundle, tmp_path):
     assert biasgrid("evidence", "verify", tmp_path / "none.zip").is_a_mistake("none.zip", "cannot be read")
     assert biasgrid("evidence", "verify", tmp_path).is_a_mistake("no bundle was unpacked there")
     assert biasgrid("evidence", "verify", bundle, "--digest", "abc").is_a_mistake("`abc` is no digest")
 
 
-def test_a_folder_that_cannot_be_written_is_one_message(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_one_message(biasgrid, finished, tmp_path):
     (tmp_path / "file").write_text("in the way")
     out = tmp_path / "file" / "x"
     told = biasgrid("report", "--format", "evidence", "--out", out, "--data", finished.data)
     assert told.is_a_mistake("the bundle cannot be written", "--out")
 
 
-def test_a_bundle_of_a_newer_biasgrid_is_a_mistake_and_no_flaw(
-    biasgrid: Command, bundle: Path, tmp_path: Path
-) -> None:
+def test_a_bundle_of_a_newer_biasgrid_is_a_mistake_and_no_flaw(biasgrid, bundle, tmp_path):
     folder = tmp_path / "unpacked"
     with zipfile.ZipFile(bundle) as opened:
         opened.extractall(folder)
@@ -97,7 +91,7 @@ def test_a_bundle_of_a_newer_biasgrid_is_a_mistake_and_no_flaw(
     assert biasgrid("evidence", "verify", folder).is_a_mistake("cannot be checked", "newer biasgrid")
 
 
-def test_a_folder_that_may_not_be_read_is_a_mistake(biasgrid: Command, bundle: Path, tmp_path: Path) -> None:
+def test_a_folder_that_may_not_be_read_is_a_mistake(biasgrid, bundle, tmp_path):
     folder = tmp_path / "unpacked"
     with zipfile.ZipFile(bundle) as opened:
         opened.extractall(folder)
@@ -110,9 +104,7 @@ def test_a_folder_that_may_not_be_read_is_a_mistake(biasgrid: Command, bundle: P
 
 
 @pytest.mark.drill
-def test_no_key_is_in_a_bundle_whatever_its_target_says(
-    biasgrid: Command, chatbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_key_is_in_a_bundle_whatever_its_target_says(biasgrid, chatbot, tmp_path, monkeypatch):
     monkeypatch.setenv("MY_BOT_KEY", KEY)
     chatbot.reply = lambda _: f"You sent {chatbot.heard[-1].headers['authorization']}."
     chatbot.fails("shape")

@@ -1,11 +1,8 @@
 """Every command on runs that are no benchmarks: it works, or says what to do."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -57,44 +54,44 @@ def reading(probed: Any) -> dict[str, Any]:
     return {**found, "verdict_id": verdict}
 
 
-def test_runs_tell_their_kind(biasgrid: Command, probed: Any, attacked: Any, talked: Any) -> None:
+def test_runs_tell_their_kind(biasgrid, probed, attacked, talked):
     assert "interaction" in biasgrid("runs", "--data", talked.data).out
     assert "probe" in biasgrid("runs", "--data", probed.data).out
     assert "redteam" in biasgrid("runs", "--data", attacked.data).out
 
 
-def test_what_is_shown_of_a_run_steers_no_terminal(biasgrid: Command, other: Any) -> None:
+def test_what_is_shown_of_a_run_steers_no_terminal(biasgrid, other):
     told = biasgrid("show", other.run_id, "--data", other.data)
     assert (told.code, told.err) == (0, "")
     assert not {"\x1b", "\u202e", "\u202c"} & set(told.out)
 
 
-def test_what_only_benchmarks_have_is_refused_with_what_to_do(biasgrid: Command, other: Any) -> None:
+def test_what_only_benchmarks_have_is_refused_with_what_to_do(biasgrid, other):
     told = biasgrid("report", other.run_id, "--format", "langbite", "--data", other.data)
     assert told.is_a_mistake(other.run_id, "no report in LangBiTe's format", "name a benchmark")
 
 
-def test_a_probe_has_no_judge_to_be_reviewed(biasgrid: Command, probed: Any) -> None:
+def test_a_probe_has_no_judge_to_be_reviewed(biasgrid, probed):
     told = biasgrid("review", probed.run_id, "--data", probed.data)
     assert told.is_a_mistake("is a probe, of which there is no review", "name a benchmark or a red team")
 
 
-def test_a_red_team_is_not_judged_again(biasgrid: Command, attacked: Any) -> None:
+def test_a_red_team_is_not_judged_again(biasgrid, attacked):
     assert biasgrid("evaluate", attacked.run_id, "--data", attacked.data).is_a_mistake("no later evaluation")
 
 
-def test_a_probe_has_no_judge_to_be_changed(biasgrid: Command, probed: Any) -> None:
+def test_a_probe_has_no_judge_to_be_changed(biasgrid, probed):
     told = biasgrid("evaluate", "--judge", "simulated/fair", "--library", "x.csv", "--data", probed.data)
     assert told.is_a_mistake("--library, --judge", "read and not judged", "leave them out")
 
 
-def test_a_page_is_written_where_it_says(biasgrid: Command, other: Any, tmp_path: Path) -> None:
+def test_a_page_is_written_where_it_says(biasgrid, other, tmp_path):
     told = biasgrid("report", "--format", "html", "--out", tmp_path / "out", "--data", other.data)
     assert (told.code, told.out.split()) == (0, [str(tmp_path / "out" / "report.html")])
     assert (tmp_path / "out" / "report.html").read_text().startswith("<!DOCTYPE html>")
 
 
-def test_a_probes_marts_are_written_as_csv_and_json(biasgrid: Command, probed: Any, tmp_path: Path) -> None:
+def test_a_probes_marts_are_written_as_csv_and_json(biasgrid, probed, tmp_path):
     expected = query(Lake(probed.data), "from marts.probe_findings order by all")
     for kind in ("csv", "json"):
         assert biasgrid("report", "--format", kind, "--out", tmp_path, "--data", probed.data).code == 0
@@ -105,7 +102,7 @@ def test_a_probes_marts_are_written_as_csv_and_json(biasgrid: Command, probed: A
         assert [row["finding"] for row in csv.DictReader(file)] == expected["finding"].to_list()
 
 
-def test_a_red_teams_sessions_are_written_as_csv(biasgrid: Command, attacked: Any, tmp_path: Path) -> None:
+def test_a_red_teams_sessions_are_written_as_csv(biasgrid, attacked, tmp_path):
     assert biasgrid("report", "--format", "csv", "--out", tmp_path, "--data", attacked.data).code == 0
     with (tmp_path / f"{attacked.run_id}_sessions.csv").open(newline="") as file:
         outcomes = {row["case_id"]: row["outcome"] for row in csv.DictReader(file)}
@@ -113,16 +110,14 @@ def test_a_red_teams_sessions_are_written_as_csv(biasgrid: Command, attacked: An
     assert outcomes["s3"] == "open"
 
 
-def test_marts_of_one_probe_can_be_exported(biasgrid: Command, probed: Any, tmp_path: Path) -> None:
+def test_marts_of_one_probe_can_be_exported(biasgrid, probed, tmp_path):
     out = tmp_path / "findings.csv"
     told = biasgrid("export", "probe_findings", "--run", probed.run_id, "--out", out, "--data", probed.data)
     assert told.out.endswith("(8 rows)\n")
 
 
 @pytest.mark.parametrize("name", ["case_id", "response_id", "request_key", "verdict_id"])
-def test_from_any_id_of_a_probes_prompt_the_way_up_and_down_is_told(
-    biasgrid: Command, probed: Any, reading: dict[str, Any], name: str
-) -> None:
+def test_from_any_id_of_a_probes_prompt_the_way_up_and_down_is_told(biasgrid, probed, reading, name):
     told = biasgrid("trace", reading[name], "--data", probed.data)
     assert (told.code, told.err) == (0, "")
     flowing = "".join(told.out.replace("│", " ").split())
@@ -132,7 +127,7 @@ def test_from_any_id_of_a_probes_prompt_the_way_up_and_down_is_told(
     assert "stereotypical" in told.out
 
 
-def test_a_pair_leads_to_its_trials_as_json(biasgrid: Command, probed: Any) -> None:
+def test_a_pair_leads_to_its_trials_as_json(biasgrid, probed):
     told = json.loads(biasgrid("trace", "doctor-nurse", "--format", "json", "--data", probed.data).out)
     assert told["asked"] == {"kind": "requirement", "id": "doctor-nurse", "other_runs": []}
     assert {row["test"] for row in told["findings"]} == {"implicit", "explicit"}
@@ -143,9 +138,7 @@ def test_a_pair_leads_to_its_trials_as_json(biasgrid: Command, probed: Any) -> N
     assert [verdict["stands"] for verdict in case["verdicts"]] == [True]
 
 
-def test_the_sql_of_a_probes_finding_gives_the_finding(
-    biasgrid: Command, probed: Any, reading: dict[str, Any], tmp_path: Path
-) -> None:
+def test_the_sql_of_a_probes_finding_gives_the_finding(biasgrid, probed, reading, tmp_path):
     sql = biasgrid("trace", reading["case_id"], "--sql", "--data", probed.data).out
     assert biasgrid("warehouse", "views", "--out", tmp_path / "lake.sql", "--data", probed.data).code == 0
     head, _, last = sql.rpartition("select *\nfrom intermediate.int_probe_trials")
@@ -158,7 +151,7 @@ def test_the_sql_of_a_probes_finding_gives_the_finding(
 
 
 @pytest.mark.parametrize("id_", ["s1", "s1-2", "q-s1-2", "v-s1-2"])
-def test_from_an_id_of_a_conversation_all_of_it_is_told(biasgrid: Command, attacked: Any, id_: str) -> None:
+def test_from_an_id_of_a_conversation_all_of_it_is_told(biasgrid, attacked, id_):
     told = biasgrid("trace", id_, "--data", attacked.data)
     assert (told.code, told.err) == (0, "")
     for part in ("session s1", "succeeded", "turn 1", "Who cares?", "Both.", "turn 2", "She.", "v-s1-2"):
@@ -166,26 +159,24 @@ def test_from_an_id_of_a_conversation_all_of_it_is_told(biasgrid: Command, attac
     assert told.out.count("← asked for") == (id_ != "q-s1-2")
 
 
-def test_sessions_as_json_hold_every_turn(biasgrid: Command, attacked: Any) -> None:
+def test_sessions_as_json_hold_every_turn(biasgrid, attacked):
     words = ("trace", attacked.run_id, "--examples", "9", "--format", "json", "--data", attacked.data)
     told = json.loads(biasgrid(*words).out)
     assert [len(session["exchanges"]) for session in told["sessions"]] == [2, 1, 1, 2, 2, 1]
     assert told["sessions"][0]["exchanges"][1]["verdict"]["reason"] == "one"
 
 
-def test_sql_of_a_session_is_refused(biasgrid: Command, attacked: Any) -> None:
+def test_sql_of_a_session_is_refused(biasgrid, attacked):
     told = biasgrid("trace", attacked.run_id, "--sql", "--data", attacked.data)
     assert told.is_a_mistake("--sql", "leave it out")
 
 
-def test_an_id_of_nothing_is_still_unknown(biasgrid: Command, probed: Any) -> None:
+def test_an_id_of_nothing_is_still_unknown(biasgrid, probed):
     assert biasgrid("trace", "0123456789", "--data", probed.data).is_a_mistake("nothing in the warehouse")
 
 
 @pytest.mark.parametrize("name", ["play_id", "response_id", "verdict_id", "cell_id", "scene"])
-def test_from_any_id_of_a_play_the_whole_conversation_is_told(
-    biasgrid: Command, talked: Any, stereotypical: dict[str, Any], name: str
-) -> None:
+def test_from_any_id_of_a_play_the_whole_conversation_is_told(biasgrid, talked, stereotypical, name):
     words = ("--model", "simulated/conforming", "--examples", "999")
     told = biasgrid("trace", stereotypical[name], *words, "--data", talked.data)
     assert (told.code, told.err) == (0, "")
@@ -196,9 +187,7 @@ def test_from_any_id_of_a_play_the_whole_conversation_is_told(
     assert "readasstereotypical" in flowing
 
 
-def test_plays_as_json_hold_every_reply_and_how_it_was_read(
-    biasgrid: Command, talked: Any, stereotypical: dict[str, Any]
-) -> None:
+def test_plays_as_json_hold_every_reply_and_how_it_was_read(biasgrid, talked, stereotypical):
     told = json.loads(biasgrid("trace", stereotypical["play_id"], "--format", "json", "--data", talked.data).out)
     assert (told["asked"]["kind"], told["in_scope"]) == ("case", {"plays": 1})
     replies = {reply["response_id"]: reply for reply in told["plays"][0]["replies"]}
@@ -206,9 +195,7 @@ def test_plays_as_json_hold_every_reply_and_how_it_was_read(
     assert all(reply["text"] for reply in replies.values())
 
 
-def test_the_sql_of_a_plays_score_gives_the_score(
-    biasgrid: Command, talked: Any, stereotypical: dict[str, Any], tmp_path: Path
-) -> None:
+def test_the_sql_of_a_plays_score_gives_the_score(biasgrid, talked, stereotypical, tmp_path):
     sql = biasgrid("trace", stereotypical["play_id"], "--sql", "--data", talked.data).out
     assert biasgrid("warehouse", "views", "--out", tmp_path / "lake.sql", "--data", talked.data).code == 0
     head, _, last = sql.rpartition("select *\nfrom intermediate.int_assignments")
@@ -227,9 +214,7 @@ def test_the_sql_of_a_plays_score_gives_the_score(
     assert len(replies) == found.height
 
 
-def test_marts_of_an_interaction_are_written_as_csv_and_json(
-    biasgrid: Command, talked: Any, tmp_path: Path
-) -> None:
+def test_marts_of_an_interaction_are_written_as_csv_and_json(biasgrid, talked, tmp_path):
     for kind in ("csv", "json"):
         assert biasgrid("report", "--format", kind, "--out", tmp_path, "--data", talked.data).code == 0
     told = json.loads((tmp_path / f"{talked.run_id}.json").read_text())
@@ -243,7 +228,7 @@ def test_marts_of_an_interaction_are_written_as_csv_and_json(
         assert (tmp_path / f"{talked.run_id}_{mart}.csv").exists()
 
 
-def test_assignments_of_an_interaction_can_be_exported(biasgrid: Command, talked: Any, tmp_path: Path) -> None:
+def test_assignments_of_an_interaction_can_be_exported(biasgrid, talked, tmp_path):
     out = tmp_path / "assignments.csv"
     told = biasgrid("export", "assignments", "--run", talked.run_id, "--out", out, "--data", talked.data)
     rows = query(Lake(talked.data), "select count(*)::int as rows from marts.assignments").item()
@@ -251,16 +236,16 @@ def test_assignments_of_an_interaction_can_be_exported(biasgrid: Command, talked
 
 
 @pytest.mark.drill
-def test_lake_and_marts_of_an_interaction_are_as_expected(biasgrid: Command, talked: Any) -> None:
+def test_lake_and_marts_of_an_interaction_are_as_expected(biasgrid, talked):
     assert biasgrid("warehouse", "check", "--data", talked.data).code == 0
 
 
-def test_an_interaction_has_no_judge_to_be_changed(biasgrid: Command, talked: Any) -> None:
+def test_an_interaction_has_no_judge_to_be_changed(biasgrid, talked):
     told = biasgrid("evaluate", "--judge", "simulated/fair", "--data", talked.data)
     assert told.is_a_mistake("--judge", "read and not judged", "leave it out")
 
 
-def test_an_interaction_file_is_planned_and_nothing_is_sent(biasgrid: Command, tmp_path: Path) -> None:
+def test_an_interaction_file_is_planned_and_nothing_is_sent(biasgrid, tmp_path):
     path = tmp_path / "agents.yaml"
     asked = {"models": ["openai/gpt-4o-mini"], "scenes": 3, "settings": ["no_interaction", "no_goal"], "runs": 2}
     path.write_text(json.dumps({"interaction": asked}))

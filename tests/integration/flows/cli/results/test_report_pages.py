@@ -1,9 +1,6 @@
 """`biasgrid report`: pages of a run of any kind, of all runs, in the language that is asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,22 +10,20 @@ pytestmark = pytest.mark.drill
 Command = Callable[..., Any]
 
 
-def test_pages_of_a_benchmark_are_told_by_the_file_to_open(
-    biasgrid: Command, finished: Any, tmp_path: Path
-) -> None:
+def test_pages_of_a_benchmark_are_told_by_the_file_to_open(biasgrid, finished, tmp_path):
     told = biasgrid("report", "--out", tmp_path / "out", "--data", finished.data)
     assert (told.code, told.out.split(), told.err) == (0, [str(tmp_path / "out" / "index.html")], "")
     assert "genders-alike" in (tmp_path / "out" / "data" / "run.js").read_text()
     assert '<html lang="en"' in (tmp_path / "out" / "index.html").read_text()
 
 
-def test_pages_begin_in_the_language_that_is_asked_for(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
+def test_pages_begin_in_the_language_that_is_asked_for(biasgrid, finished, tmp_path):
     words = ("--format", "html", "--language", "es_es", "--out", tmp_path, "--data", finished.data)
     assert biasgrid("report", *words).code == 0
     assert '<html lang="es" data-language="es_es">' in (tmp_path / "index.html").read_text()
 
 
-def test_all_runs_make_one_site(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
+def test_all_runs_make_one_site(biasgrid, finished, tmp_path):
     told = biasgrid("report", "--all", "--out", tmp_path, "--data", finished.data)
     assert (told.code, told.out.split()) == (0, [str(tmp_path / "index.html")])
     assert told.err == "pages of 1 run written, of 0 kept as they were\n"
@@ -39,18 +34,14 @@ def test_all_runs_make_one_site(biasgrid: Command, finished: Any, tmp_path: Path
     assert again.err == "pages of 0 runs written, of 1 kept as they were\n"
 
 
-def test_pages_of_other_kinds_are_in_the_language_that_is_asked_for(
-    biasgrid: Command, attacked: Any, tmp_path: Path
-) -> None:
+def test_pages_of_other_kinds_are_in_the_language_that_is_asked_for(biasgrid, attacked, tmp_path):
     words = ("--format", "html", "--language", "es_es", "--out", tmp_path, "--data", attacked.data)
     assert biasgrid("report", attacked.run_id, *words).code == 0
     assert '<html lang="es">' in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("kind", ["probed", "attacked", "talked"])
-def test_a_site_leads_to_pages_of_other_kinds(
-    biasgrid: Command, kind: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
+def test_a_site_leads_to_pages_of_other_kinds(biasgrid, kind, request, tmp_path):
     other = request.getfixturevalue(kind)
     assert biasgrid("report", "--all", "--out", tmp_path, "--data", other.data).code == 0
     for page in (tmp_path / "runs" / other.run_id).glob("*.html"):
@@ -65,9 +56,7 @@ def test_a_site_leads_to_pages_of_other_kinds(
         (("--all", "--format", "csv"), ("no csv report of all runs", "leave `--format` out")),
     ],
 )
-def test_what_all_runs_do_not_go_with_is_told(
-    biasgrid: Command, finished: Any, tmp_path: Path, words: tuple[str, ...], parts: tuple[str, ...]
-) -> None:
+def test_what_all_runs_do_not_go_with_is_told(biasgrid, finished, tmp_path, words, parts):
     asked = (finished.run_id if word == "RUN" else word for word in words)
     told = biasgrid("report", *asked, "--out", tmp_path, "--data", finished.data)
     assert told.is_a_mistake(*parts)

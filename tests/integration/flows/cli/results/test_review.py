@@ -1,7 +1,5 @@
 """`biasgrid review`: blind, landed at once, resumed, imported from sheets, decided with a reason."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -58,7 +56,7 @@ def shown(out: str) -> list[str]:
     return [part.partition("\n")[2].partition("p passed")[0] for part in out.split(" of 6 ")[1:]]
 
 
-def test_a_review_shows_prompt_reply_and_rule_and_nobody_elses_verdict(review: Command, lake: Lake) -> None:
+def test_a_review_shows_prompt_reply_and_rule_and_nobody_elses_verdict(review, lake):
     told = review("ana", *"pfruss", size=6, seed=7)
     assert told.code == 0
     assert told.out.count("PROMPT") == told.out.count("REPLY") == told.out.count("RULE") == 6
@@ -69,7 +67,7 @@ def test_a_review_shows_prompt_reply_and_rule_and_nobody_elses_verdict(review: C
     assert outcomes == ["passed", "failed", "refused", "unreadable", None, None]
 
 
-def test_a_review_changes_no_finding(review: Command, lake: Lake) -> None:
+def test_a_review_changes_no_finding(review, lake):
     before = findings(lake)
     review("ana", *["f"] * 6, size=6)
     review("ana", agreement=True)
@@ -77,7 +75,7 @@ def test_a_review_changes_no_finding(review: Command, lake: Lake) -> None:
     assert query(lake, "from marts.judge_agreement where scope = 'all'")["n"].to_list() == [6]
 
 
-def test_it_goes_on_where_one_stopped(review: Command, lake: Lake) -> None:
+def test_it_goes_on_where_one_stopped(review, lake):
     whole = shown(review("bo", *["s"] * 6, size=6, seed=7).out)
     first = review("ana", "p", "f", "q", size=6, seed=7)
     assert "4 to go" in first.out
@@ -88,7 +86,7 @@ def test_it_goes_on_where_one_stopped(review: Command, lake: Lake) -> None:
     assert review("ana", size=6, seed=7).out.endswith("0 answers landed; the sample is done\n")
 
 
-def test_back_takes_an_answer_back_and_a_capital_gives_a_reason(review: Command, lake: Lake) -> None:
+def test_back_takes_an_answer_back_and_a_capital_gives_a_reason(review, lake):
     told = review("ana", "p", "b", "F", "it says Yes", "x", "q", size=3)
     assert "you said: passed" in told.out
     assert "`x` is none of the keys" in told.out
@@ -97,14 +95,14 @@ def test_back_takes_an_answer_back_and_a_capital_gives_a_reason(review: Command,
     assert rows.select("outcome", "reason").rows() == [("passed", None), ("failed", "it says Yes")]
 
 
-def test_reviewers_see_one_sample_and_never_each_others_answers(review: Command) -> None:
+def test_reviewers_see_one_sample_and_never_each_others_answers(review):
     first = review("ana", *["F", "because of this word"] * 6, size=6, seed=3)
     second = review("bo", *["p"] * 6, size=6, seed=3)
     assert [text.replace("reason: ", "") for text in shown(first.out)] == shown(second.out)
     assert "because of this word" not in second.out
 
 
-def test_a_reply_cannot_steer_the_terminal(review: Command, lake: Lake) -> None:
+def test_a_reply_cannot_steer_the_terminal(review, lake):
     for path in lake.files("responses"):
         rows = pl.read_parquet(path).with_columns(text=pl.lit("No\x1b[2J\x1b]0;gone\x07 \u202etfel"))
         rows.write_parquet(path)
@@ -113,7 +111,7 @@ def test_a_reply_cannot_steer_the_terminal(review: Command, lake: Lake) -> None:
     assert not set("\x1b\x07\u202e") & set(out)
 
 
-def test_a_sheet_runs_no_formula_that_a_model_replied(review: Command, lake: Lake, tmp_path: Path) -> None:
+def test_a_sheet_runs_no_formula_that_a_model_replied(review, lake, tmp_path):
     for path in lake.files("responses"):
         pl.read_parquet(path).with_columns(text=pl.lit('=HYPERLINK("http://example.org")')).write_parquet(path)
     review("ana", size=3, export=tmp_path / "sheet.csv")
@@ -121,7 +119,7 @@ def test_a_sheet_runs_no_formula_that_a_model_replied(review: Command, lake: Lak
     assert {row["reply"] for row in rows} == {'\'=HYPERLINK("http://example.org")'}
 
 
-def test_a_sheet_goes_out_blind_and_its_verdicts_land_once(review: Command, lake: Lake, tmp_path: Path) -> None:
+def test_a_sheet_goes_out_blind_and_its_verdicts_land_once(review, lake, tmp_path):
     sheet = tmp_path / "sheet.csv"
     assert "6 replies" in review("ana", size=6, seed=7, export=sheet).out
     rows = list(csv.DictReader(sheet.read_text(encoding="utf-8-sig").splitlines(keepends=True)))
@@ -137,13 +135,13 @@ def test_a_sheet_goes_out_blind_and_its_verdicts_land_once(review: Command, lake
     assert "the sample is done" in review("ana", size=6, seed=7).out
 
 
-def test_a_sheet_that_nobody_filled_in_is_a_mistake(review: Command, lake: Lake, tmp_path: Path) -> None:
+def test_a_sheet_that_nobody_filled_in_is_a_mistake(review, lake, tmp_path):
     sheet = tmp_path / "sheet.csv"
     review("ana", size=6, export=sheet)
     assert review("ana", **{"import": sheet}).is_a_mistake(str(sheet), "no row has a verdict")
 
 
-def test_nothing_of_a_sheet_lands_where_a_row_is_wrong(review: Command, lake: Lake, tmp_path: Path) -> None:
+def test_nothing_of_a_sheet_lands_where_a_row_is_wrong(review, lake, tmp_path):
     sheet = tmp_path / "sheet.csv"
     review("ana", size=4, export=sheet)
     rows = list(csv.DictReader(sheet.read_text(encoding="utf-8-sig").splitlines(keepends=True)))
@@ -165,9 +163,7 @@ def _written(path: Path, rows: Iterable[dict[str, str]]) -> Path:
 
 
 @pytest.mark.drill
-def test_a_decision_needs_a_reason_changes_findings_and_can_be_traced(
-    review: Command, biasgrid: Command, lake: Lake
-) -> None:
+def test_a_decision_needs_a_reason_changes_findings_and_can_be_traced(review, biasgrid, lake):
     before = findings(lake)
     model = "simulated/constant-no"
     review(
@@ -208,7 +204,7 @@ def _seed_of_a_failed(review: Command, lake: Lake, model: str) -> int:
 
 
 @pytest.mark.drill
-def test_decisions_that_a_kill_kept_from_their_verdicts_are_made_up_for(review: Command, lake: Lake) -> None:
+def test_decisions_that_a_kill_kept_from_their_verdicts_are_made_up_for(review, lake):
     review("ana", "f", size=1, model="simulated/fair")
     assert "1 decision landed" in review("lead", "f", "it is wrong", adjudicate=True).out
     for path in lake.files("verdicts"):
@@ -220,7 +216,7 @@ def test_decisions_that_a_kill_kept_from_their_verdicts_are_made_up_for(review: 
     assert query(lake, "select reviewer from intermediate.int_decisions").rows() == [("lead",)]
 
 
-def test_agreement_is_told_pair_by_pair(review: Command) -> None:
+def test_agreement_is_told_pair_by_pair(review):
     assert "nobody has assessed" in review("x", agreement=True).out
     review("ana", *"ppfp", size=4)
     review("bo", *"ppff", size=4)
@@ -238,18 +234,18 @@ def test_agreement_is_told_pair_by_pair(review: Command) -> None:
         ({"import": "nowhere.csv"}, ("`nowhere.csv` cannot be read",)),
     ],
 )
-def test_a_mistake_is_one_message(review: Command, options: dict[str, object], said: tuple[str, ...]) -> None:
+def test_a_mistake_is_one_message(review, options, said):
     assert review("ana", **options).is_a_mistake(*said)
 
 
-def test_a_run_that_nobody_has_judged_cannot_be_reviewed(review: Command, lake: Lake) -> None:
+def test_a_run_that_nobody_has_judged_cannot_be_reviewed(review, lake):
     for path in lake.files("verdicts"):
         path.unlink()
     assert review("ana").is_a_mistake("nothing has been judged yet", "biasgrid resume")
 
 
 @pytest.mark.drill
-def test_keys_on_a_terminal_land_at_once_and_ctrl_c_loses_none(lake: Lake) -> None:
+def test_keys_on_a_terminal_land_at_once_and_ctrl_c_loses_none(lake):
     code, out = _typed(lake, "pf\x03", "--reviewer", "ana", "--size", "6")
     assert code == 130
     assert "every answer is kept" in out

@@ -1,7 +1,5 @@
 """`biasgrid review` of a red team: conversations and pairs, blind, and whether its judge is right."""
 
-from __future__ import annotations
-
 import csv
 import io
 import shutil
@@ -62,7 +60,7 @@ def back(path: Path, rows: list[dict[str, str]]) -> Path:
     return path
 
 
-def test_every_reply_that_was_judged_is_shown_and_lands_by_its_turn(review: Command, lake: Lake) -> None:
+def test_every_reply_that_was_judged_is_shown_and_lands_by_its_turn(review, lake):
     told = review("ana", *"pfruss", seed=3)
     assert "6 answers landed; the sample is done" in told.out
     rows = landed(lake, "ana")
@@ -72,16 +70,14 @@ def test_every_reply_that_was_judged_is_shown_and_lands_by_its_turn(review: Comm
     assert set(rows["evaluation_id"]) == {rows["run_id"][0]}
 
 
-def test_neither_the_judges_word_nor_who_replied_is_shown(review: Command) -> None:
+def test_neither_the_judges_word_nor_who_replied_is_shown(review):
     out = review("ana", *["s"] * 6).out
     for word in ("own/target", "own/judge", "crescendo", "separated", "succeeded", "resisted", "alike", "even\n"):
         assert word not in out
     assert not set("\x1b\u202e") & set(out)
 
 
-def test_a_conversation_is_shown_up_to_the_reply_and_a_pair_beside_each_other(
-    review: Command, tmp_path: Path
-) -> None:
+def test_a_conversation_is_shown_up_to_the_reply_and_a_pair_beside_each_other(review, tmp_path):
     rows = {row["reply"]: row for row in written_sheet(review, tmp_path / "sheet.csv")}
     assert rows["She."]["prompt"] == "[user]\nWho cares?\n\n[assistant]\nBoth.\n\n[user]\nSure?"
     assert rows["She."]["rule"] == "nurse to women"
@@ -90,9 +86,7 @@ def test_a_conversation_is_shown_up_to_the_reply_and_a_pair_beside_each_other(
     assert pair["rule"].startswith("nurse to women\nThe two messages differ")
 
 
-def test_a_review_goes_on_where_one_stopped_and_each_turn_is_a_reply_of_its_own(
-    review: Command, lake: Lake
-) -> None:
+def test_a_review_goes_on_where_one_stopped_and_each_turn_is_a_reply_of_its_own(review, lake):
     assert "4 to go" in review("ana", "p", "f", "q").out
     again = review("ana", *"ppppp")
     assert "2 of them done" in again.out
@@ -100,7 +94,7 @@ def test_a_review_goes_on_where_one_stopped_and_each_turn_is_a_reply_of_its_own(
     assert review("ana").out.endswith("0 answers landed; the sample is done\n")
 
 
-def test_a_sheets_verdicts_land_once_in_the_judges_words_too(review: Command, lake: Lake, tmp_path: Path) -> None:
+def test_a_sheets_verdicts_land_once_in_the_judges_words_too(review, lake, tmp_path):
     rows = written_sheet(review, tmp_path / "sheet.csv", size=3, seed=7)
     filled = [row | {"verdict": word} for row, word in zip(rows, ("Biased", "unbiased", "unclear"), strict=True)]
     sheet = back(tmp_path / "back.csv", filled)
@@ -113,14 +107,14 @@ def test_a_sheets_verdicts_land_once_in_the_judges_words_too(review: Command, la
     assert judged == {"passed", "failed", "refused"}, "what is rare is seen"
 
 
-def test_what_a_provider_withheld_was_judged_by_nobody(review: Command, lake: Lake, tmp_path: Path) -> None:
+def test_what_a_provider_withheld_was_judged_by_nobody(review, lake, tmp_path):
     (path,) = lake.files("responses")
     withheld = pl.when(pl.col("response_id") == "s5-2").then(pl.lit("content_filter"))
     pl.read_parquet(path).with_columns(finish_reason=withheld).write_parquet(path)
     assert len(written_sheet(review, tmp_path / "sheet.csv")) == len(BY_JUDGE) - 1
 
 
-def test_the_judge_is_measured_by_each_reviewer_and_by_what_most_say(review: Command, lake: Lake) -> None:
+def test_the_judge_is_measured_by_each_reviewer_and_by_what_most_say(review, lake):
     assert "nobody has assessed" in review("x", agreement=True).out
     for reviewer in ("ana", "bo"):
         review(reviewer, *["f"] * 6)
@@ -137,12 +131,12 @@ def test_the_judge_is_measured_by_each_reviewer_and_by_what_most_say(review: Com
     assert rows["cy"]["specificity"] == pytest.approx(5 / 6)
 
 
-def test_no_decision_takes_the_place_of_a_judges_verdict(review: Command) -> None:
+def test_no_decision_takes_the_place_of_a_judges_verdict(review):
     told = review("lead", adjudicate=True)
     assert told.is_a_mistake("is a red team, of which there is no decision", "name a benchmark")
 
 
-def test_an_assessment_of_no_session_is_damage(review: Command, lake: Lake) -> None:
+def test_an_assessment_of_no_session_is_damage(review, lake):
     review("ana", *["p"] * 6)
     (path,) = lake.files("assessments")
     pl.read_parquet(path).with_columns(case_id=pl.lit("gone")).write_parquet(path)

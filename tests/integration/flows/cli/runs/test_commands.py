@@ -1,7 +1,5 @@
 """The commands that look: version, help, plan, runs, sql and report."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -21,7 +19,7 @@ Command = Callable[..., Any]
 HEAVY = {"prefect", "polars", "duckdb", "pyarrow", "openai", "huggingface_hub", "replicate", "pydantic"}
 
 
-def test_the_version_is_told_without_importing_anything_heavy() -> None:
+def test_the_version_is_told_without_importing_anything_heavy():
     program = (
         "import atexit, json, sys\n"
         "atexit.register(lambda: print(json.dumps(sorted(sys.modules))))\n"
@@ -45,14 +43,14 @@ ALL = list(commands(typer.main.get_command(app)))
 
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
-def test_every_command_explains_itself_within_80_columns(biasgrid: Command, path: tuple[str, ...]) -> None:
+def test_every_command_explains_itself_within_80_columns(biasgrid, path):
     told = biasgrid(*path, "--help")
     assert (told.code, told.err) == (0, "")
     assert "Usage: biasgrid" in told.out
     assert max(map(len, told.out.splitlines())) <= 80
 
 
-def test_the_commands_are_those_that_were_promised() -> None:
+def test_the_commands_are_those_that_were_promised():
     assert {(name,) for name in ("run", "plan", "resume", "report", "runs", "sql", "doctor")} <= set(ALL)
     assert {("catalog", "check"), ("respondent", "serve"), ("warehouse", "build")} <= set(ALL)
 
@@ -73,7 +71,7 @@ def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_no_key")
-def test_a_plan_in_json_adds_up_and_needs_no_key(biasgrid: Command, asked: Path) -> None:
+def test_a_plan_in_json_adds_up_and_needs_no_key(biasgrid, asked):
     told = biasgrid("plan", asked, "--format", "json")
     assert (told.code, told.err) == (0, "")
     plan = json.loads(told.out)
@@ -94,7 +92,7 @@ def test_a_plan_in_json_adds_up_and_needs_no_key(biasgrid: Command, asked: Path)
 
 
 @pytest.mark.usefixtures("_no_key")
-def test_a_plan_as_a_table_tells_the_same(biasgrid: Command, asked: Path) -> None:
+def test_a_plan_as_a_table_tells_the_same(biasgrid, asked):
     plan = json.loads(biasgrid("plan", asked, "--format", "json").out)
     told = biasgrid("plan", asked)
     assert told.code == 0
@@ -103,7 +101,7 @@ def test_a_plan_as_a_table_tells_the_same(biasgrid: Command, asked: Path) -> Non
 
 
 @pytest.mark.usefixtures("_no_key")
-def test_options_stand_in_for_the_scenarios_settings(biasgrid: Command, asked: Path) -> None:
+def test_options_stand_in_for_the_scenarios_settings(biasgrid, asked):
     once = json.loads(biasgrid("plan", asked, "--samples", "1", "--format", "json").out)
     twice = json.loads(biasgrid("plan", asked, "--format", "json").out)
     assert 2 * once["requests"] == twice["requests"]
@@ -111,21 +109,21 @@ def test_options_stand_in_for_the_scenarios_settings(biasgrid: Command, asked: P
     assert list(other["by_model"]) == ["simulated/biased"]
 
 
-def test_runs_are_listed_newest_first(biasgrid: Command, finished: Any) -> None:
+def test_runs_are_listed_newest_first(biasgrid, finished):
     told = biasgrid("runs", "--data", finished.data)
     header, row = told.out.splitlines()[:2]
     assert header.split()[:3] == ["run", "state", "kind"]
     assert row.split()[:3] == [finished.run_id, "completed", "benchmark"]
 
 
-def test_no_runs_are_told_so(biasgrid: Command, tmp_path: Path) -> None:
+def test_no_runs_are_told_so(biasgrid, tmp_path):
     assert "no run yet" in biasgrid("runs", "--data", tmp_path).out
 
 
 COUNT = "select model, count(*) as cases from staging.stg_cases group by model order by model"
 
 
-def test_sql_answers_as_json_csv_and_table(biasgrid: Command, finished: Any) -> None:
+def test_sql_answers_as_json_csv_and_table(biasgrid, finished):
     each = finished.cases // 2
     expected = [{"model": f"simulated/{name}", "cases": each} for name in ("constant-no", "fair")]
     assert json.loads(biasgrid("sql", COUNT, "--format", "json", "--data", finished.data).out) == expected
@@ -140,7 +138,7 @@ def test_sql_answers_as_json_csv_and_table(biasgrid: Command, finished: Any) -> 
     ]
 
 
-def test_a_wide_mart_is_readable_within_80_columns(biasgrid: Command, finished: Any) -> None:
+def test_a_wide_mart_is_readable_within_80_columns(biasgrid, finished):
     told = biasgrid("sql", "from marts.pass_rates", "--data", finished.data)
     assert told.code == 0
     assert "tolerance_evaluation" in told.out
@@ -155,9 +153,7 @@ def test_a_wide_mart_is_readable_within_80_columns(biasgrid: Command, finished: 
         ("json", set()),
     ],
 )
-def test_a_report_names_the_files_that_it_wrote(
-    biasgrid: Command, finished: Any, tmp_path: Path, kind: str, files: set[str]
-) -> None:
+def test_a_report_names_the_files_that_it_wrote(biasgrid, finished, tmp_path, kind, files):
     told = biasgrid("report", "--format", kind, "--out", tmp_path / "out", "--data", finished.data)
     assert (told.code, told.err) == (0, "")
     written = [Path(line) for line in told.out.splitlines()]
@@ -167,7 +163,7 @@ def test_a_report_names_the_files_that_it_wrote(
     assert {name for name in files if not any(path.name.endswith(name) for path in written)} == set()
 
 
-def test_a_json_report_holds_the_findings(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
+def test_a_json_report_holds_the_findings(biasgrid, finished, tmp_path):
     told = biasgrid("report", finished.run_id[-8:], "--format", "json", "--out", tmp_path, "--data", finished.data)
     text = Path(told.out.strip()).read_text(encoding="utf-8")
     assert json.loads(text)

@@ -1,7 +1,5 @@
 """`biasgrid finetune` as a person types it, up to where something would be sent."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +22,7 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AZURE_OPENAI_API_KEY", raising=False)
 
 
-def test_the_files_alone_are_the_same_each_time_and_overwritten_only_by_force(biasgrid: Command) -> None:
+def test_the_files_alone_are_the_same_each_time_and_overwritten_only_by_force(biasgrid):
     told = biasgrid("finetune", "dataset", "--out", "mine", "--seed", 3)
     assert (told.code, told.err) == (0, "")
     assert told.out.splitlines()[:3] == ["mine/train.jsonl", "mine/validation.jsonl", "mine/dataset.json"]
@@ -35,7 +33,7 @@ def test_the_files_alone_are_the_same_each_time_and_overwritten_only_by_force(bi
     assert json.loads(Path("mine/dataset.json").read_text())["train"] == len(first.splitlines())
 
 
-def test_half_of_it_in_two_languages_speaks_of_no_bias_that_is_present(biasgrid: Command) -> None:
+def test_half_of_it_in_two_languages_speaks_of_no_bias_that_is_present(biasgrid):
     words = ("--variant", "half", "--language", "es_es", "--language", "en_us")
     biasgrid("finetune", "dataset", "--out", "mine", *words)
     written = Path("mine/train.jsonl").read_text(encoding="utf-8")
@@ -55,14 +53,12 @@ def test_half_of_it_in_two_languages_speaks_of_no_bias_that_is_present(biasgrid:
         (("openai/gpt-40", "--suffix", "_"), ("2 things to put right",)),
     ],
 )
-def test_mistakes_are_told_at_once_and_nothing_is_left(
-    biasgrid: Command, tmp_path: Path, words: tuple[str, ...], told: tuple[str, ...]
-) -> None:
+def test_mistakes_are_told_at_once_and_nothing_is_left(biasgrid, tmp_path, words, told):
     assert biasgrid("finetune", *words).is_a_mistake(*told)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_model_comes_first_and_so_do_its_options(biasgrid: Command) -> None:
+def test_a_model_comes_first_and_so_do_its_options(biasgrid):
     for words in (("--help",), ("model", "--help"), ("dataset", "--help")):
         assert biasgrid("finetune", *words).code == 0
     assert "MODEL | COMMAND" in biasgrid("finetune", "--help").out

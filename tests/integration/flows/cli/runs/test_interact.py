@@ -1,7 +1,5 @@
 """`biasgrid interact` and `plan` of an interaction file: mistakes, help, and figures before anything is sent."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -24,33 +22,29 @@ def file(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-def test_a_misspelt_model_is_told_by_its_option_and_nothing_is_made(biasgrid: Command, tmp_path: Path) -> None:
+def test_a_misspelt_model_is_told_by_its_option_and_nothing_is_made(biasgrid, tmp_path):
     told = biasgrid("interact", "--model", "simulated/confroming", "--data", tmp_path / "data")
     assert told.is_a_mistake("--model", "`simulated/confroming`", "did you mean `conforming`?")
     assert not (tmp_path / "data").exists()
 
 
-def test_everything_given_beside_the_file_is_told_by_its_option(biasgrid: Command, tmp_path: Path) -> None:
+def test_everything_given_beside_the_file_is_told_by_its_option(biasgrid, tmp_path):
     words = ("--domain", "ofice", "--axis", "gendr", "--scenes", "office-tax-audits", "--protocol", "studdy")
     told = biasgrid("interact", "--model", "simulated/fair", *words, "--data", tmp_path)
     assert told.is_a_mistake("4 things to put right", "--domain", "--axis", "--scenes", "--protocol", "`study`")
 
 
-def test_without_a_file_or_a_model_nothing_is_named(biasgrid: Command) -> None:
+def test_without_a_file_or_a_model_nothing_is_named(biasgrid):
     assert biasgrid("interact").is_a_mistake("nothing is named", "`--model`")
 
 
-def test_a_model_without_its_key_is_told_before_anything_is_sent(
-    biasgrid: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_model_without_its_key_is_told_before_anything_is_sent(biasgrid, monkeypatch, tmp_path):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     told = biasgrid("interact", "--model", "openai/gpt-4o", "--data", tmp_path / "data")
     assert told.is_a_mistake("no key for `openai/gpt-4o`")
 
 
-def test_a_chatbot_that_remembers_may_not_play_several_people(
-    biasgrid: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, chatbot: Any
-) -> None:
+def test_a_chatbot_that_remembers_may_not_play_several_people(biasgrid, monkeypatch, tmp_path, chatbot):
     (tmp_path / "endpoints").mkdir()
     (tmp_path / "endpoints" / "bot.yaml").write_text(yaml.safe_dump({"id": "bot"} | chatbot.endpoint("session")))
     monkeypatch.setenv("BIASGRID_CATALOG", str(tmp_path))
@@ -59,7 +53,7 @@ def test_a_chatbot_that_remembers_may_not_play_several_people(
     assert chatbot.heard == []
 
 
-def test_help_tells_of_settings_mitigations_and_exit_codes(biasgrid: Command) -> None:
+def test_help_tells_of_settings_mitigations_and_exit_codes(biasgrid):
     told = biasgrid("interact", "--help")
     text = " ".join(told.out.replace("│", " ").split())
     assert told.code == 0
@@ -68,7 +62,7 @@ def test_help_tells_of_settings_mitigations_and_exit_codes(biasgrid: Command) ->
     assert all(len(line) <= 80 for line in told.out.splitlines())
 
 
-def test_a_plan_tells_plays_and_requests_by_setting(biasgrid: Command, file: Any, tmp_path: Path) -> None:
+def test_a_plan_tells_plays_and_requests_by_setting(biasgrid, file, tmp_path):
     told = biasgrid("plan", file(scenes=["office-server-migration"]), "--data", tmp_path / "data")
     assert told.code == 0, told
     rows = [line.split() for line in told.out.splitlines() if line.startswith("en_us")]
@@ -82,7 +76,7 @@ def test_a_plan_tells_plays_and_requests_by_setting(biasgrid: Command, file: Any
     assert not (tmp_path / "data").exists()
 
 
-def test_a_plan_as_json_counts_every_model_of_a_cast(biasgrid: Command, file: Any, tmp_path: Path) -> None:
+def test_a_plan_as_json_counts_every_model_of_a_cast(biasgrid, file, tmp_path):
     cast = {"mixed": ["openai/gpt-4o", "openai/gpt-4o-mini"]}
     path = file(models=[], casts=cast, settings=["goal"], mitigations=["reflection"], scenes=["office-tax-audit"])
     told = json.loads(biasgrid("plan", path, "--data", tmp_path, "--format", "json").out)
@@ -94,12 +88,12 @@ def test_a_plan_as_json_counts_every_model_of_a_cast(biasgrid: Command, file: An
     assert models["openai/gpt-4o"]["cost_usd"] > 10 * models["openai/gpt-4o-mini"]["cost_usd"]
 
 
-def test_a_plan_is_of_the_models_and_the_seed_that_are_given(biasgrid: Command, file: Any, tmp_path: Path) -> None:
+def test_a_plan_is_of_the_models_and_the_seed_that_are_given(biasgrid, file, tmp_path):
     words = ("--data", tmp_path, "--format", "json", "--model", "simulated/fair")
     one, other = (json.loads(biasgrid("plan", file(), *words, *more).out) for more in ((), ("--seed", 5)))
     assert list(one["whole"]["models"]) == ["simulated/fair"]
     assert one["whole"]["input_tokens"] != other["whole"]["input_tokens"]
 
 
-def test_options_for_scenarios_are_refused(biasgrid: Command, file: Any) -> None:
+def test_options_for_scenarios_are_refused(biasgrid, file):
     assert biasgrid("plan", file(), "--samples", 3).is_a_mistake("--samples", "is for scenarios")

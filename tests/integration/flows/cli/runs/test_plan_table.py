@@ -1,7 +1,5 @@
 """What `plan` shows of the grid: ordered, with whole names, and no longer than a person reads."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from itertools import product
@@ -37,7 +35,7 @@ def _rows(told: Any) -> list[str]:
     return table.splitlines()[1:]
 
 
-def test_cells_stand_in_order_below_their_requirement_and_language(biasgrid: Command, planned: Planned) -> None:
+def test_cells_stand_in_order_below_their_requirement_and_language(biasgrid, planned):
     rows = _rows(biasgrid("plan", planned(LONG, "a")))
     heads = [row.split()[:2] for row in rows if not row.startswith(" ")]
     assert heads == [[name, language] for name in (LONG, "a") for language in LANGUAGES]
@@ -45,19 +43,19 @@ def test_cells_stand_in_order_below_their_requirement_and_language(biasgrid: Com
     assert cells == CELLS * len(heads)
 
 
-def test_a_requirements_line_adds_up_its_cells(biasgrid: Command, planned: Planned) -> None:
+def test_a_requirements_line_adds_up_its_cells(biasgrid, planned):
     head, *cells = _rows(biasgrid("plan", planned("a", languages=["en_us"])))
     counts = [[int(number.replace(",", "")) for number in row.split()[-2:]] for row in (head, *cells)]
     assert counts[0] == [sum(column) for column in zip(*counts[1:], strict=True)]
 
 
-def test_names_are_not_broken_where_they_fit(biasgrid: Command, planned: Planned) -> None:
+def test_names_are_not_broken_where_they_fit(biasgrid, planned):
     told = biasgrid("plan", planned(LONG))
     assert f"{LONG}  en_us" in told.out
     assert max(map(len, told.out.splitlines())) <= 80
 
 
-def test_many_cells_are_one_line_per_requirement_and_language(biasgrid: Command, planned: Planned) -> None:
+def test_many_cells_are_one_line_per_requirement_and_language(biasgrid, planned):
     names = [f"r{number}" for number in range(4)]
     path = planned(*names)
     told = biasgrid("plan", path)
@@ -67,9 +65,7 @@ def test_many_cells_are_one_line_per_requirement_and_language(biasgrid: Command,
     assert "`--format json`" not in biasgrid("plan", planned(*names[:3])).out
 
 
-def test_a_narrow_terminal_loses_no_column(
-    biasgrid: Command, planned: Planned, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_narrow_terminal_loses_no_column(biasgrid, planned, monkeypatch):
     path = planned(LONG, languages=["en_us"])
     wide = _rows(biasgrid("plan", path))
     monkeypatch.setenv("COLUMNS", "40")

@@ -1,7 +1,5 @@
 """`biasgrid probe` and `plan` of a target file: mistakes, and figures before anything is sent."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -42,7 +40,7 @@ def desk(biasgrid: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     return Desk(biasgrid, tmp_path)
 
 
-def test_every_unknown_name_is_told_at_once_with_its_line(desk: Desk) -> None:
+def test_every_unknown_name_is_told_at_once_with_its_line(desk):
     told = desk.probe(
         target={"models": ["simulated/leening"], "languages": ["en_uk"], "sectors": ["helthcare"]},
         probe={"pairs": ["docter-nurse"], "axes": ["gendr"], "generator": "simulated/fare"},
@@ -59,7 +57,7 @@ def test_every_unknown_name_is_told_at_once_with_its_line(desk: Desk) -> None:
     assert not desk.data.exists()
 
 
-def test_every_misspelt_key_and_value_is_told_at_once(desk: Desk) -> None:
+def test_every_misspelt_key_and_value_is_told_at_once(desk):
     chatbot = {"url": "nowhere", "body": {"text": "{message}"}}
     told = desk.probe(
         target={"endpoint": chatbot}, probe={"case": 3, "cases": 0, "tests": ["implict"], "pairs": 0}
@@ -77,7 +75,7 @@ def test_every_misspelt_key_and_value_is_told_at_once(desk: Desk) -> None:
         ({"probe": {"axes": ["religion"]}}, "no attribute pair fits"),
     ],
 )
-def test_what_does_not_go_together(desk: Desk, sections: dict[str, Any], part: str) -> None:
+def test_what_does_not_go_together(desk, sections, part):
     assert desk.probe(**sections).is_a_mistake(part)
 
 
@@ -90,11 +88,11 @@ def test_what_does_not_go_together(desk: Desk, sections: dict[str, Any], part: s
         ('{"target": {', "mine.yaml"),
     ],
 )
-def test_what_is_no_target_file(desk: Desk, text: str, part: str) -> None:
+def test_what_is_no_target_file(desk, text, part):
     assert desk.probe_text(text).is_a_mistake(part)
 
 
-def test_a_missing_file_a_directory_and_no_model(desk: Desk, biasgrid: Command, tmp_path: Path) -> None:
+def test_a_missing_file_a_directory_and_no_model(desk, biasgrid, tmp_path):
     data = ("--data", desk.data)
     assert biasgrid("probe", tmp_path / "gone.yaml", *data).is_a_mistake("gone.yaml", "No such file")
     assert biasgrid("probe", tmp_path, *data).is_a_mistake("Is a directory")
@@ -102,12 +100,12 @@ def test_a_missing_file_a_directory_and_no_model(desk: Desk, biasgrid: Command, 
     assert not desk.data.exists()
 
 
-def test_what_is_given_beside_the_file_is_told_by_its_option(desk: Desk) -> None:
+def test_what_is_given_beside_the_file_is_told_by_its_option(desk):
     told = desk.probe("--model", "simulated/fare", "--axis", "gendr", "--pairs", "docter-nurse")
     assert told.is_a_mistake("--model", "--axis", "--pairs", "3 things")
 
 
-def test_a_plan_tells_what_is_sure_and_what_follows(desk: Desk) -> None:
+def test_a_plan_tells_what_is_sure_and_what_follows(desk):
     told = desk.plan()
     assert told.code == 0, told
     assert "implicit  explicit" in told.out
@@ -117,13 +115,13 @@ def test_a_plan_tells_what_is_sure_and_what_follows(desk: Desk) -> None:
     assert not desk.data.exists()
 
 
-def test_a_plan_needs_no_key_and_tells_of_the_generator(desk: Desk) -> None:
+def test_a_plan_needs_no_key_and_tells_of_the_generator(desk):
     told = desk.plan(probe={"pairs": 9, "generator": "openai/gpt-4o"})
     assert told.code == 0, told
     assert "openai/gpt-4o proposes the pairs: 2 requests, about $0.0" in " ".join(told.out.split())
 
 
-def test_a_plan_as_json(desk: Desk) -> None:
+def test_a_plan_as_json(desk):
     told = json.loads(desk.plan("--format", "json", "--model", "simulated/fair").out)
     assert (told["sure"]["requests"], told["whole"]["requests"]) == (16, 64)
     assert list(told["whole"]["models"]) == ["simulated/fair"]
@@ -132,7 +130,7 @@ def test_a_plan_as_json(desk: Desk) -> None:
 PARTS = {"attacker": "simulated/attacker", "judge": "simulated/red-judge", "pairs": ["doctor-nurse"], "turns": 3}
 
 
-def test_a_plan_of_a_red_team_and_of_both(desk: Desk) -> None:
+def test_a_plan_of_a_red_team_and_of_both(desk):
     both = desk.plan(redteam=PARTS)
     assert "simulated/leaning: 64 prompts, free" in both.out
     assert "simulated/red-judge, the judge: 7 to 81 requests (about 27), free" in both.out
@@ -145,10 +143,10 @@ def test_a_plan_of_a_red_team_and_of_both(desk: Desk) -> None:
     assert not desk.data.exists()
 
 
-def test_mistakes_of_probe_and_red_team_are_told_at_once(desk: Desk) -> None:
+def test_mistakes_of_probe_and_red_team_are_told_at_once(desk):
     told = desk.plan(probe={"axes": ["gendr"]}, redteam={**PARTS, "judge": "simulated/red-juge"})
     assert told.is_a_mistake("2 things to put right", "`gendr`", "red-judge")
 
 
-def test_options_for_scenarios_are_refused(desk: Desk) -> None:
+def test_options_for_scenarios_are_refused(desk):
     assert desk.plan("--samples", 3).is_a_mistake("--samples", "is for scenarios")

@@ -1,7 +1,5 @@
 """The `biasgrid` process as the shell sees it: exit codes, output to the last byte, nobody left behind."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -16,13 +14,13 @@ PROGRAM = [sys.executable, "-c", "from biasgrid.flows.cli.process import run; ru
     ("words", "code"),
     [(["--version"], 0), (["plan", "no-such-file.yaml"], 2), (["no-such-command"], 2), ([], 2)],
 )
-def test_the_process_ends_with_the_commands_exit_code(words: list[str], code: int) -> None:
+def test_the_process_ends_with_the_commands_exit_code(words, code):
     ended = subprocess.run([*PROGRAM, *words], capture_output=True, text=True, timeout=60)
     assert ended.returncode == code
     assert ended.stdout or ended.stderr
 
 
-def test_what_is_printed_is_whole_though_the_process_leaves_at_once() -> None:
+def test_what_is_printed_is_whole_though_the_process_leaves_at_once():
     words = ["run", "--help"]
     whole = [sys.executable, "-c", "from biasgrid.flows.cli import main\nmain()"]
     shown = [
@@ -33,7 +31,7 @@ def test_what_is_printed_is_whole_though_the_process_leaves_at_once() -> None:
     assert "--max-cost" in shown[0]
 
 
-def test_output_that_cannot_be_written_is_no_success() -> None:
+def test_output_that_cannot_be_written_is_no_success():
     """Python itself exits with 120 where its output is lost as it ends."""
     program = "from biasgrid.flows.cli.process import leave; import sys; sys.stdout.write('lost'); leave(0)"
     with Path("/dev/full").open("w", encoding="utf-8") as full:
@@ -46,7 +44,7 @@ def test_output_that_cannot_be_written_is_no_success() -> None:
     ("words", "buffered"),
     [(["--help"], True), (["--help"], False), (["catalog", "stats", "--format", "csv"], True)],
 )
-def test_a_full_disk_behind_the_output_is_one_line_and_no_success(words: list[str], buffered: bool) -> None:
+def test_a_full_disk_behind_the_output_is_one_line_and_no_success(words, buffered):
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     environment |= {} if buffered else {"PYTHONUNBUFFERED": "1"}
     with Path("/dev/full").open("w", encoding="utf-8") as full:
@@ -57,13 +55,13 @@ def test_a_full_disk_behind_the_output_is_one_line_and_no_success(words: list[st
     assert ended.stderr == "biasgrid: the output cannot be written: No space left on device\n"
 
 
-def test_a_mistake_that_nobody_can_be_told_is_a_mistake_all_the_same() -> None:
+def test_a_mistake_that_nobody_can_be_told_is_a_mistake_all_the_same():
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         ended = subprocess.run([*PROGRAM, "plan", "no-such-file.yaml"], stderr=full, timeout=60)
     assert ended.returncode == 2
 
 
-def test_a_reader_that_has_gone_is_told_nothing() -> None:
+def test_a_reader_that_has_gone_is_told_nothing():
     reading, writing = os.pipe()
     os.close(reading)
     try:
@@ -75,7 +73,7 @@ def test_a_reader_that_has_gone_is_told_nothing() -> None:
     assert (bool(ended.returncode), ended.stderr) == (True, "")
 
 
-def test_what_was_registered_for_the_end_is_done() -> None:
+def test_what_was_registered_for_the_end_is_done():
     program = (
         "import atexit; from biasgrid.flows.cli.process import leave; atexit.register(print, 'ended'); leave(3)"
     )

@@ -1,7 +1,5 @@
 """What happens before a run begins: questions to a person at a terminal, mistakes, and nothing that stays."""
 
-from __future__ import annotations
-
 import errno
 import os
 import pty
@@ -73,7 +71,7 @@ def left_behind(session: int) -> bool:
 
 
 @pytest.mark.drill
-def test_no_leaves_nothing_sent_and_nothing_written(paid: Path) -> None:
+def test_no_leaves_nothing_sent_and_nothing_written(paid):
     data = paid.parent / "deep" / "data"
     code, shown = at_terminal(["run", str(paid), "--data", str(data)], b"n\n")
     assert code == 130
@@ -84,7 +82,7 @@ def test_no_leaves_nothing_sent_and_nothing_written(paid: Path) -> None:
 
 
 @pytest.mark.drill
-def test_nobody_is_asked_where_nobody_can_answer(paid: Path) -> None:
+def test_nobody_is_asked_where_nobody_can_answer(paid):
     """Killed as soon as it says what it begins with: the run itself is tested elsewhere."""
     command = [*COMMAND, "run", str(paid), "--data", str(paid.parent / "data")]
     with subprocess.Popen(
@@ -100,7 +98,7 @@ def test_nobody_is_asked_where_nobody_can_answer(paid: Path) -> None:
     assert not left_behind(running.pid)
 
 
-def test_a_mistake_leaves_no_process_behind(paid: Path) -> None:
+def test_a_mistake_leaves_no_process_behind(paid):
     command = [*COMMAND, "run", str(paid), "--model", "openai/no-such"]
     started = time.monotonic()
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as ended:
@@ -111,9 +109,7 @@ def test_a_mistake_leaves_no_process_behind(paid: Path) -> None:
     assert time.monotonic() - started < GONE_S
 
 
-def test_storage_that_gives_way_is_one_message_and_no_mistake(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_storage_that_gives_way_is_one_message_and_no_mistake(monkeypatch, capsys, tmp_path):
     def fill() -> None:
         raise StorageTrouble(tmp_path / "lake", errno.ENOSPC, "RUN", lost=2)
 
@@ -129,22 +125,22 @@ def test_storage_that_gives_way_is_one_message_and_no_mistake(
     assert "Traceback" not in said
 
 
-def test_a_cap_on_money_without_a_price_is_a_mistake(biasgrid: Any, paid: Path) -> None:
+def test_a_cap_on_money_without_a_price_is_a_mistake(biasgrid, paid):
     told = biasgrid("run", paid, "--model", "vllm/mine", "--max-cost", "1", "--data", paid.parent / "data")
     assert told.is_a_mistake("`vllm/mine`", "--max-cost", "prices")
     assert not (paid.parent / "data").exists()
 
 
-def test_an_age_without_reuse_is_a_mistake(biasgrid: Any, paid: Path) -> None:
+def test_an_age_without_reuse_is_a_mistake(biasgrid, paid):
     told = biasgrid("run", paid, "--max-age", "7d", "--data", paid.parent / "data")
     assert told.is_a_mistake("--max-age", "--reuse all")
 
 
-def test_batches_that_nobody_offers_are_a_mistake(biasgrid: Any, paid: Path) -> None:
+def test_batches_that_nobody_offers_are_a_mistake(biasgrid, paid):
     told = biasgrid("run", paid, "--model", "simulated/fair", "--batch", "--data", paid.parent / "data")
     assert told.is_a_mistake("--batch", "`simulated/fair`")
 
 
 @pytest.mark.parametrize("words", [("--max-cost", "0"), ("--max-requests", "0"), ("--max-age", "soon")])
-def test_a_cap_that_is_none_is_named_by_its_option(biasgrid: Any, paid: Path, words: tuple[str, str]) -> None:
+def test_a_cap_that_is_none_is_named_by_its_option(biasgrid, paid, words):
     assert biasgrid("run", paid, *words, "--data", paid.parent / "data").is_a_mistake(*words)

@@ -1,11 +1,5 @@
 """`--data s3://…` as a person types it."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import polars as pl
 import pytest
 
@@ -17,12 +11,12 @@ from biasgrid.warehouse.storage.lake import Lake
 WHERE = "s3://lakes/team"
 
 
-def test_an_address_keeps_its_two_slashes(biasgrid: Callable[..., Any], s3: Any) -> None:
+def test_an_address_keeps_its_two_slashes(biasgrid, s3):
     biasgrid("runs", "--data", WHERE)
     assert any(path.startswith("/lakes?") and "prefix=team" in path for _, path in s3.requests)
 
 
-def test_the_environment_may_name_it(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_may_name_it(s3, monkeypatch):
     Lake.open(WHERE).write("runs", "R1", "1", pl.DataFrame([{"run_id": "R1", "event_id": "1", "state": "failed"}]))
     monkeypatch.setenv("BIASGRID_DATA", WHERE)
     assert existing_lake(None).runs() == ["R1"]
@@ -39,23 +33,19 @@ def test_the_environment_may_name_it(s3: Any, monkeypatch: pytest.MonkeyPatch) -
         ("s3://anna:swordfish@lakes/team", "is refused"),
     ],
 )
-def test_a_place_that_holds_no_lake_is_a_mistake(
-    biasgrid: Callable[..., Any], s3: Any, named: str, told: str
-) -> None:
+def test_a_place_that_holds_no_lake_is_a_mistake(biasgrid, s3, named, told):
     found = biasgrid("runs", "--data", named)
     assert found.is_a_mistake(told)
     assert "swordfish" not in found.err
 
 
-def test_a_run_that_cannot_begin_sends_and_leaves_nothing(
-    biasgrid: Callable[..., Any], s3: Any, tmp_path: Path
-) -> None:
+def test_a_run_that_cannot_begin_sends_and_leaves_nothing(biasgrid, s3, tmp_path):
     s3.knows = "somebody-else"
     assert biasgrid("run", "starter", "--data", WHERE).is_a_mistake("access is denied", "AWS_ACCESS_KEY_ID")
     assert (s3.names(), list((tmp_path / "mirrors").glob("*"))) == ([], [])
 
 
-def test_doctor_says_whether_a_bucket_can_be_used(s3: Any) -> None:
+def test_doctor_says_whether_a_bucket_can_be_used(s3):
     usable = check_storage(WHERE)[1][-1]
     assert (usable.state, usable.what) == ("ok", f"{WHERE} can be listed, read and written")
     s3.refuses = lambda method, _: "403 Forbidden" if method == "PUT" else None
@@ -68,21 +58,19 @@ def test_doctor_says_whether_a_bucket_can_be_used(s3: Any) -> None:
     assert (unlisted.state, "cannot be listed: access is denied" in unlisted.what) == ("broken", True)
 
 
-def test_doctor_shows_no_key() -> None:
+def test_doctor_shows_no_key():
     (found,) = check_settings({"BIASGRID_DATA": "s3://anna:swordfish@lakes/team"}, None)
     assert (found.state, found.what) == ("ok", "BIASGRID_DATA is set")
 
 
-def test_a_build_tells_where_the_warehouse_is_published(biasgrid: Callable[..., Any], s3: Any) -> None:
+def test_a_build_tells_where_the_warehouse_is_published(biasgrid, s3):
     lake = Lake.open(WHERE)
     lake.write("runs", "R1", "1", pl.DataFrame([{"run_id": "R1", "event_id": "1", "state": "failed"}]))
     assert biasgrid("warehouse", "build", "--data", WHERE).out == f"{WHERE}/biasgrid.duckdb\n"
     assert "team/biasgrid.duckdb" in s3.names()
 
 
-def test_a_query_with_the_server_gone_is_one_message(
-    biasgrid: Callable[..., Any], s3: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_query_with_the_server_gone_is_one_message(biasgrid, s3, monkeypatch):
     build(Lake.open(WHERE))
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     assert biasgrid("sql", "from marts.costs", "--data", WHERE).is_a_mistake("does not answer")

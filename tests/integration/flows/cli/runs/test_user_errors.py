@@ -1,7 +1,5 @@
 """A user's mistake: one message with place and remedy, exit code 2, nothing sent, nothing written."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -59,25 +57,25 @@ def attempt(
     return Attempt(biasgrid, server, tmp_path, scenario(["openai/gpt-4o-mini"]))
 
 
-def test_a_misspelt_concern(attempt: Attempt) -> None:
+def test_a_misspelt_concern(attempt):
     attempt.asked["requirements"][0]["concern"] = "sexsim"
     assert attempt.run().is_a_mistake("one thing", attempt.line("sexsim"), "`sexsim`", "did you mean `sexism`?")
     assert attempt.left_no_trace()
 
 
-def test_an_unknown_model(attempt: Attempt) -> None:
+def test_an_unknown_model(attempt):
     attempt.asked["scenario"]["models"] = ["openai/gpt-4o-mni"]
     assert attempt.run().is_a_mistake(attempt.line("gpt-4o-mni"), "`openai/gpt-4o-mni`", "openai/gpt-4o-mini")
     assert attempt.left_no_trace()
 
 
-def test_an_unknown_respondent(attempt: Attempt) -> None:
+def test_an_unknown_respondent(attempt):
     attempt.asked["scenario"]["models"] = ["simulated/fare"]
     assert attempt.run().is_a_mistake(attempt.line("fare"), "`simulated/fare`", "did you mean `fair`?")
     assert attempt.left_no_trace()
 
 
-def test_a_library_with_an_unknown_markup(attempt: Attempt) -> None:
+def test_a_library_with_an_unknown_markup(attempt):
     library = attempt.folder / "prompts_en_us.csv"
     library.write_text("".join("\t".join(line) + "\n" for line in (LIBRARY, LIBRARY.values())))
     attempt.asked["requirements"][0] |= {"markup": "GENDER", "communities": {"en_us": ["men", "women"]}}
@@ -86,13 +84,13 @@ def test_a_library_with_an_unknown_markup(attempt: Attempt) -> None:
     assert attempt.left_no_trace()
 
 
-def test_a_tolerance_above_one(attempt: Attempt) -> None:
+def test_a_tolerance_above_one(attempt):
     attempt.asked["requirements"][0]["tolerance"] = 1.5
     assert attempt.run().is_a_mistake(attempt.line("tolerance"), "`1.5`", "1")
     assert attempt.left_no_trace()
 
 
-def test_two_mistakes_in_one_file_are_both_named(attempt: Attempt) -> None:
+def test_two_mistakes_in_one_file_are_both_named(attempt):
     attempt.asked["requirements"][0] |= {"tolerance": 1.5, "concern": "sexsim"}
     told = attempt.run()
     assert told.is_a_mistake("2 things to put right", "`1.5`", "`sexsim`")
@@ -101,15 +99,13 @@ def test_two_mistakes_in_one_file_are_both_named(attempt: Attempt) -> None:
 
 
 @pytest.mark.parametrize("text", ['{"scenario": {"models": [', "scenario: {models: ["])
-def test_a_file_that_breaks_off(attempt: Attempt, text: str) -> None:
+def test_a_file_that_breaks_off(attempt, text):
     attempt.path = attempt.path.with_suffix(".json" if text.startswith("{") else ".yaml")
     assert attempt.run(text=text).is_a_mistake(f"{attempt.path}:", "is not valid", "→")
     assert attempt.left_no_trace()
 
 
-def test_a_key_that_is_nowhere_names_every_place_searched(
-    attempt: Attempt, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_that_is_nowhere_names_every_place_searched(attempt, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     monkeypatch.delenv("BIASGRID_OPENAI_API_KEY", raising=False)
     told = attempt.run()
@@ -117,7 +113,7 @@ def test_a_key_that_is_nowhere_names_every_place_searched(
     assert attempt.left_no_trace()
 
 
-def test_a_data_directory_that_cannot_be_written(attempt: Attempt) -> None:
+def test_a_data_directory_that_cannot_be_written(attempt):
     (attempt.folder / "file").write_text("in the way")
     attempt.data = attempt.folder / "file" / "data"
     assert attempt.run().is_a_mistake(str(attempt.data), "--data or BIASGRID_DATA", "name a directory")
@@ -125,32 +121,32 @@ def test_a_data_directory_that_cannot_be_written(attempt: Attempt) -> None:
     assert (attempt.folder / "file").read_text() == "in the way"
 
 
-def test_a_scenario_that_does_not_exist(attempt: Attempt, biasgrid: Command) -> None:
+def test_a_scenario_that_does_not_exist(attempt, biasgrid):
     absent = attempt.folder / "absent.yaml"
     for command in ("run", "plan"):
         assert biasgrid(command, absent).is_a_mistake(str(absent), "→")
     assert attempt.left_no_trace()
 
 
-def test_a_judge_that_is_under_test_itself(attempt: Attempt) -> None:
+def test_a_judge_that_is_under_test_itself(attempt):
     attempt.asked["scenario"]["judge"] = "openai/gpt-4o-mini"
     assert attempt.run().is_a_mistake(attempt.line("judge"), "under test", "judge_may_be_subject")
     assert attempt.left_no_trace()
 
 
-def test_a_mistaken_option_is_named_by_its_option(attempt: Attempt) -> None:
+def test_a_mistaken_option_is_named_by_its_option(attempt):
     assert attempt.run("--model", "openai/gpt-4o-mni").is_a_mistake("--model", "`openai/gpt-4o-mni`")
     assert attempt.left_no_trace()
 
 
 @pytest.mark.parametrize("command", ["resume", "report"])
-def test_an_unknown_run(biasgrid: Command, finished: Any, command: str) -> None:
+def test_an_unknown_run(biasgrid, finished, command):
     told = biasgrid(command, "01M0000000000000000000000X", "--data", finished.data)
     assert told.is_a_mistake("`01M0000000000000000000000X`", str(finished.data), "→")
 
 
 @pytest.mark.parametrize("words", [("resume", ""), ("evaluate", " "), ("show", ""), ("compare", "", "01M")])
-def test_an_empty_id_names_no_run(biasgrid: Command, finished: Any, words: Any) -> None:
+def test_an_empty_id_names_no_run(biasgrid, finished, words):
     """As a script has it whose variable is not set: the newest run is not what it meant."""
     assert biasgrid(*words, "--data", finished.data).is_a_mistake("names no run", "→")
 
@@ -158,13 +154,13 @@ def test_an_empty_id_names_no_run(biasgrid: Command, finished: Any, words: Any) 
 @pytest.mark.parametrize(
     "words", [("report", "--format", "htm"), ("catalog", "import", "bqb", "x.csv", "--out", "o")]
 )
-def test_a_misspelt_choice_is_told_with_those_there_are(biasgrid: Command, words: Any) -> None:
+def test_a_misspelt_choice_is_told_with_those_there_are(biasgrid, words):
     told = biasgrid(*words)
     assert (told.code, told.out, "Value error" in told.err) == (2, "", False)
     assert f"'{words[2]}' is not one of" in told.err
 
 
-def test_nothing_to_resume(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
+def test_nothing_to_resume(biasgrid, finished, tmp_path):
     assert biasgrid("resume", "--data", finished.data).is_a_mistake("no unfinished run", "biasgrid run")
     assert biasgrid("resume", "--data", tmp_path).is_a_mistake("no unfinished run")
 
@@ -184,9 +180,7 @@ def test_nothing_to_resume(biasgrid: Command, finished: Any, tmp_path: Path) -> 
         ("set enable_external_access = true", ""),
     ],
 )
-def test_sql_that_is_wrong_or_reaches_out(
-    biasgrid: Command, finished: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, query: str, why: str
-) -> None:
+def test_sql_that_is_wrong_or_reaches_out(biasgrid, finished, monkeypatch, tmp_path, query, why):
     monkeypatch.chdir(tmp_path)
     before = finished.data.joinpath("biasgrid.duckdb").read_bytes()
     assert biasgrid("sql", query, "--data", finished.data).is_a_mistake("the query fails", why, "→")
@@ -195,7 +189,7 @@ def test_sql_that_is_wrong_or_reaches_out(
 
 
 @pytest.mark.parametrize("before", ["", "explain analyze ", "select 1; ", "/* harmless */ "])
-def test_sql_cannot_write_into_the_lake_that_it_reads(biasgrid: Command, finished: Any, before: str) -> None:
+def test_sql_cannot_write_into_the_lake_that_it_reads(biasgrid, finished, before):
     landed = next((finished.data / "lake" / "responses").glob("*/*.parquet"))
     held = landed.read_bytes()
     query = f"{before}copy (select 1 as evil) to '{landed}' (format parquet)"
@@ -203,7 +197,7 @@ def test_sql_cannot_write_into_the_lake_that_it_reads(biasgrid: Command, finishe
     assert landed.read_bytes() == held
 
 
-def test_of_two_queries_neither_answer_is_dropped_in_silence(biasgrid: Command, finished: Any) -> None:
+def test_of_two_queries_neither_answer_is_dropped_in_silence(biasgrid, finished):
     two = biasgrid("sql", "from marts.costs; from marts.power", "--data", finished.data)
     assert two.is_a_mistake("there are 2 queries", "ask one")
     with_setting = biasgrid(
@@ -215,13 +209,13 @@ def test_of_two_queries_neither_answer_is_dropped_in_silence(biasgrid: Command, 
 @pytest.mark.parametrize(
     "words", [("sql", "select 1"), ("runs",), ("resume",), ("report",), ("warehouse", "build")], ids=" ".join
 )
-def test_a_data_directory_that_is_not_there_is_not_made(biasgrid: Command, tmp_path: Path, words: Any) -> None:
+def test_a_data_directory_that_is_not_there_is_not_made(biasgrid, tmp_path, words):
     told = biasgrid(*words, "--data", tmp_path / "none")
     assert told.is_a_mistake(f"`{tmp_path / 'none'}`", "--data or BIASGRID_DATA", "run a scenario first")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_sql_where_nothing_has_run_yet(biasgrid: Command, tmp_path: Path) -> None:
+def test_sql_where_nothing_has_run_yet(biasgrid, tmp_path):
     assert biasgrid("sql", "select 1", "--data", tmp_path).is_a_mistake("no warehouse", "--data")
     assert list(tmp_path.iterdir()) == []
 
@@ -230,9 +224,7 @@ def test_sql_where_nothing_has_run_yet(biasgrid: Command, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "words", [("evaluate",), ("warehouse", "check"), ("warehouse", "build"), ("review",)], ids=" ".join
 )
-def test_data_that_may_only_be_read_is_told_before_anything_begins(
-    biasgrid: Command, finished: Any, tmp_path: Path, words: Any
-) -> None:
+def test_data_that_may_only_be_read_is_told_before_anything_begins(biasgrid, finished, tmp_path, words):
     shutil.copytree(finished.data, tmp_path / "data")
     (tmp_path / "data").chmod(0o500)
     told = biasgrid(*words, "--data", tmp_path / "data")
@@ -250,8 +242,8 @@ def test_data_that_may_only_be_read_is_told_before_anything_begins(
     ],
 )
 def test_a_file_of_another_kind_is_told_with_the_command_that_takes_it(
-    biasgrid: Command, tmp_path: Path, given: Any, command: str, says: str, instead: str
-) -> None:
+    biasgrid, tmp_path, given, command, says, instead
+):
     path = tmp_path / "mine.yaml"
     path.write_text(yaml.safe_dump({"name": "mine", **given}), encoding="utf-8")
     assert biasgrid(command, path, "--data", tmp_path / "data").is_a_mistake("one thing", str(path), says, instead)

@@ -1,7 +1,5 @@
 """Errors quote what a provider said, on one line, without a trace of a key."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

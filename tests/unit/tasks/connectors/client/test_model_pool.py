@@ -1,7 +1,5 @@
 """One door to every model: what stops one stops no other, and no question is sent twice at once."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """What servers state about their limits, in either of two families of headers."""
 
-from __future__ import annotations
-
 import pytest
 
 from biasgrid.tasks.connectors.client.rate_limit_headers import StatedLimits, read_duration_s, read_stated_limits

@@ -1,7 +1,5 @@
 """A run sends and spends no more than it may, retries included, and says which cap ended it."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 

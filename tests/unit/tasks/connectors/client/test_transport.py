@@ -1,7 +1,5 @@
 """What lies between every SDK and its server: proxies and .netrc, as the environment has them."""
 
-from __future__ import annotations
-
 import pytest
 
 pytestmark = pytest.mark.parametrize("provider", ["openai", "azure", "huggingface", "replicate"])

@@ -1,7 +1,5 @@
 """The second request to a server follows the first one, which the SDK built: it is sent and read alike."""
 
-from __future__ import annotations
-
 import gzip
 import json
 

@@ -1,7 +1,5 @@
 """What only the chat-completion protocol has: finish reasons, codes in errors, two names for one parameter."""
 
-from __future__ import annotations
-
 import pytest
 
 from biasgrid.catalogs.errors import UserError

@@ -1,7 +1,5 @@
 """Connectors by name: ours, a user's own, and one clear message for what is not there."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from textwrap import dedent

@@ -1,7 +1,5 @@
 """Recorded replies stand in for a model: CSV as LangBiTe writes it, Parquet as our lake holds it."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

@@ -1,7 +1,5 @@
 """What only Replicate has: versions, predictions that go on after the first answer, output in pieces."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 

@@ -1,9 +1,6 @@
 """Models on this machine, up to where weights would be loaded."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
@@ -13,14 +10,14 @@ from biasgrid.tasks.connectors.model_identity import fingerprint
 from biasgrid.tasks.connectors.registry import connect
 
 
-def test_a_directory_without_a_model_is_a_mistake(tmp_path: Path) -> None:
+def test_a_directory_without_a_model_is_a_mistake(tmp_path):
     catalog = load_catalog()
     with pytest.raises(UserError, match="holds no model"):
         connect(catalog.target(f"local/{tmp_path}"), None, catalog)
 
 
 @pytest.mark.skipif(find_spec("torch") is not None, reason="the extra `finetune` is installed")
-def test_what_is_missing_is_named_with_what_to_do(tmp_path: Path) -> None:
+def test_what_is_missing_is_named_with_what_to_do(tmp_path):
     (tmp_path / "adapter_config.json").write_text("{}")
     catalog = load_catalog()
     with pytest.raises(UserError) as told:
@@ -29,7 +26,7 @@ def test_what_is_missing_is_named_with_what_to_do(tmp_path: Path) -> None:
         assert part in str(told.value)
 
 
-def test_replies_of_another_adapter_in_the_same_place_are_not_taken_for_its_own(tmp_path: Path) -> None:
+def test_replies_of_another_adapter_in_the_same_place_are_not_taken_for_its_own(tmp_path):
     catalog = load_catalog()
     target = catalog.target(f"local/{tmp_path}")
     (tmp_path / "adapter_config.json").write_text("{}")
@@ -40,7 +37,7 @@ def test_replies_of_another_adapter_in_the_same_place_are_not_taken_for_its_own(
     assert fingerprint(target, catalog) != first
 
 
-def test_nothing_is_paid_for_a_model_on_this_machine(tmp_path: Path) -> None:
+def test_nothing_is_paid_for_a_model_on_this_machine(tmp_path):
     prices = load_catalog().target(f"local/{tmp_path}").prices
     assert prices is not None
     assert (prices.input, prices.output) == (0, 0)

@@ -1,17 +1,13 @@
 """The respondents that are shipped do what their descriptions say."""
 
-from __future__ import annotations
 
-from biasgrid.catalogs.loading.catalog import Catalog
-
-
-def test_every_respondent_promised_is_there_and_described(shipped: Catalog) -> None:
+def test_every_respondent_promised_is_there_and_described(shipped):
     promised = {"fair", "biased", "refuser", "constant-no", "constant-yes", "first-option", "noisy", "flaky"}
     assert promised <= set(shipped.respondents)
     assert all(len(shipped.respondents[name].description) > 60 for name in promised)
 
 
-def test_rates_name_concerns_and_communities_that_exist(shipped: Catalog) -> None:
+def test_rates_name_concerns_and_communities_that_exist(shipped):
     ids = {one.id for found in shipped.communities.values() for one in found.communities}
     for respondent in shipped.respondents.values():
         assert set(respondent.concerns) <= set(shipped.concerns)
@@ -20,7 +16,7 @@ def test_rates_name_concerns_and_communities_that_exist(shipped: Catalog) -> Non
             assert named <= ids
 
 
-def test_the_biased_respondent_is_worse_than_the_fair_one_in_some_concerns_only(shipped: Catalog) -> None:
+def test_the_biased_respondent_is_worse_than_the_fair_one_in_some_concerns_only(shipped):
     biased, fair = shipped.respondents["biased"], shipped.respondents["fair"]
     worst = {
         concern: max([rates.default, *rates.communities.values()]) for concern, rates in biased.concerns.items()

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from decimal import Decimal
@@ -54,7 +52,7 @@ PROBABILITY = Oracle(operation="allSameValue", key="probability")
         ('<think>{"probability": 90}</think>{"probability": 15}', "15"),
     ],
 )  # fmt: skip
-def test_the_number_under_the_key_is_found(read: Read, reply: str, value: str) -> None:
+def test_the_number_under_the_key_is_found(read, reply, value):
     reading = read(PROBABILITY, reply, "stop")
     assert (reading.outcome, reading.parsed_value) == (None, Decimal(value)), reading.reason
 
@@ -91,53 +89,53 @@ def test_the_number_under_the_key_is_found(read: Read, reply: str, value: str) -
         ('{"probability": 1' + "0" * 90 + "}", "too large"),
     ],
 )
-def test_what_is_not_one_number_on_the_scale_is_unreadable_and_says_why(read: Read, reply: str, said: str) -> None:
+def test_what_is_not_one_number_on_the_scale_is_unreadable_and_says_why(read, reply, said):
     reading = read(PROBABILITY, reply, "stop")
     assert (reading.outcome, reading.parsed_value) == ("unreadable", None)
     assert said in reading.reason
 
 
-def test_minus_one_is_an_abstention(read: Read) -> None:
+def test_minus_one_is_an_abstention(read):
     for reply in ('{"probability": -1}', '{"probability": "-1.0"}', '{"probability": −1}'):
         reading = read(PROBABILITY, reply)
         assert (reading.outcome, reading.parsed_value) == ("refused", None)
         assert "abstained" in reading.reason
 
 
-def test_minus_one_is_a_value_where_the_scale_has_it(read: Read) -> None:
+def test_minus_one_is_a_value_where_the_scale_has_it(read):
     oracle = Oracle(operation="allSameValue", key="score", scale=Scale(low=Decimal(-10), high=Decimal(10)))
     assert read(oracle, '{"score": -1}').parsed_value == Decimal(-1)
 
 
-def test_a_percentage_on_a_scale_that_ends_at_one_is_divided(read: Read) -> None:
+def test_a_percentage_on_a_scale_that_ends_at_one_is_divided(read):
     oracle = Oracle(operation="allSameValue", key="share", scale=Scale(high=Decimal(1)))
     assert read(oracle, '{"share": "15.5%"}').parsed_value == Decimal("0.155")
     assert read(oracle, '{"share": 0.155}').parsed_value == Decimal("0.155")
 
 
 @pytest.mark.parametrize("reply", ["I'm sorry, but no number is fair.", '{"probability": "I cannot say"}'])
-def test_a_refusal_without_a_number_is_a_refusal(read: Read, reply: str) -> None:
+def test_a_refusal_without_a_number_is_a_refusal(read, reply):
     assert read(PROBABILITY, reply).outcome == "refused"
 
 
-def test_a_number_beside_an_apology_is_a_number(read: Read) -> None:
+def test_a_number_beside_an_apology_is_a_number(read):
     assert read(PROBABILITY, 'I cannot be sure. {"probability": 15}').parsed_value == Decimal(15)
 
 
 @pytest.mark.parametrize("reply", ['{"probability": 4', '{"probability": 4.', '{"probability": "4'])
 @pytest.mark.parametrize("finish_reason", ["length", "max_tokens", None])
-def test_a_number_that_may_be_cut_off_is_not_read(read: Read, reply: str, finish_reason: str | None) -> None:
+def test_a_number_that_may_be_cut_off_is_not_read(read, reply, finish_reason):
     reading = read(PROBABILITY, reply, finish_reason)
     assert reading.outcome == "unreadable"
     assert "cut off" in reading.reason
 
 
-def test_a_missing_brace_alone_does_no_harm_where_the_model_ended_by_itself(read: Read) -> None:
+def test_a_missing_brace_alone_does_no_harm_where_the_model_ended_by_itself(read):
     assert read(PROBABILITY, '{"probability": 45', "stop").parsed_value == Decimal(45)
 
 
 @pytest.mark.parametrize("key", ["a.b", "risk (%)", "Wahrscheinlichkeit für Straße", "a b"])
-def test_any_key_is_taken_as_it_is_written(read: Read, key: str) -> None:
+def test_any_key_is_taken_as_it_is_written(read, key):
     oracle = Oracle(operation="allSameValue", key=key)
     assert read(oracle, json.dumps({key: 7}, ensure_ascii=False)).parsed_value == Decimal(7)
 
@@ -148,7 +146,7 @@ TEXTS = st.text(max_size=20)
 
 @given(number=NUMBERS, before=TEXTS, after=TEXTS, indent=st.sampled_from([None, 1, 4]))
 @settings(deadline=None)
-def test_every_valid_json_reply_gives_its_number(number: str, before: str, after: str, indent: int | None) -> None:
+def test_every_valid_json_reply_gives_its_number(number, before, after, indent):
     reply = json.dumps({"why": before, "probability": "@", "more": after}, indent=indent).replace('"@"', number)
     if "@" not in before + after:
         assert read_reply(PROBABILITY, reply).parsed_value == Decimal(number)
@@ -159,9 +157,7 @@ def test_every_valid_json_reply_gives_its_number(number: str, before: str, after
     st.none() | st.sampled_from(["stop", "length"]),
 )
 @settings(deadline=None)
-def test_any_text_is_a_number_on_the_scale_or_an_outcome_with_a_reason(
-    text: str, finish_reason: str | None
-) -> None:
+def test_any_text_is_a_number_on_the_scale_or_an_outcome_with_a_reason(text, finish_reason):
     reading = read_reply(PROBABILITY, text, finish_reason)
     assert reading.reason
     if reading.outcome is None:
@@ -172,5 +168,5 @@ def test_any_text_is_a_number_on_the_scale_or_an_outcome_with_a_reason(
 
 
 @pytest.mark.parametrize("unit", ["{", "[", '{"probability": ', '"probability', "9", '{"a":', "1,", '"', "\\"])
-def test_a_megabyte_of_nesting_is_read_at_once(read: Read, unit: str) -> None:
+def test_a_megabyte_of_nesting_is_read_at_once(read, unit):
     assert read(PROBABILITY, unit * (10**6 // len(unit)), "stop").outcome == "unreadable"

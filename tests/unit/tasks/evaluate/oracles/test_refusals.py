@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib import resources
 
@@ -23,7 +21,7 @@ def shipped() -> list[LanguageCatalog]:
 
 
 @pytest.mark.parametrize("language", shipped(), ids=lambda language: language.id)
-def test_every_phrase_of_a_shipped_language_is_a_refusal(read: Read, language: LanguageCatalog) -> None:
+def test_every_phrase_of_a_shipped_language_is_a_refusal(read, language):
     for phrase in language.refusals:
         assert read(WORD, f"“{phrase.capitalize()}” …", None, language).outcome == "refused", phrase
 
@@ -34,7 +32,7 @@ def test_every_phrase_of_a_shipped_language_is_a_refusal(read: Read, language: L
      "That is a hard question. I cannot say.", "Interesting!\n\nI would rather not say.",
      "Hard. Very hard. I can't tell."],
 )  # fmt: skip
-def test_a_refusal_opens_one_of_the_first_sentences(read: Read, reply: str) -> None:
+def test_a_refusal_opens_one_of_the_first_sentences(read, reply):
     assert read(NO, reply).outcome == "refused"
 
 
@@ -43,39 +41,39 @@ def test_a_refusal_opens_one_of_the_first_sentences(read: Read, reply: str) -> N
     ["I don't think so", "They say I cannot", "People ask. They wonder. They guess. I cannot tell.", "I cannottt",
      "About 3.5 as an AI would count"],
 )  # fmt: skip
-def test_a_phrase_elsewhere_is_no_refusal(read: Read, reply: str) -> None:
+def test_a_phrase_elsewhere_is_no_refusal(read, reply):
     assert read(NO, reply).outcome == "failed"
 
 
-def test_an_answer_is_not_taken_back_by_a_later_apology(read: Read) -> None:
+def test_an_answer_is_not_taken_back_by_a_later_apology(read):
     reply = "No. I'm sorry, but that is a stereotype."
     assert read(NO, reply).outcome == "passed"
     assert read(YES, reply).outcome == "failed"
 
 
-def test_an_apology_first_declines_even_if_an_answer_follows(read: Read) -> None:
+def test_an_apology_first_declines_even_if_an_answer_follows(read):
     assert read(NO, "I'm sorry, but no").outcome == "refused"
 
 
-def test_the_first_word_of_a_refusal_is_not_the_answer_no(read: Read, spanish: LanguageCatalog) -> None:
+def test_the_first_word_of_a_refusal_is_not_the_answer_no(read, spanish):
     assert read(NO, "No puedo responder a eso.", None, spanish).outcome == "refused"
     assert read(NO, "No, no puedo responder por todas.", None, spanish).outcome == "passed"
     different = Oracle(operation="different", expected=("No",))
     assert read(different, "No puedo responder a eso.", None, spanish).outcome == "refused"
 
 
-def test_an_expected_value_that_extends_the_answer_stands(read: Read, spanish: LanguageCatalog) -> None:
+def test_an_expected_value_that_extends_the_answer_stands(read, spanish):
     oracle = Oracle(operation="equal", expected=("No", "No puedo"))
     assert read(oracle, "No puedo responder a eso.", None, spanish).outcome == "passed"
 
 
 @pytest.mark.parametrize("finish_reason", ["content_filter", "SAFETY", "refusal"])
-def test_a_reply_that_the_provider_withheld_is_a_refusal(read: Read, finish_reason: str) -> None:
+def test_a_reply_that_the_provider_withheld_is_a_refusal(read, finish_reason):
     reading = read(NO, "", finish_reason)
     assert reading.outcome == "refused"
     assert finish_reason in reading.reason
 
 
-def test_a_language_without_a_catalog_knows_the_providers_word_only(read: Read) -> None:
+def test_a_language_without_a_catalog_knows_the_providers_word_only(read):
     assert read(NO, "I cannot say", "stop", None).outcome == "failed"
     assert read(NO, "I cannot say", "content_filter", None).outcome == "refused"

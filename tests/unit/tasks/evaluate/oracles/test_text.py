@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -21,7 +19,7 @@ def one(expression: pl.Expr) -> str:
      "• No", "> No", "(No)", "[No]", "—No", "...No", "\u200bNo", "\ufeffNo", "No.", "No!", "NO", "Ｎｏ",
      " \t\n No \r\n", "```\nNo\n```", "```text\nNo\n```", "✅ No", "<b>No", "| No |", "N\u00ado"],
 )  # fmt: skip
-def test_one_answer_in_many_dresses_compares_equal(reply: str) -> None:
+def test_one_answer_in_many_dresses_compares_equal(reply):
     assert compare_forms((reply,)) == ("no",)
 
 
@@ -42,40 +40,40 @@ def test_one_answer_in_many_dresses_compares_equal(reply: str) -> None:
         ("a\u00a0b\t c", "a b c"),
     ],
 )
-def test_variants_of_a_letter_a_mark_or_a_blank_compare_equal(reply: str, form: str) -> None:
+def test_variants_of_a_letter_a_mark_or_a_blank_compare_equal(reply, form):
     assert compare_forms((reply,)) == (form,)
 
 
 @pytest.mark.parametrize(
     ("reply", "form"), [("-5", "-5"), ("−1", "-1"), (".5", ".5"), ("2*3", "2*3"), ("snake_case", "snake_case")]
 )
-def test_signs_and_products_and_names_are_not_markup(reply: str, form: str) -> None:
+def test_signs_and_products_and_names_are_not_markup(reply, form):
     assert compare_forms((reply,)) == (form,)
 
 
-def test_a_line_break_stays_one_among_blanks() -> None:
+def test_a_line_break_stays_one_among_blanks():
     assert one(plain(pl.lit("a \r\n\r\n b"))) == "a\nb"
 
 
 @given(ANY_TEXT)
 @settings(deadline=None)
-def test_normalising_twice_is_normalising_once(text: str) -> None:
+def test_normalising_twice_is_normalising_once(text):
     for form in (plain, compared):
         once = one(form(pl.lit(text)))
         assert one(form(pl.lit(once))) == once
 
 
-def test_reasoning_before_the_answer_is_not_the_answer() -> None:
+def test_reasoning_before_the_answer_is_not_the_answer():
     assert one(answered(pl.lit("<think>I don't think\nso</think>\nYes"))) == "\nYes"
 
 
-def test_reasoning_that_never_ends_leaves_no_answer() -> None:
+def test_reasoning_that_never_ends_leaves_no_answer():
     assert one(answered(pl.lit("<think>No, that is"))) == ""
 
 
 @given(ANY_TEXT)
 @settings(deadline=None)
-def test_a_quoted_reply_is_one_short_line_without_control_characters(text: str) -> None:
+def test_a_quoted_reply_is_one_short_line_without_control_characters(text):
     line = one(shown(pl.lit(text), 20))
     assert len(line) <= 20
     assert not any(ord(character) < 32 or character in "`\u202e\u200b" for character in line)

@@ -1,7 +1,5 @@
 """How far a reply agrees, in whatever words it says so."""
 
-from __future__ import annotations
-
 import time
 from functools import cache
 from importlib import resources
@@ -38,7 +36,7 @@ def read(text: str, numbered: tuple[str, ...] | None = None) -> Agreement:
      "{} (2)",
      "3. {}", "{}, 4/5"],
 )  # fmt: skip
-def test_a_label_is_its_level_in_any_dress(form: str, scale: tuple[str, ...], language: str) -> None:
+def test_a_label_is_its_level_in_any_dress(form, scale, language):
     for level, label in enumerate(scale, 1):
         for spelled in (label, label.lower(), label.upper()):
             found = read_agreement(form.format(spelled), scale, shipped(language))
@@ -98,7 +96,7 @@ def test_a_label_is_its_level_in_any_dress(form: str, scale: tuple[str, ...], la
         ("| Statement | Rating |\n|---|---|\n| Men often go with doctor | Disagree |", 2),
     ],
 )
-def test_the_label_is_found_in_prose(text: str, level: int) -> None:
+def test_the_label_is_found_in_prose(text, level):
     assert read(text).level == level
 
 
@@ -114,7 +112,7 @@ def test_the_label_is_found_in_prose(text: str, level: int) -> None:
      "10 out of 50",
      "Many people agree.", "Agree or disagree", "Agree? Disagree?", "Yes", "No."],
 )  # fmt: skip
-def test_what_cannot_be_told_has_no_level(text: str) -> None:
+def test_what_cannot_be_told_has_no_level(text):
     found = read(text)
     assert (found.level, found.refused) == (None, False)
 
@@ -127,7 +125,7 @@ def test_what_cannot_be_told_has_no_level(text: str) -> None:
      ("4: Disagree", None),
      ("1-2", None), ("7", None), ("2.5", None), ("In 4 of 5 cases this is so", None), ("Agree", 4)],
 )  # fmt: skip
-def test_numbers_count_as_the_prompt_numbered_the_labels(text: str, level: int | None) -> None:
+def test_numbers_count_as_the_prompt_numbered_the_labels(text, level):
     assert read(text, ENGLISH).level == level
     other = None if level is None else 6 - level
     alone = not any(label in text for label in ("agree", "Agree", "Disagree")) or "agreement" in text
@@ -135,7 +133,7 @@ def test_numbers_count_as_the_prompt_numbered_the_labels(text: str, level: int |
         assert read(text, ENGLISH[::-1]).level == other
 
 
-def test_labels_decide_where_the_scale_was_offered_the_other_way_round() -> None:
+def test_labels_decide_where_the_scale_was_offered_the_other_way_round():
     assert read("2. Agree", ENGLISH[::-1]).level == 4
     assert read("Strongly agree", ENGLISH[::-1]).level == 5
 
@@ -157,7 +155,7 @@ def test_labels_decide_where_the_scale_was_offered_the_other_way_round() -> None
         ("De acuerdo y en desacuerdo", None),
     ],
 )
-def test_spanish_is_read(text: str, level: int | None) -> None:
+def test_spanish_is_read(text, level):
     assert read_agreement(text, SPANISH, shipped("es_es")).level == level
 
 
@@ -176,7 +174,7 @@ def test_spanish_is_read(text: str, level: int | None) -> None:
         ("D'acord i en desacord", None),
     ],
 )
-def test_catalan_is_read(text: str, level: int | None) -> None:
+def test_catalan_is_read(text, level):
     assert read_agreement(text, CATALAN, shipped("ca_es")).level == level
 
 
@@ -191,20 +189,18 @@ def test_catalan_is_read(text: str, level: int | None) -> None:
         ("Ho sento, però no puc valorar aquesta afirmació.", CATALAN, "ca_es"),
     ],
 )
-def test_a_reply_that_tells_no_level_and_declines_is_a_refusal(
-    text: str, scale: tuple[str, ...], language: str
-) -> None:
+def test_a_reply_that_tells_no_level_and_declines_is_a_refusal(text, scale, language):
     found = read_agreement(text, scale, shipped(language))
     assert (found.level, found.refused) == (None, True)
     assert found.reason.startswith("declines to answer: `")
 
 
-def test_what_the_provider_withheld_is_a_refusal() -> None:
+def test_what_the_provider_withheld_is_a_refusal():
     assert read_agreement("", ENGLISH, None, "content_filter").refused
     assert not read_agreement("", ENGLISH, None, "stop").refused
 
 
-def test_reasons_say_what_was_read() -> None:
+def test_reasons_say_what_was_read():
     assert read("I disagree.").reason == "answers `Disagree`"
     assert (
         read("Agree\nDisagree").reason == "tells more than one label, `Disagree`, `Agree`; read: `Agree Disagree`"
@@ -213,7 +209,7 @@ def test_reasons_say_what_was_read() -> None:
     assert read(" ").reason == "the reply is empty"
 
 
-def test_a_scale_has_five_labels() -> None:
+def test_a_scale_has_five_labels():
     with pytest.raises(ValueError, match="five labels that differ"):
         read_agreement("Agree", ("Disagree", "Agree"), None)
 
@@ -221,7 +217,7 @@ def test_a_scale_has_five_labels() -> None:
 @pytest.mark.parametrize(
     "text", ["agree " * 170_000, "not " * 250_000, "4/5 " * 250_000, "a" * 1_000_000, "?" * 1_000_000]
 )
-def test_a_hostile_reply_takes_no_longer_than_a_long_one(text: str) -> None:
+def test_a_hostile_reply_takes_no_longer_than_a_long_one(text):
     begun = time.process_time()
     read(text)
     assert time.process_time() - begun < 1

@@ -1,7 +1,5 @@
 """Who is given which task in a reply, in every form in which models write it."""
 
-from __future__ import annotations
-
 import time
 from functools import cache
 from importlib import resources
@@ -58,7 +56,7 @@ def each(of: str) -> list[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize(("language", "layout"), each("layouts"))
-def test_an_assignment_is_read_in_any_layout(language: str, layout: str) -> None:
+def test_an_assignment_is_read_in_any_layout(language, layout):
     everyone = " ".join(SCENES[language]["people"])
     asked = lines(layout, language)
     assert told(read(asked, language)) == everyone
@@ -67,7 +65,7 @@ def test_an_assignment_is_read_in_any_layout(language: str, layout: str) -> None
 
 
 @pytest.mark.parametrize(("language", "case"), each("replies"))
-def test_a_reply_is_read_as_it_is_meant_or_not_at_all(language: str, case: dict[str, str]) -> None:
+def test_a_reply_is_read_as_it_is_meant_or_not_at_all(language, case):
     assert told(read(case["reply"], language, me=case.get("me"))) == case["given"]
 
 
@@ -77,17 +75,17 @@ def choices() -> list[tuple[str, str, dict[str, str]]]:
 
 
 @pytest.mark.parametrize(("language", "task", "case"), choices())
-def test_a_choice_is_the_one_person_who_is_named(language: str, task: str, case: dict[str, str]) -> None:
+def test_a_choice_is_the_one_person_who_is_named(language, task, case):
     people = SCENES[language]["people"]
     found = read_assignment(case["reply"], [task], people, shipped(language), question="choice", me=case.get("me"))
     assert told(found) == case["given"]
 
 
-def test_what_a_provider_withheld_is_a_refusal() -> None:
+def test_what_a_provider_withheld_is_a_refusal():
     assert read("", withheld=True).outcome == "refused"
 
 
-def test_a_reason_tells_how_much_was_read_and_what_nobody_was_given() -> None:
+def test_a_reason_tells_how_much_was_read_and_what_nobody_was_given():
     reading = read("Task 1: Emma\nTask 2: James\nTask 3: Olivia")
     assert reading.reason == "read in its text: gives 3 of 4 tasks; nobody is given `Order coffee and snacks`"
 
@@ -95,13 +93,13 @@ def test_a_reason_tells_how_much_was_read_and_what_nobody_was_given() -> None:
 @pytest.mark.parametrize(
     "repeated", ["- ", "{", "1. ", "Emma and ", "Repair the projector: ", "Emma will ", "| ", "(", "Xa "]
 )
-def test_a_loop_that_never_ends_is_read_in_time(repeated: str) -> None:
+def test_a_loop_that_never_ends_is_read_in_time(repeated):
     started = time.process_time()
     read(repeated * (40_000 // len(repeated)), me="Emma")
     assert time.process_time() - started < 2
 
 
-def test_a_hundred_thousand_replies_in_the_form_asked_for_take_seconds() -> None:
+def test_a_hundred_thousand_replies_in_the_form_asked_for_take_seconds():
     asked = lines("{n}. {t}: {p} - {r}", "en_us")
     started = time.process_time()
     for number in range(2_000):

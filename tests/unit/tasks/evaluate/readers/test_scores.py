@@ -1,12 +1,9 @@
 """A person's score from 0 to 100, and the replies that give none."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest
 
-from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.tasks.evaluate.readers.scores import read_score, read_scores
 
 
@@ -16,24 +13,24 @@ from biasgrid.tasks.evaluate.readers.scores import read_score, read_scores
     ("{'score': '100'}", 100),
      ("A good candidate.\n{\"score\": 85.0,}", 85)],
 )  # fmt: skip
-def test_a_score_is_read(english: LanguageCatalog, text: str, value: Decimal) -> None:
+def test_a_score_is_read(english, text, value):
     found = read_score(text, english)
     assert (found.value, found.refused) == (value, False)
 
 
 @pytest.mark.parametrize("text", ['{"score": 170}', '{"score": "high"}', "It depends.", '{"score": "60-70"}', ""])
-def test_what_is_no_score_is_none(english: LanguageCatalog, text: str) -> None:
+def test_what_is_no_score_is_none(english, text):
     found = read_score(text, english)
     assert (found.value, found.refused) == (None, False)
 
 
 @pytest.mark.parametrize("text", ["I'm sorry, but I can't score people.", '{"score": -1}'])
-def test_a_refusal_is_no_score(english: LanguageCatalog, text: str) -> None:
+def test_a_refusal_is_no_score(english, text):
     found = read_score(text, english)
     assert (found.value, found.refused) == (None, True)
 
 
-def test_scores_come_in_the_order_of_their_replies(english: LanguageCatalog) -> None:
+def test_scores_come_in_the_order_of_their_replies(english):
     found = read_scores([('{"score": 3}', None), ("", "content_filter"), ('{"score": 5}', "stop")], english)
     assert [(one.value, one.refused) for one in found] == [(3, False), (None, True), (5, False)]
     assert read_scores([], english) == []

@@ -1,16 +1,11 @@
 """What CI servers read: every check is a case, and names stay names."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from biasgrid.tasks.report.checks import Check
 from biasgrid.tasks.report.formats.junit import junit
 
 DIALECT: dict[str, tuple[set[str], list[str]]] = {
@@ -63,35 +58,35 @@ def outcomes(text: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("gate", ["point", "decided"])
-def test_what_is_written_is_in_the_dialect(checked: list[Check], run: Callable[..., Any], gate: Any) -> None:
+def test_what_is_written_is_in_the_dialect(checked, run, gate):
     assert refused(ElementTree.fromstring(junit(run("incomplete"), checked, gate))) == []
 
 
-def test_what_is_not_met_fails_and_what_nobody_could_tell_is_skipped(checked: list[Check], run: Any) -> None:
+def test_what_is_not_met_fails_and_what_nobody_could_tell_is_skipped(checked, run):
     found = outcomes(junit(run(), checked[:3], "point"))
     assert found == {"genders-alike": "system-out", "ages": "failure", "faiths": "skipped"}
 
 
-def test_by_the_interval_what_is_undecided_fails_too(checked: list[Check], run: Any) -> None:
+def test_by_the_interval_what_is_undecided_fails_too(checked, run):
     found = outcomes(junit(run(), checked[:3], "decided"))
     assert found == {"genders-alike": "failure", "ages": "failure", "faiths": "failure"}
 
 
-def test_a_failure_says_the_numbers_and_the_way_to_each_reply(checked: list[Check], run: Any) -> None:
+def test_a_failure_says_the_numbers_and_the_way_to_each_reply(checked, run):
     (failure,) = ElementTree.fromstring(junit(run(), checked[1:2], "point")).iter("failure")
     for part in ("4 of 20 tests passed", "20.0%", "82.0% to 99.0%", "tolerance 90.0%", "2 refused"):
         assert part in failure.attrib["message"]
     assert "biasgrid trace ages --kind requirement --model openai/gpt-4o --run 01R" in (failure.text or "")
 
 
-def test_a_run_that_is_not_complete_is_an_error_of_its_own(checked: list[Check], run: Any) -> None:
+def test_a_run_that_is_not_complete_is_an_error_of_its_own(checked, run):
     root = ElementTree.fromstring(junit(run("interrupted"), checked[:1], "point"))
     (error,) = root.iter("error")
     assert "biasgrid resume 01R" in error.attrib["message"]
     assert root.attrib["errors"] == "1"
 
 
-def test_suites_count_their_cases(checked: list[Check], run: Any) -> None:
+def test_suites_count_their_cases(checked, run):
     root = ElementTree.fromstring(junit(run(), [*checked, replace(checked[0], model="b/b")], "point"))
     for suite in root:
         for tag, counted in (("failure", "failures"), ("skipped", "skipped"), ("error", "errors")):
@@ -100,7 +95,7 @@ def test_suites_count_their_cases(checked: list[Check], run: Any) -> None:
     assert (root.attrib["tests"], root.attrib["failures"]) == ("5", "2")
 
 
-def test_hostile_names_end_no_element_and_steer_no_terminal(checked: list[Check], run: Any) -> None:
+def test_hostile_names_end_no_element_and_steer_no_terminal(checked, run):
     text = junit(run(), checked[3:], "point")
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\ud800-\udfff]", text)
     assert "<script>" not in text

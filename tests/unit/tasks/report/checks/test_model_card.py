@@ -1,17 +1,12 @@
 """Results for model cards: what huggingface_hub itself reads back."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import yaml
 from huggingface_hub import ModelCard
 
-from biasgrid.tasks.report.checks import Check
 from biasgrid.tasks.report.formats.model_card import file_name, model_cards
 
 
-def test_huggingface_reads_back_what_is_written(checked: list[Check], run: Any) -> None:
+def test_huggingface_reads_back_what_is_written(checked, run):
     cards = model_cards(run(), checked)
     card = ModelCard(f"---\n{cards['openai--gpt-4o.model-card.yaml']}---\n# A model\n")
     results = card.data.eval_results
@@ -36,11 +31,11 @@ def test_huggingface_reads_back_what_is_written(checked: list[Check], run: Any) 
     assert again == yaml.safe_load(cards["openai--gpt-4o.model-card.yaml"])["model-index"]
 
 
-def test_a_model_of_which_nothing_is_known_has_no_card(checked: list[Check], run: Any) -> None:
+def test_a_model_of_which_nothing_is_known_has_no_card(checked, run):
     assert model_cards(run(), checked[2:3]) == {}
 
 
-def test_any_name_makes_a_file_name_of_its_own(checked: list[Check], run: Any) -> None:
+def test_any_name_makes_a_file_name_of_its_own(checked, run):
     names = ["a/b", "a/b.", "A/b", "a--b", "../../etc/passwd", "a/../b", "CON", "", "x" * 300, "x" * 301, "é/ü"]
     written = [file_name(name).lower() for name in (*names, checked[3].model)]
     assert len(set(written)) == len(written)

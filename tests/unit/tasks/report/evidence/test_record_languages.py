@@ -1,7 +1,5 @@
 """The record speaks each language that pages speak, and tells the same in all of them."""
 
-from __future__ import annotations
-
 import json
 import re
 import zipfile
@@ -54,7 +52,7 @@ def spanish(landed: Lake, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_the_record_is_in_spanish_with_the_numbers_of_the_english_one(written: Path, spanish: Path) -> None:
+def test_the_record_is_in_spanish_with_the_numbers_of_the_english_one(written, spanish):
     own, english = texts_of(spanish), texts_of(written)
     for page in ("record.html", "coverage.md"):
         assert left_over(english[page])
@@ -65,9 +63,7 @@ def test_the_record_is_in_spanish_with_the_numbers_of_the_english_one(written: P
     assert "No constituyen una auditoría de sesgos a efectos de la Ley Local 144" in own["record.html"]
 
 
-def test_for_programs_names_are_the_same_and_only_what_people_read_is_in_the_language(
-    written: Path, spanish: Path
-) -> None:
+def test_for_programs_names_are_the_same_and_only_what_people_read_is_in_the_language(written, spanish):
     own, english = (json.loads(texts_of(path)["coverage.json"]) for path in (spanish, written))
     for told in (own, english):
         for name in ("language", "limits", "points"):
@@ -78,8 +74,8 @@ def test_for_programs_names_are_the_same_and_only_what_people_read_is_in_the_lan
 
 
 def test_the_language_is_part_of_the_manifest_and_the_bundle_the_same_bytes_again(
-    landed: Lake, written: Path, spanish: Path, tmp_path: Path
-) -> None:
+    landed, written, spanish, tmp_path
+):
     assert json.loads(texts_of(spanish)["manifest.json"])["language"] == "es_es"
     assert json.loads(texts_of(written)["manifest.json"])["language"] == "en_us"
     assert verify(spanish).is_intact
@@ -89,9 +85,7 @@ def test_the_language_is_part_of_the_manifest_and_the_bundle_the_same_bytes_agai
 
 @pytest.mark.drill
 @pytest.mark.parametrize("kind", ["probed", "attacked", "talked"])
-def test_bundles_of_other_kinds_are_in_spanish_with_the_same_numbers(
-    kind: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
+def test_bundles_of_other_kinds_are_in_spanish_with_the_same_numbers(kind, request, tmp_path):
     run: Any = request.getfixturevalue(kind)
     told = {}
     for language in LANGUAGES:

@@ -1,7 +1,5 @@
 """Whatever is done to a bundle is found and named."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random
@@ -33,7 +31,7 @@ def packed_anew(path: Path, done: Done, **how: Any) -> None:
             opened.writestr(name, content)
 
 
-def test_a_bundle_is_intact_and_so_is_what_it_was_unpacked_to(written: Path, unpacked: Path) -> None:
+def test_a_bundle_is_intact_and_so_is_what_it_was_unpacked_to(written, unpacked):
     of_zip, of_folder = verify(written), verify(unpacked)
     assert of_zip.is_intact
     assert of_folder.is_intact
@@ -42,7 +40,7 @@ def test_a_bundle_is_intact_and_so_is_what_it_was_unpacked_to(written: Path, unp
     )
 
 
-def test_other_programs_can_read_and_check_it(written: Path, unpacked: Path) -> None:
+def test_other_programs_can_read_and_check_it(written, unpacked):
     with zipfile.ZipFile(written) as opened:
         assert opened.testzip() is None
     listed = (unpacked / "SHA256SUMS").read_text().splitlines()
@@ -69,7 +67,7 @@ def test_other_programs_can_read_and_check_it(written: Path, unpacked: Path) -> 
         (lambda files: files | {"SHA256SUMS": files["SHA256SUMS"] + b"\n"}, "changed: SHA256SUMS"),
     ],
 )
-def test_a_file_that_was_tampered_with_is_named(bundle: Path, done: Done, found: str) -> None:
+def test_a_file_that_was_tampered_with_is_named(bundle, done, found):
     packed_anew(bundle, done)
     assert any(flaw.startswith(found) for flaw in told(bundle)), told(bundle)
 
@@ -78,7 +76,7 @@ def test_a_file_that_was_tampered_with_is_named(bundle: Path, done: Done, found:
     ("how", "found"),
     [({}, "header of `manifest.json`"), ({"compression": zipfile.ZIP_DEFLATED}, "header of `manifest.json`")],
 )
-def test_the_same_files_packed_by_another_are_another_zip(bundle: Path, how: dict[str, Any], found: str) -> None:
+def test_the_same_files_packed_by_another_are_another_zip(bundle, how, found):
     packed_anew(bundle, lambda files: files, **how)
     (flaw,) = told(bundle)
     assert found in flaw
@@ -96,7 +94,7 @@ def test_the_same_files_packed_by_another_are_another_zip(bundle: Path, how: dic
         (lambda path: twice(path), "there more than once: coverage.md"),
     ],
 )
-def test_what_is_done_to_the_zip_itself_is_found(bundle: Path, tamper: Tamper, found: str) -> None:
+def test_what_is_done_to_the_zip_itself_is_found(bundle, tamper, found):
     tamper(bundle)
     assert any(found in flaw for flaw in told(bundle)), told(bundle)
 
@@ -111,7 +109,7 @@ def twice(path: Path) -> None:
         opened.writestr("coverage.md", opened.read("coverage.md"))
 
 
-def test_a_byte_flipped_anywhere_is_found(bundle: Path) -> None:
+def test_a_byte_flipped_anywhere_is_found(bundle):
     whole = bundle.read_bytes()
     drawn = random.Random(SEED)
     places = [*drawn.sample(range(len(whole)), PLACES), 0, *range(len(whole) - 98, len(whole))]
@@ -122,20 +120,20 @@ def test_a_byte_flipped_anywhere_is_found(bundle: Path) -> None:
         assert not verify(bundle).is_intact, f"byte {place}"
 
 
-def test_a_byte_flipped_in_a_file_names_that_file(bundle: Path) -> None:
+def test_a_byte_flipped_in_a_file_names_that_file(bundle):
     whole = bundle.read_bytes()
     place = whole.index(b"# Coverage record")
     bundle.write_bytes(whole[:place] + b"%" + whole[place + 1 :])
     assert told(bundle) == ["changed: coverage.md"]
 
 
-def test_a_manifest_that_was_changed_alone_does_not_fit_the_sums(unpacked: Path) -> None:
+def test_a_manifest_that_was_changed_alone_does_not_fit_the_sums(unpacked):
     path = unpacked / "manifest.json"
     path.write_bytes(path.read_bytes().replace(b'"run_id": "R1"', b'"run_id": "R9"'))
     assert told(unpacked) == ["changed, one or both: manifest.json, SHA256SUMS"]
 
 
-def test_files_of_a_folder_are_files_of_their_own(unpacked: Path) -> None:
+def test_files_of_a_folder_are_files_of_their_own(unpacked):
     record = unpacked / "record.html"
     record.rename(unpacked.parent / "elsewhere.html")
     record.symlink_to(unpacked.parent / "elsewhere.html")
@@ -150,27 +148,25 @@ def test_files_of_a_folder_are_files_of_their_own(unpacked: Path) -> None:
         *("a\nb", "a\x1b[31mb", "\u202ea", "a ", "a.", ".a", "CON", "marts/lpt1.csv"),
     ],
 )
-def test_a_manifest_names_nothing_outside_of_its_bundle_and_what_any_system_can_unpack(
-    unpacked: Path, path: str
-) -> None:
+def test_a_manifest_names_nothing_outside_of_its_bundle_and_what_any_system_can_unpack(unpacked, path):
     told = json.loads((unpacked / "manifest.json").read_text())
     told["files"][0]["path"] = path
     with pytest.raises(NoManifest):
         read_manifest(json.dumps(told).encode())
 
 
-def test_a_bomb_is_not_unpacked(bundle: Path) -> None:
+def test_a_bomb_is_not_unpacked(bundle):
     packed_anew(bundle, lambda files: files | {"coverage.md": bytes(1 << 26)}, compression=zipfile.ZIP_DEFLATED)
     assert "changed: coverage.md" in told(bundle)
 
 
-def test_a_file_that_the_manifest_does_not_list_is_not_read(unpacked: Path) -> None:
+def test_a_file_that_the_manifest_does_not_list_is_not_read(unpacked):
     with (unpacked / "endless").open("wb") as file:
         file.truncate(1 << 40)
     assert told(unpacked) == ["added: endless"]
 
 
-def test_a_bundle_of_the_first_form_named_no_language_and_is_checked_all_the_same(unpacked: Path) -> None:
+def test_a_bundle_of_the_first_form_named_no_language_and_is_checked_all_the_same(unpacked):
     path = unpacked / "manifest.json"
     manifest = json.loads(path.read_text())
     del manifest["language"]
@@ -185,7 +181,7 @@ def test_a_bundle_of_the_first_form_named_no_language_and_is_checked_all_the_sam
 @pytest.mark.parametrize(
     "dated", ["2026-03-01T05:30:05+01:00", "2026-03-01T04:30:05", "0001-01-01T00:00:00+14:00"]
 )
-def test_a_manifest_tells_its_time_in_utc(unpacked: Path, dated: str) -> None:
+def test_a_manifest_tells_its_time_in_utc(unpacked, dated):
     manifest = json.loads((unpacked / "manifest.json").read_text()) | {"dated": dated}
     with pytest.raises(NoManifest):
         read_manifest(json.dumps(manifest).encode())

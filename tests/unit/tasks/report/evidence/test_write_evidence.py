@@ -1,7 +1,5 @@
 """What a bundle holds: everything behind a run's numbers, what is missing, and nothing else."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io
@@ -42,9 +40,7 @@ def bundled(lake: Lake, run_id: str, out: Path, **how: Any) -> dict[str, bytes]:
     return files_of(path)
 
 
-def test_the_same_run_is_the_same_bytes(
-    landed: Lake, written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_run_is_the_same_bytes(landed, written, tmp_path, monkeypatch):
     copied = Lake(Path(shutil.copytree(landed.root, tmp_path / "moved")))
     copied.database.unlink()
     build(copied)
@@ -53,7 +49,7 @@ def test_the_same_run_is_the_same_bytes(
     assert again.read_bytes() == written.read_bytes()
 
 
-def test_a_bundle_written_right_after_its_run_is_that_of_another_day(landed: Lake, tmp_path: Path) -> None:
+def test_a_bundle_written_right_after_its_run_is_that_of_another_day(landed, tmp_path):
     lake = _with_run(landed, tmp_path, state="aggregating", recorded_at=datetime(2026, 3, 1, 5, tzinfo=UTC))
     _land_event(lake, "3", state="completed", recorded_at=ENDED, ended_at=ENDED)
     (right_after,) = write_evidence(lake, "R1", tmp_path / "1")
@@ -62,14 +58,14 @@ def test_a_bundle_written_right_after_its_run_is_that_of_another_day(landed: Lak
     assert right_after.read_bytes() == later.read_bytes()
 
 
-def test_a_warehouse_that_is_behind_the_run_makes_no_bundle(landed: Lake, tmp_path: Path) -> None:
+def test_a_warehouse_that_is_behind_the_run_makes_no_bundle(landed, tmp_path):
     lake = _with_run(landed, tmp_path, state="completed")
     _land_event(lake, "3", state="interrupted")
     with pytest.raises(UserError, match="has run `R1` as completed, and the lake has it as interrupted"):
         write_evidence(lake, "R1", tmp_path)
 
 
-def test_other_runs_have_no_part_in_a_bundle_nor_in_its_pages(landed: Lake, tmp_path: Path) -> None:
+def test_other_runs_have_no_part_in_a_bundle_nor_in_its_pages(landed, tmp_path):
     alone = Lake(Path(shutil.copytree(landed.root, tmp_path / "alone")))
     for folder in (alone.root / "lake").glob("*/run_id=R[12]"):
         shutil.rmtree(folder)
@@ -80,7 +76,7 @@ def test_other_runs_have_no_part_in_a_bundle_nor_in_its_pages(landed: Lake, tmp_
     assert "report/index.html" in files_of(beside)
 
 
-def test_the_same_run_in_a_bucket_is_the_same_bytes(landed: Lake, written: Path, s3: Any, tmp_path: Path) -> None:
+def test_the_same_run_in_a_bucket_is_the_same_bytes(landed, written, s3, tmp_path):
     shared = Lake.open("s3://lakes/team")
     for path in sorted((landed.root / "lake").rglob("*.parquet")):
         table, run = path.parent.parent.name, path.parent.name.removeprefix("run_id=")
@@ -90,7 +86,7 @@ def test_the_same_run_in_a_bucket_is_the_same_bytes(landed: Lake, written: Path,
     assert again.read_bytes() == written.read_bytes()
 
 
-def test_every_file_is_listed_with_hash_size_and_role(written: Path) -> None:
+def test_every_file_is_listed_with_hash_size_and_role(written):
     files = files_of(written)
     manifest = read_manifest(files["manifest.json"])
     assert {member.path for member in manifest.files} == files.keys() - {"manifest.json", "SHA256SUMS"}
@@ -106,7 +102,7 @@ def test_every_file_is_listed_with_hash_size_and_role(written: Path) -> None:
     assert manifest.run.run_id == "R1"
 
 
-def test_rows_are_those_that_landed_and_those_of_the_marts(landed: Lake, written: Path) -> None:
+def test_rows_are_those_that_landed_and_those_of_the_marts(landed, written):
     files = files_of(written)
     for table in ("cases", "responses", "verdicts", "criteria", "runs"):
         rows = pl.read_parquet(io.BytesIO(files[f"records/{table}.parquet"]))
@@ -117,7 +113,7 @@ def test_rows_are_those_that_landed_and_those_of_the_marts(landed: Lake, written
     assert not [name for name in files if "trend" in name or "leaderboard" in name]
 
 
-def test_a_formula_is_defused_in_csv_and_kept_in_parquet(written: Path) -> None:
+def test_a_formula_is_defused_in_csv_and_kept_in_parquet(written):
     files = files_of(written)
     texts = {row["text"] for row in csv.DictReader(io.StringIO(files["records/responses.csv"].decode()))}
     assert '\'=HYPERLINK("http://x","y")' in texts
@@ -126,18 +122,14 @@ def test_a_formula_is_defused_in_csv_and_kept_in_parquet(written: Path) -> None:
     )
 
 
-def test_a_key_in_the_environment_is_in_no_file(
-    landed: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_in_the_environment_is_in_no_file(landed, tmp_path, monkeypatch):
     for name in ("OPENAI_API_KEY", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "SOMETHING_ELSE"):
         monkeypatch.setenv(name, CANARY)
     files = bundled(landed, "R2", tmp_path)
     assert not [name for name, content in files.items() if CANARY.encode() in content]
 
 
-def test_a_run_that_broke_off_says_so_and_a_catalog_file_that_changed_is_told_with_both_hashes(
-    landed: Lake, tmp_path: Path
-) -> None:
+def test_a_run_that_broke_off_says_so_and_a_catalog_file_that_changed_is_told_with_both_hashes(landed, tmp_path):
     kept, changed = tmp_path / "kept.csv", tmp_path / "changed.csv"
     kept.write_text("as it was")
     changed.write_text("as it is now")
@@ -173,7 +165,7 @@ def _land_event(lake: Lake, event_id: str, **changed: Any) -> None:
     lake.write("runs", "R1", event_id, event)
 
 
-def test_a_run_that_never_asked_anything_is_a_bundle_too(tmp_path: Path) -> None:
+def test_a_run_that_never_asked_anything_is_a_bundle_too(tmp_path):
     lake = Lake.open(tmp_path / "data")
     lake.write(
         "runs", "R1", "1", pl.DataFrame([{"run_id": "R1", "event_id": "1", "state": "failed", "kind": "probe"}])
@@ -184,9 +176,7 @@ def test_a_run_that_never_asked_anything_is_a_bundle_too(tmp_path: Path) -> None
     assert json.loads(files["coverage.json"])["cells"] == []
 
 
-def test_of_a_probe_and_a_red_team_their_pages_are_in_it_and_replies_are_harmless(
-    probed: Any, attacked: Any, tmp_path: Path
-) -> None:
+def test_of_a_probe_and_a_red_team_their_pages_are_in_it_and_replies_are_harmless(probed, attacked, tmp_path):
     for run, pages in ((probed, write_probe_page), (attacked, write_red_team_page)):
         files = bundled(Lake(run.data), run.run_id, tmp_path / "1", pages=pages)
         assert "report/report.html" in files

@@ -1,15 +1,11 @@
-from __future__ import annotations
-
 import csv
 import json
-from pathlib import Path
 
 from biasgrid.tasks.report.formats.data_files import write_csv, write_json
 from biasgrid.warehouse.build.build import query
-from biasgrid.warehouse.storage.lake import Lake
 
 
-def test_the_marts_of_a_run_are_written_as_csv(landed: Lake, tmp_path: Path) -> None:
+def test_the_marts_of_a_run_are_written_as_csv(landed, tmp_path):
     paths = write_csv(landed, "R1", tmp_path / "out")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(path.name for path in paths)
     assert {path.name for path in paths} >= {"R1_pass_rates.csv", "R1_requirement_findings.csv", "R1_deltas.csv"}
@@ -21,7 +17,7 @@ def test_the_marts_of_a_run_are_written_as_csv(landed: Lake, tmp_path: Path) -> 
     ]
 
 
-def test_the_marts_of_a_run_are_written_as_json(landed: Lake, tmp_path: Path) -> None:
+def test_the_marts_of_a_run_are_written_as_json(landed, tmp_path):
     (path,) = write_json(landed, "R1", tmp_path)
     report = json.loads(path.read_text())
     assert report["run"]["run_id"] == "R1"

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 
@@ -21,12 +19,12 @@ def reports(landed: Lake, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     return {path.name.removeprefix("2451242343243_"): rows(path) for path in paths}
 
 
-def test_the_files_carry_the_scenario_s_own_timestamp(reports: dict[str, list[list[str]]]) -> None:
+def test_the_files_carry_the_scenario_s_own_timestamp(reports):
     assert set(reports) == {"responses.csv", "evaluations.csv", "global_evaluation.csv"}
 
 
 @pytest.mark.parametrize("run_id", ["R2", "R3"])
-def test_without_a_usable_timestamp_the_run_s_start_names_them(landed: Lake, tmp_path: Path, run_id: str) -> None:
+def test_without_a_usable_timestamp_the_run_s_start_names_them(landed, tmp_path, run_id):
     paths = write_langbite(landed, run_id, tmp_path / "out")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "20260301043005_evaluations.csv",
@@ -36,9 +34,7 @@ def test_without_a_usable_timestamp_the_run_s_start_names_them(landed: Lake, tmp
     assert len(paths) == 3
 
 
-def test_every_file_begins_with_an_unnamed_index_and_langbite_s_columns(
-    reports: dict[str, list[list[str]]],
-) -> None:
+def test_every_file_begins_with_an_unnamed_index_and_langbite_s_columns(reports):
     grid = ["Provider", "Model", "Concern", "Language", "Input Type", "Reflection Type"]
     counts = ["Passed Nr", "Failed Nr", "Error Nr", "Passed Pct", "Failed Pct", "Total"]
     assert reports["responses.csv"][0] == ["", "Provider", "Model", "Instance", "Response"]
@@ -51,9 +47,7 @@ def test_every_file_begins_with_an_unnamed_index_and_langbite_s_columns(
         assert [row[0] for row in table[1:]] == [str(number) for number in range(len(table) - 1)]
 
 
-def test_there_is_a_row_for_every_reply_and_none_is_run_by_a_spreadsheet(
-    reports: dict[str, list[list[str]]],
-) -> None:
+def test_there_is_a_row_for_every_reply_and_none_is_run_by_a_spreadsheet(reports):
     replies = {(row[2], row[3], row[4]) for row in reports["responses.csv"][1:]}
     assert len(reports["responses.csv"]) == 11
     assert ("fair", "'@women?", "No, of course.") in replies
@@ -62,7 +56,7 @@ def test_there_is_a_row_for_every_reply_and_none_is_run_by_a_spreadsheet(
     assert ("odd", "'@women?", "ERROR: TimedOut: no answer in 60 s") in replies
 
 
-def test_every_template_test_has_langbite_s_verdict(reports: dict[str, list[list[str]]]) -> None:
+def test_every_template_test_has_langbite_s_verdict(reports):
     found = [(row[2], *row[7:]) for row in reports["evaluations.csv"][1:]]
     expected = """['no', "i don't think"]"""
     assert found == [
@@ -75,7 +69,7 @@ def test_every_template_test_has_langbite_s_verdict(reports: dict[str, list[list
     ]
 
 
-def test_every_cell_is_held_against_its_tolerance(reports: dict[str, list[list[str]]]) -> None:
+def test_every_cell_is_held_against_its_tolerance(reports):
     found = [(row[2], *row[7:]) for row in reports["global_evaluation.csv"][1:]]
     assert found == [
         ("fair", "3", "0", "0", "1.0", "0.0", "3", "0.6", "Passed"),

@@ -1,7 +1,5 @@
 """Pages of probes, red teams and interactions in each language that they speak."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from importlib.resources import files
@@ -40,7 +38,7 @@ def spanish(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, list[s
     return heading, [path.read_text(encoding="utf-8") for path in paths]
 
 
-def test_pages_of_each_kind_are_in_spanish_throughout(spanish: tuple[str, list[str]]) -> None:
+def test_pages_of_each_kind_are_in_spanish_throughout(spanish):
     heading, pages = spanish
     assert f">{heading}</h2>" in pages[0]
     own, english = words("pages", "es_es"), words("pages", "en_us")
@@ -52,20 +50,20 @@ def test_pages_of_each_kind_are_in_spanish_throughout(spanish: tuple[str, list[s
         assert labels & foreign == set()
 
 
-def test_numbers_in_pages_have_the_signs_of_the_language(spanish: tuple[str, list[str]]) -> None:
+def test_numbers_in_pages_have_the_signs_of_the_language(spanish):
     assert re.search(r"\d,\d\u00a0% <span class=\"faint\">\(de \d+,\d\u00a0% a ", spanish[1][0])
     assert not re.search(r"\d\.\d%", spanish[1][0])
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_texts_open_no_markup_that_they_do_not_close(language: str) -> None:
+def test_texts_open_no_markup_that_they_do_not_close(language):
     for key, text in words("pages", language).items():
         opened, closed = re.findall(r"<(\w+)>", text), re.findall(r"</(\w+)>", text)
         assert sorted(opened) == sorted(closed), key
         assert '"' not in text, key
 
 
-def test_words_are_those_that_the_templates_ask_for() -> None:
+def test_words_are_those_that_the_templates_ask_for():
     templates = files("biasgrid.tasks.report").joinpath("templates").iterdir()
     asked = "".join(path.read_text(encoding="utf-8") for path in templates if path.name.endswith(".j2"))
     whole = set(re.findall(r"\bt\('([\w.]+)'[,)]", asked))
@@ -78,7 +76,7 @@ def test_words_are_those_that_the_templates_ask_for() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_whatever_we_ship_has_a_word(language: str) -> None:
+def test_whatever_we_ship_has_a_word(language):
     catalog = load_catalog()
     named = {"setting": get_args(Setting), "mitigation": get_args(Mitigation), "strategy": get_args(StrategyName)}
     shipped = {"axis": {*catalog.people, *catalog.probes}, "domain": catalog.scenes, "session": OUTCOMES}
@@ -86,13 +84,13 @@ def test_whatever_we_ship_has_a_word(language: str) -> None:
     assert keys - words("pages", language).keys() == set()
 
 
-def test_a_text_that_a_language_does_not_have_is_an_error() -> None:
+def test_a_text_that_a_language_does_not_have_is_an_error():
     for wrong in ("{{ t('no.such.text') }}", "{{ t('trial') }}"):
         with pytest.raises(KeyError):
             environment("es_es").from_string(wrong).render()
 
 
-def test_numbers_are_written_as_in_the_language() -> None:
+def test_numbers_are_written_as_in_the_language():
     told = Speech("es_es")
     written = (told.writing(share)(0.5), told.writing(signed)(-0.5), told.writing(small)(0.0001))
     assert written == ("50,0\u00a0%", "−0,50", "< 0,001")
@@ -101,7 +99,7 @@ def test_numbers_are_written_as_in_the_language() -> None:
     assert Speech("en_us").counted(12_345, "trials") == "12,345 trials"
 
 
-def test_what_is_filled_in_is_escaped_and_what_only_a_catalog_knows_is_shown() -> None:
+def test_what_is_filled_in_is_escaped_and_what_only_a_catalog_knows_is_shown():
     told = Speech("es_es")
     assert told.text("against", baseline="<i>") == Markup("frente a <bdi>&lt;i&gt;</bdi>")
     assert told.worded("biased") == "sesgado"

@@ -1,11 +1,8 @@
 """How far a red team's judge agrees with people, as its page tells it."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -51,7 +48,7 @@ def _table(page: str, number: int) -> list[list[str]]:
     return [[" ".join(re.sub("<[^>]*>", "", cell).split()) for cell in row] for row in cells]
 
 
-def test_numbers_are_those_of_the_mart(reviewed: tuple[Lake, str], tmp_path: Path) -> None:
+def test_numbers_are_those_of_the_mart(reviewed, tmp_path):
     (path,) = write_red_team_page(*reviewed, tmp_path)
     page = path.read_text(encoding="utf-8")
     order = "order by scope <> 'all', reviewer, strategy"
@@ -86,6 +83,6 @@ def _ranged(row: dict[str, Any], name: str, told: Any) -> str:
     return told(middle) if low is None else f"{told(middle)} ({told(low)} to {told(high)})"
 
 
-def test_a_red_team_that_nobody_reviewed_says_so_and_how_to_get_a_review(attacked: Any, tmp_path: Path) -> None:
+def test_a_red_team_that_nobody_reviewed_says_so_and_how_to_get_a_review(attacked, tmp_path):
     (path,) = write_red_team_page(Lake(attacked.data), attacked.run_id, tmp_path)
     assert f"<code>biasgrid review {attacked.run_id}</code>" in path.read_text(encoding="utf-8")

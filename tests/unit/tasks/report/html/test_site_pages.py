@@ -1,7 +1,5 @@
 """Sites over all runs, written again: what is written anew, what is kept, and whose files are left alone."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -57,23 +55,23 @@ def lake(nights: Lake, tmp_path: Path) -> Lake:
     return Lake(Path(shutil.copytree(nights.root, tmp_path / "lake")))
 
 
-def test_what_has_not_changed_is_not_written_again(lake: Lake, out: Path) -> None:
+def test_what_has_not_changed_is_not_written_again(lake, out):
     before = _files(out)
     assert _written_again(lake, out) == set()
     assert _files(out) == before
 
 
-def test_a_warehouse_that_is_built_again_from_the_same_lake_changes_no_page(lake: Lake, out: Path) -> None:
+def test_a_warehouse_that_is_built_again_from_the_same_lake_changes_no_page(lake, out):
     build(lake)
     assert _written_again(lake, out) == set()
 
 
-def test_pages_in_another_language_are_others(lake: Lake, out: Path) -> None:
+def test_pages_in_another_language_are_others(lake, out):
     assert _written_again(lake, out, "es_es") == BOTH
     assert 'lang="es"' in (out / "runs" / "N1" / "index.html").read_text(encoding="utf-8")
 
 
-def test_what_a_run_is_judged_by_makes_it_and_the_trend_after_it_new(lake: Lake, out: Path) -> None:
+def test_what_a_run_is_judged_by_makes_it_and_the_trend_after_it_new(lake, out):
     (verdicts, *_) = lake.files("verdicts", "N2")
     changed = pl.read_parquet(verdicts).with_columns(reason=pl.lit("by another rule"))
     lake.write("verdicts", "N2", verdicts.stem, changed)
@@ -86,7 +84,7 @@ def test_what_a_run_is_judged_by_makes_it_and_the_trend_after_it_new(lake: Lake,
     assert _written_again(lake, out) == BOTH
 
 
-def test_pages_of_a_run_that_is_gone_go_and_nothing_else(lake: Lake, out: Path) -> None:
+def test_pages_of_a_run_that_is_gone_go_and_nothing_else(lake, out):
     shutil.copytree(out / "runs" / "N1", out / "runs" / "N0")
     (out / "runs" / "mine").mkdir()
     (out / "runs" / "mine" / "index.html").write_text("x")

@@ -1,13 +1,9 @@
 """What pages are made of: another text, another way to show it or another program makes another digest."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 from biasgrid.tasks.report.html.site_pages import digest, program
 
 
-def test_a_digest_tells_content_from_content_and_language_from_language() -> None:
+def test_a_digest_tells_content_from_content_and_language_from_language():
     told = {
         digest(["marts.costs:1/7"], language="en_us", ways=None),
         digest(["marts.costs:1/8"], language="en_us", ways=None),
@@ -18,7 +14,7 @@ def test_a_digest_tells_content_from_content_and_language_from_language() -> Non
     assert digest(["marts.costs:1/7"], ways=None, language="en_us") in told
 
 
-def test_a_program_is_another_where_a_script_a_style_or_a_word_is(tmp_path: Path) -> None:
+def test_a_program_is_another_where_a_script_a_style_or_a_word_is(tmp_path):
     (tmp_path / "site").mkdir()
     told = [program(tmp_path)]
     for name in ("run_pages.py", "site/page.css", "site/run.js", "site/words.json"):

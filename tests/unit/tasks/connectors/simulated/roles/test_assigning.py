@@ -1,7 +1,5 @@
 """What respondents of known stereotyping strength say in a scene, alone and once they have heard others."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -83,7 +81,7 @@ def of_four() -> Play:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("setting", ["no_interaction", "no_goal", "goal"])
-def test_every_shipped_scene_is_known_and_followed_at_full_strength(language: str, setting: str) -> None:
+def test_every_shipped_scene_is_known_and_followed_at_full_strength(language, setting):
     for play in planned(language, setting):
         first = Memory(play.speakers[0]).messages(play, 1, asked(play, play.speakers[0], play.turns[0], []))
         reply = given(said(first, strength=1))
@@ -91,14 +89,14 @@ def test_every_shipped_scene_is_known_and_followed_at_full_strength(language: st
         assert [groups[name] for name in reply] == [task.to for task in play.tasks], play.scene.id
 
 
-def test_a_control_is_dealt_out_at_random_whatever_the_strength() -> None:
+def test_a_control_is_dealt_out_at_random_whatever_the_strength():
     controls = tuple(scene.id for _, scene in every_scene(catalog()) if scene.is_control and len(scene.tasks) > 1)
     for play in planned(scenes=controls):
         first = Memory(play.people[0]).messages(play, 1, asked(play, play.speakers[0], play.turns[0], []))
         assert set(given(said(first, strength=1))) <= {person.name for person in play.people}
 
 
-def test_replies_on_one_scene_go_together_as_told() -> None:
+def test_replies_on_one_scene_go_together_as_told():
     """The share of pairs of runs that both follow the stereotype, beyond what strength alone gives."""
     strength, correlation, runs = 0.5, 0.5, 8
     own = [
@@ -121,7 +119,7 @@ def asked_alone(play: Play) -> tuple[Message, ...]:
     return Memory(play.people[0]).messages(play, 1, asked(play, play.speakers[0], play.turns[0], []))
 
 
-def test_in_a_discussion_it_says_what_it_has_assigned() -> None:
+def test_in_a_discussion_it_says_what_it_has_assigned():
     play = of_four()
     first = Memory(play.people[0]).messages(play, 1, asked(play, play.speakers[0], play.turns[0], []))
     answer = said(first)
@@ -132,7 +130,7 @@ def test_in_a_discussion_it_says_what_it_has_assigned() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_who_conforms_takes_over_what_most_have_named_and_who_does_not_keeps_to_its_own(language: str) -> None:
+def test_who_conforms_takes_over_what_most_have_named_and_who_does_not_keeps_to_its_own(language):
     play = next(play for play in planned(language) if len(play.people) == len(play.tasks) == 4)
     names = [person.name for person in play.people]
     own, theirs = names, names[::-1]
@@ -142,7 +140,7 @@ def test_who_conforms_takes_over_what_most_have_named_and_who_does_not_keeps_to_
     assert given(said(talk, conformity=0)) == own
 
 
-def test_everybody_has_one_vote_however_often_they_speak() -> None:
+def test_everybody_has_one_vote_however_often_they_speak():
     play = of_four()
     me, one, two, three = (person.name for person in play.people)
     own, theirs = [me, one, two, three], [three, two, one, me]
@@ -151,7 +149,7 @@ def test_everybody_has_one_vote_however_often_they_speak() -> None:
     assert given(said(last_asked(play, written(play, own), talks), conformity=1)) == own
 
 
-def test_a_vote_is_what_somebody_said_last() -> None:
+def test_a_vote_is_what_somebody_said_last():
     play = of_four()
     names = [person.name for person in play.people]
     own, theirs = names, names[::-1]
@@ -160,7 +158,7 @@ def test_a_vote_is_what_somebody_said_last() -> None:
     assert given(said(last_asked(play, written(play, own), talks), conformity=1)) == theirs
 
 
-def test_where_as_many_name_either_the_stereotypical_one_wins() -> None:
+def test_where_as_many_name_either_the_stereotypical_one_wins():
     play = of_four()
     biased, names = stereotypical(play), [person.name for person in play.people]
     other = [biased[1], biased[0], biased[3], biased[2]]
@@ -175,7 +173,7 @@ def reflecting(play: Play, own: str) -> tuple[Message, ...]:
     return agent.messages(play, 2, asked(play, agent.person, Turn("reflection", "reflection", "nobody"), []))
 
 
-def test_asked_to_reflect_it_shares_out_evenly_or_keeps_to_its_own() -> None:
+def test_asked_to_reflect_it_shares_out_evenly_or_keeps_to_its_own():
     play = of_four()
     groups = {person.name: person.group for person in play.people}
     own = written(play, stereotypical(play))
@@ -188,14 +186,14 @@ def test_asked_to_reflect_it_shares_out_evenly_or_keeps_to_its_own() -> None:
     assert len(set(shared)) == 4
 
 
-def test_no_other_kind_of_respondent_is_changed_by_a_scene() -> None:
+def test_no_other_kind_of_respondent_is_changed_by_a_scene():
     first = asked_alone(of_four())
     refuser = catalog().respondents["refuser"]
     reply = panel().reply(Question(refuser, first[-1].content, 0, first))
     assert given(reply.text) == []
 
 
-def test_agents_of_one_scene_draw_for_themselves() -> None:
+def test_agents_of_one_scene_draw_for_themselves():
     play = of_four()
     first = [asked(play, person, play.turns[0], []) for person in play.people]
     agents = zip(play.people, first, strict=True)

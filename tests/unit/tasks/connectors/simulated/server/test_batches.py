@@ -1,7 +1,5 @@
 """OpenAI's Batch API through its own SDK."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator, Sequence
@@ -84,7 +82,7 @@ def read(api: openai.OpenAI, file_id: str | None) -> dict[str, dict[str, Any]]:
     return {line["custom_id"]: line for line in found}
 
 
-def test_a_file_is_kept_until_it_is_deleted(api: openai.OpenAI) -> None:
+def test_a_file_is_kept_until_it_is_deleted(api):
     made = api.files.create(file=("in.jsonl", b"{}\n\x00\r\n--\n"), purpose="batch")
     assert (made.bytes, made.filename, made.purpose) == (9, "in.jsonl", "batch")
     assert api.files.retrieve(made.id) == made
@@ -95,7 +93,7 @@ def test_a_file_is_kept_until_it_is_deleted(api: openai.OpenAI) -> None:
         api.files.retrieve(made.id)
 
 
-def test_a_batch_answers_every_request_as_a_live_one_would_be(api: openai.OpenAI) -> None:
+def test_a_batch_answers_every_request_as_a_live_one_would_be(api):
     requests = lines("quick")
     batch = ended(api, created(api, requests))
     assert (batch.status, batch.error_file_id, batch.model) == ("completed", None, "quick")
@@ -117,7 +115,7 @@ def test_a_batch_answers_every_request_as_a_live_one_would_be(api: openai.OpenAI
     )
 
 
-def test_a_batch_goes_through_its_states_in_order(api: openai.OpenAI) -> None:
+def test_a_batch_goes_through_its_states_in_order(api):
     batch = created(api, lines("slow"), metadata={"run": "r1"})
     assert (batch.status, batch.metadata) == ("validating", {"run": "r1"})
     seen, done = [batch.status], [0]
@@ -135,7 +133,7 @@ def test_a_batch_goes_through_its_states_in_order(api: openai.OpenAI) -> None:
     assert all(moments)
 
 
-def test_failed_requests_are_in_the_error_file_and_pass_in_a_later_batch(api: openai.OpenAI) -> None:
+def test_failed_requests_are_in_the_error_file_and_pass_in_a_later_batch(api):
     batch = ended(api, created(api, lines("failing", 60)))
     errors, output = read(api, batch.error_file_id), read(api, batch.output_file_id)
     assert batch.status == "completed"
@@ -153,7 +151,7 @@ def test_failed_requests_are_in_the_error_file_and_pass_in_a_later_batch(api: op
     assert not open_
 
 
-def test_requests_that_are_late_end_the_batch_as_expired(api: openai.OpenAI) -> None:
+def test_requests_that_are_late_end_the_batch_as_expired(api):
     batch = ended(api, created(api, lines("late", 40)))
     errors, output = read(api, batch.error_file_id), read(api, batch.output_file_id)
     assert (batch.status, batch.completed_at) == ("expired", None)
@@ -162,7 +160,7 @@ def test_requests_that_are_late_end_the_batch_as_expired(api: openai.OpenAI) -> 
     assert {line["response"]["status_code"] for line in output.values()} == {200}
 
 
-def test_a_cancelled_batch_keeps_what_was_done_by_then(api: openai.OpenAI) -> None:
+def test_a_cancelled_batch_keeps_what_was_done_by_then(api):
     batch = created(api, lines("long"))
     while not (batch.request_counts and batch.request_counts.completed):
         batch = api.batches.retrieve(batch.id)
@@ -175,7 +173,7 @@ def test_a_cancelled_batch_keeps_what_was_done_by_then(api: openai.OpenAI) -> No
         api.batches.cancel(batch.id)
 
 
-def test_a_withheld_reply_is_a_reply_and_a_request_that_is_invalid_an_error(api: openai.OpenAI) -> None:
+def test_a_withheld_reply_is_a_reply_and_a_request_that_is_invalid_an_error(api):
     requests = lines("filtering", 2)
     requests[0]["body"]["messages"] = []
     batch = ended(api, created(api, requests))
@@ -185,7 +183,7 @@ def test_a_withheld_reply_is_a_reply_and_a_request_that_is_invalid_an_error(api:
     assert reply["body"]["choices"][0]["finish_reason"] == "content_filter"
 
 
-def test_a_file_with_flaws_fails_as_a_whole_and_says_where(api: openai.OpenAI) -> None:
+def test_a_file_with_flaws_fails_as_a_whole_and_says_where(api):
     requests = [*lines("quick", 2), *lines("quick", 1), *lines("nobody", 3)[1:]]
     batch = ended(api, created(api, requests))
     assert (batch.status, batch.output_file_id) == ("failed", None)
@@ -197,7 +195,7 @@ def test_a_file_with_flaws_fails_as_a_whole_and_says_where(api: openai.OpenAI) -
     ]
 
 
-def test_batches_are_listed_newest_first_and_page_by_page(api: openai.OpenAI) -> None:
+def test_batches_are_listed_newest_first_and_page_by_page(api):
     made = [created(api, lines("quick", 1)).id for _ in range(3)]
     listed = [batch.id for batch in api.batches.list(limit=2)]
     assert listed[:3] == made[::-1]
@@ -213,13 +211,13 @@ def test_batches_are_listed_newest_first_and_page_by_page(api: openai.OpenAI) ->
         ({"metadata": {str(place): "" for place in range(17)}}, "metadata"),
     ],
 )
-def test_a_batch_that_cannot_be_is_refused_at_once(api: openai.OpenAI, more: dict[str, Any], message: str) -> None:
+def test_a_batch_that_cannot_be_is_refused_at_once(api, more, message):
     asked = {"input_file_id": uploaded(api, lines("quick", 1)), "endpoint": ENDPOINT, "completion_window": "24h"}
     with pytest.raises(openai.BadRequestError, match=message):
         api.batches.create(**{**asked, **more})
 
 
-def test_what_does_not_exist_is_not_found(api: openai.OpenAI) -> None:
+def test_what_does_not_exist_is_not_found(api):
     with pytest.raises(openai.NotFoundError):
         api.batches.retrieve("batch_0")
     with pytest.raises(openai.NotFoundError):
@@ -228,7 +226,7 @@ def test_what_does_not_exist_is_not_found(api: openai.OpenAI) -> None:
         api.batches.create(input_file_id="file-0", endpoint=ENDPOINT, completion_window="24h")
 
 
-def test_an_upload_has_to_be_a_file_of_lines_for_a_purpose(api: openai.OpenAI) -> None:
+def test_an_upload_has_to_be_a_file_of_lines_for_a_purpose(api):
     with pytest.raises(openai.BadRequestError, match=r"\.jsonl"):
         api.files.create(file=("in.txt", b""), purpose="batch")
     with pytest.raises(openai.BadRequestError, match="purpose"):
@@ -237,14 +235,14 @@ def test_an_upload_has_to_be_a_file_of_lines_for_a_purpose(api: openai.OpenAI) -
     assert (answer.status_code, answer.json()["error"]["type"]) == (400, "invalid_request_error")
 
 
-def test_a_wrong_key_reaches_neither_files_nor_batches(api: openai.OpenAI) -> None:
+def test_a_wrong_key_reaches_neither_files_nor_batches(api):
     wrong = api.with_options(api_key="wrong-key")
     for call in (wrong.batches.list, wrong.files.list, lambda: wrong.batches.retrieve("batch_0")):
         with pytest.raises(openai.AuthenticationError):
             call()
 
 
-def test_a_server_that_starts_again_knows_its_files_and_ends_its_batches(bench: Any, tmp_path: Path) -> None:
+def test_a_server_that_starts_again_knows_its_files_and_ends_its_batches(bench, tmp_path):
     with RunningServer(app_of(bench, tmp_path)) as server, client(server.base_url) as api:
         over, unfinished = ended(api, created(api, lines("quick"))), created(api, lines("slow"))
         output = api.files.content(str(over.output_file_id)).content
@@ -257,7 +255,7 @@ def test_a_server_that_starts_again_knows_its_files_and_ends_its_batches(bench: 
         assert len(read(api, batch.output_file_id)) == 20
 
 
-def test_who_failed_before_a_restart_passes_as_soon_after_it(bench: Any, tmp_path: Path) -> None:
+def test_who_failed_before_a_restart_passes_as_soon_after_it(bench, tmp_path):
     open_ = lines("failing", 30)
     for _ in range(3):
         with RunningServer(app_of(bench, tmp_path)) as server, client(server.base_url) as api:
@@ -266,7 +264,7 @@ def test_who_failed_before_a_restart_passes_as_soon_after_it(bench: Any, tmp_pat
     assert not open_
 
 
-def test_every_line_is_in_the_journal_with_its_batch(bench: Any) -> None:
+def test_every_line_is_in_the_journal_with_its_batch(bench):
     app = app_of(bench)
     with RunningServer(app) as server, client(server.base_url) as api:
         batch = ended(api, created(api, lines("late", 40)))
@@ -276,7 +274,7 @@ def test_every_line_is_in_the_journal_with_its_batch(bench: Any) -> None:
     assert outcomes.count((batch.id, "answered")) == 40 - late
 
 
-def test_a_state_that_cannot_be_used_is_a_mistake(bench: Any, tmp_path: Path) -> None:
+def test_a_state_that_cannot_be_used_is_a_mistake(bench, tmp_path):
     (tmp_path / "batches").mkdir()
     (tmp_path / "batches" / "batch_1.json").write_text("{")
     with pytest.raises(UserError, match="cannot be used"):

@@ -1,7 +1,5 @@
 """What the server says that it was asked, and what became of it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time
@@ -60,7 +58,7 @@ def asked(bench: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aske
         yield Asked(client, path)
 
 
-def test_an_answered_request_is_told_with_the_hash_of_its_messages(asked: Asked) -> None:
+def test_an_answered_request_is_told_with_the_hash_of_its_messages(asked):
     before = len(asked.lines())
     asked.post("gpt-4o", "Größe?")
     entry = asked.newest(before)
@@ -71,7 +69,7 @@ def test_an_answered_request_is_told_with_the_hash_of_its_messages(asked: Asked)
 
 
 @pytest.mark.parametrize("model", ["rate_limited", "disconnected", "truncated_body"])
-def test_a_fault_is_told_by_its_name_and_the_answer_after_it_as_such(asked: Asked, model: str) -> None:
+def test_a_fault_is_told_by_its_name_and_the_answer_after_it_as_such(asked, model):
     before = len(asked.lines())
     for _ in range(2):
         try:
@@ -82,27 +80,27 @@ def test_a_fault_is_told_by_its_name_and_the_answer_after_it_as_such(asked: Aske
 
 
 @pytest.mark.parametrize("model", ["slow_body", "content_filter"])
-def test_what_is_odd_but_whole_is_answered(asked: Asked, model: str) -> None:
+def test_what_is_odd_but_whole_is_answered(asked, model):
     before = len(asked.lines())
     asked.post(model)
     entry = asked.newest(before)
     assert (entry["outcome"], entry["fault"]) == ("answered", model)
 
 
-def test_a_client_that_has_gone_was_not_answered(asked: Asked) -> None:
+def test_a_client_that_has_gone_was_not_answered(asked):
     before = len(asked.lines())
     with pytest.raises(httpx.ReadTimeout):
         asked.post("slow", timeout=0.1)
     assert asked.newest(before)["outcome"] == "abandoned"
 
 
-def test_a_client_that_wants_no_more_of_the_connection_was_answered(asked: Asked) -> None:
+def test_a_client_that_wants_no_more_of_the_connection_was_answered(asked):
     before = len(asked.lines())
     assert asked.client.post("/generate", json={"inputs": "Who?"}, headers={"connection": "close"}).is_success
     assert asked.newest(before)["outcome"] == "answered"
 
 
-def test_a_declined_request_is_told_with_the_reason(asked: Asked) -> None:
+def test_a_declined_request_is_told_with_the_reason(asked):
     before = len(asked.lines())
     asked.post("fair", key="wrong-key")
     asked.post("nobody")
@@ -112,7 +110,7 @@ def test_a_declined_request_is_told_with_the_reason(asked: Asked) -> None:
     assert outcomes == ["key", "model", "answered", "throttled"]
 
 
-def test_the_file_has_the_same_and_no_key(asked: Asked) -> None:
+def test_the_file_has_the_same_and_no_key(asked):
     asked.post("fair", key="sk-never-to-be-seen")
     asked.newest(0)
     written = asked.path.read_text()
@@ -120,7 +118,7 @@ def test_the_file_has_the_same_and_no_key(asked: Asked) -> None:
     assert "never-to-be-seen" not in written
 
 
-def test_it_is_there_in_process(bench: Any) -> None:
+def test_it_is_there_in_process(bench):
     app = build_app(bench.catalog())
     with RunningServer(app) as server, httpx.Client(base_url=server.base_url) as client:
         client.post("/generate", json={"inputs": "Who?"})
@@ -128,6 +126,6 @@ def test_it_is_there_in_process(bench: Any) -> None:
         assert [entry.outcome for entry in app.state.journal.entries] == ["answered"]
 
 
-def test_a_file_that_cannot_be_written_is_a_mistake(bench: Any, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_a_mistake(bench, tmp_path):
     with pytest.raises(UserError, match="cannot write"):
         build_app(bench.catalog(), journal=tmp_path / "no" / "asked.jsonl")

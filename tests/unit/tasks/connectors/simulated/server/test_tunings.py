@@ -1,7 +1,5 @@
 """OpenAI's fine-tuning through its own SDK, and what the tuned respondent then says."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator
@@ -80,7 +78,7 @@ def _follows(api: openai.OpenAI, model: str, prompt: Prompt) -> bool:
     return bool(given[prompt.cast.favoured[0]] == prompt.stereotype.favoured.attribute)
 
 
-def test_a_job_goes_through_its_states_and_the_model_that_comes_of_it_leans_less(api: openai.OpenAI) -> None:
+def test_a_job_goes_through_its_states_and_the_model_that_comes_of_it_leans_less(api):
     job, states = seen(api, created(api, "strong", suffix="fairer", seed=7))
     assert states == ["validating_files", "queued", "running", "succeeded"]
     model = job.fine_tuned_model or ""
@@ -91,12 +89,12 @@ def test_a_job_goes_through_its_states_and_the_model_that_comes_of_it_leans_less
     assert 0.6 <= stereotypical(api, model) <= 0.9
 
 
-def test_what_has_lost_all_of_its_leaning_answers_by_chance(api: openai.OpenAI) -> None:
+def test_what_has_lost_all_of_its_leaning_answers_by_chance(api):
     job, _ = seen(api, created(api, "cured"))
     assert 0.3 <= stereotypical(api, job.fine_tuned_model or "") <= 0.7
 
 
-def test_checkpoints_are_models_on_the_way(api: openai.OpenAI) -> None:
+def test_checkpoints_are_models_on_the_way(api):
     method: Any = {"type": "supervised", "supervised": {"hyperparameters": {"n_epochs": 2}}}
     job, _ = seen(api, created(api, "cured", method=method))
     (checkpoint,) = api.fine_tuning.jobs.checkpoints.list(job.id).data
@@ -105,13 +103,13 @@ def test_checkpoints_are_models_on_the_way(api: openai.OpenAI) -> None:
     )
 
 
-def test_tasks_are_shared_out_by_stereotype_less_often_the_further_tuning_has_come() -> None:
+def test_tasks_are_shared_out_by_stereotype_less_often_the_further_tuning_has_come():
     respondent = Respondent(id="own", description="", assigning=Assigning(strength=0.8), tuning=Tuning(effect=0.5))
     assert respondent.tuned().assigning.strength == pytest.approx(0.4)
     assert respondent.tuned(0.5).assigning.strength == pytest.approx(0.6)
 
 
-def test_events_come_newest_first_page_by_page(api: openai.OpenAI) -> None:
+def test_events_come_newest_first_page_by_page(api):
     job, _ = seen(api, created(api, "cured"))
     events = list(api.fine_tuning.jobs.list_events(job.id, limit=2))
     assert events[0].message == "The job has successfully completed"
@@ -129,7 +127,7 @@ def test_events_come_newest_first_page_by_page(api: openai.OpenAI) -> None:
         (json.dumps({"messages": CHAT}).encode(), "has 1 example(s), but must have at least 10"),
     ],
 )
-def test_a_job_with_an_invalid_file_fails_as_openais_does(api: openai.OpenAI, content: bytes, why: str) -> None:
+def test_a_job_with_an_invalid_file_fails_as_openais_does(api, content, why):
     job, _ = seen(api, created(api, "strong", uploaded(api, content=content)))
     assert job.status == "failed"
     assert job.error is not None
@@ -137,13 +135,13 @@ def test_a_job_with_an_invalid_file_fails_as_openais_does(api: openai.OpenAI, co
     assert why in job.error.message
 
 
-def test_a_share_of_jobs_fails_by_the_servers_own_fault(api: openai.OpenAI) -> None:
+def test_a_share_of_jobs_fails_by_the_servers_own_fault(api):
     job, _ = seen(api, created(api, "failing"))
     assert job.error is not None
     assert (job.status, job.error.code, job.fine_tuned_model) == ("failed", "server_error", None)
 
 
-def test_a_cancelled_job_stays_so_and_cannot_be_cancelled_again(api: openai.OpenAI) -> None:
+def test_a_cancelled_job_stays_so_and_cannot_be_cancelled_again(api):
     job = created(api, "slow")
     assert api.fine_tuning.jobs.cancel(job.id).status == "cancelled"
     assert api.fine_tuning.jobs.retrieve(job.id).status == "cancelled"
@@ -151,7 +149,7 @@ def test_a_cancelled_job_stays_so_and_cannot_be_cancelled_again(api: openai.Open
         api.fine_tuning.jobs.cancel(job.id)
 
 
-def test_what_cannot_be_tuned_is_refused(api: openai.OpenAI) -> None:
+def test_what_cannot_be_tuned_is_refused(api):
     for model, file_id, why in (
         ("absent", "", "not available for fine-tuning"),
         ("strong", "file-absent", "invalid training_file"),
@@ -163,7 +161,7 @@ def test_what_cannot_be_tuned_is_refused(api: openai.OpenAI) -> None:
         api.fine_tuning.jobs.retrieve("ftjob-absent")
 
 
-def test_a_tuned_model_outlives_a_server_that_keeps_its_state(tmp_path: Path) -> None:
+def test_a_tuned_model_outlives_a_server_that_keeps_its_state(tmp_path):
     with RunningServer(app_of(tmp_path)) as server, client(server.base_url) as connected:
         job, _ = seen(connected, created(connected, "cured"))
     with RunningServer(app_of(tmp_path)) as server, client(server.base_url) as connected:
