@@ -8,7 +8,7 @@ SCENARIO ?= catalogs/scenarios/starter.yaml
 # Hundreds of processes import the same modules: none should compile them anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: env env-finetune run serve test check drill bench lock schemas dictionary baselines lint-deployments clean
+.PHONY: env env-finetune run serve test check drill bench mutants lock schemas dictionary baselines lint-deployments clean
 
 # The lock names everything: asked to resolve it again, pip may stumble over a release younger than the lock.
 env: $(STAMP)
@@ -68,6 +68,11 @@ drill: env
 
 bench: env
 	@for script in tests/performance/*.py; do echo "== $$script"; $(BIN)/python $$script || exit $$?; done
+
+# Which small changes of the code that numbers depend on does no test notice? MUTANTS="--sample 30 --rooms reuse"
+MUTANTS ?= --sample 300 --seed 7
+mutants: env
+	cd tests && ../$(BIN)/python -m mutants $(MUTANTS)
 
 lock:
 	$(BIN)/python -m pip install --quiet uv

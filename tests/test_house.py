@@ -1,6 +1,4 @@
-"""The house itself: what is installed, what the wheel carries, and who may import whom."""
-
-from __future__ import annotations
+"""The house itself: what is installed, what the wheel carries, which room imports which, and sizes."""
 
 import ast
 import importlib
@@ -9,13 +7,17 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).resolve().parent.parent
+from support import house_rules
+from support.house_rules import Tree
+from support.paths import ROOT
+
 PACKAGES = ("catalogs", "deployments", "flows", "tasks", "warehouse")
 VERBS = (
     *("generate", "prompt", "evaluate", "aggregate", "augment", "review"),
@@ -31,6 +33,43 @@ BELOW = {
     **{f"tasks.{verb}": {f"tasks.{verb}", *SHARED} for verb in VERBS},
 }
 """Which rooms each may import."""
+
+OUTER_EDGES = (
+    "flows.cli.main",
+    "tasks.aggregate.task._may_help",
+    "warehouse.expectations.__main__.answer",
+    "warehouse.expectations.__main__.judge",
+)
+"""Functions that may handle any exception without raising: where a process or a retry ends. Each says why."""
+
+REGISTRIES = {
+    "tasks.connectors.providers": "tasks.connectors.registry",
+    "tasks.redteam.strategies": "tasks.redteam.strategies",
+    "catalogs.importers": "catalogs.importers.formats",
+    "catalogs.lint.language": "catalogs.lint.language.grammar_rules",
+    "flows.cli.runs": "flows.cli",
+    "flows.cli.manage": "flows.cli",
+    "flows.cli.results": "flows.cli",
+}
+"""Rooms whose modules are entries, and the module that names each of them."""
+
+BREACHES = {
+    "crowded rooms": 0,
+    "sparse rooms": 3,
+    "small modules": 6,
+    "circles": 1,
+    "room circles": 4,
+    "many parameters": 48,
+    "long functions": 10,
+    "bare participles": 680,
+    "broad excepts": 0,
+    "unregistered": 16,
+    "banned words": 6500,
+}
+"""How often each rule may be broken. The numbers only go down."""
+
+SIZES = {"product lines": 74_300, "modules": 494, "test lines": 52_000, "median function": 9}
+"""How large each may be. The numbers only go down."""
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -67,31 +106,9 @@ def test_the_wheel_holds_no_tests_and_cannot_be_published_by_accident(wheel: zip
     assert "Classifier: Private :: Do Not Upload" in metadata
 
 
-def _imports(path: Path) -> set[str]:
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {name.name for name in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {f"{node.module}.{name.name}" for name in node.names}
-    return {name.removeprefix("biasgrid.") for name in found if name.startswith("biasgrid.")}
-
-
-def test_every_room_has_its_place() -> None:
+def test_every_room_of_the_tasks_has_its_place():
     rooms = {path.parent.name for path in (ROOT / "tasks").glob("*/__init__.py")}
     assert rooms == {*VERBS, *BENEATH}
-
-
-@pytest.mark.parametrize("room", BELOW)
-def test_rooms_import_downwards_only(room: str) -> None:
-    allowed = BELOW[room]
-    upwards = {
-        (path.relative_to(ROOT).as_posix(), name)
-        for path in (ROOT / room.replace(".", "/")).rglob("*.py")
-        for name in _imports(path)
-        if not any(name == other or name.startswith(f"{other}.") for other in allowed)
-    }
-    assert upwards == set()
 
 
 def _third_party_imports(path: Path) -> set[str]:
@@ -120,3 +137,159 @@ def test_every_package_that_product_code_imports_is_declared() -> None:
     }
     assert len(imported) > 20
     assert undeclared == set()
+
+
+@pytest.fixture(scope="module")
+def product() -> Tree:
+    return Tree(ROOT, PACKAGES)
+
+
+@pytest.fixture(scope="module")
+def all_python() -> Tree:
+    return Tree(ROOT, (*PACKAGES, "tests"))
+
+
+@pytest.mark.parametrize("room", BELOW)
+def test_rooms_import_downwards_only(room, product):
+    assert house_rules.upward_imports(product, {room: BELOW[room]}) == []
+
+
+def prose() -> list[Path]:
+    """Documentation and SQL, whose words are the house's."""
+    models = [
+        path for folder in ("models", "macros", "queries") for path in (ROOT / "warehouse" / folder).rglob("*.sql")
+    ]
+    return [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *models]
+
+
+def breaches(rule: str, product: Tree, all_python: Tree) -> list[str]:
+    match rule:
+        case "small modules":
+            return house_rules.small_modules(product, REGISTRIES)
+        case "broad excepts":
+            return house_rules.broad_excepts(product, OUTER_EDGES)
+        case "unregistered":
+            return house_rules.unregistered(product, REGISTRIES)
+        case "banned words":
+            return house_rules.banned_words(all_python, prose())
+        case "bare participles":
+            return house_rules.bare_participles(product)
+    return getattr(house_rules, rule.replace(" ", "_"))(product)
+
+
+def size(measure: str, product: Tree) -> float:
+    match measure:
+        case "product lines":
+            return house_rules.count_lines(product.files("*.py", "*.sql", "*.js", "*.j2"))
+        case "modules":
+            return len(product.named())
+        case "test lines":
+            return house_rules.count_lines((ROOT / "tests").rglob("*.py"))
+    return house_rules.median_function(product)
+
+
+@pytest.mark.parametrize("rule", BREACHES)
+def test_no_rule_is_broken_more_often_than_it_was(rule, product, all_python):
+    found = breaches(rule, product, all_python)
+    assert len(found) <= BREACHES[rule], "\n".join(found[-40:])
+
+
+@pytest.mark.parametrize("measure", SIZES)
+def test_no_size_grows(measure, product):
+    assert size(measure, product) <= SIZES[measure]
+
+
+@pytest.fixture
+def plant(tmp_path: Path) -> Callable[..., Tree]:
+    """A tree of small files: `plant({"room/one.py": "import os"})`. Rooms get their `__init__.py`."""
+
+    def make(files: dict[str, str]) -> Tree:
+        for name, text in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            for room in path.relative_to(tmp_path).parents[:-1]:
+                (tmp_path / room / "__init__.py").touch()
+        return Tree(tmp_path, tuple({Path(name).parts[0] for name in files}), prefix="")
+
+    return make
+
+
+LONG = "def f():\n" + "    x = 1\n" * 60
+SEVEN = "def f(a, b, c, d, e, *, f, g): ..."
+SWALLOW = "def f():\n    try:\n        g()\n    except Exception:{comment}\n        pass\n"
+
+
+@pytest.mark.parametrize(
+    ("rule", "files", "breach"),
+    [
+        ("crowded_rooms", {f"a/m{i}.py": "" for i in range(16)}, "a: 16 modules"),
+        ("sparse_rooms", {"a/b/one.py": "", "a/b/two.py": ""}, "a.b: 2 modules"),
+        ("small_modules", {"a/one.py": "import a.two", "a/two.py": ""}, "a.two: 0 lines, for a.one alone"),
+        (
+            "circles",
+            {"a/one.py": "import a.two", "a/two.py": "def f():\n    from a.one import x"},
+            "a.one ↔ a.two",
+        ),
+        (
+            "room_circles",
+            {"a/b/m.py": "from a.c import m", "a/c/m.py": "from a.b.n import x", "a/b/n.py": ""},
+            "a.b ↔ a.c",
+        ),
+        ("many_parameters", {"a/m.py": SEVEN}, "a.m.f: 7 parameters"),
+        ("long_functions", {"a/m.py": LONG}, "a.m.f: 61 lines"),
+        ("bare_participles", {"a/m.py": "def _told(): ..."}, "a.m._told"),
+        ("bare_participles", {"a/m.py": "def planned(): ..."}, "a.m.planned"),
+        ("banned_words", {"a/m.py": "def what_is_told(): ..."}, "a.m: told"),
+        ("banned_words", {"a/m.py": "x = 1  # a row beside it"}, "a.m: beside"),
+        ("banned_words", {"a/m.py": 'def f():\n    """Nobody answers."""'}, "a.m: Nobody"),
+    ],
+)
+def test_a_breach_is_found(plant, rule, files, breach):
+    assert getattr(house_rules, rule)(plant(files)) == [breach]
+
+
+@pytest.mark.parametrize(
+    ("rule", "files"),
+    [
+        ("crowded_rooms", {f"a/m{i}.py": "" for i in range(15)}),
+        (
+            "sparse_rooms",
+            {"a/b/one.py": "", "a/b/c/m.py": "", "a/b/two.py": "", "a/b/c/n.py": "", "a/b/c/o.py": ""},
+        ),
+        ("small_modules", {"a/one.py": "import a.two", "a/three.py": "import a.two", "a/two.py": ""}),
+        ("small_modules", {"a/one.py": "import a.two", "a/two.py": "x = 1\n" * 80}),
+        ("circles", {"a/one.py": "import a.two", "a/two.py": "import a.three", "a/three.py": ""}),
+        ("room_circles", {"a/b/m.py": "from a.c import m", "a/c/m.py": ""}),
+        ("many_parameters", {"a/m.py": "class C:\n    def f(self, a, b, c, d, e, f): ..."}),
+        ("bare_participles", {"a/m.py": "def string(): ...\ndef is_planned(): ...\ndef load_cases(): ..."}),
+        ("bare_participles", {"a/m.py": "class C:\n    @property\n    def planned(self): ..."}),
+        ("banned_words", {"a/m.py": 'x = "told"  # “told” and `said` are quoted'}),
+    ],
+)
+def test_what_keeps_a_rule_is_left_alone(plant, rule, files):
+    assert getattr(house_rules, rule)(plant(files)) == []
+
+
+def test_an_import_upwards_is_found(plant):
+    tree = plant({"high/m.py": "", "low/m.py": "from high import m", "low/n.py": "from low import m"})
+    assert house_rules.upward_imports(tree, {"low": {"low"}}) == ["low.m imports high.m"]
+
+
+def test_a_handler_of_everything_is_an_outer_edge_with_its_reason(plant):
+    reason = {"a/m.py": SWALLOW.format(comment="  # the process ends here")}
+    assert house_rules.broad_excepts(plant(reason), ["a.m.f"]) == []
+    assert house_rules.broad_excepts(plant(reason), []) == ["a.m.f: line 4"]
+    assert house_rules.broad_excepts(plant({"a/m.py": SWALLOW.format(comment="")}), ["a.m.f"]) == ["a.m.f: line 4"]
+
+
+def test_a_module_that_its_registry_does_not_name_is_found(plant):
+    tree = plant({"a/registry.py": 'NAMES = ["a.b.one"]', "a/b/one.py": "", "a/b/two.py": ""})
+    assert house_rules.unregistered(tree, {"a.b": "a.registry"}) == ["a.b.two is not in a.registry"]
+
+
+def test_sizes_are_counted(plant):
+    tree = plant({"a/m.py": "def f():\n    return 1\n", "a/n.py": "def g(): ...\n"})
+    assert house_rules.count_lines(tree.files("*.py")) == 3
+    assert house_rules.median_function(tree) == 1.5
+    assert len(tree.named()) == 2

@@ -1,0 +1,325 @@
+"""The rules of the house as functions over a tree of files: each returns its breaches, one line a breach."""
+
+import ast
+import io
+import re
+import statistics
+import tokenize
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+ROOM_MOST, ROOM_LEAST, SMALL_LINES = 15, 3, 80
+PARAMETERS_MOST, FUNCTION_MOST = 6, 60
+BANNED = re.compile(
+    r"\b(told|tells?|said|says|heard|hears|hands|lies|beside|whoever|nobody|somebody|put right|goes on with|ask it"
+    r"|one thing to)\b",
+    re.IGNORECASE,
+)
+QUOTED = re.compile(r"“[^”]*”|‘[^’]*’|«[^»]*»|\"[^\"]*\"|`[^`]*`|(?<!\w)'[^']*'(?!\w)")
+FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
+IRREGULAR = re.compile(
+    r"begun|broken|brought|built|caught|chosen|drawn|found|given|gone|heard|held|hidden|kept|known|laid|left|lent|lost"
+    r"|made|met|paid|said|seen|sent|shown|sold|spent|spoken|stood|taken|taught|thought|told|torn|understood|withheld"
+    r"|won|written"
+)
+NOUNS_AND_VERBS = re.compile(
+    r"bring|during|embed|exceed|feed|finding|heading|need|padding|proceed|rating|ring|seed|setting|shred|speed|spelling"
+    r"|spread|nothing|missing|string|thing|understanding|wording"
+)
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Module:
+    """A Python file of a tree."""
+
+    name: str
+    """With dots, from the root; a package's own name for its `__init__`."""
+    path: Path
+    text: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text)
+
+    @property
+    def is_package(self) -> bool:
+        return self.path.name == "__init__.py"
+
+    @property
+    def room(self) -> str:
+        return self.name if self.is_package else self.name.rpartition(".")[0]
+
+    @property
+    def stem(self) -> str:
+        return self.name.rpartition(".")[2]
+
+    def functions(self) -> Iterator[Function]:
+        return (node for node in ast.walk(self.tree) if isinstance(node, Function))
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The files below `root` in some folders; `prefix` is the package that they are installed in."""
+
+    root: Path
+    folders: tuple[str, ...]
+    prefix: str = "biasgrid."
+
+    @cached_property
+    def modules(self) -> dict[str, Module]:
+        found = {}
+        for path in self.files("*.py"):
+            name = (
+                path.relative_to(self.root).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
+            )
+            found[name] = Module(name, path, path.read_text(encoding="utf-8"))
+        return found
+
+    @cached_property
+    def imports(self) -> dict[str, set[str]]:
+        """The modules of this tree that each imports anywhere: inside functions and for type checkers too."""
+        return {name: self._imported(module) for name, module in self.modules.items()}
+
+    def files(self, *kinds: str) -> list[Path]:
+        return sorted(
+            path
+            for folder in self.folders
+            for kind in kinds
+            for path in (self.root / folder).rglob(kind)
+            if not path.is_symlink()
+        )
+
+    def named(self) -> list[Module]:
+        """All modules but the packages' own."""
+        return [module for module in self.modules.values() if not module.is_package]
+
+    def _imported(self, module: Module) -> set[str]:
+        found = set()
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Import):
+                found |= {name.name for name in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found |= {self._owner(node.module, name.name) for name in node.names}
+        return {name.removeprefix(self.prefix) for name in found} & self.modules.keys() - {module.name}
+
+    def _owner(self, module: str, name: str) -> str:
+        inner = f"{module}.{name}"
+        return inner if inner.removeprefix(self.prefix) in self.modules else module
+
+
+def crowded_rooms(tree: Tree) -> list[str]:
+    counts = Counter(module.room for module in tree.named())
+    return [f"{room}: {count} modules" for room, count in counts.items() if count > ROOM_MOST]
+
+
+def sparse_rooms(tree: Tree) -> list[str]:
+    """Rooms with too few modules and rooms, which belong to their parents."""
+    rooms = [module.name for module in tree.modules.values() if module.is_package and "." in module.name]
+    entries = Counter(name.rpartition(".")[0] for name in tree.modules)
+    return [f"{room}: {entries[room]} modules" for room in rooms if entries[room] < ROOM_LEAST]
+
+
+def small_modules(tree: Tree, registered: Collection[str] = ()) -> list[str]:
+    """Modules under 80 lines that one neighbour alone imports; `registered`: rooms whose entries may be small."""
+    users: dict[str, set[str]] = {name: set() for name in tree.modules}
+    for user, imported in tree.imports.items():
+        for name in imported:
+            users[name].add(user)
+    return [
+        f"{module.name}: {lines} lines, for {user} alone"
+        for module in tree.named()
+        if (lines := module.text.count("\n")) < SMALL_LINES and module.room not in registered
+        for user in users[module.name]
+        if len(users[module.name]) == 1 and tree.modules[user].room == module.room
+    ]
+
+
+def circles(tree: Tree) -> list[str]:
+    """Modules that import each other in a circle, a line for each circle."""
+    return _circles(tree.imports)
+
+
+def room_circles(tree: Tree) -> list[str]:
+    """Rooms of one parent that import each other in a circle."""
+    arrows: dict[str, dict[str, set[str]]] = {}
+    for user, imported in tree.imports.items():
+        for name in imported:
+            parent, ours, theirs = _fork(user.split("."), name.split("."))
+            rooms = {f"{parent}.{part}".strip(".") for part in (ours, theirs)}
+            if len(rooms) == 2 and all(tree.modules[room].is_package for room in rooms & tree.modules.keys()):
+                arrows.setdefault(parent, {}).setdefault(f"{parent}.{ours}".strip("."), set()).add(
+                    f"{parent}.{theirs}".strip(".")
+                )
+    return [circle for inside in arrows.values() for circle in _circles(inside)]
+
+
+def _fork(ours: list[str], theirs: list[str]) -> tuple[str, str, str]:
+    """The last room that two modules share, and the names at which their ways part."""
+    same = 0
+    while same < min(len(ours), len(theirs)) and ours[same] == theirs[same]:
+        same += 1
+    return ".".join(ours[:same]), next(iter(ours[same:]), ""), next(iter(theirs[same:]), "")
+
+
+def _circles(arrows: dict[str, set[str]]) -> list[str]:
+    reach = {name: _reachable(name, arrows) for name in arrows}
+    groups = {
+        frozenset(other for other in reach[name] if name in reach.get(other, ())) | {name}
+        for name in arrows
+        if name in reach[name]
+    }
+    return sorted(" ↔ ".join(sorted(group)) for group in groups)
+
+
+def _reachable(start: str, arrows: dict[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    waiting = list(arrows[start])
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting.extend(arrows.get(name, ()))
+    return found
+
+
+def upward_imports(tree: Tree, below: dict[str, set[str]]) -> list[str]:
+    """Imports from a room that is not below; `below`: the rooms that each may import."""
+    return [
+        f"{user} imports {name}"
+        for user, imported in tree.imports.items()
+        for room, allowed in below.items()
+        if _inside(user, {room})
+        for name in imported
+        if not _inside(name, allowed)
+    ]
+
+
+def _inside(name: str, rooms: Iterable[str]) -> bool:
+    return any(name == room or name.startswith(f"{room}.") for room in rooms)
+
+
+def many_parameters(tree: Tree) -> list[str]:
+    return [
+        f"{module.name}.{function.name}: {count} parameters"
+        for module in tree.modules.values()
+        for function in module.functions()
+        if (count := _parameters(function)) > PARAMETERS_MOST
+    ]
+
+
+def _parameters(function: Function) -> int:
+    given = function.args
+    return sum(one.arg not in ("self", "cls") for one in (*given.posonlyargs, *given.args, *given.kwonlyargs))
+
+
+def long_functions(tree: Tree) -> list[str]:
+    return [
+        f"{module.name}.{function.name}: {lines} lines"
+        for module in tree.modules.values()
+        for function in module.functions()
+        if (lines := _lines(function)) > FUNCTION_MOST
+    ]
+
+
+def median_function(tree: Tree) -> float:
+    return statistics.median(
+        _lines(function) for module in tree.modules.values() for function in module.functions()
+    )
+
+
+def _lines(function: Function) -> int:
+    return (function.end_lineno or function.lineno) - function.lineno + 1
+
+
+def bare_participles(tree: Tree) -> list[str]:
+    """Functions named by a participle alone. Properties and fixtures are nouns."""
+    return [
+        f"{module.name}.{function.name}"
+        for module in tree.modules.values()
+        for function in module.functions()
+        if not function.decorator_list and _is_participle(function.name.strip("_"))
+    ]
+
+
+def _is_participle(word: str) -> bool:
+    regular = word.isalpha() and word.endswith(("ed", "ing")) and not NOUNS_AND_VERBS.fullmatch(word)
+    return regular or IRREGULAR.fullmatch(word) is not None
+
+
+def broad_excepts(tree: Tree, edges: Collection[str]) -> list[str]:
+    """Handlers of every exception that do not raise: only in `edges` (module.function), each with its reason."""
+    return [
+        f"{place}: line {handler.lineno}"
+        for module in tree.modules.values()
+        for place, handler in _broad_handlers(module)
+        if place not in edges or "#" not in module.text.splitlines()[handler.lineno - 1]
+    ]
+
+
+def _broad_handlers(module: Module) -> Iterator[tuple[str, ast.ExceptHandler]]:
+    for function in module.functions():
+        for node in ast.walk(function):
+            if not isinstance(node, ast.ExceptHandler) or any(
+                isinstance(one, ast.Raise) for one in ast.walk(node)
+            ):
+                continue
+            caught = (
+                {name.id for name in ast.walk(node.type) if isinstance(name, ast.Name)} if node.type else set()
+            )
+            if node.type is None or caught & {"Exception", "BaseException"}:
+                yield f"{module.name}.{function.name}", node
+
+
+def unregistered(tree: Tree, registries: dict[str, str]) -> list[str]:
+    """Modules of a registry's room that their registry does not name; `registries`: room → its registry."""
+    return [
+        f"{module.name} is not in {registry}"
+        for room, registry in registries.items()
+        for module in tree.named()
+        if module.room == room and not re.search(rf"\b{module.stem}\b", tree.modules[registry].text)
+    ]
+
+
+def banned_words(tree: Tree, other: Iterable[Path] = ()) -> list[str]:
+    """Banned words in names, comments and docstrings, and in the text of `other` files, quotations left out."""
+    found = [
+        f"{module.name}: {word}" for module in tree.modules.values() for word in _banned_in_python(module.text)
+    ]
+    return found + [f"{path.name}: {word}" for path in other for word in _banned_in_prose(path)]
+
+
+def _banned_in_python(text: str) -> list[str]:
+    words = []
+    start_of_statement = True
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and start_of_statement):
+            words += BANNED.findall(_unquoted(token.string.strip('"')))
+        elif token.type == tokenize.NAME:
+            words += BANNED.findall(token.string.replace("_", " "))
+        if token.type not in (tokenize.NL, tokenize.COMMENT):
+            start_of_statement = token.type in (
+                tokenize.NEWLINE,
+                tokenize.INDENT,
+                tokenize.DEDENT,
+                tokenize.ENCODING,
+            )
+    return words
+
+
+def _banned_in_prose(path: Path) -> list[str]:
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".sql":
+        text = "\n".join(re.findall(r"--.*", text))
+    return BANNED.findall(_unquoted(FENCED.sub("", text)))
+
+
+def _unquoted(text: str) -> str:
+    return QUOTED.sub("", text)
+
+
+def count_lines(paths: Iterable[Path]) -> int:
+    return sum(path.read_text(encoding="utf-8").count("\n") for path in paths)
