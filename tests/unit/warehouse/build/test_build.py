@@ -1,8 +1,11 @@
+from __future__ import annotations
+
 import subprocess
 import sys
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import polars as pl
@@ -46,14 +49,16 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     return lake
 
 
-def test_an_empty_lake_makes_an_empty_warehouse(lake):
+def test_an_empty_lake_makes_an_empty_warehouse(lake: Lake) -> None:
     assert build(lake) == lake.database
     with connect(lake) as warehouse:
         for model in load_models():
             assert selected(warehouse, f"from {model.relation}").height == 0
 
 
-def test_the_finished_file_stands_alone(lake, hand_made, cell, expected, tmp_path):
+def test_the_finished_file_stands_alone(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any, tmp_path: Path
+) -> None:
     hand_made.land("R1", [cell(expected("t", "passed"))])
     target = build(lake, tmp_path / "elsewhere" / "copy.duckdb")
     assert [path.name for path in target.parent.iterdir()] == ["copy.duckdb"]
@@ -67,7 +72,7 @@ def test_the_finished_file_stands_alone(lake, hand_made, cell, expected, tmp_pat
         )
 
 
-def test_analysts_find_the_statistics_in_the_file(built):
+def test_analysts_find_the_statistics_in_the_file(built: Lake) -> None:
     asked = "select statistics.templates_for_perfect_score(0.9), statistics.studentised_range_quantile(2, 6)"
     with duckdb.connect(built.database, read_only=True) as warehouse:
         found = warehouse.execute(asked).fetchone()
@@ -77,14 +82,14 @@ def test_analysts_find_the_statistics_in_the_file(built):
         assert warehouse.execute(asked).fetchone() == found
 
 
-def test_a_model_may_call_the_statistics_and_reads_nothing_of_them(lake, models):
+def test_a_model_may_call_the_statistics_and_reads_nothing_of_them(lake: Lake, models: Any) -> None:
     folder = models({"marts/a": "select statistics.normal_cdf(0) as a"})
     assert [model.reads for model in load_models(folder)] == [frozenset()]
     build(lake, models=folder)
     assert query(lake, "from marts.a")["a"].to_list() == [0.5]
 
 
-def test_who_has_the_old_file_open_goes_on_reading_it(lake, hand_made):
+def test_who_has_the_old_file_open_goes_on_reading_it(lake: Lake, hand_made: Any) -> None:
     hand_made.run("R1", "completed")
     build(lake)
     with connect(lake) as reader:
@@ -110,7 +115,9 @@ for question in sys.stdin:
 
 @pytest.mark.drill
 @pytest.mark.parametrize("session", ["ours", "DuckDB's own"])
-def test_another_process_keeps_its_view_while_the_warehouse_is_replaced(lake, hand_made, cell, expected, session):
+def test_another_process_keeps_its_view_while_the_warehouse_is_replaced(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any, session: str
+) -> None:
     hand_made.land("R1", [cell(expected("t", "passed"))])
     build(lake)
     with subprocess.Popen(
@@ -135,7 +142,9 @@ def test_another_process_keeps_its_view_while_the_warehouse_is_replaced(lake, ha
             assert reader.stdout.readline() == f"{answer}\n"
 
 
-def test_the_warehouse_can_be_deleted_and_built_again_row_by_row(lake, hand_made, cell, expected, numbers):
+def test_the_warehouse_can_be_deleted_and_built_again_row_by_row(
+    lake: Lake, hand_made: Any, cell: Any, expected: Any, numbers: Any
+) -> None:
     replies = expected("t", "passed", "failed", "refused", "error") + numbers("n", 50, Decimal("51.5"), "refused")
     for run_id in ("R1", "R2"):
         models = (f"simulated/{number}" for number in range(8))
@@ -157,8 +166,14 @@ def test_the_warehouse_can_be_deleted_and_built_again_row_by_row(lake, hand_made
 @pytest.mark.drill
 @pytest.mark.parametrize("again", [False, True], ids=["landed once", "landed twice"])
 def test_what_rows_share_is_told_once_and_reads_the_same(
-    lake, hand_made, cell, expected, numbers, monkeypatch, again
-):
+    lake: Lake,
+    hand_made: Any,
+    cell: Any,
+    expected: Any,
+    numbers: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    again: bool,
+) -> None:
     replies = expected("t", "passed", "failed", "refused", "error") + numbers("n", 50, Decimal("51.5"), "refused")
     for run_id in ("R1", "R2", "R3"):
         hand_made.land(run_id, [cell(replies, model=f"simulated/{number}") for number in range(3)])
@@ -175,7 +190,7 @@ def test_what_rows_share_is_told_once_and_reads_the_same(
     assert "stg_prompt_rates_shared_0" in shared
 
 
-def test_a_model_may_read_models_whatever_their_names(lake, models):
+def test_a_model_may_read_models_whatever_their_names(lake: Lake, models: Any) -> None:
     folder = models(
         {
             "marts/a": "select a from marts.z",
@@ -205,7 +220,9 @@ def test_intermediate_models_keep_their_previous_names_for_one_release(lake: Lak
         ("select 1 as a where exists (select 1 from information_schema.tables)", "information_schema.tables"),
     ],
 )
-def test_an_undeclared_relation_is_an_error_that_names_file_and_relation(lake, models, sql, relation):
+def test_an_undeclared_relation_is_an_error_that_names_file_and_relation(
+    lake: Lake, models: Any, sql: str, relation: str
+) -> None:
     with pytest.raises(UndeclaredRelation) as caught:
         build(lake, models=models({"marts/wrong": sql}))
     assert "marts/wrong.sql" in str(caught.value)
@@ -216,7 +233,7 @@ def test_an_undeclared_relation_is_an_error_that_names_file_and_relation(lake, m
 @pytest.mark.parametrize(
     "sql", ["select 1 as a; select 2 as a", "drop table staging.stg_runs", "create table x (a int)"]
 )
-def test_a_model_is_exactly_one_select(lake, models, sql):
+def test_a_model_is_exactly_one_select(lake: Lake, models: Any, sql: str) -> None:
     with pytest.raises(NotOneSelect, match=r"marts/wrong\.sql"):
         build(lake, models=models({"marts/wrong": sql}))
 
@@ -237,7 +254,9 @@ STRICT = (
         (f"grain: [b]\n{DESCRIBED}\ninvariants: {{c is small: c < 9}}", "c is small"),
     ],
 )
-def test_a_test_that_fails_says_which_and_shows_rows_and_leaves_the_old_file(lake, models, about, test):
+def test_a_test_that_fails_says_which_and_shows_rows_and_leaves_the_old_file(
+    lake: Lake, models: Any, about: str, test: str
+) -> None:
     build(lake, models=models({"marts/odd": "select 1 as a"}))
     sql = "select * from (values (1, '1', 5), (1, '2', null)) as given (a, b, c)"
     with pytest.raises(ModelTestFailed) as caught:
@@ -250,12 +269,12 @@ def test_a_test_that_fails_says_which_and_shows_rows_and_leaves_the_old_file(lak
     assert sorted(path.name for path in lake.root.iterdir()) == ["biasgrid.duckdb", "locks"]
 
 
-def test_the_columns_of_a_model_are_those_its_yaml_describes(lake, models):
+def test_the_columns_of_a_model_are_those_its_yaml_describes(lake: Lake, models: Any) -> None:
     with pytest.raises(ModelTestFailed, match="its YAML describes a"):
         build(lake, models=models({"marts/odd": "select 1 as a, 2 as b"}))
 
 
-def test_a_build_removes_what_a_killed_build_left(lake):
+def test_a_build_removes_what_a_killed_build_left(lake: Lake) -> None:
     build(lake)
     (lake.root / ".01KILLED.partial").write_bytes(b"x")
     (lake.root / ".01KILLED.partial.wal").write_bytes(b"x")
@@ -263,7 +282,7 @@ def test_a_build_removes_what_a_killed_build_left(lake):
     assert sorted(path.name for path in lake.root.iterdir()) == ["biasgrid.duckdb", "locks"]
 
 
-def test_files_older_than_a_column_are_built_too(lake, hand_made, cell, expected):
+def test_files_older_than_a_column_are_built_too(lake: Lake, hand_made: Any, cell: Any, expected: Any) -> None:
     hand_made.land("R1", [cell(expected("t", "passed"))])
     for path in lake.files("cases"):
         with duckdb.connect() as old:
@@ -273,7 +292,7 @@ def test_files_older_than_a_column_are_built_too(lake, hand_made, cell, expected
     assert query(lake, "from staging.stg_cases")["template_text"].to_list() == [None]
 
 
-def test_a_root_with_odd_characters_is_built_from(tmp_path):
+def test_a_root_with_odd_characters_is_built_from(tmp_path: Path) -> None:
     lake = Lake.open(tmp_path / "it's [a] *b")
     hand = {"run_id": "R1", "event_id": "1"}
     lake.write("runs", "R1", "1", pl.DataFrame([hand]))
@@ -281,7 +300,7 @@ def test_a_root_with_odd_characters_is_built_from(tmp_path):
     assert query(lake, COUNT_RUNS)["runs"].to_list() == [1]
 
 
-def test_text_of_any_kind_reaches_the_warehouse_unchanged(lake):
+def test_text_of_any_kind_reaches_the_warehouse_unchanged(lake: Lake) -> None:
     text = "'; drop table x; -- \0 « ñ » \U0001f600\n"
     response = {
         "run_id": "R1",
@@ -316,7 +335,7 @@ def test_text_of_any_kind_reaches_the_warehouse_unchanged(lake):
         "from python_variable",
     ],
 )
-def test_what_is_asked_of_the_warehouse_can_neither_write_nor_reach_files(built, statement):
+def test_what_is_asked_of_the_warehouse_can_neither_write_nor_reach_files(built: Lake, statement: str) -> None:
     lake = built
     python_variable = pl.DataFrame({"a": [1]})
     with connect(lake) as warehouse, pytest.raises(duckdb.Error):
@@ -325,7 +344,7 @@ def test_what_is_asked_of_the_warehouse_can_neither_write_nor_reach_files(built,
     assert sorted(path.name for path in lake.root.iterdir()) == ["biasgrid.duckdb", "locks", "secret.csv"]
 
 
-def test_times_are_utc_whatever_the_machine_says(lake, hand_made):
+def test_times_are_utc_whatever_the_machine_says(lake: Lake, hand_made: Any) -> None:
     hand_made.run("R1", "completed")
     build(lake)
     assert query(lake, "select started_at::text as t from staging.stg_runs")["t"].to_list() == [
@@ -333,13 +352,13 @@ def test_times_are_utc_whatever_the_machine_says(lake, hand_made):
     ]
 
 
-def test_before_the_first_build_the_message_says_how_to_get_one(lake):
+def test_before_the_first_build_the_message_says_how_to_get_one(lake: Lake) -> None:
     with pytest.raises(UserError, match="biasgrid warehouse build") as caught:
         connect(lake)
     assert str(lake.database) in str(caught.value)
 
 
-def test_a_broken_file_is_named_with_its_remedy(lake):
+def test_a_broken_file_is_named_with_its_remedy(lake: Lake) -> None:
     lake.database.write_bytes(b"not a database, whatever its name says" * 100)
     with pytest.raises(UserError, match="delete it") as caught:
         connect(lake)
