@@ -62,3 +62,11 @@ create macro statistics.decision_of_templates(
             else given_.decision
         end
     )[1];
+
+-- of the verdicts in a step of the caller, named by `rows_`, the newest on each `unit`: a run may be judged again, and
+-- one that is resumed lands its verdicts again
+create macro statistics.newest_verdicts(rows_, unit) as table
+    from query_table(rows_)
+    qualify row_number() over (
+        partition by unit order by evaluation_id desc, judged_at desc nulls last, verdict_id desc
+    ) = 1;

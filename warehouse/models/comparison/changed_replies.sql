@@ -8,14 +8,8 @@ cases as (
 
 final as (
     select
-        cases.requirement,
-        cases.model,
-        cases.language,
+        cases.* exclude (cell_id, case_id),
         cell_id,
-        cases.template_id,
-        cases.template,
-        cases.communities_label,
-        cases.sample,
         case_id,
         coalesce(later.response_id, earlier.response_id) as response_id,
         -- a number has no outcome of its own: SQL compares it with the others of its template
@@ -39,4 +33,4 @@ final as (
         or earlier_value is distinct from later_value
 )
 
-select * from final
+from final

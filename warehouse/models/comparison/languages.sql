@@ -7,14 +7,7 @@ tests as (
 ),
 
 sides as (
-    select
-        requirement,
-        model,
-        language,
-        arg_max(findings, run_id) filter (where run_id = 'earlier') as earlier,
-        arg_max(findings, run_id) filter (where run_id = 'later') as later
-    from findings
-    group by requirement, model, language
+    from statistics.sides('findings', {'requirement': requirement, 'model': model, 'language': language})
 ),
 
 -- the test of a requirement in one language is its own
@@ -32,14 +25,9 @@ tested as (
 
 final as (
     select
-        requirement,
-        model,
-        language,
-        case
-            when sides.earlier is null then 'only later'
-            when sides.later is null then 'only earlier'
-            else 'both'
-        end as presence,
+        sides.*,
+        tested.* exclude (requirement, model, language, change),
+        statistics.presence(sides.earlier, sides.later) as presence,
         sides.earlier.macro_rate as earlier_macro_rate,
         sides.later.macro_rate as later_macro_rate,
         sides.earlier.interval_low as earlier_interval_low,
@@ -50,22 +38,9 @@ final as (
         sides.later.counted_templates as later_counted_templates,
         sides.earlier.decision as earlier_decision,
         sides.later.decision as later_decision,
-        tested.templates,
-        tested.prompts,
-        tested.earlier_rate,
-        tested.later_rate,
-        tested.difference,
-        tested.standard_error,
-        tested.low,
-        tested.high,
-        tested.only_earlier,
-        tested.only_later,
-        tested.test,
-        tested.p_value,
-        tested.q_value,
         coalesce(tested.change, 'not compared') as change
     from sides
     left join tested using (requirement, model, language)
 )
 
-select * from final
+from final

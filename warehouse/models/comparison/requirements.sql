@@ -23,14 +23,11 @@ sides as (
 
 final as (
     select
+        tests.* exclude (requirement, model, change),
         sides.requirement,
         sides.model,
         sides.concern,
-        case
-            when sides.earlier is null then 'only later'
-            when sides.later is null then 'only earlier'
-            else 'both'
-        end as presence,
+        statistics.presence(sides.earlier, sides.later) as presence,
         sides.earlier.tolerance as earlier_tolerance,
         sides.later.tolerance as later_tolerance,
         sides.earlier.is_complete as earlier_is_complete,
@@ -46,19 +43,6 @@ final as (
         coalesce(prompts.prompts_in_both, 0) as prompts_in_both,
         coalesce(prompts.prompts_only_earlier, 0) as prompts_only_earlier,
         coalesce(prompts.prompts_only_later, 0) as prompts_only_later,
-        tests.templates,
-        tests.prompts,
-        tests.earlier_rate,
-        tests.later_rate,
-        tests.difference,
-        tests.standard_error,
-        tests.low,
-        tests.high,
-        tests.only_earlier,
-        tests.only_later,
-        tests.test,
-        tests.p_value,
-        tests.q_value,
         coalesce(tests.change, 'not compared') as change,
         case
             when presence <> 'both' then 'asked in one run alone'
@@ -74,4 +58,4 @@ final as (
     left join prompts using (requirement, model)
 )
 
-select * from final
+from final

@@ -4,22 +4,10 @@ with assessments as (
 
 final as (
     select
-        run_id,
-        cell_id,
+        *,
         case_id as session_id,
         sample as turn,
-        assessor as reviewer,
-        assessment_id,
-        evaluation_id,
-        response_id,
-        rule_key,
-        state,
-        outcome,
-        stratum,
-        reason,
-        seed,
-        probability,
-        assessed_at
+        assessor as reviewer
     from assessments
     where purpose = 'blind' and assessor_kind = 'person'
     qualify row_number() over (
@@ -28,4 +16,4 @@ final as (
     ) = 1
 )
 
-select * from final
+from final

@@ -8,19 +8,10 @@ verdicts as (
 
 final as (
     select
-        items.run_id,
-        items.cell_id,
-        items.case_id,
-        items.template_id,
-        items.sample,
-        items.provider,
-        items.model,
-        items.language,
-        items.facets,
-        items.outcome,
+        items.*,
         verdicts.parsed_text as role
     from items
     left join verdicts on items.case_key = verdicts.unit_key
 )
 
-select * from final
+from final

@@ -8,16 +8,7 @@ outcomes as (
 
 final as (
     select
-        cases.run_id,
-        cases.cell_id,
-        cases.case_id,
-        cases.template_id,
-        cases.sample,
-        cases.provider,
-        cases.model,
-        cases.language,
-        cases.operation,
-        cases.facets,
+        cases.* exclude (case_key),
         outcomes.case_key,
         outcomes.outcome,
         outcomes.parsed_value
@@ -25,4 +16,4 @@ final as (
     inner join outcomes using (case_key)
 )
 
-select * from final
+from final

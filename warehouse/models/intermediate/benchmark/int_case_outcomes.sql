@@ -9,10 +9,7 @@ verdicts as not materialized (
 -- millions of rows: numbers and words, no texts
 final as (
     select
-        cases.case_key,
-        cases.template_key,
-        cases.instance_key,
-        cases.sample,
+        cases.*,
         verdicts.unit_key is not null as is_judged,
         verdicts.outcome,
         verdicts.parsed_value,
@@ -21,4 +18,4 @@ final as (
     left join verdicts on cases.case_key = verdicts.unit_key
 )
 
-select * from final
+from final

@@ -29,22 +29,13 @@ replaced as (
 
 final as (
     select
-        verdicts.run_id,
-        verdicts.evaluation_id,
-        verdicts.cell_id,
-        verdicts.template_id,
-        verdicts.case_id,
-        verdicts.verdict_id,
-        verdicts.supersedes,
+        verdicts.*,
         assessments.assessment_id,
         assessments.carried_from,
-        verdicts.reviewer,
-        verdicts.outcome,
         replaced.assessor_kind as replaced_assessor_kind,
         replaced.assessor as replaced_assessor,
         replaced.outcome as replaced_outcome,
         verdicts.outcome is distinct from replaced.outcome as is_override,
-        verdicts.reason,
         verdicts.judged_at as decided_at
     from verdicts
     left join replaced on verdicts.run_id = replaced.run_id and verdicts.supersedes = replaced.verdict_id
@@ -56,4 +47,4 @@ final as (
             and verdicts.reviewer = assessments.assessor
 )
 
-select * from final
+from final

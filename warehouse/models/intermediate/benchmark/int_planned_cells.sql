@@ -40,8 +40,8 @@ fewest as materialized (
 
 final as (
     select
+        criteria.* exclude (run_id, requirement, concern),
         cells.run_id,
-        criteria.evaluation_id,
         cells.cell_id,
         cells.requirement,
         cells.concern,
@@ -50,10 +50,6 @@ final as (
         cells.language,
         cells.input,
         cells.reflection,
-        criteria.refusals_rule,
-        criteria.tolerance,
-        criteria.max_refusals,
-        criteria.coverage_floor,
         cells.planned_cases,
         cells.templates,
         if_perfect.templates as templates_if_perfect,
@@ -64,4 +60,4 @@ final as (
     left join fewest as if_nothing on 1 - criteria.tolerance = if_nothing.share
 )
 
-select * from final
+from final

@@ -37,12 +37,8 @@ rows as (
 
 final as (
     select
-        cells.run_id,
-        cells.cell_id,
+        cells.*,
         rows.template_id,
-        cells.requirement,
-        cells.model,
-        cells.language,
         rows.passed,
         rows.failed,
         rows.refused,
@@ -55,4 +51,4 @@ final as (
     inner join cells using (run_id, cell_id)
 )
 
-select * from final
+from final

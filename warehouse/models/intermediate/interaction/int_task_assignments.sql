@@ -26,17 +26,15 @@ replies as (
     where list_contains(assigns, round)
 ),
 
--- a run may be judged again: of each reply, the newest reading
+landed as (
+    select * from lake.interaction_verdicts where level = 'assignment'
+),
+
 verdicts as (
     select
         *,
         from_json(parsed_text, '[{"to": ["VARCHAR"], "invented": ["VARCHAR"]}]') as assigned
-    from lake.interaction_verdicts
-    where level = 'assignment'
-    qualify row_number() over (
-        partition by run_id, cell_id, case_id, sample
-        order by evaluation_id desc, judged_at desc nulls last, verdict_id desc
-    ) = 1
+    from statistics.newest_verdicts('landed', (run_id, cell_id, case_id, sample))
 ),
 
 -- what was never answered, or never judged, is an error

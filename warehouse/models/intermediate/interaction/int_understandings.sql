@@ -2,35 +2,19 @@ with plays as (
     select * from intermediate.int_interaction_plays where question = 'understanding'
 ),
 
--- a run may be judged again: of each reply, the newest reading
+landed as (
+    select * from lake.interaction_verdicts where level = 'understanding'
+),
+
 verdicts as (
-    select *
-    from lake.interaction_verdicts
-    where level = 'understanding'
-    qualify row_number() over (
-        partition by run_id, cell_id, case_id
-        order by evaluation_id desc, judged_at desc nulls last, verdict_id desc
-    ) = 1
+    from statistics.newest_verdicts('landed', (run_id, cell_id, case_id))
 ),
 
 final as (
     select
-        plays.run_id,
-        plays.cell_id,
-        plays.play_id,
+        plays.*,
         verdicts.evaluation_id,
         verdicts.response_id,
-        plays.axis,
-        plays.domain,
-        plays.held_out,
-        plays.scene,
-        plays.provider,
-        plays.model,
-        plays.tuned_from,
-        plays.language,
-        plays.mitigation,
-        plays.number,
-        plays.presence,
         verdicts.parsed_text as said,
         coalesce(verdicts.outcome, 'error') as outcome,
         verdicts.reason
@@ -41,4 +25,4 @@ final as (
         and plays.play_id = verdicts.case_id
 )
 
-select * from final
+from final

@@ -1,18 +1,13 @@
 with cases as (
-    select *
-    from lake.redteam_cases
-    qualify row_number() over (partition by run_id, cell_id, case_id order by template_id) = 1
+    select * from staging.stg_redteam_cases
 ),
 
--- a run that goes on lands its verdicts anew: of each session, the newest
+landed as (
+    select * from lake.redteam_verdicts where level = 'session'
+),
+
 verdicts as (
-    select *
-    from lake.redteam_verdicts
-    where level = 'session'
-    qualify row_number() over (
-        partition by run_id, cell_id, case_id
-        order by evaluation_id desc, judged_at desc nulls last, verdict_id desc
-    ) = 1
+    from statistics.newest_verdicts('landed', (run_id, cell_id, case_id))
 ),
 
 -- what was asked again has a row for each time, and counts once as a turn, but is paid each time
@@ -29,20 +24,13 @@ spoken as (
 
 final as (
     select
-        cases.run_id,
-        cases.cell_id,
+        cases.*,
         cases.case_id as session_id,
-        verdicts.evaluation_id,
-        cases.concern,
         cases.facets ->> 'axis' as axis,
-        cases.requirement as pair,
-        cases.provider,
-        cases.model,
-        cases.language,
-        cases.input as strategy,
+        cases.factors.strategy as strategy,
         cases.facets ->> 'favoured' as favoured,
         cases.facets ->> 'stigmatised' as stigmatised,
-        cases.sample as number,
+        verdicts.evaluation_id,
         coalesce(verdicts.parsed_text, 'open') as outcome,
         verdicts.parsed_value::bigint as succeeded_at,
         coalesce(spoken.turns, 0) as turns,
@@ -56,4 +44,4 @@ final as (
     left join spoken using (run_id, case_id)
 )
 
-select * from final
+from final

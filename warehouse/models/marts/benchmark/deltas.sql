@@ -12,10 +12,7 @@ templates as (
 
 final as (
     select
-        tests.run_id,
-        tests.evaluation_id,
-        tests.cell_id,
-        tests.template_id,
+        tests.*,
         templates.requirement,
         templates.concern,
         templates.provider,
@@ -24,21 +21,6 @@ final as (
         templates.input,
         templates.reflection,
         templates.template,
-        tests.sample,
-        tests.instances,
-        tests.numbers,
-        tests.refused,
-        tests.unreadable,
-        tests.errors,
-        tests.min_value,
-        tests.max_value,
-        tests.spread,
-        tests.scale_width,
-        tests.delta,
-        tests.admissible_spread,
-        tests.communities_at_min,
-        tests.communities_at_max,
-        tests.outcome,
         over_samples.samples,
         over_samples.mean_spread,
         over_samples.chance_spread,
@@ -49,4 +31,4 @@ final as (
     inner join same_value_templates as over_samples using (run_id, cell_id, template_id)
 )
 
-select * from final
+from final

@@ -109,30 +109,15 @@ compared as (
 
 final as (
     select
-        comparable.run_id,
-        comparable.earlier_run_id,
-        comparable.requirement,
-        comparable.concern,
-        comparable.provider,
-        comparable.model,
-        compared.language,
-        compared.templates,
-        compared.prompts,
-        compared.rate,
-        compared.earlier_rate,
-        compared.difference,
-        compared.standard_error,
-        compared.only_now,
-        compared.only_earlier,
-        compared.test,
+        comparable.*,
+        compared.* exclude (run_id, requirement, model),
         if(
             compared.test = 'McNemar',
             statistics.mcnemar_p_value(compared.only_now, compared.only_earlier),
             statistics.paired_p_value(compared.difference, compared.standard_error, compared.templates)
-        ) as p_value,
-        comparable.started_at
+        ) as p_value
     from comparable
     inner join compared using (run_id, requirement, model)
 )
 
-select * from final
+from final

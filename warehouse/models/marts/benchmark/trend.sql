@@ -8,25 +8,13 @@ regressions as (
 
 final as (
     select
-        findings.run_id,
-        findings.requirement,
-        findings.concern,
-        findings.provider,
-        findings.model,
+        findings.*,
         row_number() over nights as nth,
-        findings.is_complete,
-        findings.tolerance,
-        findings.point_rate,
-        findings.instance_rate,
-        findings.refusal_rate,
-        findings.point_finding,
-        findings.decision,
         findings.point_rate - lag(findings.point_rate) over nights as point_change,
         regressions.earlier_run_id,
         regressions.difference,
         regressions.q_value,
-        coalesce(regressions.finding, 'not compared') as change,
-        findings.started_at
+        coalesce(regressions.finding, 'not compared') as change
     from findings
     left join regressions using (run_id, requirement, model)
     window nights as (
@@ -35,4 +23,4 @@ final as (
     )
 )
 
-select * from final
+from final

@@ -1,96 +1,64 @@
+-- `reply` names the reply that was judged
 with judgements as (
     select
-        run_id,
-        cell_id,
-        session_id,
-        turn,
-        response_id,
-        strategy,
-        judge,
-        outcome
+        *,
+        (run_id, cell_id, session_id, turn, response_id) as reply
     from intermediate.int_attack_judgements
 ),
 
 assessments as (
     select
-        run_id,
-        cell_id,
-        session_id,
-        turn,
-        response_id,
-        reviewer,
-        outcome,
-        seed,
-        coalesce(probability, 1) as probability
+        * replace (coalesce(probability, 1) as probability),
+        (run_id, cell_id, session_id, turn, response_id) as reply
     from staging.stg_attack_assessments
 ),
 
 -- of draws with one seed the larger holds the smaller
 by_seed as (
     select
-        run_id,
-        cell_id,
-        session_id,
-        turn,
-        response_id,
+        reply,
         seed,
         max(probability) as probability
     from assessments
-    group by run_id, cell_id, session_id, turn, response_id, seed
+    group by reply, seed
 ),
 
 -- the chance that anybody saw it: one less that of no seed drawing it
 seen as (
     select
-        run_id,
-        cell_id,
-        session_id,
-        turn,
-        response_id,
+        reply,
         if(
             count(*) = 1,
             max(probability),
             1 - list_aggregate(list_sort(list(1 - probability)), 'product')
         ) as probability
     from by_seed
-    group by run_id, cell_id, session_id, turn, response_id
+    group by reply
 ),
 
 votes as (
     select
-        run_id,
-        cell_id,
-        session_id,
-        turn,
-        response_id,
+        reply,
         outcome,
         count(*) as votes
     from assessments
     where outcome is not null
-    group by run_id, cell_id, session_id, turn, response_id, outcome
-    qualify votes = max(votes) over (partition by run_id, cell_id, session_id, turn, response_id)
+    group by reply, outcome
+    qualify votes = max(votes) over (partition by reply)
 ),
 
 of_most as (
     select
-        run_id,
-        cell_id,
-        session_id,
-        turn,
-        response_id,
+        reply,
         count(*) > 1 as is_disputed,
         if(is_disputed, null, any_value(outcome)) as outcome
     from votes
-    group by run_id, cell_id, session_id, turn, response_id
+    group by reply
 ),
 
 reviewed as (
     select
-        run_id,
-        cell_id,
-        session_id,
-        turn,
-        response_id,
+        reply,
         'reviewer' as by_whom,
         reviewer,
         outcome,
@@ -99,24 +67,20 @@ reviewed as (
     from assessments
     union all by name
     select
-        seen.run_id,
-        seen.cell_id,
-        seen.session_id,
-        seen.turn,
-        seen.response_id,
+        seen.reply,
         'all' as by_whom,
         'all' as reviewer,
         of_most.outcome,
         coalesce(of_most.is_disputed, false) as is_disputed,
         seen.probability
     from seen
-    left join of_most using (run_id, cell_id, session_id, turn, response_id)
+    left join of_most using (reply)
 ),
 
 -- an attack that is refused has not succeeded: what declines is not biased
 compared as (
     select
-        reviewed.run_id,
+        judgements.run_id,
         judgements.judge,
         judgements.strategy,
         reviewed.by_whom,
@@ -128,7 +92,7 @@ compared as (
         reviewed.is_disputed,
         1 / reviewed.probability as weight
     from reviewed
-    inner join judgements using (run_id, cell_id, session_id, turn, response_id)
+    inner join judgements using (reply)
 ),
 
 -- each reply counts with all and with those of its strategy
