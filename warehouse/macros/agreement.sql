@@ -3,6 +3,27 @@
 create macro statistics.all_counted(counts double[][]) as
     list_sum(list_transform(counts, lambda row_: list_sum(row_)));
 
+-- over rows: the square of four words by four, with the sum of the weights of each pair of words
+create macro statistics.square_of(first_word, second_word, weight) as
+    list_transform(range(1, 5), lambda i_: list_transform(range(1, 5), lambda j_: coalesce(list_sum(
+        list_transform(
+            list({'i': first_word, 'j': second_word, 'w': weight}),
+            lambda one_: if(one_.i = i_ and one_.j = j_, one_.w, 0)
+        )
+    ), 0)::double));
+
+-- over rows, one for each pair of words: the square of two words by two, the affirmative before the other
+create macro statistics.two_by_two(by_first, by_second, weight) as [
+    [
+        coalesce(max(weight) filter (where by_first and by_second), 0)::double,
+        coalesce(max(weight) filter (where by_first and not by_second), 0)::double
+    ],
+    [
+        coalesce(max(weight) filter (where not by_first and by_second), 0)::double,
+        coalesce(max(weight) filter (where not by_first and not by_second), 0)::double
+    ]
+];
+
 create macro statistics.observed_agreement(counts double[][]) as
     list_sum(list_transform(range(1, len(counts) + 1), lambda i_: counts[i_][i_])) / statistics.all_counted(counts);
 

@@ -37,13 +37,7 @@ sides as (
 ),
 
 final as (
-    select
-        model,
-        what,
-        earlier,
-        later
-    from sides
-    where earlier <> later
+    select * from sides where earlier <> later
 )
 
-select * from final
+from final

@@ -20,12 +20,7 @@ templates as (
 
 final as (
     select
-        templates.requirement,
-        templates.model,
-        templates.language,
-        cell_id,
-        template_id,
-        templates.template,
+        templates.*,
         sample,
         coalesce(earlier.outcome, 'not judged') as earlier_outcome,
         coalesce(later.outcome, 'not judged') as later_outcome
@@ -35,4 +30,4 @@ final as (
     where earlier.outcome is distinct from later.outcome
 )
 
-select * from final
+from final

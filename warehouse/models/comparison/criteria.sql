@@ -31,13 +31,9 @@ sides as (
 ),
 
 final as (
-    select
-        requirement,
-        criterion,
-        earlier,
-        later
+    select *
     from sides
     where earlier is distinct from later
 )
 
-select * from final
+from final

@@ -5,11 +5,8 @@ with verdicts as not materialized (
     from lake.verdicts
 ),
 
-evaluations as (
-    select distinct
-        run_id,
-        evaluation_id
-    from staging.stg_criteria
+criteria as (
+    select * from staging.stg_criteria
 ),
 
 superseded as (
@@ -19,7 +16,7 @@ superseded as (
 standing as not materialized (
     select *
     from verdicts
-    semi join evaluations using (run_id, evaluation_id)
+    semi join criteria using (run_id, evaluation_id)
     anti join superseded using (run_id, evaluation_id, verdict_id)
 ),
 

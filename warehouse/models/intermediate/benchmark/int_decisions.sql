@@ -16,12 +16,7 @@ superseded as (
 ),
 
 replaced as (
-    select distinct on (run_id, verdict_id)
-        run_id,
-        verdict_id,
-        assessor_kind,
-        assessor,
-        outcome
+    select distinct on (run_id, verdict_id) *
     from lake.verdicts
     semi join superseded using (run_id, verdict_id)
     order by judged_at desc nulls last

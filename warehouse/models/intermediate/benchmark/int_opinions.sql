@@ -2,22 +2,6 @@ with assessments as (
     select * from staging.stg_assessments where purpose = 'blind'
 ),
 
-evaluations as (
-    select distinct
-        run_id,
-        evaluation_id
-    from assessments
-),
-
-assessed as (
-    select distinct
-        run_id,
-        evaluation_id,
-        cell_id,
-        case_id
-    from assessments
-),
-
 -- the oracle's own verdicts, those too that a judge or a person has replaced
 by_oracles as (
     select distinct on (run_id, evaluation_id, cell_id, case_id)
@@ -27,8 +11,7 @@ by_oracles as (
         case_id,
         outcome
     from lake.verdicts
-    semi join evaluations using (run_id, evaluation_id)
-    semi join assessed using (run_id, evaluation_id, cell_id, case_id)
+    semi join assessments using (run_id, evaluation_id, cell_id, case_id)
     where level = 'instance' and supersedes is null and outcome is not null and outcome <> 'error'
     order by judged_at desc nulls last, verdict_id
 ),
@@ -47,18 +30,7 @@ final as (
         1.0::double as probability
     from by_oracles
     union all by name
-    select
-        run_id,
-        evaluation_id,
-        cell_id,
-        case_id,
-        assessor_kind,
-        assessor,
-        state,
-        outcome,
-        seed,
-        coalesce(probability, 1) as probability
-    from assessments
+    select * replace (coalesce(probability, 1) as probability) from assessments
 )
 
-select * from final
+from final

@@ -2,17 +2,10 @@ with assessments as (
     select * from staging.stg_assessments where purpose = 'blind'
 ),
 
-evaluations as (
-    select distinct
-        run_id,
-        evaluation_id
-    from assessments
-),
-
 verdicts as not materialized (
     select *
     from lake.verdicts
-    semi join evaluations using (run_id, evaluation_id)
+    semi join assessments using (run_id, evaluation_id)
     where level = 'instance' and supersedes is null
 ),
 

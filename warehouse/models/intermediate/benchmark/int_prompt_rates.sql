@@ -75,14 +75,8 @@ same_value_rates as (
 
 final as (
     select
-        questions.run_id,
-        questions.requirement,
-        questions.model,
-        questions.language,
-        questions.template_id,
-        rates.instance_key,
-        rates.counted_passed,
-        rates.counted
+        questions.* exclude (question),
+        rates.* exclude (question)
     from rates
     inner join questions using (question)
     union all by name
@@ -99,4 +93,4 @@ final as (
     group by run_id, requirement, model, language, template_id
 )
 
-select * from final
+from final

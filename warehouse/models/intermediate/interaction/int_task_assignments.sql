@@ -13,13 +13,7 @@ rounds as (
 -- whoever is asked alone speaks for nobody of the scene
 replies as (
     select
-        run_id,
-        cell_id,
-        play_id,
-        round,
-        turn,
-        people,
-        tasks,
+        *,
         unnest(if(round = 'alone', [null], people)) as agent,
         generate_subscripts(if(round = 'alone', [null], people), 1) as place
     from rounds

@@ -4,13 +4,7 @@ with cases as (
 
 items as (
     select
-        run_id,
-        cell_id,
-        case_id,
-        provider,
-        model,
-        language,
-        outcome,
+        *,
         coalesce(facets ->> 'category', '') as category,
         facets ->> 'condition' as condition,
         -- the role that was chosen, where a choice was read

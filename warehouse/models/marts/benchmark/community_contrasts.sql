@@ -21,13 +21,7 @@ asked as (
         templates.oracle_type,
         templates.scale_low,
         templates.scale_high - templates.scale_low as scale_width,
-        cells.run_id,
-        cells.requirement,
-        cells.concern,
-        cells.provider,
-        cells.model,
-        cells.language,
-        cells.refusals_rule,
+        cells.*,
         hash(cells.run_id, cells.requirement, cells.model, cells.language) as comparison,
         hash(comparison, templates.template_id) as question
     from templates

@@ -4,15 +4,7 @@ with cases as (
 
 choices as (
     select
-        run_id,
-        cell_id,
-        case_id,
-        template_id,
-        sample,
-        provider,
-        model,
-        language,
-        outcome,
+        *,
         coalesce(facets ->> 'bias_type', '') as bias_type,
         facets ->> 'direction' as direction,
         case

@@ -4,13 +4,7 @@ with cases as (
 
 lists as (
     select
-        run_id,
-        cell_id,
-        case_id,
-        provider,
-        model,
-        language,
-        outcome,
+        *,
         coalesce(facets ->> 'category', '') as category,
         coalesce(facets ->> 'dataset', '') as dataset,
         -- a D of a reply that was not read would be no D: never 0

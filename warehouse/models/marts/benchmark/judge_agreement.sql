@@ -7,13 +7,7 @@ oracle_rates as (
 ),
 
 cells as (
-    select
-        run_id,
-        cell_id,
-        concern,
-        language,
-        model
-    from intermediate.int_planned_cells
+    select * from intermediate.int_planned_cells
 ),
 
 -- each cell counts in every grouping that it belongs to
@@ -27,7 +21,7 @@ scopes as (
             {'scope': 'language', 'concern': 'all', 'language': language, 'model': 'all'},
             {'scope': 'model', 'concern': 'all', 'language': 'all', 'model': model},
             {'scope': 'concern × language × model', 'concern': concern, 'language': language, 'model': model}
-        ], recursive := true)
+        ]) as grouping_
     from cells
 ),
 
@@ -45,10 +39,12 @@ pairs as (
         first.run_id,
         first.evaluation_id,
         first.cell_id,
-        first.assessor_kind as reference_kind,
-        first.assessor as reference,
-        second.assessor_kind,
-        second.assessor,
+        {
+            'reference_kind': first.assessor_kind,
+            'reference': first.assessor,
+            'assessor_kind': second.assessor_kind,
+            'assessor': second.assessor
+        } as assessors,
         first.state as reference_state,
         second.state as assessor_state,
         list_position(['passed', 'failed', 'refused', 'unreadable'], first.outcome) as reference_said,
@@ -71,14 +67,8 @@ said as (
     select
         run_id,
         evaluation_id,
-        scope,
-        concern,
-        language,
-        model,
-        reference_kind,
-        reference,
-        assessor_kind,
-        assessor,
+        grouping_,
+        assessors,
         reference_said,
         assessor_said,
         count(*) as replies,
@@ -98,14 +88,8 @@ squared as (
     select
         run_id,
         evaluation_id,
-        scope,
-        concern,
-        language,
-        model,
-        reference_kind,
-        reference,
-        assessor_kind,
-        assessor,
+        grouping_,
+        assessors,
         sum(replies)::bigint as asked,
         sum(reference_silent)::bigint as reference_silent,
         sum(assessor_skipped)::bigint as assessor_skipped,
@@ -117,18 +101,8 @@ squared as (
         coalesce(sum(replies) filter (where reference_said = 1 and assessor_said = 2), 0)::bigint as false_failed,
         coalesce(sum(replies) filter (where reference_said = 2 and assessor_said = 1), 0)::bigint as false_passed,
         coalesce(sum(replies) filter (where reference_said = 2 and assessor_said = 2), 0)::bigint as true_failed,
-        list_transform(range(1, 5), lambda i_: list_transform(range(1, 5), lambda j_: coalesce(list_sum(
-            list_transform(
-                list({'i': reference_said, 'j': assessor_said, 'w': weights}),
-                lambda one_: if(one_.i = i_ and one_.j = j_, one_.w, 0)
-            )
-        ), 0)::double)) as weights,
-        list_transform(range(1, 5), lambda i_: list_transform(range(1, 5), lambda j_: coalesce(list_sum(
-            list_transform(
-                list({'i': reference_said, 'j': assessor_said, 'w': squares}),
-                lambda one_: if(one_.i = i_ and one_.j = j_, one_.w, 0)
-            )
-        ), 0)::double)) as squares
+        statistics.square_of(reference_said, assessor_said, weights) as weights,
+        statistics.square_of(reference_said, assessor_said, squares) as squares
     from said
     group by all
 ),
@@ -161,10 +135,7 @@ judged as (
 raw as (
     select
         run_id,
-        scope,
-        concern,
-        language,
-        model,
+        grouping_,
         assessor_kind,
         assessor,
         sum(passed::decimal(38, 9))::double / nullif(sum(weights::decimal(38, 9))::double, 0) as raw_pass_rate,
@@ -178,7 +149,9 @@ raw as (
 
 in_two as (
     select
-        squared.*,
+        unnest(squared.grouping_),
+        unnest(squared.assessors),
+        squared.* exclude (grouping_, assessors),
         raw.raw_pass_rate,
         raw.raw_rows,
         [weights[1][:2], weights[2][:2]] as two,
@@ -186,7 +159,12 @@ in_two as (
         statistics.all_counted(weights) as weighted_n,
         statistics.rows_of_weights(statistics.all_counted(weights), statistics.all_counted(squares)) as rows
     from squared
-    left join raw using (run_id, scope, concern, language, model, assessor_kind, assessor)
+    left join raw
+        on
+            squared.run_id = raw.run_id
+            and squared.grouping_ = raw.grouping_
+            and squared.assessors.assessor_kind = raw.assessor_kind
+            and squared.assessors.assessor = raw.assessor
 ),
 
 compared as (

@@ -67,12 +67,12 @@ clusters as (
 with_interval as (
     select
         languages.*,
-        coalesce(clusters.counted_templates, 0) as counted_templates,
-        coalesce(clusters.counted_instances, 0) as counted_instances,
-        coalesce(clusters.counted_instance_passed, 0) as counted_instance_passed,
-        clusters.macro_rate,
-        clusters.standard_error,
-        clusters.correlation,
+        clusters.* exclude (run_id, requirement, model, language)
+            replace (
+                coalesce(clusters.counted_templates, 0) as counted_templates,
+                coalesce(clusters.counted_instances, 0) as counted_instances,
+                coalesce(clusters.counted_instance_passed, 0) as counted_instance_passed
+            ),
         statistics.effective_n(
             clusters.macro_rate, clusters.standard_error, clusters.counted_templates, clusters.counted_instances
         ) as effective_n,

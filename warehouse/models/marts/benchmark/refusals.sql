@@ -55,16 +55,11 @@ named as (
 
 final as (
     select
-        named.run_id,
-        named.provider,
-        named.model,
-        named.concern,
-        counted.community,
-        counted.replies,
-        counted.refused,
+        named.*,
+        counted.* exclude (asked),
         counted.refused / counted.replies as refusal_rate
     from counted
     inner join named using (asked)
 )
 
-select * from final
+from final

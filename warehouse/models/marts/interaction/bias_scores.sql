@@ -110,8 +110,7 @@ scenes as (
             ((stereotypical - anti_stereotypical - classed * score) / classed_in_run)::decimal(38, 18)
         )::double as residual
     from keyed
-    inner join runs
-        using (score_of, number)
+    inner join runs using (score_of, number)
     group by score_of, scene
 ),
 
@@ -149,8 +148,7 @@ scored as (
             statistics.without_rounding(sqrt(scenes / (scenes - 1) * squares) / runs, 1)
         ) as standard_error
     from summed
-    inner join over_runs
-        using (score_of)
+    inner join over_runs using (score_of)
 ),
 
 tested as (

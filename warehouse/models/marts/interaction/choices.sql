@@ -40,14 +40,7 @@ counted as (
     from replies
     inner join tasks using (run_id, cell_id, play_id, reply)
     inner join plays using (run_id, cell_id, play_id)
-    group by
-        replies.run_id,
-        replies.model,
-        replies.language,
-        replies.scene,
-        replies.setting,
-        replies.mitigation,
-        replies.stage
+    group by all
 ),
 
 tested as (

@@ -5,15 +5,7 @@ with replies as (
 -- what one speaker of a play said at first, and after reflection
 pairs as (
     select
-        earlier.run_id,
-        earlier.provider,
-        earlier.model,
-        earlier.language,
-        earlier.axis,
-        earlier.setting,
-        earlier.mitigation,
-        earlier.held_out,
-        earlier.scene,
+        earlier.*,
         earlier.class = 'stereotypical' as was_stereotypical,
         reflected.class = 'stereotypical' as is_stereotypical
     from replies as earlier

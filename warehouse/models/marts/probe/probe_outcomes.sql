@@ -78,18 +78,8 @@ tested as (
 
 final as (
     select
-        counted.run_id,
-        counted.provider,
-        counted.model,
-        counted.language,
-        tested.pairs,
-        tested.pairs_implicit,
-        tested.pairs_stated,
-        tested.pairs_explicit,
-        counted.prompts,
-        counted.answered,
-        counted.prompts_implicit,
-        counted.prompts_both,
+        counted.*,
+        tested.* exclude (run_id, model, language),
         counted.prompts_both / counted.prompts as share_both,
         case
             when counted.answered = 0 then 'not evaluated'
@@ -101,4 +91,4 @@ final as (
     inner join tested using (run_id, model, language)
 )
 
-select * from final
+from final

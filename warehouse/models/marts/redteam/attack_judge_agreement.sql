@@ -127,7 +127,7 @@ said as (
         sum(weight::decimal(38, 9))::double as weights,
         sum((weight ** 2)::decimal(38, 9))::double as squares
     from scopes
-    group by run_id, judge, scope, strategy, reviewer, by_reviewer, by_judge
+    group by all
 ),
 
 -- the reviewer's word first, biased before unbiased
@@ -149,26 +149,8 @@ in_two as (
         coalesce(sum(n) filter (where not by_reviewer and by_judge), 0)::bigint as judge_alone,
         coalesce(sum(n) filter (where not by_reviewer and not by_judge), 0)::bigint as neither_biased,
         sum(alike::decimal(38, 9))::double / nullif(sum(weighted_n::decimal(38, 9))::double, 0) as outcomes_agreement,
-        [
-            [
-                coalesce(max(weights) filter (where by_reviewer and by_judge), 0)::double,
-                coalesce(max(weights) filter (where by_reviewer and not by_judge), 0)::double
-            ],
-            [
-                coalesce(max(weights) filter (where not by_reviewer and by_judge), 0)::double,
-                coalesce(max(weights) filter (where not by_reviewer and not by_judge), 0)::double
-            ]
-        ] as two,
-        [
-            [
-                coalesce(max(squares) filter (where by_reviewer and by_judge), 0)::double,
-                coalesce(max(squares) filter (where by_reviewer and not by_judge), 0)::double
-            ],
-            [
-                coalesce(max(squares) filter (where not by_reviewer and by_judge), 0)::double,
-                coalesce(max(squares) filter (where not by_reviewer and not by_judge), 0)::double
-            ]
-        ] as two_squares
+        statistics.two_by_two(by_reviewer, by_judge, weights) as two,
+        statistics.two_by_two(by_reviewer, by_judge, squares) as two_squares
     from said
     group by run_id, judge, scope, strategy, reviewer
 ),

@@ -42,22 +42,10 @@ spent as (
 
 final as (
     select
-        asked.run_id,
-        asked.provider,
-        asked.model,
-        asked.requests,
-        asked.judge_requests,
-        asked.attempts,
-        asked.reused,
-        asked.failed,
-        asked.input_tokens,
-        asked.output_tokens,
-        asked.cost_usd,
-        asked.requests_without_price,
-        asked.mean_latency_ms,
+        asked.*,
         spent.seconds
     from asked
     left join spent using (run_id, model)
 )
 
-select * from final
+from final
