@@ -14,8 +14,13 @@ import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.warehouse.build.attach_lake import attach_lake
-from biasgrid.warehouse.build.integrity import refuse_damage, refuse_damage_within, refuse_flaws, refuse_unreadable
-from biasgrid.warehouse.build.integrity_rules import FLAWS_BEHIND
+from biasgrid.warehouse.build.integrity import (
+    load_integrity,
+    refuse_damage,
+    refuse_damage_within,
+    refuse_flaws_behind,
+    refuse_unreadable,
+)
 from biasgrid.warehouse.build.macros import ROW_GROUP, blank
 from biasgrid.warehouse.build.materialize import STORAGE, made_in_turn, none_yet
 from biasgrid.warehouse.build.model_tests import ModelTestFailed, check
@@ -82,6 +87,7 @@ def build(
 def prepare() -> None:
     """Reads the models and macros into this process's memory."""
     load_models()
+    load_integrity()
     blank()
 
 
@@ -133,7 +139,7 @@ def _make_all(
         try:
             check(warehouse, model, made)
         except ModelTestFailed:
-            refuse_flaws(warehouse, lake, FLAWS_BEHIND, runs)
+            refuse_flaws_behind(warehouse, lake, runs)
             raise
     refuse_damage_within(warehouse, lake, runs, [model.relation for model in ordered])
 

@@ -1,9 +1,15 @@
-"""A lake that holds what cannot be: told apart from a run that is under way, and by file and id."""
+"""What no lake may hold: looked for by the rules of `integrity.yml`, and reported by file and id."""
+
+# ruff: noqa: S608 - names from our own schemas and YAML
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import polars as pl
@@ -11,21 +17,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from biasgrid.catalogs.errors import Problem
-from biasgrid.warehouse.build.integrity_rules import (
-    EVERY_CASE_IS_THERE,
-    FLAWS,
-    FLAWS_OF_CASES,
-    FLAWS_OF_OTHERS,
-    FLAWS_OF_REPEATS,
-    Flaw,
-    Row,
-    found_flaws,
-)
-from biasgrid.warehouse.build.materialize import look_closer, settle
-from biasgrid.warehouse.schemas import TABLES, UNITS
+from biasgrid.catalogs.schema.base import Frozen
+from biasgrid.warehouse.build.attach_lake import without_rows
+from biasgrid.warehouse.build.materialize import look_closer
+from biasgrid.warehouse.build.models import read_yaml
+from biasgrid.warehouse.schemas import KINDS, OF_KINDS, OUTCOMES, TABLES, UNITS
 from biasgrid.warehouse.storage.errors import LakeDamaged
 from biasgrid.warehouse.storage.lake import Lake
 
+Row = dict[str, Any]
+EVERYWHERE = "select true"
+COUNTED = 1000
+"""Rows that are counted of each flaw; what is broken by the million needs no exact number."""
 SHOWN = 3
 """Rows that are named of each flaw; the others are counted."""
 
@@ -33,23 +36,145 @@ Runs = Mapping[str, str]
 """Ids in the lake of the runs that are attached under other ones."""
 
 
+class Flaw(Frozen):
+    """`rows` of a table that cannot be, each with its `run_id` and the column `id`, which names it."""
+
+    table: str
+    id: str
+    what: str
+    rows: str
+    doubted: str = EVERYWHERE
+    """Which cells to look at: where there are none, `rows` is not queried. They stand in `lake.doubted`."""
+    lacking_to: str = ""
+    """The relation to whose rows something is lacking, where absence is reported."""
+    kind: str = KINDS[0]
+
+    @property
+    def rows_of(self) -> str:
+        """The relation that `rows` stem from: none there, none here."""
+        return _of_kind(self.kind, self.lacking_to or f"lake.{self.table}")
+
+
+class Integrity(Frozen):
+    """`warehouse/models/integrity.yml`."""
+
+    benchmarks: tuple[Flaw, ...]
+    every_other_kind: tuple[Flaw, ...]
+    probes: tuple[Flaw, ...]
+    reviewed: tuple[Flaw, ...]
+    cases: tuple[Flaw, ...]
+    behind_failed_tests: tuple[Flaw, ...]
+    unsettled: str
+    every_case_is_there: str
+
+
+@cache
+def load_integrity() -> Integrity:
+    """The rules that come along."""
+    read = read_yaml(files("biasgrid.warehouse") / "models" / "integrity.yml")
+    given = OUTCOMES[:-1]
+    words = {"{outcomes}": str(OUTCOMES), "{given_outcomes}": str(given)}
+    words |= {"{all_named}": ", ".join(OUTCOMES), "{given_named}": ", ".join(given)}
+    return Integrity.model_validate(_filled(read, words))
+
+
+def _filled(read: Any, words: Mapping[str, str]) -> Any:
+    """What YAML holds, with these words in its texts."""
+    if isinstance(read, dict):
+        return {name: _filled(value, words) for name, value in read.items()}
+    if isinstance(read, list):
+        return [_filled(value, words) for value in read]
+    for name, text in words.items():
+        read = read.replace(name, text)
+    return read
+
+
+@cache
+def flaws_of_kind(kind: str) -> tuple[Flaw, ...]:
+    """Those of another kind of run than benchmarks."""
+    rules = load_integrity()
+    own = (*rules.every_other_kind, *(rules.probes if kind == "probe" else rules.reviewed))
+    return tuple(
+        flaw.model_copy(
+            update={"rows": _of_kind(kind, flaw.rows), "doubted": _of_kind(kind, flaw.doubted), "kind": kind}
+        )
+        for flaw in own
+    )
+
+
+def _of_kind(kind: str, sql: str) -> str:
+    if kind == KINDS[0]:
+        return sql
+    return re.sub(rf"\blake\.({'|'.join(OF_KINDS)})\b", rf"lake.{kind}_\1", sql)
+
+
+@cache
+def flaws_of_repeats() -> tuple[Flaw, ...]:
+    """Those of the rows that `lake.repeated_<table>` names: what a kill lands again is the same; another content
+    under one id is not."""
+    return (
+        _differing("cases", "case_id"),
+        _differing("responses", "response_id"),
+        _differing("verdicts", "verdict_id", without="judged_at"),
+    )
+
+
+def _differing(table: str, key: str, without: str = "") -> Flaw:
+    content = ", ".join(name for name in TABLES[table].names if name != without)
+    unit = ", ".join(UNITS[table])
+    hashed = f"select run_id, {key}, hash({content}) as content, hash({unit}) as unit from lake.{table}"
+    repeated = f"from ({hashed}) semi join lake.doubted using (unit)"
+    rows = f"select run_id, {key} {repeated} group by run_id, {key} having count(distinct content) > 1"
+    return Flaw(
+        table=table, id=key, what="rows of one id differ", rows=rows, doubted=f"from lake.repeated_{table}"
+    )
+
+
+def found_flaws(warehouse: duckdb.DuckDBPyConnection, flaws: Iterable[Flaw]) -> Iterator[tuple[Flaw, list[Row]]]:
+    """Those that the attached lake has, with the rows that show them."""
+    nothing = without_rows(warehouse)
+    for flaw in flaws:
+        if flaw.rows_of not in nothing and _is_doubted(warehouse, flaw) and (rows := _rows(warehouse, flaw)):
+            yield flaw, rows
+
+
+def _is_doubted(warehouse: duckdb.DuckDBPyConnection, flaw: Flaw) -> bool:
+    if flaw.doubted == EVERYWHERE:
+        return True
+    (cells,) = warehouse.execute(f"create or replace table lake.doubted as {flaw.doubted}").fetchall()[0]
+    return bool(cells)
+
+
+def _rows(warehouse: duckdb.DuckDBPyConnection, flaw: Flaw) -> list[Row]:
+    found = warehouse.execute(f"from ({flaw.rows}) order by all limit {COUNTED}")
+    names = [column[0] for column in found.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+def settle(warehouse: duckdb.DuckDBPyConnection) -> None:
+    """Finds the cells of benchmarks that are unsettled: replies of the others are known to have landed once."""
+    warehouse.execute(f"create table lake.found_unsettled as {load_integrity().unsettled}")
+    warehouse.execute("create or replace view lake.unsettled as from lake.found_unsettled")
+
+
 def refuse_damage(warehouse: duckdb.DuckDBPyConnection, lake: Lake, runs: Runs) -> None:
     """Looks through the attached lake. Raises `LakeDamaged` with everything that it finds."""
     settle(warehouse)
-    if any(found_flaws(warehouse, FLAWS)):
+    rules = load_integrity()
+    if any(found_flaws(warehouse, rules.benchmarks)):
         look_closer(warehouse, UNITS)
-        refuse_flaws(warehouse, lake, FLAWS_OF_REPEATS + FLAWS_OF_CASES + FLAWS, runs)
-    refuse_flaws(warehouse, lake, FLAWS_OF_OTHERS, runs)
+        refuse_flaws(warehouse, lake, (*flaws_of_repeats(), *rules.cases, *rules.benchmarks), runs)
+    refuse_flaws(warehouse, lake, (flaw for kind in KINDS[1:] for flaw in flaws_of_kind(kind)), runs)
 
 
 def refuse_damage_within(
     warehouse: duckdb.DuckDBPyConnection, lake: Lake, runs: Runs, built: Collection[str]
 ) -> None:
     """As `refuse_damage`, once `built` are there: what they tell of the lake need not be looked for in it."""
-    refuse_flaws(warehouse, lake, FLAWS_OF_REPEATS, runs)
+    refuse_flaws(warehouse, lake, flaws_of_repeats(), runs)
     tells = {"intermediate.int_instance_outcomes", "staging.stg_verdicts", "staging.stg_criteria"} <= set(built)
-    if not (tells and warehouse.execute(EVERY_CASE_IS_THERE).fetchall()[0][0]):
-        refuse_flaws(warehouse, lake, FLAWS_OF_CASES, runs)
+    if not (tells and warehouse.execute(load_integrity().every_case_is_there).fetchall()[0][0]):
+        refuse_flaws(warehouse, lake, load_integrity().cases, runs)
 
 
 def refuse_flaws(warehouse: duckdb.DuckDBPyConnection, lake: Lake, flaws: Iterable[Flaw], runs: Runs) -> None:
@@ -58,9 +183,15 @@ def refuse_flaws(warehouse: duckdb.DuckDBPyConnection, lake: Lake, flaws: Iterab
         (flaw, [row | {"run_id": runs.get(row["run_id"], row["run_id"])} for row in rows])
         for flaw, rows in found_flaws(warehouse, flaws)
     )
-    mistakes = [_told(lake, flaw, rows) for flaw, rows in found]
+    mistakes = [_problem(lake, flaw, rows) for flaw, rows in found]
     if mistakes:
         raise LakeDamaged(mistakes)
+
+
+def refuse_flaws_behind(warehouse: duckdb.DuckDBPyConnection, lake: Lake, runs: Runs) -> None:
+    """As `refuse_damage`, for the flaws that make a model's own tests fail."""
+    rules = load_integrity()
+    refuse_flaws(warehouse, lake, (*flaws_of_repeats(), *rules.cases, *rules.behind_failed_tests), runs)
 
 
 def refuse_unreadable(lake: Lake, cause: duckdb.Error) -> None:
@@ -84,7 +215,7 @@ def _unreadable(lake: Lake, table: str, path: Path, read: Callable[[Path], objec
     return None
 
 
-def _told(lake: Lake, flaw: Flaw, rows: Sequence[Row]) -> Problem:
+def _problem(lake: Lake, flaw: Flaw, rows: Sequence[Row]) -> Problem:
     ids = ", ".join(f"`{row[flaw.id]}`" for row in rows[:SHOWN])
     more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
     runs = list(dict.fromkeys(str(row["run_id"]) for row in rows))

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import duckdb
 
 from biasgrid.warehouse.build.attach_lake import without_rows
-from biasgrid.warehouse.build.integrity_rules import UNSETTLED
 from biasgrid.warehouse.build.models import Model, Shared
 from biasgrid.warehouse.build.sql_quoting import quoted
 from biasgrid.warehouse.schemas import UNITS
@@ -176,12 +175,6 @@ def none_yet(warehouse: duckdb.DuckDBPyConnection) -> None:
     and leaves out of a SELECT what would be done about them."""
     for table in UNITS:
         warehouse.execute(f"create view lake.repeated_{table} as select null::ubigint as unit where false")
-
-
-def settle(warehouse: duckdb.DuckDBPyConnection) -> None:
-    """Finds the cells of benchmarks that are `UNSETTLED`: replies of the others are known to have landed once."""
-    warehouse.execute(f"create table lake.found_unsettled as {UNSETTLED}")
-    warehouse.execute("create or replace view lake.unsettled as from lake.found_unsettled")
 
 
 def look_closer(warehouse: duckdb.DuckDBPyConnection, tables: Iterable[str]) -> None:

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pydantic import Field
 
 from biasgrid.catalogs.schema.base import Frozen
-from biasgrid.warehouse.build.integrity_rules import FLAWS, FLAWS_OF_CASES, Flaw, flaws_of
+from biasgrid.warehouse.build.integrity import Flaw, flaws_of_kind, load_integrity
 from biasgrid.warehouse.build.model_tests import columns_in, row_tests
 from biasgrid.warehouse.build.models import Column, Model, load_models, read_yaml
 from biasgrid.warehouse.build.sql_quoting import quoted
@@ -191,7 +191,7 @@ def _expected_of_kind(name: str, table: str, kind: str) -> Iterator[Expectation]
     for reference in rules.lake[table].references:
         of_kind = reference.to.replace("lake.", f"lake.{kind}_")
         yield referring(relation, _ids(table), reference.columns, of_kind)
-    yield from _flaws(table, flaws_of(kind))
+    yield from _flaws(table, flaws_of_kind(kind))
 
 
 def _expected_of_table(table: str) -> Iterator[Expectation]:
@@ -204,7 +204,7 @@ def _expected_of_table(table: str) -> Iterator[Expectation]:
     if table != "runs":
         yield referring(relation, _ids(table), ("run_id",), "lake.runs")
     yield from (referring(relation, _ids(table), rule.columns, rule.to) for rule in rules.references)
-    yield from _flaws(table, (*FLAWS, *FLAWS_OF_CASES))
+    yield from _flaws(table, (*load_integrity().benchmarks, *load_integrity().cases))
     yield from (unique(relation, rule.columns, rule.where, rule.sentence) for rule in rules.unique)
     yield from (Rows(rule.sentence, rule.rows, rule.ids, rule.doubted) for rule in rules.rules)
 

@@ -1,4 +1,4 @@
--- Written by `python -m biasgrid.warehouse.build.studentised_range`: 0.95 quantiles.
+-- Written by `python tests/support/studentised_range.py`: 0.95 quantiles.
 
 create table statistics.studentised_range as
 select

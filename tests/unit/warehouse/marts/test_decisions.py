@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from biasgrid.warehouse.build.build import build, query
-from biasgrid.warehouse.build.studentised_range import quantile
+from support.studentised_range import quantile
 
 T_975 = {1: 12.7062047, 2: 4.3026527, 3: 3.1824463, 4: 2.7764451, 5: 2.5705818, 6: 2.4469119, 7: 2.3646243}
 T_975 |= {8: 2.3060041, 9: 2.2621572, 10: 2.2281389, 11: 2.2009852, 12: 2.1788128, 13: 2.1603687, 14: 2.1447867}

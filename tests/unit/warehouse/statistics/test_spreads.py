@@ -4,7 +4,7 @@ from statistics import NormalDist, fmean, variance
 
 import pytest
 
-from biasgrid.warehouse.build.studentised_range import quantile
+from support.studentised_range import quantile
 
 PHI = NormalDist()
 

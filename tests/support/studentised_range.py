@@ -1,6 +1,6 @@
 """Quantiles of the studentised range, as a table that the macros look up.
 
-    python -m biasgrid.warehouse.build.studentised_range
+    python tests/support/studentised_range.py
 
 writes `warehouse/macros/studentised_range.sql`. It takes seconds and is needed only to change the grid.
 """
@@ -17,7 +17,7 @@ GROUPS = (*range(2, 21), 22, 25, 28, 32, 36, 40, 45, 50, 60, 80, 100, 150, 200, 
 DEGREES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 30, 60, 120)
 """Degrees of freedom of the error; infinitely many stand last in the table."""
 _STEP = 0.15
-_FILE = Path(__file__).parents[1] / "macros" / "studentised_range.sql"
+_FILE = Path(__file__).parents[2] / "warehouse" / "macros" / "studentised_range.sql"
 
 
 def range_cdf(width: float, groups: int) -> float:
@@ -77,7 +77,7 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
 
 
 def _lines() -> Iterator[str]:
-    yield f"-- Written by `python -m biasgrid.warehouse.build.studentised_range`: {PROBABILITY} quantiles."
+    yield f"-- Written by `python tests/support/studentised_range.py`: {PROBABILITY} quantiles."
     yield ""
     yield "create table statistics.studentised_range as"
     yield "select"
