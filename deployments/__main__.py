@@ -14,7 +14,7 @@ from prefect.settings import get_current_settings
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.deployments.setting_up import Settings, set_up
-from biasgrid.deployments.webhooks import address_in
+from biasgrid.deployments.webhooks import webhook_address
 from biasgrid.deployments.work_pools import PoolType
 from biasgrid.flows.cli import main
 
@@ -59,7 +59,7 @@ def set_up_server(
     settings = Settings(
         pool_type=pools,
         nights_type=night_pools,
-        webhook_url=address_in(webhook_from) if webhook_from else None,
+        webhook_url=webhook_address(webhook_from) if webhook_from else None,
         notification_block=notify,
         heartbeat_missed_s=heartbeat_missed,
         late_s=late,

@@ -24,7 +24,7 @@ SENT = {"subject": "{{subject}}", "body": "{{body}}", "text": "{{subject}}\n{{bo
 """What is posted: `text` is what most chat programs show."""
 
 
-def declared(seconds: Mapping[str, float]) -> Iterator[dict[str, Any]]:
+def load_automations(seconds: Mapping[str, float]) -> Iterator[dict[str, Any]]:
     """The automations of `automations/`; `seconds` says, by file name, within which time something is expected."""
     folder = files("biasgrid.deployments") / "automations"
     for path in sorted(folder.iterdir(), key=lambda path: path.name):

@@ -82,7 +82,7 @@ class Claimed(Exception):
 
 
 @contextmanager
-def claimed(path: Path) -> Iterator[Claim]:
+def hold_claim(path: Path) -> Iterator[Claim]:
     """The claim that a file stands for. Raises `Claimed`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
@@ -97,7 +97,7 @@ def claimed(path: Path) -> Iterator[Claim]:
         os.close(descriptor)
 
 
-def begin(
+def start_process(
     name: str,
     arguments: Sequence[str],
     log: Path,
@@ -123,7 +123,7 @@ def begin(
 
 
 @contextmanager
-def ending(processes: list[Process]) -> Iterator[None]:
+def end_in_order(processes: list[Process]) -> Iterator[None]:
     """The last that began is the first to end: workers before the server that they report to. Who interrupts that
     once more does not want to wait."""
     try:
@@ -138,7 +138,7 @@ def ending(processes: list[Process]) -> Iterator[None]:
             raise
 
 
-def first_gone(processes: Sequence[Process]) -> Process:
+def wait_for_first_end(processes: Sequence[Process]) -> Process:
     """Waits until one of them ends by itself."""
     while True:
         for process in processes:

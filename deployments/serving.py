@@ -22,8 +22,16 @@ from prefect.client.schemas.schedules import CronSchedule
 from pydantic import ValidationError
 
 from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.deployments.processes import Claim, Claimed, Process, begin, claimed, ending, first_gone
-from biasgrid.deployments.webhooks import address_in
+from biasgrid.deployments.processes import (
+    Claim,
+    Claimed,
+    Process,
+    end_in_order,
+    hold_claim,
+    start_process,
+    wait_for_first_end,
+)
+from biasgrid.deployments.webhooks import webhook_address
 from biasgrid.deployments.work_pools import NIGHTS, SHARDS
 
 LEASES = {"PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem"}
@@ -67,7 +75,7 @@ class Service:
         return Path(home).expanduser() / "biasgrid"
 
 
-def mistakes(service: Service) -> list[Problem]:
+def find_problems(service: Service) -> list[Problem]:
     """What is wrong with when and where it is to be served."""
     found = [*_time_mistakes(service), *_webhook_mistakes(service.webhook_from)]
     if service.has_own_server and _is_taken(service.host, service.port):
@@ -80,7 +88,7 @@ def mistakes(service: Service) -> list[Problem]:
 def _webhook_mistakes(variable: str | None) -> Iterator[Problem]:
     try:
         if variable:
-            address_in(variable)
+            webhook_address(variable)
     except UserError as mistaken:
         yield from mistaken.mistakes
 
@@ -102,12 +110,12 @@ def _time_mistakes(service: Service) -> Iterator[Problem]:
 def serve(service: Service, tell: Tell) -> None:
     """Serves until it is interrupted. Raises UserError where nothing can be served so, `Ended` where a part of
     it ends by itself."""
-    if found := mistakes(service):
+    if found := find_problems(service):
         raise UserError(found)
     os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
     processes: list[Process] = []
     is_ours = service.has_own_server
-    with _alone(service) as claim, ending(processes), _pointed(service):
+    with _alone(service) as claim, end_in_order(processes), _pointed(service):
         if is_ours:
             tell("starting Prefect's server …")
             processes.append(_server(service, claim))
@@ -117,7 +125,7 @@ def serve(service: Service, tell: Tell) -> None:
         processes.append(_worker(service, claim, NIGHTS))  # the first to end: nights then cancel their shards
         tell(_welcome(service))
         try:
-            raise Ended(first_gone(processes))
+            raise Ended(wait_for_first_end(processes))
         except KeyboardInterrupt:
             tell("stopping: what is in flight lands first; Ctrl-C once more ends everything at once")
             raise
@@ -128,7 +136,7 @@ def _alone(service: Service) -> Iterator[Claim]:
     """Raises UserError where somebody else serves from the same `PREFECT_HOME`, or was killed while doing so."""
     path = service.logs / "serving.lock"
     try:
-        with claimed(path) as claim:
+        with hold_claim(path) as claim:
             yield claim
     except Claimed as other:
         what = "another `biasgrid serve` uses this PREFECT_HOME, or was killed and left its processes behind"
@@ -162,7 +170,9 @@ def _pointed(service: Service) -> Iterator[None]:
 
 def _server(service: Service, claim: Claim) -> Process:
     arguments = ["prefect", "server", "start", "--host", service.host, "--port", str(service.port)]
-    return begin("Prefect's server", arguments, service.logs / "server.log", {**LEASES, **os.environ}, claim)
+    return start_process(
+        "Prefect's server", arguments, service.logs / "server.log", {**LEASES, **os.environ}, claim
+    )
 
 
 def _worker(service: Service, claim: Claim, pool: str, at_once: int | None = None) -> Process:
@@ -170,7 +180,9 @@ def _worker(service: Service, claim: Claim, pool: str, at_once: int | None = Non
     if at_once:
         arguments += ["--limit", str(at_once)]
     log = service.logs / f"worker-{pool}.log"
-    return begin(f"the worker of {pool}", arguments, log, {"BIASGRID_DATA": service.data}, claim, runs=True)
+    return start_process(
+        f"the worker of {pool}", arguments, log, {"BIASGRID_DATA": service.data}, claim, runs=True
+    )
 
 
 def _wait_until_healthy(service: Service, processes: list[Process]) -> None:
@@ -202,7 +214,7 @@ def _is_taken(host: str, port: int) -> bool:
     return False
 
 
-def declaration(service: Service) -> dict[str, Any]:
+def deployment_declaration(service: Service) -> dict[str, Any]:
     """The deployments that come along, with this scenario every night."""
     told: dict[str, Any] = yaml.safe_load(
         (files("biasgrid.deployments") / "prefect.yaml").read_text(encoding="utf-8")
@@ -223,7 +235,7 @@ def _deploy(service: Service) -> None:
     _done(ready)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "prefect.yaml"
-        file.write_text(yaml.safe_dump(declaration(service), sort_keys=False), encoding="utf-8")
+        file.write_text(yaml.safe_dump(deployment_declaration(service), sort_keys=False), encoding="utf-8")
         _done(["prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(file)])
 
 

@@ -13,9 +13,9 @@ from prefect.exceptions import ObjectNotFound
 from biasgrid.deployments.alarms import (
     OURS,
     block_id,
-    declared,
     find_block,
     is_notice,
+    load_automations,
     set_up_alarm,
     set_up_webhook,
 )
@@ -65,7 +65,7 @@ async def _set_up_alarms(client: PrefectClient, settings: Settings) -> list[str 
     told = [await set_up_webhook(client, settings.webhook_url)] if settings.webhook_url else []
     block = await _told_block(client, settings)
     seconds = {"lost": settings.heartbeat_missed_s, "late": settings.late_s}
-    wanted = [automation for automation in declared(seconds) if block or not is_notice(automation)]
+    wanted = [automation for automation in load_automations(seconds) if block or not is_notice(automation)]
     return told + [await set_up_alarm(client, automation, block) for automation in wanted]
 
 

@@ -7,7 +7,7 @@ import os
 from biasgrid.catalogs.errors import Problem, UserError
 
 
-def address_in(variable: str) -> str:
+def webhook_address(variable: str) -> str:
     """The address that an environment variable holds. Raises UserError, which shows no part of what it holds."""
     address = os.environ.get(variable, "")
     if not address.startswith(("http://", "https://")):

@@ -379,9 +379,9 @@ async def _probed(lake: Any, resolved: Any, prompts: Any, asked: Any) -> str:
     from biasgrid.tasks.probe.cases import land_cases
     from biasgrid.tasks.prompt.prompt import prompt_cell
     from biasgrid.warehouse.build.build import build
-    from biasgrid.warehouse.storage.runs import begin, record_planned
+    from biasgrid.warehouse.storage.runs import begin_run, record_planned
 
-    run = begin(lake, "{}", resolved.as_json(), resolved.catalog.hashes, resolved.settings.seed, "probe")
+    run = begin_run(lake, "{}", resolved.as_json(), resolved.catalog.hashes, resolved.settings.seed, "probe")
     cells = land_cases(lake, run.run_id, prompts, asked)
     record_planned(lake, run.run_id, cells)
     async with ModelPool(resolved.catalog) as model_pool:
@@ -429,10 +429,10 @@ async def _talked(lake: Any, resolved: Any, planned: Any) -> str:
     from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
     from biasgrid.tasks.interaction.task import interact_cell, land_plays
     from biasgrid.warehouse.build.build import build
-    from biasgrid.warehouse.storage.runs import begin, record_planned
+    from biasgrid.warehouse.storage.runs import begin_run, record_planned
 
     catalog = resolved.catalog
-    run = begin(lake, "{}", resolved.as_json(), catalog.hashes, resolved.settings.seed, "interaction")
+    run = begin_run(lake, "{}", resolved.as_json(), catalog.hashes, resolved.settings.seed, "interaction")
     by_cell = [*planned(run.run_id, resolved)]
     record_planned(lake, run.run_id, land_plays(lake, [play for plays in by_cell for play in plays]))
     async with ModelPool(catalog) as model_pool:
@@ -485,17 +485,17 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
     """A red team of six sessions, SESSIONS, as they land; some of what was said is HOSTILE."""
     from biasgrid.warehouse.build.build import build
     from biasgrid.warehouse.storage.lake import Lake
-    from biasgrid.warehouse.storage.runs import begin, planned, record_planned
+    from biasgrid.warehouse.storage.runs import begin_run, count_planned, record_planned
 
     lake = Lake.open(tmp_path_factory.mktemp("attacked"))
-    run = begin(lake, "{}", json.dumps({"target": {"company": "Larkspur"}}), {}, 0, "redteam")
+    run = begin_run(lake, "{}", json.dumps({"target": {"company": "Larkspur"}}), {}, 0, "redteam")
     rows: dict[str, list[dict[str, Any]]] = {"cases": [], "responses": [], "verdicts": []}
     for number, (session, told) in enumerate(SESSIONS.items(), 1):
         for table, row in _landed(run.run_id, session, number, *told):
             rows[table].append(row)
     for table, own in rows.items():
         lake.write(table, run.run_id, "all", pl.DataFrame(own, infer_schema_length=None))
-    record_planned(lake, run.run_id, planned(lake.read("cases", run.run_id)))
+    record_planned(lake, run.run_id, count_planned(lake.read("cases", run.run_id)))
     run.record(lake, "completed")
     build(lake)
     return Assessed(lake.root, run.run_id)

@@ -15,13 +15,13 @@ def content_hash(*parts: object) -> str:
     return hashlib.blake2b(text, digest_size=16).hexdigest()
 
 
-def hashed(texts: Iterable[str]) -> pl.Series:
+def hash_texts(texts: Iterable[str]) -> pl.Series:
     """The hashes of a column. Polars has no hash that is stable from version to version."""
     blake2b = hashlib.blake2b
     return pl.Series([blake2b(text.encode(), digest_size=16).hexdigest() for text in texts], dtype=pl.String)
 
 
-def places(texts: Iterable[str]) -> pl.Series:
+def draw_places(texts: Iterable[str]) -> pl.Series:
     """A place in [0, 1) for each text, as if drawn by chance and always the same: who lies below a share is in a
     sample of that share."""
-    return pl.Series([int(text[:13], 16) / 16**13 for text in hashed(texts)], dtype=pl.Float64)
+    return pl.Series([int(text[:13], 16) / 16**13 for text in hash_texts(texts)], dtype=pl.Float64)

@@ -20,7 +20,7 @@ class LakeTooNew(UserError):
     """A newer biasgrid wrote into this lake: what its files mean cannot be known here."""
 
 
-def stamped(rows: pa.Table) -> pa.Table:
+def stamp_version(rows: pa.Table) -> pa.Table:
     """`rows` with the version of their schema in the metadata."""
     return rows.replace_schema_metadata({**(rows.schema.metadata or {}), KEY: str(SCHEMA_VERSION)})
 
@@ -63,16 +63,16 @@ def conform(table: str, rows: pl.DataFrame | pa.Table) -> pa.Table:
     Raises `SchemaMismatch` for an unknown table or column, a type of another kind, a value that does not fit
     (a number too large, digits that would be lost), and a key column that is absent or null.
     """
-    schema = declared(table)
+    schema = declared_schema(table)
     given = rows.to_arrow() if isinstance(rows, pl.DataFrame) else rows
     _refuse_unknown(table, schema, given.column_names)
     columns = [_column(table, field, given) for field in schema]
     conformed = pa.Table.from_arrays(columns, schema=schema)
     _refuse_null_keys(table, conformed)
-    return stamped(conformed)
+    return stamp_version(conformed)
 
 
-def declared(table: str) -> pa.Schema:
+def declared_schema(table: str) -> pa.Schema:
     """The schema of `table`; raises `SchemaMismatch` where there is none."""
     if table not in TABLES:
         raise SchemaMismatch(f"`{table}` is no table of the lake; known: {', '.join(TABLES)}")
@@ -81,7 +81,7 @@ def declared(table: str) -> pa.Schema:
 
 def polars_schema(table: str) -> pl.Schema:
     """The declared schema of `table` as Polars sees it."""
-    frame = pl.from_arrow(declared(table).empty_table())
+    frame = pl.from_arrow(declared_schema(table).empty_table())
     assert isinstance(frame, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
     return frame.schema
 

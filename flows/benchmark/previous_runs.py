@@ -76,9 +76,9 @@ class Before:
 
 def before(lake: Lake, run_id: str) -> Before:
     """Raises UserError where no warehouse has been built."""
-    from biasgrid.warehouse.build.build import connect, selected  # loads DuckDB: none of a run's start
+    from biasgrid.warehouse.build.build import connect, fetch_rows  # loads DuckDB: none of a run's start
 
     with connect(lake) as warehouse:
-        changed = selected(warehouse, CHANGES, [run_id])
-        trend = selected(warehouse, TREND, [run_id, NIGHTS])
+        changed = fetch_rows(warehouse, CHANGES, [run_id])
+        trend = fetch_rows(warehouse, TREND, [run_id, NIGHTS])
     return Before(changed.to_dicts(), trend.to_dicts())

@@ -16,8 +16,8 @@ from biasgrid.flows.runs.outcome import Outcome
 from biasgrid.flows.runs.prepare import Prepared, existing_lake, prepared_before
 from biasgrid.flows.runs.session import under_way
 from biasgrid.tasks.evaluate.current_oracles import rules
-from biasgrid.warehouse.expectations.process import inspecting
-from biasgrid.warehouse.storage.runs import find, planned_cells
+from biasgrid.warehouse.expectations.process import start_inspector
+from biasgrid.warehouse.storage.runs import find_run, planned_cells
 
 PARAMETERS = "run_id scenario library judge judge_passed data max_cost max_requests expectations"
 
@@ -26,13 +26,13 @@ PARAMETERS = "run_id scenario library judge judge_passed data max_cost max_reque
 async def evaluate_again(given: AgainOptions) -> Outcome:
     """Judge the stored replies of a run again; no model under test is asked."""
     lake = existing_lake(given.data)
-    run = find(lake, given.run_id)
+    run = find_run(lake, given.run_id)
     prepared: Prepared[ResolvedScenario] = prepared_before(BENCHMARK.name) or BENCHMARK.prepare_again(
         lake, run, given, secret_blocks()
     )
     async with under_way(lake, prepared, run.run_id, asks=False) as grid:
         again = replace(grid, again=str(ULID()), rules=rules(prepared.resolved.catalog))
-        with inspecting(given.expectations) as inspector:
+        with start_inspector(given.expectations) as inspector:
             await cells_stage(again, planned_cells(lake, run.run_id), ask=False)
             record_criteria(again)  # last: an evaluation that is broken off does not count
             found = await conclude_again(lake, run, BENCHMARK, inspector)

@@ -14,7 +14,7 @@ from biasgrid.flows.runs.outcome import Outcome
 from biasgrid.flows.runs.prepare import open_lake
 from biasgrid.flows.runs.session import under_way
 from biasgrid.flows.runs.user_errors import in_words
-from biasgrid.warehouse.storage.runs import find, planned_cells
+from biasgrid.warehouse.storage.runs import find_run, planned_cells
 
 PARAMETERS = "scenario library models data samples seed reuse max_age max_cost max_requests batch"
 
@@ -50,7 +50,7 @@ async def evaluate_run(run_id: str, data: str | None = None) -> None:
 
 async def _cells(run_id: str, data: str | None, *, ask: bool, judge: bool) -> None:
     lake = open_lake(data)
-    run = find(lake, run_id)
+    run = find_run(lake, run_id)
     prepared = BENCHMARK.prepare(run.scenario_resolved, secrets=secret_blocks())
     async with under_way(lake, prepared, run.run_id, asks=ask) as grid:
         await cells_stage(grid, planned_cells(lake, run.run_id), ask=ask, judge=judge)
@@ -61,6 +61,6 @@ async def _cells(run_id: str, data: str | None, *, ask: bool, judge: bool) -> No
 async def aggregate_run(run_id: str, data: str | None = None) -> Outcome:
     """Rebuild the warehouse and publish what a run found."""
     lake = open_lake(data)
-    found = await conclude(lake, find(lake, run_id), BENCHMARK)
+    found = await conclude(lake, find_run(lake, run_id), BENCHMARK)
     await BENCHMARK.publish(lake, found, run_id)
     return ended(found)

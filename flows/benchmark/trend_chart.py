@@ -26,9 +26,9 @@ def pictures_page(lake: Lake, run_id: str) -> str:
     """Markdown that needs no server: the pictures stand in it, with their words for who does not see them."""
     from biasgrid.tasks.report.charts.pictures import pictures
     from biasgrid.tasks.report.checks import checks
-    from biasgrid.warehouse.storage.runs import find
+    from biasgrid.warehouse.storage.runs import find_run
 
-    run = find(lake, run_id)
+    run = find_run(lake, run_id)
     parts = [f"# Run `{run_id}` in pictures"]
     for one in pictures(lake, run, checks(lake, run)):
         shown = image(one.svg, one.alt) if len(one.svg) <= LARGEST else "Too large to be shown here."

@@ -23,7 +23,7 @@ from biasgrid.flows.catalog.coverage import Coverage, coverage
 from biasgrid.flows.terminal.encoding import write_data
 from biasgrid.flows.terminal.progress import console, one_line
 from biasgrid.flows.terminal.tables import Column, show_folded
-from biasgrid.warehouse.storage.export_files import defused
+from biasgrid.warehouse.storage.export_files import defuse_formulas
 
 Row = dict[str, Any]
 
@@ -249,7 +249,7 @@ def stats(
         beside = {"probes": probes, "scenes": [*tally_of_scenes(catalog.scenes)]}
         write_data(json.dumps(as_json(found) | beside, indent=2) + "\n")
     elif kind == "csv":
-        write_data(defused(found.rows).write_csv())
+        write_data(defuse_formulas(found.rows).write_csv())
     else:
         Picture(found, catalog, console()).show()
 

@@ -28,8 +28,8 @@ from biasgrid.catalogs.loading.template_lines import written_line
 from biasgrid.catalogs.schema.entries import LANGUAGE
 from biasgrid.catalogs.text_safety import escape
 from biasgrid.flows.terminal.progress import console
-from biasgrid.warehouse.storage.atomic_file import replacing
-from biasgrid.warehouse.storage.export_files import defused
+from biasgrid.warehouse.storage.atomic_file import replace_atomically
+from biasgrid.warehouse.storage.export_files import defuse_formulas
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def _recording(replies: Sequence[RecordedReply]) -> pl.DataFrame:
 def _refused(read: Sequence[Imported]) -> pl.DataFrame:
     rows = [(*position(mistake), mistake.what) for one in read for mistake in one.refused]
     schema = {"file": pl.String, "line": pl.Int64, "reason": pl.String}
-    return defused(pl.DataFrame(rows, schema=schema, orient="row"))
+    return defuse_formulas(pl.DataFrame(rows, schema=schema, orient="row"))
 
 
 def _refuse_overwriting(contents: Mapping[Path, Content]) -> None:
@@ -181,7 +181,7 @@ def _refuse_overwriting(contents: Mapping[Path, Content]) -> None:
 
 def _write(path: Path, content: Content) -> None:
     try:
-        with replacing(path) as partial:
+        with replace_atomically(path) as partial:
             if isinstance(content, str):
                 partial.write_text(content, encoding="utf-8", newline="")
             elif path.suffix == ".parquet":

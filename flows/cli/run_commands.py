@@ -83,11 +83,11 @@ def resume(given: BenchmarkOptions) -> None:
     """Go on with an unfinished run: what has landed is kept, only what is missing is asked. Caps may be raised."""
     from biasgrid.flows.operations.secrets import secret_blocks
     from biasgrid.flows.runs.prepare import existing_lake
-    from biasgrid.warehouse.storage.runs import UNFINISHED, find
+    from biasgrid.warehouse.storage.runs import UNFINISHED, find_run
 
     with at_once():
         lake = existing_lake(given.data)
-        run = find(lake, given.run_id, None if given.run_id else UNFINISHED)
+        run = find_run(lake, given.run_id, None if given.run_id else UNFINISHED)
         kind = find_kind(run.kind)
         caps = given.given("max_cost", "max_requests")
         prepared = kind.prepare(run.scenario_resolved, kind.options(**caps), secret_blocks())
@@ -109,12 +109,12 @@ def evaluate(given: AgainOptions) -> None:
     """
     from biasgrid.flows.operations.secrets import secret_blocks
     from biasgrid.flows.runs.prepare import lake_to_change
-    from biasgrid.warehouse.storage.runs import find, refuse_other_kinds
+    from biasgrid.warehouse.storage.runs import find_run, refuse_other_kinds
 
     changes = given.given("library", "judge", "judge_passed", "max_cost", "max_requests", "scenario")
     with at_once():
         lake = lake_to_change(given.data)
-        run = find(lake, given.run_id)
+        run = find_run(lake, given.run_id)
         read_again = [kind.name for kind in all_kinds() if kind.reader]
         refuse_other_kinds(run, "later evaluation", BENCHMARK.name, *read_again)
         kind = find_kind(run.kind)

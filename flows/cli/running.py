@@ -28,13 +28,13 @@ INTERRUPTED = 130
 @contextmanager
 def at_once() -> Iterator[None]:
     """Prefect's server starts while scenario and catalogs are read; a mistake found there ends it."""
-    from biasgrid.flows.operations.prefect_server import starting
+    from biasgrid.flows.operations.prefect_server import start_early
 
     # by default the signal ends the process at once, and the temporary server lives on; Prefect hands it on to
     # whoever listened before
     before = signal.signal(signal.SIGTERM, _as_ctrl_c)
     try:
-        with _quiet(), starting():
+        with _quiet(), start_early():
             yield
     except KeyboardInterrupt:
         typer.echo("biasgrid: interrupted; nothing was sent", err=True)
@@ -133,10 +133,10 @@ def awaited(begin: Callable[[], Any]) -> Any:
     """What a flow returns. Raises KeyboardInterrupt where it was stopped from outside, however that is told."""
     from prefect.exceptions import TerminationSignal
 
-    from biasgrid.flows.operations.reachability import answering_prefect
+    from biasgrid.flows.operations.reachability import require_prefect
 
     try:
-        with answering_prefect():
+        with require_prefect():
             return asyncio.run(begin())
     except BaseException as error:
         if not isinstance(error, asyncio.CancelledError) and not _holds(error, TerminationSignal):

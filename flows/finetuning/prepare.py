@@ -23,7 +23,7 @@ from biasgrid.tasks.finetuning.limits import flaws
 from biasgrid.tasks.finetuning.local import LocalOrder, missing_packages
 from biasgrid.tasks.finetuning.local_settings import LOCAL_EPOCHS, Recipe
 from biasgrid.tasks.finetuning.order import EPOCHS, Order
-from biasgrid.warehouse.storage.atomic_file import replacing
+from biasgrid.warehouse.storage.atomic_file import replace_atomically
 from biasgrid.warehouse.storage.errors import storing
 
 DONE, NOTHING_CAME = 0, 3
@@ -95,7 +95,7 @@ def write_files(made: Dataset, out: Path, *, force: bool) -> list[Path]:
             Problem(f"`{path}` exists", "--out", "name another directory, or use --force") for path in there
         )
     for name, content in contents.items():
-        with storing(out / name), replacing(out / name) as partial:
+        with storing(out / name), replace_atomically(out / name) as partial:
             partial.write_bytes(content)
     return [out / name for name in contents]
 

@@ -41,11 +41,11 @@ class InteractionOutcome(InteractionFindings, Ended):
 
 def interaction_outcome(lake: Lake, run_id: str) -> InteractionOutcome:
     """What an interaction came to. Raises UserError where no warehouse has been built."""
-    from biasgrid.warehouse.build.build import connect, selected
+    from biasgrid.warehouse.build.build import connect, fetch_rows
 
     with connect(lake) as warehouse:
         rows = rows_of(warehouse, run_id)
-        covered, failed = (selected(warehouse, sql, [run_id]).to_dicts() for sql in (COVERED, FAILURES))
+        covered, failed = (fetch_rows(warehouse, sql, [run_id]).to_dicts() for sql in (COVERED, FAILURES))
     incomplete = not covered or not all(row["is_covered"] for row in covered)
     failures, places = counted_failures(failed), places_of(lake)
     return InteractionOutcome(run_id=run_id, incomplete=incomplete, failures=failures, places=places, **rows)

@@ -31,7 +31,7 @@ class EarlyServer:
 
     def __init__(self) -> None:
         self.port = _free_port()
-        self._process: subprocess.Popen[Any] | None = begin(self.port)
+        self._process: subprocess.Popen[Any] | None = start_server(self.port)
         atexit.register(self.stop)
 
     def hand_over(self) -> subprocess.Popen[Any] | None:
@@ -59,7 +59,7 @@ early: ContextVar[EarlyServer | None] = ContextVar("early", default=None)
 
 
 @contextmanager
-def starting() -> Iterator[None]:
+def start_early() -> Iterator[None]:
     """A server starts meanwhile where Prefect is sure to need one, and is gone afterwards if nobody took it."""
     server = EarlyServer() if is_needed() else None
     token = early.set(server)
@@ -90,7 +90,7 @@ def _free_port() -> int:
         return int(listening.getsockname()[1])
 
 
-def begin(port: int, settings: Mapping[str, str] | None = None) -> subprocess.Popen[Any]:
+def start_server(port: int, settings: Mapping[str, str] | None = None) -> subprocess.Popen[Any]:
     """A server that ends when this process does, however that ends; `settings` are variables of its environment.
 
     Masked signals stay masked in it: a terminal sends Ctrl-C to every process.

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Provider, Target, endpoint_target
-from biasgrid.flows.operations.prefect_server import EarlyServer, begin, early
+from biasgrid.flows.operations.prefect_server import EarlyServer, early, start_server
 from biasgrid.flows.operations.secrets import secret_blocks
 from biasgrid.tasks.connectors.keys import missing_keys
 
@@ -114,7 +114,7 @@ def without_credentials(address: str) -> str:
 
 
 @contextmanager
-def answering_prefect() -> Iterator[None]:
+def require_prefect() -> Iterator[None]:
     """Raises UserError where the configured server does not answer, or the temporary one does not start."""
     server = prefect_server()
     if server.state == "broken":
@@ -151,7 +151,9 @@ def _start_deaf(begun: EarlyServer | None) -> None:
         def _run_uvicorn_command(self) -> subprocess.Popen[Any]:
             assert self.port is not None  # noqa: S101 - `start` has chosen one
             process = begun.hand_over() if begun else None
-            return process or begin(self.port, get_current_settings().to_environment_variables(exclude_unset=True))
+            return process or start_server(
+                self.port, get_current_settings().to_environment_variables(exclude_unset=True)
+            )
 
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     server = Begun()

@@ -46,11 +46,11 @@ class ProbeOutcome(Ended):
 
 def probe_outcome(lake: Lake, run_id: str) -> ProbeOutcome:
     """What a probe found. Raises UserError where no warehouse has been built."""
-    from biasgrid.warehouse.build.build import connect, selected
+    from biasgrid.warehouse.build.build import connect, fetch_rows
 
     with connect(lake) as warehouse:
         findings, rules, covered, failed = (
-            selected(warehouse, sql, [run_id]).to_dicts() for sql in (FINDINGS, RULES, COVERED, FAILURES)
+            fetch_rows(warehouse, sql, [run_id]).to_dicts() for sql in (FINDINGS, RULES, COVERED, FAILURES)
         )
     incomplete = not findings or not all(row["is_covered"] for row in covered)
     return ProbeOutcome(run_id, findings, rules, incomplete, counted_failures(failed), places_of(lake))

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
-from biasgrid.warehouse.storage.atomic_file import replacing
-from biasgrid.warehouse.storage.lake import Lake, checked_name
+from biasgrid.warehouse.storage.atomic_file import replace_atomically
+from biasgrid.warehouse.storage.lake import Lake, check_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class LeaseLedger:
     @classmethod
     def of(cls, lake: Lake, run_id: str, part: str | None = None) -> LeaseLedger:
         """That of a run, or of what one process has of it."""
-        name = checked_name(f"{run_id}-{part}" if part else run_id)
+        name = check_name(f"{run_id}-{part}" if part else run_id)
         return cls(lake.locks / f"leases-{name}.txt")
 
     def left_behind(self) -> list[UUID]:
@@ -37,7 +37,7 @@ class LeaseLedger:
         held = "".join(f"{lease}\n" for lease in leases)
         with suppress(OSError):
             if held:
-                with replacing(self.path) as partial:
+                with replace_atomically(self.path) as partial:
                     partial.write_text(held, encoding="ascii")
             else:
                 self.path.unlink(missing_ok=True)

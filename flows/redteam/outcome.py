@@ -49,14 +49,14 @@ class AttackOutcome(Ended):
 
 def attack_outcome(lake: Lake, run_id: str) -> AttackOutcome:
     """What a red team came to. Raises UserError where no warehouse has been built."""
-    from biasgrid.warehouse.build.build import connect, selected
+    from biasgrid.warehouse.build.build import connect, fetch_rows
 
     with connect(lake, texts_of=run_id) as warehouse:
         rates, successes, covered, failed, unwritten = (
-            selected(warehouse, sql, [run_id]).to_dicts()
+            fetch_rows(warehouse, sql, [run_id]).to_dicts()
             for sql in (RATES, SUCCESSES, COVERED, FAILURES, UNWRITTEN)
         )
-        turns = selected(warehouse, TURNS, [run_id, [row["session_id"] for row in successes]]).to_dicts()
+        turns = fetch_rows(warehouse, TURNS, [run_id, [row["session_id"] for row in successes]]).to_dicts()
     told = [row | {"turns": [turn for turn in turns if turn["session"] == row["session_id"]]} for row in successes]
     incomplete = not rates or not all(row["is_covered"] for row in covered)
     why = [(row["reason"], row["sessions"]) for row in unwritten]

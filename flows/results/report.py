@@ -30,7 +30,7 @@ from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.warehouse.schemas import KINDS
 from biasgrid.warehouse.storage.export_files import write_bytes, write_text
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import find, refuse_other_kinds
+from biasgrid.warehouse.storage.runs import find_run, refuse_other_kinds
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -92,7 +92,7 @@ def write_junit(lake: Lake, run_id: str, out: Path, gate: Gate = "point") -> lis
     """`junit.xml`."""
     from biasgrid.tasks.report.formats.junit import junit
 
-    run = find(lake, run_id)
+    run = find_run(lake, run_id)
     return _landed(out, {"junit.xml": junit(run, checks(lake, run), gate)})
 
 
@@ -100,7 +100,7 @@ def write_step_summary(lake: Lake, run_id: str, out: Path, gate: Gate = "point")
     """`summary.md`."""
     from biasgrid.tasks.report.formats.step_summary import step_summary
 
-    run = find(lake, run_id)
+    run = find_run(lake, run_id)
     return _landed(out, {"summary.md": step_summary(run, checks(lake, run), gate)})
 
 
@@ -108,7 +108,7 @@ def write_model_cards(lake: Lake, run_id: str, out: Path) -> list[Path]:
     """One file per model of which anything could be measured."""
     from biasgrid.tasks.report.formats.model_card import model_cards
 
-    run = find(lake, run_id)
+    run = find_run(lake, run_id)
     return _landed(out, model_cards(run, checks(lake, run)))
 
 
@@ -116,7 +116,7 @@ def write_pictures(lake: Lake, run_id: str, out: Path) -> list[Path]:
     """SVG and PNG of each picture, and `pictures.md`, which says in words what they show."""
     from biasgrid.tasks.report.charts.pictures import files, pictures
 
-    run = find(lake, run_id)
+    run = find_run(lake, run_id)
     return _landed(out, files(run, pictures(lake, run, checks(lake, run))))
 
 
@@ -175,7 +175,7 @@ def write_report(
     Raises UserError for an unknown run, for one of a kind that has no such report, or where no warehouse has
     been built."""
     lake = existing_lake(data)
-    found = find(lake, run)
+    found = find_run(lake, run)
     refuse_other_kinds(found, NAMES.get(kind, "report"), *WRITERS[kind])
     folder = out or Path("reports") / found.run_id
     if kind in GATED:

@@ -26,7 +26,7 @@ from biasgrid.flows.terminal.progress import STYLES, console, readable
 from biasgrid.flows.terminal.tables import Column, show_folded
 from biasgrid.warehouse.expectations.report import Report
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import find
+from biasgrid.warehouse.storage.runs import find_run
 
 
 def patience(what: str) -> Status:
@@ -98,7 +98,7 @@ def _worst(found: Sequence[str]) -> str:
 def show_run(run: str | None, data: str | Path | None = None) -> None:
     """Raises UserError for an unknown run, or where no warehouse has been built."""
     lake = existing_lake(data)
-    found = find(lake, run)
+    found = find_run(lake, run)
     SHOWN[found.kind](lake, found.run_id)
 
 

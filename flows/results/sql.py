@@ -19,7 +19,7 @@ from biasgrid.warehouse.queries.example_queries import worked_queries
 from biasgrid.warehouse.queries.lineage import as_script
 from biasgrid.warehouse.storage.export_files import write_text
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import find
+from biasgrid.warehouse.storage.runs import find_run
 
 
 def export(
@@ -37,7 +37,7 @@ def export(
     for an unknown model or run, and for a file that exists, unless it is to be replaced (`force`).
     """
     lake = existing_lake(data)
-    run_id = find(lake, run).run_id if run else None
+    run_id = find_run(lake, run).run_id if run else None
     path = out or Path(f"{_file_name(model, run_id)}.{SUFFIX[kind]}")
     refuse_to_replace(path, force=force)
     return path, write_model(lake, model, kind, path, run_id)

@@ -19,7 +19,7 @@ from biasgrid.tasks.aggregate.trace.other_kinds import keep_model, scores_sql, t
 from biasgrid.tasks.transcripts.plays import plays
 from biasgrid.tasks.transcripts.sessions import sessions
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import find
+from biasgrid.warehouse.storage.runs import find_run
 
 
 def show(
@@ -35,7 +35,7 @@ def show(
 ) -> None:
     """Raises UserError for an id that is unknown or may be several, and where no warehouse has been built."""
     lake = existing_lake(data)
-    run_id = find(lake, run).run_id if run else None
+    run_id = find_run(lake, run).run_id if run else None
     if other := find_other_origin(lake, asked, kind, run_id):
         TELLING[other.run.kind](lake, other, model=model, examples=examples, as_json=as_json, with_sql=with_sql)
         return

@@ -23,9 +23,9 @@ from biasgrid.flows.runs.user_errors import in_words
 from biasgrid.tasks.aggregate.task import aggregate
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.warehouse.build import load_warehouse
-from biasgrid.warehouse.expectations.process import Inspector, inspecting
+from biasgrid.warehouse.expectations.process import Inspector, start_inspector
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import Run, State, find
+from biasgrid.warehouse.storage.runs import Run, State, find_run
 
 O = TypeVar("O")  # noqa: E741 - a class of options
 T = TypeVar("T")
@@ -84,7 +84,7 @@ async def run_kind(
 ) -> E:
     """A whole run, new or resumed: `play` asks everything and reads what comes back."""
     lake: Lake | None = open_lake(given.data) if given.run_id else None
-    source = find(lake, given.run_id).scenario_resolved if lake else getattr(given, kind.source)
+    source = find_run(lake, given.run_id).scenario_resolved if lake else getattr(given, kind.source)
     if source is None and given.models:
         source = kind.blank
     source = refuse_unnamed(source)
@@ -92,7 +92,7 @@ async def run_kind(
     lake = lake or open_lake(given.data)
     async with under_way(lake, prepared, given.run_id) as grid:
         loading = asyncio.create_task(asyncio.to_thread(load_warehouse))
-        with inspecting(given.expectations) as inspector:
+        with start_inspector(given.expectations) as inspector:
             await play(grid, prepared.resolved)
             await loading
             found = await conclude(lake, grid.run, kind, inspector)

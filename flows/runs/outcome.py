@@ -105,11 +105,11 @@ class Outcome(Ended):
 def outcome(lake: Lake, run_id: str, is_checked: bool = False) -> Outcome:
     """What a run found. `is_checked`: pages tell what is expected of the warehouse. Raises UserError where none
     has been built."""
-    from biasgrid.warehouse.build.build import connect, selected
+    from biasgrid.warehouse.build.build import connect, fetch_rows
 
     with connect(lake, texts_of=run_id) as warehouse:
         found, unheard, failed, silent = (
-            selected(warehouse, sql, [run_id]) for sql in (FINDINGS, UNHEARD, FAILURES, SILENT)
+            fetch_rows(warehouse, sql, [run_id]) for sql in (FINDINGS, UNHEARD, FAILURES, SILENT)
         )
     worst_first = found.to_dicts()
     incomplete = not worst_first or unheard.item() > 0 or not all(row["is_complete"] for row in worst_first)

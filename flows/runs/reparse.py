@@ -16,8 +16,8 @@ from biasgrid.flows.runs.kinds import all_kinds, find_kind
 from biasgrid.flows.runs.prepare import Prepared, existing_lake, prepared_before
 from biasgrid.flows.runs.session import under_way
 from biasgrid.flows.runs.user_errors import in_words
-from biasgrid.warehouse.expectations.process import inspecting
-from biasgrid.warehouse.storage.runs import find, planned_cells, refuse_other_kinds
+from biasgrid.warehouse.expectations.process import start_inspector
+from biasgrid.warehouse.storage.runs import find_run, planned_cells, refuse_other_kinds
 
 
 def _name() -> str:
@@ -37,14 +37,14 @@ async def read_again(run_id: str, data: str | None = None, expectations: bool = 
         expectations: the new warehouse replaces the old one only if lake and marts are as expected
     """
     lake = existing_lake(data)
-    run = find(lake, run_id)
+    run = find_run(lake, run_id)
     refuse_other_kinds(run, "reading again", *(kind.name for kind in all_kinds() if kind.reader))
     kind = find_kind(run.kind)
     prepared: Prepared[Any] = prepared_before(kind.name) or kind.prepare(
         run.scenario_resolved, secrets=secret_blocks()
     )
     async with under_way(lake, prepared, run.run_id, asks=False) as grid:
-        with inspecting(expectations) as inspector:
+        with start_inspector(expectations) as inspector:
             again = replace(grid, again=str(ULID()))
             await resolve_name(kind.reader)(again, planned_cells(lake, run.run_id))
             found = await conclude_again(lake, run, kind, inspector)

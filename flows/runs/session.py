@@ -22,7 +22,7 @@ from biasgrid.warehouse.storage.errors import StorageTrouble
 from biasgrid.warehouse.storage.journal import recover
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
-from biasgrid.warehouse.storage.runs import Run, begin, find
+from biasgrid.warehouse.storage.runs import Run, begin_run, find_run
 
 SESSIONS = "sessions"
 """The folder below a lake's root that holds conversations under way. It stays on this machine, also where the lake
@@ -40,7 +40,7 @@ async def under_way(
     its data can no longer be written."""
     async with _switchboard(prepared, lake) as model_pool:
         model_pool.prepare(prepared.models)
-        run = find(lake, run_id) if run_id else _begun(lake, prepared)
+        run = find_run(lake, run_id) if run_id else _begun(lake, prepared)
         with RunLock(lake, run.run_id), _recorded(lake, run), _cancelled_by_sigterm():
             recover(lake, run.run_id)
             model_pool.keep_sessions(lake.root / SESSIONS / run.run_id)
@@ -54,7 +54,7 @@ async def under_way(
 async def led(lake: Lake, prepared: Prepared[Any], run_id: str | None = None) -> AsyncIterator[Grid]:
     """The grid of a run whose models others ask: without connectors, which need their keys."""
     async with _switchboard(prepared, lake) as model_pool:
-        run = find(lake, run_id) if run_id else _begun(lake, prepared)
+        run = find_run(lake, run_id) if run_id else _begun(lake, prepared)
         with _recorded(lake, run), _cancelled_by_sigterm():
             await tag(run.run_id, prepared.resolved)
             yield Grid(lake, run, prepared.resolved, model_pool)
@@ -161,4 +161,4 @@ def _cancelled_by_sigterm() -> Iterator[None]:
 def _begun(lake: Lake, prepared: Prepared[Any]) -> Run:
     resolved = prepared.resolved
     seed = resolved.settings.seed
-    return begin(lake, resolved.given, resolved.as_json(), resolved.catalog.hashes, seed, resolved.kind)
+    return begin_run(lake, resolved.given, resolved.as_json(), resolved.catalog.hashes, seed, resolved.kind)

@@ -30,10 +30,10 @@ from biasgrid.flows.scheduled.options import PARAMETERS, NightOptions
 from biasgrid.flows.scheduled.outcome import NightGate, announce, ended, is_over_cost
 from biasgrid.flows.scheduled.shards import shards
 from biasgrid.flows.terminal.markdown import Markup
-from biasgrid.warehouse.expectations.process import Inspector, inspecting
+from biasgrid.warehouse.expectations.process import Inspector, start_inspector
 from biasgrid.warehouse.storage.journal import recover
 from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
-from biasgrid.warehouse.storage.runs import find, planned_cells
+from biasgrid.warehouse.storage.runs import find_run, planned_cells
 
 
 async def shard_runs(run_id: str) -> list[tuple[str, str, str]]:
@@ -77,13 +77,13 @@ async def nightly(given: NightOptions) -> Outcome | State[Any]:
     `Regression` (names the requirement), `Incomplete`, `OverCost`, `NotMet`, `Undecided`.
     """
     lake, run_id = open_lake(given.data), given.run_id or _begun_before()
-    source = find(lake, run_id).scenario_resolved if run_id else refuse_unnamed(given.scenario)
+    source = find_run(lake, run_id).scenario_resolved if run_id else refuse_unnamed(given.scenario)
     own = BenchmarkOptions(**given.given("max_cost", "max_requests")) if run_id else given
     prepared = Prepared(BENCHMARK.unsent(source, own))
     await refuse_unknown(given.deployment)
     async with led(lake, prepared, run_id) as grid:
         cells = await _planned(grid)
-        with inspecting(given.expectations) as inspector:
+        with start_inspector(given.expectations) as inspector:
             night = Round(grid.run.run_id, given.data, given.deployment, given.takeovers)
             lost = await hand_out(shards(cells, prepared.resolved, given.shard_by), night)
             state = await _concluded(grid, lost, given.gate, inspector)

@@ -11,7 +11,7 @@ from prefect.artifacts import acreate_table_artifact
 
 from biasgrid.flows.runs.prepare import existing_lake
 from biasgrid.flows.runs.user_errors import in_words
-from biasgrid.warehouse.expectations.process import inspecting
+from biasgrid.warehouse.expectations.process import start_inspector
 from biasgrid.warehouse.storage.journal import recover
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -48,7 +48,7 @@ def _rebuild(lake: Lake, expectations: bool) -> None:
     from biasgrid.warehouse.build.build import build
     from biasgrid.warehouse.expectations.gate import build_inspected
 
-    with inspecting(expectations) as inspector:
+    with start_inspector(expectations) as inspector:
         recover(lake)
         if inspector:
             build_inspected(lake, inspector)

@@ -20,7 +20,7 @@ from biasgrid.flows.runs.session import shared_out
 from biasgrid.flows.runs.user_errors import in_words
 from biasgrid.flows.scheduled.shards import Shard, part_of
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import Run, find, planned_cells
+from biasgrid.warehouse.storage.runs import Run, find_run, planned_cells
 
 
 def _name() -> str:
@@ -49,7 +49,7 @@ async def shard(
         max_requests: requests that this shard may send of the run's
     """
     lake = open_lake(data)
-    run = find(lake, run_id)
+    run = find_run(lake, run_id)
     given = BenchmarkOptions(models=models, max_cost=max_cost, max_requests=max_requests)
     prepared = BENCHMARK.prepare(run.scenario_resolved, given, secret_blocks())
     refuse_other_catalogs(run, prepared)

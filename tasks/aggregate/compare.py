@@ -14,7 +14,7 @@ import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.tasks.aggregate.run_selector import Chosen, chosen, told_evaluations
-from biasgrid.warehouse.build.build import selected
+from biasgrid.warehouse.build.build import fetch_rows
 from biasgrid.warehouse.build.compare_runs import side_by_side
 from biasgrid.warehouse.build.run_scope import EARLIER, LATER, Side
 from biasgrid.warehouse.storage.lake import Lake
@@ -146,7 +146,7 @@ def compare(lake: Lake, earlier: str, later: str, pairs: Sequence[str] = ()) -> 
     sides = _sides(lake, before, after, models, only=bool(pairs))
     tables = _tables(before.run, after.run)
     with side_by_side(lake, *sides, tables) as warehouse:
-        found = {name: selected(warehouse, f"from comparison.{name} order by all") for name in tables}
+        found = {name: fetch_rows(warehouse, f"from comparison.{name} order by all") for name in tables}
     differing = pl.concat([*_as_circumstances(found), circumstances(before, after)])
     told = {name: rows for name, rows in found.items() if name not in BESIDE}
     of_one_run = before.run.run_id == after.run.run_id

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from biasgrid.catalogs.errors import Problem, UserError, close_names
-from biasgrid.warehouse.build.build import connect, selected
+from biasgrid.warehouse.build.build import connect, fetch_rows
 from biasgrid.warehouse.build.text_views import ALL, reading_texts
-from biasgrid.warehouse.storage.atomic_file import replacing
+from biasgrid.warehouse.storage.atomic_file import replace_atomically
 from biasgrid.warehouse.storage.errors import FORBIDDEN, StorageTrouble, storing
 from biasgrid.warehouse.storage.export_files import csv_header, csv_rows
 from biasgrid.warehouse.storage.lake import Lake
@@ -39,7 +39,7 @@ def write_model(lake: Lake, name: str, kind: Kind, out: Path, run_id: str | None
         rows = warehouse.sql(_select(warehouse, relation, run_id), params=[run_id] if run_id else [])
         reader = rows.to_arrow_reader(AT_ONCE)
         try:
-            with storing(out), replacing(out) as partial:
+            with storing(out), replace_atomically(out) as partial:
                 return WRITERS[kind](partial, reader)
         except OSError as error:
             raise UserError(_unwritable(out, error.strerror or str(error))) from error
@@ -71,12 +71,12 @@ MODELS = """
 
 
 def _models(warehouse: duckdb.DuckDBPyConnection) -> list[str]:
-    return list(selected(warehouse, MODELS)["relation"])
+    return list(fetch_rows(warehouse, MODELS)["relation"])
 
 
 def _select(warehouse: duckdb.DuckDBPyConnection, relation: str, run_id: str | None) -> str:
     """The rows of a model of the warehouse; its name is one that the warehouse itself has told."""
-    if run_id and "run_id" not in selected(warehouse, f"from {relation} limit 0").columns:
+    if run_id and "run_id" not in fetch_rows(warehouse, f"from {relation} limit 0").columns:
         remedy = "leave --run out"
         raise UserError(Problem(f"`{relation}` does not tell runs apart", "--run", remedy))
     asked = f"select * from {relation}"  # noqa: S608 - see above

@@ -23,14 +23,14 @@ FOLLOWED = """
 def followed(lake: Lake, run_id: str, *, refused: bool) -> set[tuple[str, str, str]]:
     """Model, language and pair where implicit bias was found; with `refused`, also where most prompts were. Raises
     as a build does."""
-    from biasgrid.warehouse.build.build import computed, opened
+    from biasgrid.warehouse.build.build import compute_models, open_new_file
     from biasgrid.warehouse.build.models import load_models, with_sources
 
     own = Side(run_id, run_id, run_id)
     wanted = with_sources(load_models(), {"marts.probe_findings"})
     with (
         TemporaryDirectory(prefix="biasgrid-probe-") as folder,
-        opened(Path(folder) / "probe.duckdb") as warehouse,
+        open_new_file(Path(folder) / "probe.duckdb") as warehouse,
     ):
-        computed(warehouse, lake, wanted, own)
+        compute_models(warehouse, lake, wanted, own)
         return {*warehouse.execute(FOLLOWED, {"refused": refused}).fetchall()}

@@ -10,7 +10,7 @@ import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import Run, find
+from biasgrid.warehouse.storage.runs import Run, find_run
 
 SHOWN = 20
 """Evaluations that a mistake names, the newest."""
@@ -63,7 +63,7 @@ def chosen(lake: Lake, named: str) -> Chosen:
     run_name, _, evaluation = named.partition("@")
     if not run_name:
         raise UserError(Problem(f"`{named}` names no run", remedy="see `biasgrid runs`"))
-    run = find(lake, run_name)
+    run = find_run(lake, run_name)
     criteria = lake.read("criteria", run.run_id)
     known = sorted(set(_evaluated(lake, run) if run.kind != "benchmark" else criteria["evaluation_id"]))
     if not known:

@@ -16,7 +16,7 @@ from biasgrid.catalogs.loading.template_files import read_templates
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.tasks.augment.accept import Chosen
 from biasgrid.tasks.augment.yaml_text import listed_entry, template_file
-from biasgrid.warehouse.storage.atomic_file import replacing
+from biasgrid.warehouse.storage.atomic_file import replace_atomically
 
 HEAD = "Written by models, reviewed and accepted by people; `source` has by whom and when."
 UNDECIDED = re.compile(r"(decision:)[ ]*(?:accept|'accept'|\"accept\"|''|\"\"|~|null)?[ ]*(?=#|$)", re.IGNORECASE)
@@ -75,7 +75,7 @@ def write(texts: Mapping[Path, str]) -> None:
     with ExitStack() as files:
         try:
             for path, text in texts.items():
-                files.enter_context(replacing(path)).write_text(text, encoding="utf-8", newline="")
+                files.enter_context(replace_atomically(path)).write_text(text, encoding="utf-8", newline="")
         except OSError as error:
             what = f"`{path}` cannot be written: {error.strerror or error}"
             raise UserError(Problem(what, remedy="check the path and its permissions")) from error

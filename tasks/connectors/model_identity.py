@@ -11,7 +11,7 @@ import orjson
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.respondents import Assigning, Respondent
-from biasgrid.warehouse.hashing import content_hash, hashed
+from biasgrid.warehouse.hashing import content_hash, hash_texts
 
 
 def sent_parameters(
@@ -78,7 +78,7 @@ def _describe_file(path: Path) -> tuple[str, int, str]:
 
 def request_key(fingerprint: str, parameters: str, sample: int, text: str) -> str:
     """The key of one request, as biasgrid.tasks.generate.cases computes it for a column of them."""
-    return str(hashed([f"{fingerprint}\x1f{parameters}\x1f{sample}\x1f{text}"])[0])
+    return str(hash_texts([f"{fingerprint}\x1f{parameters}\x1f{sample}\x1f{text}"])[0])
 
 
 def request_text(messages: Sequence[Mapping[str, str]]) -> str:

@@ -34,7 +34,7 @@ from biasgrid.tasks.evaluate.judge import (
     overrule,
 )
 from biasgrid.warehouse.hashing import content_hash
-from biasgrid.warehouse.storage.assessments import TABLE, none_assessed, of_people
+from biasgrid.warehouse.storage.assessments import TABLE, assessments_of_people, empty_assessments
 from biasgrid.warehouse.storage.journal import Journal
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -74,7 +74,7 @@ async def evaluate_cell(
         return cases, replies, judge_cell(cases, replies, catalog.languages, evaluation_id, now)
 
     cases, replies, verdicts = await asyncio.to_thread(judged)
-    opined = none_assessed()
+    opined = empty_assessments()
     if judge is not None and model_pool is not None:
         doubted = contested(cases, replies, verdicts, hearing)
         said = await _second_opinions(lake, run_id, cell_id, doubted, catalog, model_pool, judge, retries, spare)
@@ -84,7 +84,7 @@ async def evaluate_cell(
             verdicts = pl.concat([verdicts, overrule(verdicts, _on_failed(doubted, given), judge.model, now)])
 
     def land() -> int:
-        people = of_people(lake, run_id, cell_id)
+        people = assessments_of_people(lake, run_id, cell_id)
         beside, final = opined, verdicts
         if people.height:
             taken_over = carried(people, units(cases, verdicts), evaluation_id)
@@ -101,7 +101,7 @@ async def evaluate_cell(
 def decide_again(lake: Lake, run_id: str, cell_id: str, evaluation_id: str) -> None:
     """Land a cell's verdicts with what people have decided about them since; nobody is asked."""
     name = f"{evaluation_id}-{cell_id}"
-    people = of_people(lake, run_id, cell_id).filter(pl.col("evaluation_id") == evaluation_id)
+    people = assessments_of_people(lake, run_id, cell_id).filter(pl.col("evaluation_id") == evaluation_id)
     lake.write("verdicts", run_id, name, decided(lake.read("verdicts", run_id, name), people))
 
 

@@ -13,8 +13,14 @@ import polars as pl
 
 from biasgrid.tasks.evaluate.judge import current
 from biasgrid.tasks.evaluate.verdicts import TEMPLATE, in_table_form, rolled_up_anew, with_ids
-from biasgrid.warehouse.hashing import hashed
-from biasgrid.warehouse.storage.assessments import DECISION, UNIT, in_assessment_form, newest, with_rule_keys
+from biasgrid.warehouse.hashing import hash_texts
+from biasgrid.warehouse.storage.assessments import (
+    DECISION,
+    UNIT,
+    add_rule_keys,
+    newest_assessments,
+    to_assessment_form,
+)
 
 _SEVERAL: Final = ", "
 
@@ -22,7 +28,7 @@ _SEVERAL: Final = ", "
 def units(cases: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     """What this evaluation judged: `UNIT`, one row per reply and the rule by which it was judged."""
     judged = verdicts.filter((pl.col("level") == "instance") & pl.col("supersedes").is_null())
-    rules = with_rule_keys(cases.select("case_id", "oracle").unique("case_id"))
+    rules = add_rule_keys(cases.select("case_id", "oracle").unique("case_id"))
     return judged.join(rules, on="case_id").select(UNIT).drop_nulls()
 
 
@@ -31,13 +37,13 @@ def carried(said: pl.DataFrame, judged: pl.DataFrame, evaluation_id: str) -> pl.
     `units`. Of each person's words on a case, the last."""
     own = said.filter((pl.col("evaluation_id") == evaluation_id) & pl.col("carried_from").is_null())
     others = said.filter((pl.col("evaluation_id") != evaluation_id) & pl.col("carried_from").is_null())
-    fitting = newest(others.join(judged, on=list(UNIT), how="semi", maintain_order="left"))
+    fitting = newest_assessments(others.join(judged, on=list(UNIT), how="semi", maintain_order="left"))
     fitting = fitting.join(own, on=["case_id", "purpose", "assessor"], how="anti", maintain_order="left")
     ids = [f"{evaluation_id}\x1f{given}" for given in fitting["assessment_id"]]
-    return in_assessment_form(
+    return to_assessment_form(
         fitting.with_columns(
             carried_from=pl.col("assessment_id"),
-            assessment_id=hashed(ids),
+            assessment_id=hash_texts(ids),
             evaluation_id=pl.lit(evaluation_id),
         )
     )
@@ -50,7 +56,7 @@ def decided(verdicts: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
     stood, and the template that it belongs to is rolled up anew. Rows that were added before are made again.
     """
     given = verdicts.filter(pl.col("assessor_kind").ne_missing("person"))
-    decisions = newest(said.filter(pl.col("purpose") == DECISION), ["cell_id", "case_id"])
+    decisions = newest_assessments(said.filter(pl.col("purpose") == DECISION), ["cell_id", "case_id"])
     standing = current(given)
     instances = _instances(standing, decisions)
     if instances.is_empty():

@@ -22,8 +22,8 @@ from biasgrid.tasks.connectors.json_objects import NotAsAsked, delimiter, parse_
 from biasgrid.tasks.evaluate.oracles.refusals import refusal, withheld
 from biasgrid.tasks.evaluate.oracles.text import compared, shown, whole
 from biasgrid.tasks.evaluate.verdicts import in_table_form, rolled_up_anew, with_ids
-from biasgrid.warehouse.hashing import hashed, places
-from biasgrid.warehouse.storage.assessments import BLIND, GIVEN, in_assessment_form, with_rule_keys
+from biasgrid.warehouse.hashing import draw_places, hash_texts
+from biasgrid.warehouse.storage.assessments import BLIND, GIVEN, add_rule_keys, to_assessment_form
 
 _UNLESS_TOLD = JudgeSample()
 
@@ -53,7 +53,7 @@ class Hearing:
         share = pl.col("outcome").replace_strict(shares, default=0.0, return_dtype=pl.Float64)
         wanted = verdicts.with_columns(probability=share, seed=pl.lit(self.seed, pl.Int64))
         wanted = wanted.filter(pl.col("probability") > 0)
-        place = places(f"judge\x1f{self.seed}\x1f{case_id}" for case_id in wanted["case_id"])
+        place = draw_places(f"judge\x1f{self.seed}\x1f{case_id}" for case_id in wanted["case_id"])
         return wanted.filter(place < wanted["probability"])
 
 
@@ -232,8 +232,8 @@ def assessments(
     rows = rows.join(said, on="verdict_id", how="left", maintain_order="left")
     id_parts = (pl.col("verdict_id"), pl.lit("model"), pl.lit(judge))
     ids = rows.select(pl.concat_str(id_parts, separator="\x1f")).to_series()
-    told = with_rule_keys(rows).with_columns(
-        assessment_id=hashed(ids),
+    told = add_rule_keys(rows).with_columns(
+        assessment_id=hash_texts(ids),
         purpose=pl.lit(BLIND),
         assessor_kind=pl.lit("model"),
         assessor=pl.lit(judge),
@@ -243,4 +243,4 @@ def assessments(
         reason=pl.coalesce("why", pl.lit("the judge gave no reply")),
         assessed_at=pl.lit(at),
     )
-    return in_assessment_form(told)
+    return to_assessment_form(told)

@@ -8,7 +8,7 @@ from typing import Final
 
 import polars as pl
 
-from biasgrid.warehouse.hashing import hashed
+from biasgrid.warehouse.hashing import hash_texts
 from biasgrid.warehouse.schemas import VERDICTS
 
 _UNIT: Final = ("evaluation_id", "level", "cell_id", "template_id", "sample", "case_id", "assessor")
@@ -37,7 +37,7 @@ def with_ids(rows: pl.DataFrame, evaluation_id: str, judged_at: datetime) -> pl.
         judged_at=pl.lit(judged_at).cast(verdict_types()["judged_at"]),
     )
     unit = stamped.select(pl.concat_str((*_unit(), _told_apart()), separator="\x1f"))
-    return stamped.with_columns(verdict_id=hashed(unit.to_series())).select(*verdict_types())
+    return stamped.with_columns(verdict_id=hash_texts(unit.to_series())).select(*verdict_types())
 
 
 def _unit() -> list[pl.Expr]:

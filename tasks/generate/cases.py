@@ -11,9 +11,9 @@ from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.model_identity import fingerprint, request_key, request_text, sent_parameters
-from biasgrid.warehouse.hashing import content_hash, hashed
+from biasgrid.warehouse.hashing import content_hash, hash_texts
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import planned
+from biasgrid.warehouse.storage.runs import count_planned
 
 VERSION = 4
 """Raised when the same inputs would give other instances."""
@@ -28,12 +28,12 @@ def cases(
     request = pl.concat_str("fingerprint", "parameters", "sample", "text", separator="\x1f")
     cell = pl.concat_str(CELL, separator="\x1f")
     keyed = asked.with_columns(
-        request.map_batches(hashed, return_dtype=pl.String).alias("request_key"),
+        request.map_batches(hash_texts, return_dtype=pl.String).alias("request_key"),
         _cell_ids(asked, cell),
         pl.concat_list(pl.struct(pl.lit("user").alias("role"), pl.col("text").alias("content"))).alias("messages"),
     )
     case = pl.concat_str("cell_id", "instance_id", "request_key", separator="\x1f")
-    return keyed.with_columns(case.map_batches(hashed, return_dtype=pl.String).alias("case_id")).drop(
+    return keyed.with_columns(case.map_batches(hash_texts, return_dtype=pl.String).alias("case_id")).drop(
         "fingerprint", "text"
     )
 
@@ -57,7 +57,7 @@ def changed_models(planned: pl.DataFrame, targets: Mapping[str, Target], catalog
 def _cell_ids(asked: pl.DataFrame, cell: pl.Expr) -> pl.Expr:
     """Cells are few: hash each once."""
     names = asked.select(cell.unique().alias("cell"))["cell"]
-    return cell.replace_strict(names, hashed(names), return_dtype=pl.String).alias("cell_id")
+    return cell.replace_strict(names, hash_texts(names), return_dtype=pl.String).alias("cell_id")
 
 
 def _sample_parameters(target: Target, settings: ScenarioSettings, sample: int) -> str:
@@ -131,10 +131,10 @@ def land_cases(
     cell after the other, so that memory does not grow with models and samples.
     """
     asked = list(targets)
-    cells = [planned(cases(instances.clear(), asked, settings, catalog))]
+    cells = [count_planned(cases(instances.clear(), asked, settings, catalog))]
     for part in instances.partition_by(*PART, maintain_order=True):
         for target in asked:
             cell = cases(part, [target], settings, catalog).with_columns(pl.lit(run_id).alias("run_id"))
             lake.write("cases", run_id, cell["cell_id"][0], cell)
-            cells.append(planned(cell))
+            cells.append(count_planned(cell))
     return pl.concat(cells)

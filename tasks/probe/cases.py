@@ -17,7 +17,7 @@ from biasgrid.tasks.connectors.model_identity import fingerprint, request_key, r
 from biasgrid.tasks.probe.prompts import Prompt
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import CELL, planned
+from biasgrid.warehouse.storage.runs import CELL, count_planned
 
 READING = "probe"
 """The oracle type of cases whose replies a probe reads."""
@@ -47,7 +47,7 @@ def land_cases(lake: Lake, run_id: str, prompts: Sequence[Prompt], asked: Iterab
         rows = pl.DataFrame([_case(run_id, prompt, own) for prompt in prompts], infer_schema_length=None)
         for (cell_id,), cell in rows.partition_by("cell_id", as_dict=True, maintain_order=True).items():
             lake.write("cases", run_id, str(cell_id), cell)
-            cells.append(planned(cell))
+            cells.append(count_planned(cell))
     return (
         pl.concat(cells) if cells else pl.DataFrame(schema={**dict.fromkeys(CELL, pl.String), "planned": pl.Int64})
     )

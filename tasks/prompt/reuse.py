@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.tasks.connectors.api import Answer, Reply
-from biasgrid.warehouse.hashing import hashed
+from biasgrid.warehouse.hashing import hash_texts
 from biasgrid.warehouse.storage.lake import Lake
 
 
@@ -178,7 +178,7 @@ def _copy_rows(lake: Lake, run_id: str, chosen: pl.DataFrame, kind: str) -> pl.D
     return rows.with_columns(
         pl.lit(run_id).alias("run_id"),
         pl.col("response_id").alias("reused_from"),
-        response_id.map_batches(hashed, return_dtype=pl.String).alias("response_id"),
+        response_id.map_batches(hash_texts, return_dtype=pl.String).alias("response_id"),
         pl.lit(0.0).alias("cost_usd"),
         pl.lit(0, dtype=pl.Int64).alias("attempts"),
     )

@@ -12,7 +12,7 @@ import orjson
 import polars as pl
 
 from biasgrid.tasks.report.figures import moment
-from biasgrid.warehouse.build.build import query, run_row, selected
+from biasgrid.warehouse.build.build import fetch_rows, query, run_row
 from biasgrid.warehouse.storage.lake import Lake
 
 TESTS = "list_position(['implicit', 'explicit', 'decision', 'counterfactual'], test)"
@@ -193,6 +193,6 @@ def is_overall(row: Row) -> bool:
 def rows_of(warehouse: duckdb.DuckDBPyConnection, run_id: str) -> dict[str, list[dict[str, Any]]]:
     """The fields of InteractionFindings."""
     return {
-        name: selected(warehouse, f"from marts.{name} where run_id = ? order by {order}", [run_id]).to_dicts()
+        name: fetch_rows(warehouse, f"from marts.{name} where run_id = ? order by {order}", [run_id]).to_dicts()
         for name, order in ORDERS.items()
     }

@@ -10,7 +10,7 @@ import polars as pl
 from biasgrid.catalogs.schema.attacks import IN_PAIRS
 from biasgrid.tasks.connectors.api import FILTERED
 from biasgrid.tasks.review.units import OUTCOMES, Shown, as_prompt, identified, nothing_judged
-from biasgrid.warehouse.hashing import hashed
+from biasgrid.warehouse.hashing import hash_texts
 from biasgrid.warehouse.storage.lake import Lake
 
 Row = Mapping[str, Any]
@@ -40,7 +40,7 @@ def judged_exchanges(lake: Lake, run_id: str, evaluation_id: str) -> pl.DataFram
         _by_judge(lake, run_id, evaluation_id), on=["cell_id", "case_id"]
     )
     found = judged.sort("cell_id", "case_id", "sample").collect()
-    return identified(found.with_columns(rule_key=hashed(found["goal"])), run_id)
+    return identified(found.with_columns(rule_key=hash_texts(found["goal"])), run_id)
 
 
 def shown_exchanges(lake: Lake, run_id: str, units: pl.DataFrame) -> dict[str, Shown]:

@@ -12,7 +12,15 @@ from ulid import ULID
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.text_safety import is_one_line, replace_invisible
-from biasgrid.warehouse.storage.assessments import BLIND, GIVEN, TABLE, UNIT, in_assessment_form, newest, of_people
+from biasgrid.warehouse.storage.assessments import (
+    BLIND,
+    GIVEN,
+    TABLE,
+    UNIT,
+    assessments_of_people,
+    newest_assessments,
+    to_assessment_form,
+)
 from biasgrid.warehouse.storage.lake import Lake
 
 SKIPPED: Final = "skipped"
@@ -53,12 +61,15 @@ def said_before(
     lake: Lake, run_id: str, evaluation_id: str, reviewer: str, purpose: str = BLIND
 ) -> dict[Unit, Answer]:
     """What a reviewer has said in this evaluation, by reply and rule."""
-    rows = of_people(lake, run_id).filter(
+    rows = assessments_of_people(lake, run_id).filter(
         (pl.col("evaluation_id") == evaluation_id)
         & (pl.col("assessor") == reviewer)
         & (pl.col("purpose") == purpose)
     )
-    return {unit_of(row): Answer(row["outcome"], row["reason"]) for row in newest(rows).iter_rows(named=True)}
+    return {
+        unit_of(row): Answer(row["outcome"], row["reason"])
+        for row in newest_assessments(rows).iter_rows(named=True)
+    }
 
 
 @dataclass(slots=True)
@@ -77,7 +88,7 @@ class Record:
         """Land answers to `reviewable` units, all of them or none."""
         self.rows += [self._row(unit, answer) for unit, answer in answers]
         types = pl.DataFrame(self.rows, infer_schema_length=None)
-        self.lake.write(TABLE, self.run_id, f"review-{self.sitting}", in_assessment_form(types))
+        self.lake.write(TABLE, self.run_id, f"review-{self.sitting}", to_assessment_form(types))
 
     def _row(self, unit: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
         kept = ("cell_id", "template_id", "sample", "case_id", "response_id", "rule_key", "stratum")

@@ -12,7 +12,7 @@ from typing import Any, Final
 import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
-from biasgrid.warehouse.hashing import places
+from biasgrid.warehouse.hashing import draw_places
 
 STRATUM: Final = ["model", "stratum"]
 FILTERS: Final = ("concern", "language", "model")
@@ -66,12 +66,12 @@ def drawn(units: pl.DataFrame, draw: Draw) -> pl.DataFrame:
     """
     fitting = filtered(units, draw)
     salted = [f"review\x1f{draw.seed}\x1f{unit_id}" for unit_id in fitting["unit_id"]]
-    placed = fitting.with_columns(place=places(salted))
+    placed = fitting.with_columns(place=draw_places(salted))
     counted = placed.group_by(STRATUM).len("of").sort("of", *STRATUM)
     shares = counted.with_columns(taken=pl.Series(shared_out(counted["of"].to_list(), draw.size), dtype=pl.Int64))
     ranked = placed.with_columns(rank=pl.col("place").rank("ordinal").over(STRATUM))
     taken = ranked.join(shares, on=STRATUM).filter(pl.col("rank") <= pl.col("taken"))
-    order = places(f"order\x1f{draw.seed}\x1f{unit_id}" for unit_id in taken["unit_id"])
+    order = draw_places(f"order\x1f{draw.seed}\x1f{unit_id}" for unit_id in taken["unit_id"])
     told = taken.with_columns(
         order=order, probability=pl.col("taken") / pl.col("of"), seed=pl.lit(draw.seed, pl.Int64)
     )

@@ -10,8 +10,8 @@ import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.oracle import Oracle, describe_rule, judgeable_operations
-from biasgrid.warehouse.hashing import hashed
-from biasgrid.warehouse.storage.assessments import UNIT, with_rule_keys
+from biasgrid.warehouse.hashing import hash_texts
+from biasgrid.warehouse.storage.assessments import UNIT, add_rule_keys
 from biasgrid.warehouse.storage.lake import Lake
 
 OUTCOMES: Final = ("passed", "failed", "refused", "unreadable")
@@ -46,14 +46,14 @@ def reviewable(lake: Lake, run_id: str, evaluation_id: str) -> pl.DataFrame:
     `rule_key`, and as `stratum` what the oracle made of it."""
     cases = _under_its_rules(lake, run_id, evaluation_id, _cases(lake, run_id))
     judged = _by_oracles(lake, run_id, evaluation_id)
-    return identified(with_rule_keys(cases.join(judged, on=["cell_id", "case_id"], maintain_order="left")), run_id)
+    return identified(add_rule_keys(cases.join(judged, on=["cell_id", "case_id"], maintain_order="left")), run_id)
 
 
 def identified(units: pl.DataFrame, run_id: str) -> pl.DataFrame:
     """`units` with their `run_id` and `unit_id`."""
     ids = units.select(pl.concat_str(pl.lit(run_id), *UNIT, separator="\x1f")).to_series()
     # a letter first: a spreadsheet takes digits with an e among them for a number
-    return units.with_columns(run_id=pl.lit(run_id), unit_id="r" + hashed(ids).str.slice(0, 15))
+    return units.with_columns(run_id=pl.lit(run_id), unit_id="r" + hash_texts(ids).str.slice(0, 15))
 
 
 def shown(lake: Lake, run_id: str, units: pl.DataFrame) -> dict[str, Shown]:

@@ -13,7 +13,7 @@ import duckdb
 import polars as pl
 
 from biasgrid.tasks.transcripts.sessions import LONGEST, Said
-from biasgrid.warehouse.build.build import connect, selected
+from biasgrid.warehouse.build.build import connect, fetch_rows
 from biasgrid.warehouse.storage.lake import Lake
 
 Row = Mapping[str, Any]
@@ -87,7 +87,7 @@ def plays(lake: Lake, run_id: str, play_ids: Sequence[str]) -> list[Play]:
     landed = lake.scan("cases", run_id).filter(pl.col("case_id").is_in(wanted))
     goals = dict(landed.select("case_id", "template_text").collect().iter_rows())
     with connect(lake) as warehouse:
-        cases = {row["play_id"]: row for row in selected(warehouse, PLAYS, [run_id, wanted]).to_dicts()}
+        cases = {row["play_id"]: row for row in fetch_rows(warehouse, PLAYS, [run_id, wanted]).to_dicts()}
         readings = _readings(warehouse, lake, run_id, wanted)
     said = _said(lake, run_id, wanted)
     told = [cases[key] | {"goal": goals[key]} for key in wanted]
@@ -149,10 +149,10 @@ def _readings(
 ) -> dict[Place, Reading]:
     """How each reply was read that is judged."""
     given = [run_id, play_ids]
-    tasks = _grouped(selected(warehouse, TASKS, given).iter_rows(named=True), "play_id", "reply")
+    tasks = _grouped(fetch_rows(warehouse, TASKS, given).iter_rows(named=True), "play_id", "reply")
     verdicts = _grouped(_verdicts(lake, run_id, play_ids), "case_id", "sample")
     found = {}
-    for row in selected(warehouse, JUDGED, given).iter_rows(named=True):
+    for row in fetch_rows(warehouse, JUDGED, given).iter_rows(named=True):
         key = (row["play_id"], row["reply"])
         own = tasks.get(key, ()), row["said"], verdicts.get(key, ())
         found[row["play_id"], row["turn"], row["speaker"]] = Reading(row["outcome"], row["reason"], *own)

@@ -30,7 +30,7 @@ from biasgrid.tasks.generate.instantiate import instances
 from biasgrid.tasks.prompt.prompt import prompt_cell
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import begin, record_planned
+from biasgrid.warehouse.storage.runs import begin_run, record_planned
 
 WORDS = {"constant-no": ("No", "No", "No"), "constant-yes": ("Yes", "Sí", "Sí")}
 LANGUAGES = ("en_us", "es_es", "ca_es")
@@ -89,7 +89,7 @@ def scenario(concerns: Iterable[str], languages: Iterable[str], templates: int) 
 async def run(lake: Lake, resolved: ResolvedScenario) -> None:
     """Plan, prompt and evaluate, as a run does, without its orchestration."""
     catalog, settings = resolved.catalog, resolved.settings
-    begun = begin(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
+    begun = begin_run(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
     async with ModelPool(catalog) as model_pool:
         for requirement in resolved.requirements:
             rule = requirement.model_dump(include={"tolerance", "delta", "refusals", "max_refusals"})

@@ -23,7 +23,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from biasgrid.warehouse.build.build import opened, selected
+from biasgrid.warehouse.build.build import fetch_rows, open_new_file
 from biasgrid.warehouse.build.materialize import lay_out
 from biasgrid.warehouse.build.models import Model, load_comparison
 
@@ -205,12 +205,12 @@ def compared(kind: Kind, after: float, replications: int) -> pl.DataFrame:
         for row in kind.rows(rate, chance)
     ]
     *sources, comparison = load_comparison([kind.table])
-    with tempfile.TemporaryDirectory() as folder, opened(Path(folder) / "both.duckdb") as warehouse:
+    with tempfile.TemporaryDirectory() as folder, open_new_file(Path(folder) / "both.duckdb") as warehouse:
         warehouse.execute("create schema staging; create schema intermediate; create schema marts")
         _fill(warehouse, sources, kind.source, own)
         sides = f"select distinct run_id, model, {', '.join(kind.keys)} from {kind.source}"
         warehouse.execute(_laid_out(warehouse, sources, kind.sides) + sides)
-        return selected(warehouse, comparison.sql)
+        return fetch_rows(warehouse, comparison.sql)
 
 
 def _fill(warehouse: duckdb.DuckDBPyConnection, models: list[Model], relation: str, rows: Rows) -> None:

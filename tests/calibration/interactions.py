@@ -28,7 +28,7 @@ from statistics import fmean, stdev
 import polars as pl
 
 from biasgrid.tasks.evaluate.readers.assignments.reader import read_assignment
-from biasgrid.warehouse.build.build import fill, opened, selected
+from biasgrid.warehouse.build.build import fetch_rows, fill, open_new_file
 from biasgrid.warehouse.build.models import load_models, with_sources
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -92,10 +92,10 @@ def told(numbers: range) -> tuple[pl.DataFrame, pl.DataFrame]:
         lake.write("runs", "R1", "1", pl.DataFrame([run]))
         for player in PLAYERS:
             _land(lake, player, numbers)
-        with opened(Path(folder) / "warehouse.duckdb") as warehouse:
+        with open_new_file(Path(folder) / "warehouse.duckdb") as warehouse:
             warehouse.execute("set enable_progress_bar = false")
             fill(warehouse, lake, models)
-            scores, steps = (selected(warehouse, f"from {mart} where domain = 'all'") for mart in WANTED)
+            scores, steps = (fetch_rows(warehouse, f"from {mart} where domain = 'all'") for mart in WANTED)
     return scores, steps
 
 

@@ -31,7 +31,7 @@ from biasgrid.tasks.evaluate.probe_verdicts import judge_trials
 from biasgrid.tasks.probe.cases import Asked, land_cases
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import begin
+from biasgrid.warehouse.storage.runs import begin_run
 
 CASES = 40
 STRENGTHS = (0.0, 0.3, 0.6, 1.0)
@@ -47,7 +47,7 @@ def main(replications: int) -> int:
     """The exit code: 0 where everything holds."""
     with tempfile.TemporaryDirectory() as folder:
         lake = Lake.at(folder)
-        run = begin(lake, "", "{}", {}, 0, "probe")
+        run = begin_run(lake, "", "{}", {}, 0, "probe")
         parts = [(run.run_id, name, number) for name in (*STRENGTHS, HIDING) for number in range(replications)]
         chunks = [parts[start::8] for start in range(8)]
         with ProcessPoolExecutor(max_workers=2, mp_context=get_context("spawn")) as pool:

@@ -33,7 +33,7 @@ from rig.prefect_server import PrefectServer, homed, prefect_server
 from rig.scenario import Written, write_scenario
 from rig.table import at_least, table
 
-from biasgrid.deployments.processes import Process, begin, ending
+from biasgrid.deployments.processes import Process, end_in_order, start_process
 from biasgrid.deployments.work_pools import NIGHTS, SHARDS
 
 MODELS = [f"loopback/m{number}" for number in range(8)]
@@ -64,7 +64,7 @@ class Site:
     def worker(self, pool: str, nth: int, *words: str) -> Process:
         name = f"{pool}-{nth}"
         start = ["prefect", "worker", "start", "--pool", pool, "--name", name, *words]
-        return begin(name, start, self.folder / f"{name}.log", self.environment)
+        return start_process(name, start, self.folder / f"{name}.log", self.environment)
 
     def ask(self, path: str, body: Any = None) -> Any:
         asked = urllib.request.Request(f"{self.server.api}{path}", headers={"Content-Type": "application/json"})
@@ -122,7 +122,7 @@ class Night:
 
 def night(made: Site, workers: int) -> Night:
     processes: list[Process] = []
-    with ending(processes):
+    with end_in_order(processes):
         processes += [made.worker(NIGHTS, 0)]
         processes += [made.worker(SHARDS, nth, "--limit", "1") for nth in range(workers)]
         time.sleep(10)  # until all of them ask for work

@@ -13,10 +13,10 @@ import polars as pl
 from biasgrid.warehouse.build.run_scope import Side
 from biasgrid.warehouse.build.sql_quoting import literal, literally
 from biasgrid.warehouse.hashing import content_hash
-from biasgrid.warehouse.schema_check import declared, refuse_newer
+from biasgrid.warehouse.schema_check import declared_schema, refuse_newer
 from biasgrid.warehouse.schemas import KINDS, OF_KINDS, SHOWN, SUPERSEDED, TABLES
-from biasgrid.warehouse.storage.compaction import are_small, folded
-from biasgrid.warehouse.storage.lake import Lake, scanned
+from biasgrid.warehouse.storage.compaction import are_small, fold_files
+from biasgrid.warehouse.storage.lake import Lake, scan_files
 
 AT_ONCE = 500
 """Small files that are in memory before they are packed."""
@@ -63,7 +63,7 @@ VIEWS: Mapping[str, tuple[str, str | None]] = {
 
 def _declare(warehouse: duckdb.DuckDBPyConnection, table: str) -> None:
     """`lake.empty_<table>`, which has its columns in their types."""
-    warehouse.register("declared_rows", declared(table).empty_table())
+    warehouse.register("declared_rows", declared_schema(table).empty_table())
     warehouse.execute(f"create table lake.empty_{table} as from declared_rows")
     warehouse.unregister("declared_rows")
 
@@ -80,11 +80,11 @@ def _show(warehouse: duckdb.DuckDBPyConnection, name: str, table: str, files: Fi
 
 def _show_superseded(warehouse: duckdb.DuckDBPyConnection) -> None:
     """`lake.superseded_verdicts`. DuckDB sees where there are none, and leaves them out of a SELECT."""
-    is_none = not warehouse.execute(f"{superseded()} limit 1").fetchall()
-    warehouse.execute(f"create view lake.{SUPERSEDED} as {superseded('false' if is_none else 'true')}")
+    is_none = not warehouse.execute(f"{select_superseded()} limit 1").fetchall()
+    warehouse.execute(f"create view lake.{SUPERSEDED} as {select_superseded('false' if is_none else 'true')}")
 
 
-def superseded(condition: str = "true") -> str:
+def select_superseded(condition: str = "true") -> str:
     """The SELECT behind `lake.superseded_verdicts`, of the verdicts for which a condition holds."""
     replaced = "select distinct run_id, evaluation_id, supersedes as verdict_id from lake.verdicts"
     return f"{replaced} where supersedes is not null and {condition}"
@@ -97,7 +97,7 @@ NOTHING_LANDED = """
 """
 
 
-def without_rows(warehouse: duckdb.DuckDBPyConnection) -> frozenset[str]:
+def empty_relations(warehouse: duckdb.DuckDBPyConnection) -> frozenset[str]:
     """Those of an attached lake's relations in which nothing has landed. No file is opened for it."""
     return frozenset(name for (name,) in warehouse.execute(NOTHING_LANDED).fetchall())
 
@@ -107,7 +107,7 @@ def _landed(lake: Lake, table: str, sides: Sequence[Side]) -> Files:
 
 
 def _as_read(lake: Lake, table: str, files: Files) -> Files:
-    return [(side, own if side else folded(lake, table, own)) for side, own in files]
+    return [(side, own if side else fold_files(lake, table, own)) for side, own in files]
 
 
 def _of_kind(files: Files, kinds: Mapping[str, str | None], kind: str | None) -> Files:
@@ -151,7 +151,7 @@ def _gathered(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequence[
     warehouse.execute(f"create or replace table {gathered} as from lake.empty_{table}")
     try:
         for first in range(0, len(files), AT_ONCE):
-            rows = scanned(table, list(files[first : first + AT_ONCE])).collect()
+            rows = scan_files(table, list(files[first : first + AT_ONCE])).collect()
             warehouse.register("landed_rows", rows.to_arrow(compat_level=pl.CompatLevel.newest()))
             warehouse.execute(f"insert into {gathered} from landed_rows")
             warehouse.unregister("landed_rows")

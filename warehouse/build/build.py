@@ -22,17 +22,17 @@ from biasgrid.warehouse.build.integrity import (
     refuse_unreadable,
 )
 from biasgrid.warehouse.build.macros import ROW_GROUP, blank
-from biasgrid.warehouse.build.materialize import STORAGE, made_in_turn, none_yet
+from biasgrid.warehouse.build.materialize import STORAGE, declare_no_repeats, make_models
 from biasgrid.warehouse.build.model_tests import ModelTestFailed, check
 from biasgrid.warehouse.build.models import SCHEMAS, Model, load_models
 from biasgrid.warehouse.build.run_scope import Side
 from biasgrid.warehouse.build.sql_quoting import literal
-from biasgrid.warehouse.build.text_views import bring_texts, keep_texts, reading_texts, where_texts_lie
-from biasgrid.warehouse.storage.atomic_file import replacing, sweep
+from biasgrid.warehouse.build.text_views import fetch_texts, keep_texts, reading_texts, text_settings
+from biasgrid.warehouse.storage.atomic_file import remove_partial_files, replace_atomically
 from biasgrid.warehouse.storage.errors import StorageTrouble, storing
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.s3.address import WHERE
-from biasgrid.warehouse.storage.s3.leases import Turn, taking_turns
+from biasgrid.warehouse.storage.s3.leases import Turn, take_turns
 
 OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -70,10 +70,10 @@ def build(
     """
     target = target or lake.database
     ordered = load_models(models)
-    with storing(target), alone(lake) as turn:
-        sweep(target.parent)
-        with replacing(target) as partial:
-            with opened(partial) as warehouse:
+    with storing(target), hold_build_lock(lake) as turn:
+        remove_partial_files(target.parent)
+        with replace_atomically(target) as partial:
+            with open_new_file(partial) as warehouse:
                 keep_texts(warehouse, lake, ordered, fill(warehouse, lake, ordered))
                 _keep_previous_names(warehouse, ordered)
                 warehouse.execute("checkpoint biasgrid")  # what is first written in closing fails unheard
@@ -106,14 +106,14 @@ def fill(
     return files
 
 
-def computed(warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence[Model], side: Side) -> None:
+def compute_models(warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence[Model], side: Side) -> None:
     """As `fill`, of a run that this process is writing: what has just landed is not looked through for damage, nor
     the models tested, which takes longer than they do."""
     wanted = {read.removeprefix("lake.") for model in ordered for read in model.reads if read.startswith("lake.")}
     attach_lake(warehouse, lake, (side,), wanted)
-    none_yet(warehouse)
+    declare_no_repeats(warehouse)
     _make_schemas(warehouse, ordered)
-    for _ in made_in_turn(warehouse, ordered):
+    for _ in make_models(warehouse, ordered):
         pass
 
 
@@ -132,10 +132,10 @@ def _make_schemas(warehouse: duckdb.DuckDBPyConnection, ordered: Sequence[Model]
 def _make_all(
     warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence[Model], runs: Mapping[str, str]
 ) -> None:
-    none_yet(warehouse)
+    declare_no_repeats(warehouse)
     refuse_damage(warehouse, lake, runs)
     _make_schemas(warehouse, ordered)
-    for model, made in made_in_turn(warehouse, ordered):
+    for model, made in make_models(warehouse, ordered):
         try:
             check(warehouse, model, made)
         except ModelTestFailed:
@@ -145,10 +145,10 @@ def _make_all(
 
 
 @contextmanager
-def alone(lake: Lake) -> Iterator[Turn | None]:
+def hold_build_lock(lake: Lake) -> Iterator[Turn | None]:
     """Nobody else builds a warehouse meanwhile, or sweeps up after somebody who was killed while building one."""
     lake.locks.mkdir(parents=True, exist_ok=True)
-    with filelock.FileLock(lake.locks / "warehouse.lock"), taking_turns(lake.shared, "warehouse") as turn:
+    with filelock.FileLock(lake.locks / "warehouse.lock"), take_turns(lake.shared, "warehouse") as turn:
         yield turn
 
 
@@ -160,7 +160,7 @@ def connect(lake: Lake, texts_of: str | None = None) -> duckdb.DuckDBPyConnectio
     """
     if not lake.has_database():
         raise UserError(_absent(lake))
-    bring_texts(lake, texts_of)
+    fetch_texts(lake, texts_of)
     # attached, not opened: DuckDB would hand out an open database by its path, though the file was replaced
     warehouse = duckdb.connect(config=OFFLINE)
     try:
@@ -168,7 +168,7 @@ def connect(lake: Lake, texts_of: str | None = None) -> duckdb.DuckDBPyConnectio
     except duckdb.Error as error:
         warehouse.close()
         raise UserError(_unreadable(lake, error)) from error
-    settings = (*where_texts_lie(lake, texts_of), "TimeZone = 'UTC'", "enable_external_access = false")
+    settings = (*text_settings(lake, texts_of), "TimeZone = 'UTC'", "enable_external_access = false")
     for setting in (*settings, "lock_configuration = true"):
         warehouse.execute(f"set {setting}")
     warehouse.execute("use biasgrid")
@@ -178,14 +178,14 @@ def connect(lake: Lake, texts_of: str | None = None) -> duckdb.DuckDBPyConnectio
 def query(lake: Lake, sql: str, parameters: Parameters = (), texts_of: str | None = None) -> pl.DataFrame:
     """The answer of the warehouse to one SELECT, with `?` for each of `parameters`. Raises as `connect` does."""
     with connect(lake, texts_of) as warehouse:
-        return selected(warehouse, sql, parameters)
+        return fetch_rows(warehouse, sql, parameters)
 
 
 Parameters = Sequence[object] | Mapping[str, object]
 """In place of each `?`, or of each `$name`."""
 
 
-def selected(warehouse: duckdb.DuckDBPyConnection, sql: str, parameters: Parameters = ()) -> pl.DataFrame:
+def fetch_rows(warehouse: duckdb.DuckDBPyConnection, sql: str, parameters: Parameters = ()) -> pl.DataFrame:
     """As `query`, of a warehouse that is connected."""
     given = dict(parameters) if isinstance(parameters, Mapping) else list(parameters)
     with reading_texts():
@@ -194,7 +194,7 @@ def selected(warehouse: duckdb.DuckDBPyConnection, sql: str, parameters: Paramet
     return rows
 
 
-def opened(path: Path) -> duckdb.DuckDBPyConnection:
+def open_new_file(path: Path) -> duckdb.DuckDBPyConnection:
     """A new file to build in, closed when it is left."""
     path.write_bytes(blank())
     warehouse = duckdb.connect(config=OFFLINE)
@@ -231,14 +231,14 @@ def run_row(lake: Lake, run_id: str) -> dict[str, Any]:
     """Its row of staging.stg_runs, the run as last recorded. Raises `UserError` for one that the warehouse does
     not hold, and where none has been built."""
     with connect(lake) as warehouse:
-        return recorded(warehouse, lake, run_id)
+        return find_run_row(warehouse, lake, run_id)
 
 
-def recorded(warehouse: duckdb.DuckDBPyConnection, lake: Lake, run_id: str) -> dict[str, Any]:
+def find_run_row(warehouse: duckdb.DuckDBPyConnection, lake: Lake, run_id: str) -> dict[str, Any]:
     """As `run_row`, of a warehouse that is open."""
-    rows = selected(warehouse, "select * from staging.stg_runs where run_id = ?", [run_id]).to_dicts()
+    rows = fetch_rows(warehouse, "select * from staging.stg_runs where run_id = ?", [run_id]).to_dicts()
     if rows:
         return rows[0]
-    known = selected(warehouse, "select run_id from staging.stg_runs order by run_id")["run_id"].to_list()
+    known = fetch_rows(warehouse, "select run_id from staging.stg_runs order by run_id")["run_id"].to_list()
     remedy = nearest(run_id, known) or "`biasgrid runs` lists them; `biasgrid warehouse build` brings in new ones"
     raise UserError(Problem(f"the warehouse holds no run `{run_id}`", str(lake.told(lake.database)), remedy))

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 
-from biasgrid.warehouse.build.build import fill, opened
+from biasgrid.warehouse.build.build import fill, open_new_file
 from biasgrid.warehouse.build.models import load_comparison
 from biasgrid.warehouse.build.run_scope import Side
 from biasgrid.warehouse.storage.errors import storing
@@ -30,6 +30,6 @@ def side_by_side(
     """
     with TemporaryDirectory(prefix="biasgrid-comparison-") as folder:
         path = Path(folder) / "comparison.duckdb"
-        with storing(path), opened(path) as warehouse:
+        with storing(path), open_new_file(path) as warehouse:
             fill(warehouse, lake, load_comparison(tables), (earlier, later))
             yield warehouse

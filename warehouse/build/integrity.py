@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 
 from biasgrid.catalogs.errors import Problem
 from biasgrid.catalogs.schema.base import Frozen
-from biasgrid.warehouse.build.attach_lake import without_rows
-from biasgrid.warehouse.build.materialize import look_closer
+from biasgrid.warehouse.build.attach_lake import empty_relations
+from biasgrid.warehouse.build.materialize import find_repeats
 from biasgrid.warehouse.build.models import read_yaml
 from biasgrid.warehouse.schemas import KINDS, OF_KINDS, OUTCOMES, TABLES, UNITS
 from biasgrid.warehouse.storage.errors import LakeDamaged
@@ -130,9 +130,9 @@ def _differing(table: str, key: str, without: str = "") -> Flaw:
     )
 
 
-def found_flaws(warehouse: duckdb.DuckDBPyConnection, flaws: Iterable[Flaw]) -> Iterator[tuple[Flaw, list[Row]]]:
+def find_flaws(warehouse: duckdb.DuckDBPyConnection, flaws: Iterable[Flaw]) -> Iterator[tuple[Flaw, list[Row]]]:
     """Those that the attached lake has, with the rows that show them."""
-    nothing = without_rows(warehouse)
+    nothing = empty_relations(warehouse)
     for flaw in flaws:
         if flaw.rows_of not in nothing and _is_doubted(warehouse, flaw) and (rows := _rows(warehouse, flaw)):
             yield flaw, rows
@@ -151,7 +151,7 @@ def _rows(warehouse: duckdb.DuckDBPyConnection, flaw: Flaw) -> list[Row]:
     return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
 
-def settle(warehouse: duckdb.DuckDBPyConnection) -> None:
+def find_unsettled(warehouse: duckdb.DuckDBPyConnection) -> None:
     """Finds the cells of benchmarks that are unsettled: replies of the others are known to have landed once."""
     warehouse.execute(f"create table lake.found_unsettled as {load_integrity().unsettled}")
     warehouse.execute("create or replace view lake.unsettled as from lake.found_unsettled")
@@ -159,10 +159,10 @@ def settle(warehouse: duckdb.DuckDBPyConnection) -> None:
 
 def refuse_damage(warehouse: duckdb.DuckDBPyConnection, lake: Lake, runs: Runs) -> None:
     """Looks through the attached lake. Raises `LakeDamaged` with everything that it finds."""
-    settle(warehouse)
+    find_unsettled(warehouse)
     rules = load_integrity()
-    if any(found_flaws(warehouse, rules.benchmarks)):
-        look_closer(warehouse, UNITS)
+    if any(find_flaws(warehouse, rules.benchmarks)):
+        find_repeats(warehouse, UNITS)
         refuse_flaws(warehouse, lake, (*flaws_of_repeats(), *rules.cases, *rules.benchmarks), runs)
     refuse_flaws(warehouse, lake, (flaw for kind in KINDS[1:] for flaw in flaws_of_kind(kind)), runs)
 
@@ -181,7 +181,7 @@ def refuse_flaws(warehouse: duckdb.DuckDBPyConnection, lake: Lake, flaws: Iterab
     """As `refuse_damage`, for some flaws."""
     found = (
         (flaw, [row | {"run_id": runs.get(row["run_id"], row["run_id"])} for row in rows])
-        for flaw, rows in found_flaws(warehouse, flaws)
+        for flaw, rows in find_flaws(warehouse, flaws)
     )
     mistakes = [_problem(lake, flaw, rows) for flaw, rows in found]
     if mistakes:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from biasgrid.warehouse.build.attach_lake import without_rows
+from biasgrid.warehouse.build.attach_lake import empty_relations
 from biasgrid.warehouse.build.models import Model, Shared
 from biasgrid.warehouse.build.sql_quoting import quoted
 from biasgrid.warehouse.schemas import UNITS
@@ -136,9 +136,9 @@ class Made:
         return bool(self.parts) and self.parts[0].rows == 0
 
 
-def made_in_turn(warehouse: duckdb.DuckDBPyConnection, ordered: Iterable[Model]) -> Iterator[tuple[Model, Made]]:
+def make_models(warehouse: duckdb.DuckDBPyConnection, ordered: Iterable[Model]) -> Iterator[tuple[Model, Made]]:
     """Makes models that stand each after what it reads."""
-    empty = set(without_rows(warehouse))
+    empty = set(empty_relations(warehouse))
     for model in ordered:
         made = _empty(warehouse, model) if model.about.rows_of in empty else _made_once(warehouse, model)
         if made.has_no_rows:
@@ -157,7 +157,7 @@ def _made_once(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Made:
         return Made(parts, is_once=False)
     if not _has_repeats(warehouse, model, parts):
         return Made(parts, is_once=model.about.unit_is_grain)
-    look_closer(warehouse, model.about.unit_of)
+    find_repeats(warehouse, model.about.unit_of)
     unmake(warehouse, model, parts)
     return Made(make(warehouse, model), is_once=False)
 
@@ -170,14 +170,14 @@ def _has_repeats(warehouse: duckdb.DuckDBPyConnection, model: Model, parts: Sequ
     )
 
 
-def none_yet(warehouse: duckdb.DuckDBPyConnection) -> None:
+def declare_no_repeats(warehouse: duckdb.DuckDBPyConnection) -> None:
     """`lake.repeated_<table>` of every table, without rows. Views, not tables: DuckDB sees that there are none,
     and leaves out of a SELECT what would be done about them."""
     for table in UNITS:
         warehouse.execute(f"create view lake.repeated_{table} as select null::ubigint as unit where false")
 
 
-def look_closer(warehouse: duckdb.DuckDBPyConnection, tables: Iterable[str]) -> None:
+def find_repeats(warehouse: duckdb.DuckDBPyConnection, tables: Iterable[str]) -> None:
     """Fills `lake.repeated_<table>` for each of these."""
     for table in tables:
         unit = f"hash({', '.join(UNITS[table])})"

@@ -19,7 +19,7 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.warehouse.build.materialize import STORAGE
 from biasgrid.warehouse.build.models import Model
 from biasgrid.warehouse.build.sql_quoting import literal, literally, quoted
-from biasgrid.warehouse.schema_check import declared
+from biasgrid.warehouse.schema_check import declared_schema
 from biasgrid.warehouse.schemas import SUPERSEDED, UNITS
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -27,14 +27,14 @@ ALL = "*"
 """In place of a run: every run's texts are asked for."""
 
 
-def bring_texts(lake: Lake, texts_of: str | None) -> None:
+def fetch_texts(lake: Lake, texts_of: str | None) -> None:
     """Has what the views read on this machine, where the lake is shared. Raises `StorageTrouble`."""
     if lake.shared and texts_of:
         for table in UNITS:
             lake.files(table, None if texts_of == ALL else texts_of)
 
 
-def where_texts_lie(lake: Lake, texts_of: str | None) -> Iterator[str]:
+def text_settings(lake: Lake, texts_of: str | None) -> Iterator[str]:
     """Settings of a session that reads a warehouse: these files may be read, and only those of one run need be."""
     # DuckDB compares a file's name as it is given, in which nothing may look like a pattern, and as it is
     places = ", ".join(literal(f"{root}/lake") for root in (lake.root, literally(lake.root)))
@@ -107,7 +107,7 @@ def _unread(error: duckdb.Error) -> Problem:
 def column_types(table: str) -> dict[str, str]:
     """DuckDB's type of each declared column of a table of the lake."""
     with duckdb.connect() as session:
-        session.register("declared_rows", declared(table).empty_table())
+        session.register("declared_rows", declared_schema(table).empty_table())
         return {name: kind for name, kind, *_ in session.execute("describe declared_rows").fetchall()}
 
 

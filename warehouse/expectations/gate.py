@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from biasgrid.warehouse.build.build import alone, build
+from biasgrid.warehouse.build.build import build, hold_build_lock
 from biasgrid.warehouse.build.model_tests import ModelTestFailed
 from biasgrid.warehouse.expectations.inspection import inspect
 from biasgrid.warehouse.expectations.process import Inspector, NotInspected
@@ -39,7 +39,7 @@ def build_inspected(lake: Lake, inspector: Inspector) -> Report:
 def _of_lake(lake: Lake, inspector: Inspector) -> Report | None:
     """What is not as expected of a lake of which no warehouse could be made; None where nobody can tell more."""
     try:
-        with alone(lake):
+        with hold_build_lock(lake):
             report = inspect(inspector, lake, None)
     except NotInspected:
         return None

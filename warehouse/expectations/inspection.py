@@ -13,7 +13,7 @@ from ulid import ULID
 from biasgrid.warehouse.build.attach_lake import attach_lake
 from biasgrid.warehouse.build.build import OFFLINE
 from biasgrid.warehouse.build.sql_quoting import literal
-from biasgrid.warehouse.expectations.narrow import Narrowed, as_request, narrowed
+from biasgrid.warehouse.expectations.narrow import Narrowed, as_request, narrow_table
 from biasgrid.warehouse.expectations.process import Inspector, NotInspected, as_problem
 from biasgrid.warehouse.expectations.report import Failure, Inspected, Report
 from biasgrid.warehouse.expectations.suites import all_suites
@@ -56,7 +56,7 @@ def _narrowed_tables(lake: Lake, built: Path | None, folder: Path) -> Iterator[N
             session.execute(f"attach {literal(built)} as biasgrid (read_only); use biasgrid")
         for suite in all_suites():
             if built or suite.of_the_lake:
-                yield narrowed(session, suite)
+                yield narrow_table(session, suite)
 
 
 def _inspected(table: Narrowed, failed: set[tuple[str, str]]) -> Inspected:

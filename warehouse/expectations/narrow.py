@@ -80,7 +80,7 @@ def _as_rule(table: Narrowed, expectation: Expectation) -> dict[str, Any]:
     return rule | {"rows": table.breaches[expectation.sentence].rows}
 
 
-def narrowed(session: duckdb.DuckDBPyConnection, suite: Suite) -> Narrowed:
+def narrow_table(session: duckdb.DuckDBPyConnection, suite: Suite) -> Narrowed:
     """Reads a table once for all that its rows show by themselves, then queries what they do not."""
     rows, seen = _looked_through(session, suite)
     breaches, shown = {}, {}

@@ -99,7 +99,7 @@ class Inspector:
 
 
 @contextmanager
-def inspecting(wanted: bool) -> Iterator[Inspector | None]:
+def start_inspector(wanted: bool) -> Iterator[Inspector | None]:
     """An inspector that loads while models answer; None where none is wanted. Raises `NotInspected`."""
     if not wanted:
         yield None

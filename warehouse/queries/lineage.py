@@ -9,7 +9,7 @@ from importlib.resources.abc import Traversable
 
 import sqlglot
 
-from biasgrid.warehouse.build.attach_lake import superseded
+from biasgrid.warehouse.build.attach_lake import select_superseded
 from biasgrid.warehouse.build.macros import TOPICS
 from biasgrid.warehouse.build.models import SCHEMAS, Model, load_models, with_sources
 from biasgrid.warehouse.build.sql_quoting import literal, literally
@@ -68,7 +68,7 @@ def _of_run(sql: str, run_id: str) -> str:
 def _rows_of_run(table: str, run_id: str) -> str:
     of_run = f"where run_id = {literal(run_id)}"
     if table == SUPERSEDED:
-        return f"({superseded(f'run_id = {literal(run_id)}')})"
+        return f"({select_superseded(f'run_id = {literal(run_id)}')})"
     unit = UNITS.get(table.removeprefix("repeated_")) if table not in TABLES else None
     if unit is None:
         landed, _ = SHOWN.get(table, (table, ""))

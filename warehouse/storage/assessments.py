@@ -20,19 +20,19 @@ UNIT: Final = ("cell_id", "case_id", "response_id", "rule_key")
 _ONE: Final = ("cell_id", "case_id", "sample", "purpose", "assessor_kind", "assessor")
 
 
-def none_assessed() -> pl.DataFrame:
+def empty_assessments() -> pl.DataFrame:
     """No rows, in the columns and types of ASSESSMENTS."""
     return pl.DataFrame(schema=polars_schema(TABLE))
 
 
-def in_assessment_form(rows: pl.DataFrame) -> pl.DataFrame:
+def to_assessment_form(rows: pl.DataFrame) -> pl.DataFrame:
     """The columns of ASSESSMENTS in their order and types; those that `rows` lacks are null."""
     types = polars_schema(TABLE)
     present = (pl.col(name) if name in rows.columns else pl.lit(None).alias(name) for name in types)
     return rows.select(present).cast(types)
 
 
-def with_rule_keys(rows: pl.DataFrame) -> pl.DataFrame:
+def add_rule_keys(rows: pl.DataFrame) -> pl.DataFrame:
     """`rows` with the `rule_key` of their `oracle` (JSON): the same for the same rule, however it is written."""
     oracles = rows["oracle"].unique()
     keys = pl.DataFrame({"oracle": oracles, "rule_key": [rule_key(oracle) for oracle in oracles]})
@@ -44,12 +44,12 @@ def rule_key(oracle: str) -> str:
     return content_hash("rule", Oracle.model_validate_json(oracle).model_dump(mode="json"))
 
 
-def newest(rows: pl.DataFrame, unit: Sequence[str] = _ONE) -> pl.DataFrame:
+def newest_assessments(rows: pl.DataFrame, unit: Sequence[str] = _ONE) -> pl.DataFrame:
     """Of each assessor on each reply, what was said last. Each turn of a session, its `sample`, has a reply."""
     return rows.sort("assessed_at", "assessment_id").unique(list(unit), keep="last", maintain_order=True)
 
 
-def of_people(lake: Lake, run_id: str, cell_id: str | None = None) -> pl.DataFrame:
+def assessments_of_people(lake: Lake, run_id: str, cell_id: str | None = None) -> pl.DataFrame:
     """What people said about a run's replies, or a cell's, in all evaluations."""
     rows = lake.scan(TABLE, run_id).filter(pl.col("assessor_kind") == "person")
     return (rows if cell_id is None else rows.filter(pl.col("cell_id") == cell_id)).collect()

@@ -15,7 +15,7 @@ PARTIAL = ".*.partial*"
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replace_atomically(path: Path) -> Iterator[Path]:
     """Yields a path to write to. On success it becomes `path`; on any error it goes and `path` stays."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.parent / f".{ULID()}.partial"
@@ -28,7 +28,7 @@ def replacing(path: Path) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-def sweep(folder: Path) -> None:
+def remove_partial_files(folder: Path) -> None:
     """Removes what killed writers left in `folder`. Only for whoever holds the lock on it."""
     for partial in folder.glob(PARTIAL):
         if partial.is_dir():

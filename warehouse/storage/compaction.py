@@ -16,8 +16,8 @@ import polars as pl
 
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.schemas import SCHEMA_VERSION
-from biasgrid.warehouse.storage.atomic_file import replacing
-from biasgrid.warehouse.storage.lake import Lake, scanned
+from biasgrid.warehouse.storage.atomic_file import replace_atomically
+from biasgrid.warehouse.storage.lake import Lake, scan_files
 
 MANY = 8
 """Files of a run in a table from which on one takes their place."""
@@ -26,7 +26,7 @@ SMALL = 256 * 1024
 """Bytes of a file, in the mean, below which opening it takes as long as reading it."""
 
 
-def folded(lake: Lake, table: str, files: Sequence[Path]) -> list[Path]:
+def fold_files(lake: Lake, table: str, files: Sequence[Path]) -> list[Path]:
     """These files of a table, in the lake's order, one in place of those of each run that has many small ones.
     Files that cannot be read, or whose place cannot be written, stay as they are."""
     place = lake.root / "folded" / table
@@ -62,8 +62,8 @@ def _mark(files: Sequence[Path], stats: Sequence[os.stat_result]) -> str:
 
 def _written(one: Path, table: str, files: list[Path]) -> bool:
     try:
-        rows = scanned(table, files).collect()
-        with replacing(one) as partial:
+        rows = scan_files(table, files).collect()
+        with replace_atomically(one) as partial:
             rows.write_parquet(partial, compression="zstd")
         for other in one.parent.glob("*.parquet"):
             if other != one:

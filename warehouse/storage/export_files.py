@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.warehouse.storage.atomic_file import replacing
+from biasgrid.warehouse.storage.atomic_file import replace_atomically
 
 _FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
 """How a cell begins that a spreadsheet would run instead of showing it (OWASP, CSV injection)."""
@@ -33,14 +33,14 @@ def as_csv(rows: pl.DataFrame) -> str:
 def csv_header(columns: Sequence[str]) -> str:
     """The line of column names."""
     header = io.StringIO()
-    names = defused(pl.DataFrame({"name": columns}, schema={"name": pl.String}))["name"]
+    names = defuse_formulas(pl.DataFrame({"name": columns}, schema={"name": pl.String}))["name"]
     csv.writer(header, lineterminator="\n").writerow(names)
     return header.getvalue()
 
 
 def csv_rows(rows: pl.DataFrame) -> str:
     """The lines below the header, as `as_csv` has them."""
-    return defused(flat(rows)).write_csv(include_header=False)
+    return defuse_formulas(flatten_nested(rows)).write_csv(include_header=False)
 
 
 def write_text(path: Path, text: str, option: str = "--out") -> Path:
@@ -50,13 +50,13 @@ def write_text(path: Path, text: str, option: str = "--out") -> Path:
 
 def write_bytes(path: Path, content: bytes, option: str = "--out") -> Path:
     """As `write_text`."""
-    with writing(path, f"`{path}`", option), replacing(path) as partial:
+    with report_write_errors(path, f"`{path}`", option), replace_atomically(path) as partial:
         partial.write_bytes(content)
     return path
 
 
 @contextmanager
-def writing(out: Path, what: str = "the report", option: str = "--out") -> Iterator[None]:
+def report_write_errors(out: Path, what: str = "the report", option: str = "--out") -> Iterator[None]:
     """Raises `UserError` where `what` cannot be written to `out`, which `option` named."""
     try:
         yield
@@ -66,12 +66,12 @@ def writing(out: Path, what: str = "the report", option: str = "--out") -> Itera
         raise UserError(Problem(told, f"{option} {out}", remedy)) from error
 
 
-def defused(rows: pl.DataFrame) -> pl.DataFrame:
+def defuse_formulas(rows: pl.DataFrame) -> pl.DataFrame:
     """Text cells that begin like a formula, with a quote before them; numbers stay numbers."""
     return rows.with_columns(_TEXTS.cast(pl.String).str.replace(_FORMULA, "'${0}"))
 
 
-def flat(rows: pl.DataFrame) -> pl.DataFrame:
+def flatten_nested(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows with nested values as JSON text, which is how CSV can hold them."""
     nested = [column for column in rows.iter_columns() if column.dtype.is_nested()]
     return rows.with_columns(

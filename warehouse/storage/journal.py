@@ -21,14 +21,14 @@ import pyarrow.parquet as pq
 from ulid import ULID
 
 from biasgrid.warehouse.schemas import TABLES, UNITS
-from biasgrid.warehouse.storage.atomic_file import sweep
+from biasgrid.warehouse.storage.atomic_file import remove_partial_files
 from biasgrid.warehouse.storage.disk_reserve import Reserve
 from biasgrid.warehouse.storage.errors import StorageTrouble, storing
 from biasgrid.warehouse.storage.journal_lines import Row, line, read_lines
-from biasgrid.warehouse.storage.lake import Lake, checked_name
+from biasgrid.warehouse.storage.lake import Lake, check_name
 from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
-from biasgrid.warehouse.storage.s3.segments import collect, left_over, segments
-from biasgrid.warehouse.storage.s3.uploader import Courier
+from biasgrid.warehouse.storage.s3.segments import find_segments, interrupted_runs, write_journal
+from biasgrid.warehouse.storage.s3.uploader import Uploader
 
 SEGMENT_ROWS = 20_000
 SEGMENT_BYTES = 64 * 1024 * 1024
@@ -52,11 +52,11 @@ class Journal:
     def __init__(self, lake: Lake, run_id: str, cell_id: str, segment_rows: int = SEGMENT_ROWS) -> None:
         """Raises `StorageTrouble` where the run has met some: what is asked now could not be kept."""
         folder = lake.journal_folder(run_id)
-        self.path = folder / f"{checked_name(cell_id)}.jsonl"
+        self.path = folder / f"{check_name(cell_id)}.jsonl"
         self._lake = lake
         self._run_id = run_id
         self._segment_rows = segment_rows
-        self._reserve, self._courier = Reserve.of(folder), Courier.of(folder)
+        self._reserve, self._courier = Reserve.of(folder), Uploader.of(folder)
         self._file: int | None = None
         self._rows = self._bytes = 0
         self._torn = False
@@ -143,7 +143,7 @@ def recover(
         return _recover_run(lake, run_id, part, cells)
     here = (folder.name.removeprefix("run_id=") for folder in (lake.root / "journal").glob("run_id=*"))
     rescued = 0
-    for left in sorted({*here, *(left_over(lake.shared) if lake.shared else ())}):
+    for left in sorted({*here, *(interrupted_runs(lake.shared) if lake.shared else ())}):
         with suppress(RunBusy):
             rescued += _recover_run(lake, left)
     return rescued
@@ -152,7 +152,7 @@ def recover(
 def _recover_run(lake: Lake, run_id: str, part: str | None = None, cells: Collection[str] | None = None) -> int:
     with RunLock(lake, run_id, part), storing(lake.root):
         for table in TABLES if part is None else ():  # others may be writing theirs
-            sweep(lake.folder(table, run_id))
+            remove_partial_files(lake.folder(table, run_id))
         collected = _collect_segments(lake, run_id, cells)
         journals = sorted(lake.journal_folder(run_id).glob("*.jsonl"))
         own = [journal for journal in journals if _is_of(_cell_of(journal), cells)]
@@ -176,11 +176,13 @@ def _collect_segments(lake: Lake, run_id: str, cells: Collection[str] | None) ->
     if lake.shared is None:
         return []
     folder = lake.journal_folder(run_id)
-    own = {cell_id: names for cell_id, names in segments(lake.shared, folder).items() if _is_of(cell_id, cells)}
+    own = {
+        cell_id: names for cell_id, names in find_segments(lake.shared, folder).items() if _is_of(cell_id, cells)
+    }
     for cell_id, names in own.items():
         for start in range(0, len(names), SEGMENTS):
-            journal = folder / f"{checked_name(cell_id)}{SEGMENT}{ULID()}.jsonl"
-            collect(lake.shared, names[start : start + SEGMENTS], journal)
+            journal = folder / f"{check_name(cell_id)}{SEGMENT}{ULID()}.jsonl"
+            write_journal(lake.shared, names[start : start + SEGMENTS], journal)
     return list(own)
 
 

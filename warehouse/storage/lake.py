@@ -27,14 +27,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.warehouse.schema_check import SchemaMismatch, conform, declared, polars_schema, refuse_newer
+from biasgrid.warehouse.schema_check import SchemaMismatch, conform, declared_schema, polars_schema, refuse_newer
 from biasgrid.warehouse.schemas import EVENTS
-from biasgrid.warehouse.storage.atomic_file import replacing
+from biasgrid.warehouse.storage.atomic_file import replace_atomically
 from biasgrid.warehouse.storage.disk_reserve import Reserve
 from biasgrid.warehouse.storage.errors import StorageTrouble, storing
 from biasgrid.warehouse.storage.s3.address import WHERE, Address
 from biasgrid.warehouse.storage.s3.mirror import SharedStorage
-from biasgrid.warehouse.storage.s3.uploader import Courier
+from biasgrid.warehouse.storage.s3.uploader import Uploader
 
 PARTS = frozenset({"lake", "journal"})
 """Of which one is there where anything has landed."""
@@ -46,7 +46,7 @@ class UnsafeName(ValueError):
     """A run id, file name or hash that could leave its folder."""
 
 
-def checked_name(name: str) -> str:
+def check_name(name: str) -> str:
     """`name`, if it can stand in a path: letters, digits, `.`, `_`, `-`, at most 200. Raises `UnsafeName`."""
     if not _NAME.fullmatch(name):
         raise UnsafeName(f"`{name!r}` cannot be a name in the lake: letters, digits, `.`, `_` and `-` only")
@@ -109,11 +109,11 @@ class Lake:
 
     def folder(self, table: str, run_id: str) -> Path:
         """Where the files of `table` lie for one run."""
-        declared(table)
-        return self.root / "lake" / table / f"run_id={checked_name(run_id)}"
+        declared_schema(table)
+        return self.root / "lake" / table / f"run_id={check_name(run_id)}"
 
     def journal_folder(self, run_id: str) -> Path:
-        return self.root / "journal" / f"run_id={checked_name(run_id)}"
+        return self.root / "journal" / f"run_id={check_name(run_id)}"
 
     def files(self, table: str, run_id: str | None = None, name: str | None = None) -> list[Path]:
         """The Parquet files of `table`, sorted; `name` may be a glob such as `cell-*`."""
@@ -121,7 +121,7 @@ class Lake:
         if run_id is not None:
             self._bring_of_run(self.folder(table, run_id), run_id)
             return _visible(self.folder(table, run_id), pattern)
-        declared(table)
+        declared_schema(table)
         self.bring(self.root / "lake" / table)
         return _visible(self.root / "lake" / table, f"run_id=*/{pattern}")
 
@@ -139,13 +139,13 @@ class Lake:
     def landing(self, path: Path) -> Iterator[Path]:
         """Yields a path to write to; what is written has landed at `path`, as a whole, or not at all. Raises
         `StorageTrouble` where it cannot be written."""
-        with storing(path), replacing(path) as partial:
+        with storing(path), replace_atomically(path) as partial:
             yield partial
             if self.shared:
                 self.shared.publish(partial, path)
 
     def _bring_of_run(self, folder: Path, run_id: str) -> None:
-        if self.shared and (courier := Courier.of(self.journal_folder(run_id))):
+        if self.shared and (courier := Uploader.of(self.journal_folder(run_id))):
             courier.bring(folder)
         else:
             self.bring(folder)
@@ -160,7 +160,7 @@ class Lake:
         Raises `StorageTrouble` where it cannot be written, and where the run has met some before: what is held
         back for that moment is for its events, and for replies that are in flight.
         """
-        path = self.folder(table, run_id) / f"{checked_name(name)}.parquet"
+        path = self.folder(table, run_id) / f"{check_name(name)}.parquet"
         table_rows = conform(table, rows)
         _refuse_other_runs(table, run_id, table_rows)
         reserve = Reserve.of(self.journal_folder(run_id))
@@ -181,7 +181,7 @@ class Lake:
     def scan(self, table: str, run_id: str | None = None, name: str | None = None) -> pl.LazyFrame:
         """`table` with its declared schema, empty where nothing has landed; columns younger than a file are
         null. Raises `LakeTooNew` for what a newer biasgrid has written."""
-        return scanned(table, self.files(table, run_id, name))
+        return scan_files(table, self.files(table, run_id, name))
 
     def read(self, table: str, run_id: str | None = None, name: str | None = None) -> pl.DataFrame:
         """What `scan` describes, in memory."""
@@ -192,7 +192,7 @@ class Lake:
         return newest(self.read(table, run_id), EVENTS[table])
 
     def plan_path(self, plan_hash: str) -> Path:
-        return self.root / "lake" / "plans" / f"{checked_name(plan_hash)}.parquet"
+        return self.root / "lake" / "plans" / f"{check_name(plan_hash)}.parquet"
 
     def has_plan(self, plan_hash: str) -> bool:
         path = self.plan_path(plan_hash)
@@ -212,7 +212,7 @@ class Lake:
         return pl.read_parquet(path, glob=False, hive_partitioning=False)
 
 
-def scanned(table: str, files: list[Path]) -> pl.LazyFrame:
+def scan_files(table: str, files: list[Path]) -> pl.LazyFrame:
     """The rows of `files` as `Lake.scan` gives them."""
     schema = polars_schema(table)
     refuse_newer(files)

@@ -12,9 +12,9 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.disk_reserve import Reserve
 from biasgrid.warehouse.storage.errors import StorageTrouble, storing
-from biasgrid.warehouse.storage.lake import Lake, checked_name
-from biasgrid.warehouse.storage.s3.leases import EXPIRES_S, Lease, Machine, Taken
-from biasgrid.warehouse.storage.s3.uploader import Courier
+from biasgrid.warehouse.storage.lake import Lake, check_name
+from biasgrid.warehouse.storage.s3.leases import EXPIRES_S, Lease, LeaseTaken, Machine
+from biasgrid.warehouse.storage.s3.uploader import Uploader
 
 BEGINNING_S = 10.0
 """How long the start of a part may wait for the starts of others."""
@@ -43,7 +43,7 @@ class RunLock:
         """`part` is any text."""
         self.run_id = run_id
         self._lake, self._journals = lake, lake.journal_folder(run_id)
-        self._whole = f"run-{checked_name(run_id)}"
+        self._whole = f"run-{check_name(run_id)}"
         self._part = None if part is None else content_hash(part)[:16]
         self._subject = self._whole if self._part is None else f"{self._whole}+{self._part}"
         # one lock per path in a process, so that whoever writes a run can also recover it
@@ -74,7 +74,7 @@ class RunLock:
         """Raises `StorageTrouble` in place of what it led to, told once and with what was lost."""
         reserve = Reserve.of(self._journals)
         if self._lock.lock_counter == 1:
-            if courier := Courier.of(self._journals):
+            if courier := Uploader.of(self._journals):
                 courier.end()
             reserve.release()
         self._lock.release()
@@ -107,12 +107,12 @@ class RunLock:
         with ExitStack() as undone:
             try:
                 lease.take()
-            except Taken as taken:
+            except LeaseTaken as taken:
                 raise RunBusy.named(self.run_id, taken.holder) from taken
             undone.callback(lease.give_back)
             Reserve.hold(self._journals, self._part)
             undone.pop_all()
-        Courier(self._lake.shared, self._journals, lease).start()
+        Uploader(self._lake.shared, self._journals, lease).start()
 
     def _refuse_parts(self) -> None:
         """Raises `RunBusy` where a process of this machine writes a part of the run."""

@@ -22,19 +22,19 @@ from biasgrid.warehouse.storage.lake import Lake
 CELL = [name for name, _ in CELL_KEYS]
 
 
-def planned(cases: pl.DataFrame) -> pl.DataFrame:
+def count_planned(cases: pl.DataFrame) -> pl.DataFrame:
     """The cells of some cases: CELL_KEYS and `planned`, the number of their cases."""
     return cases.group_by(CELL, maintain_order=True).agg(pl.len().cast(pl.Int64).alias("planned"))
 
 
 def land_by_cell(lake: Lake, cases: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """Write cases, those of a cell in a row, a file a cell. Returns the cells as `planned` does, none for no
+    """Write cases, those of a cell in a row, a file a cell. Returns the cells as `count_planned` does, none for no
     cases. The same cases overwrite their own files with the same rows."""
     cells = [pl.DataFrame(schema={**dict.fromkeys(CELL, pl.String), "planned": pl.Int64})]
     for cell_id, own in groupby(cases, key=itemgetter("cell_id")):
         rows = pl.DataFrame(list(own), infer_schema_length=None)
         lake.write("cases", str(rows["run_id"][0]), cell_id, rows)
-        cells.append(planned(rows))
+        cells.append(count_planned(rows))
     return pl.concat(cells)
 
 
@@ -94,7 +94,7 @@ class Run:
         return run
 
 
-def begin(
+def begin_run(
     lake: Lake, given: str, resolved: str, hashes: Mapping[str, str], seed: int, kind: str = "benchmark"
 ) -> Run:
     """A new run, recorded as planning."""
@@ -141,7 +141,7 @@ def all_runs(lake: Lake) -> list[Run]:
     return [Run(**row) for row in rows.iter_rows(named=True)]
 
 
-def find(lake: Lake, run_id: str | None, states: tuple[str, ...] | None = None) -> Run:
+def find_run(lake: Lake, run_id: str | None, states: tuple[str, ...] | None = None) -> Run:
     """The run of that id, or the newest in one of `states`. Raises UserError where there is none.
 
     An id may be shortened to a beginning or end that only one run has.

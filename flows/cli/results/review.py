@@ -54,11 +54,11 @@ def review(
     from biasgrid.flows.review.review import Desk
     from biasgrid.flows.runs.prepare import existing_lake, lake_to_change
     from biasgrid.tasks.review.sample import Draw
-    from biasgrid.warehouse.storage.runs import UNDER_WAY, find, refuse_other_kinds
+    from biasgrid.warehouse.storage.runs import UNDER_WAY, find_run, refuse_other_kinds
 
     _one_thing(export=export, imported=imported, agreement=agreement, adjudicate=adjudicate)
     lake = existing_lake(data) if export or agreement else lake_to_change(data)
-    found = find(lake, run)
+    found = find_run(lake, run)
     refuse_other_kinds(found, "review", "benchmark", "redteam")
     if adjudicate:
         refuse_other_kinds(found, "decision that takes a verdict's place", "benchmark")

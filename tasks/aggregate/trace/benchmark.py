@@ -15,7 +15,7 @@ import polars as pl
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.tasks.aggregate.trace import Kind, queries
 from biasgrid.tasks.aggregate.trace.origin import Origin, find_origin
-from biasgrid.warehouse.build.build import connect, run_row, selected
+from biasgrid.warehouse.build.build import connect, fetch_rows, run_row
 from biasgrid.warehouse.build.text_views import ALL, reading_texts
 from biasgrid.warehouse.queries.lineage import script
 from biasgrid.warehouse.storage.lake import Lake
@@ -125,7 +125,7 @@ def _create_scope(warehouse: duckdb.DuckDBPyConnection, origin: Origin, model: s
     if model is None:
         warehouse.execute(queries.SCOPE.format(where=origin.where, model=""), parameters)
         return
-    known = list(selected(warehouse, queries.MODELS.format(where=origin.where), parameters)["model"])
+    known = list(fetch_rows(warehouse, queries.MODELS.format(where=origin.where), parameters)["model"])
     if model not in known:
         what = f"{origin.kind} `{origin.id}` leads to no prompt of `{model}`"
         raise UserError(Problem(what, "--model", nearest(model, known)))
@@ -135,15 +135,15 @@ def _create_scope(warehouse: duckdb.DuckDBPyConnection, origin: Origin, model: s
 
 def _read_trace(warehouse: duckdb.DuckDBPyConnection, lake: Lake, origin: Origin) -> Trace:
     def rows(sql: str, units: int = 0) -> Rows:
-        return selected(warehouse, sql.format(wanted="scope" if units <= MAX_UNITS else "examples")).to_dicts()
+        return fetch_rows(warehouse, sql.format(wanted="scope" if units <= MAX_UNITS else "examples")).to_dicts()
 
-    size = selected(warehouse, queries.IN_SCOPE).row(0, named=True)
+    size = fetch_rows(warehouse, queries.IN_SCOPE).row(0, named=True)
     by_cell: dict[str, dict[str, int]] = {}
     outcomes = Counter[str]()
-    for cell_id, outcome, count in selected(warehouse, queries.BY_CELL).iter_rows():
+    for cell_id, outcome, count in fetch_rows(warehouse, queries.BY_CELL).iter_rows():
         by_cell.setdefault(cell_id, {})[outcome] = count
         outcomes[outcome] += count
-    reuses = selected(warehouse, queries.STANDS_IN, {"id": origin.id}).item() if origin.kind == "response" else 0
+    reuses = fetch_rows(warehouse, queries.STANDS_IN, {"id": origin.id}).item() if origin.kind == "response" else 0
     return Trace(
         origin=origin,
         run={name: value for name, value in run_row(lake, origin.run_id).items() if name in OF_RUN},
@@ -160,11 +160,11 @@ def _read_trace(warehouse: duckdb.DuckDBPyConnection, lake: Lake, origin: Origin
 
 
 def _read_cases(warehouse: duckdb.DuckDBPyConnection, lake: Lake, run_id: str) -> Rows:
-    cases = selected(warehouse, queries.CASES)
+    cases = fetch_rows(warehouse, queries.CASES)
     parts = {
-        "responses": selected(warehouse, queries.RESPONSES),
+        "responses": fetch_rows(warehouse, queries.RESPONSES),
         "verdicts": _all_verdicts(warehouse, lake, run_id, cases),
-        "assessments": selected(warehouse, queries.ASSESSMENTS),
+        "assessments": fetch_rows(warehouse, queries.ASSESSMENTS),
     }
     by_case = {name: rows_by_key(rows, "cell_id", "case_id") for name, rows in parts.items()}
     return [
@@ -182,7 +182,7 @@ def _all_verdicts(
     warehouse: duckdb.DuckDBPyConnection, lake: Lake, run_id: str, cases: pl.DataFrame
 ) -> pl.DataFrame:
     """Every verdict on these cases, oldest first: those that count, and from the lake those that were replaced."""
-    standing = selected(warehouse, queries.STANDING).with_columns(stands=True)
+    standing = fetch_rows(warehouse, queries.STANDING).with_columns(stands=True)
     landed = lake.scan("verdicts", run_id).filter(pl.col("level") == "instance")
     of_cases = landed.filter(pl.col("case_id").is_in(cases["case_id"].implode())).collect()
     own = of_cases.join(cases, on=["cell_id", "case_id"], how="semi")

@@ -10,7 +10,7 @@ import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError, close_names
 from biasgrid.tasks.aggregate.trace import KINDS, Kind
-from biasgrid.warehouse.build.build import selected
+from biasgrid.warehouse.build.build import fetch_rows
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, all_runs
 
@@ -96,7 +96,9 @@ def find_origin(
     own, id_, runs = _resolve(asked, found, found.select("kind", "id").unique(maintain_order=True), run_id)
     if own != "verdict":
         return Origin(own, id_, runs[0], runs[1:], _CASES[own], {"id": id_})
-    standing = selected(warehouse, "from staging.stg_verdicts where verdict_id = $id", {"id": id_}).select(JUDGED)
+    standing = fetch_rows(warehouse, "from staging.stg_verdicts where verdict_id = $id", {"id": id_}).select(
+        JUDGED
+    )
     judged = standing if standing.height else _replaced_verdicts(lake, id_).select(JUDGED)
     unit = {name: value for name, value in judged.row(0, named=True).items() if value is not None}
     where = " and ".join(f"{name} = ${name}" for name in unit)
@@ -177,7 +179,7 @@ def _matching(
         for each, table, column in _PLACES
         if kind in (None, each)
     )
-    return selected(warehouse, " union ".join(selects) + " order by all", {"id": asked})
+    return fetch_rows(warehouse, " union ".join(selects) + " order by all", {"id": asked})
 
 
 def _common_start(found: pl.DataFrame) -> pl.DataFrame:
@@ -215,7 +217,7 @@ def _matches_of(lake: Lake, run_id: str, asked: str, kind: Kind, table: str, col
 
 def _similar_ids(warehouse: duckdb.DuckDBPyConnection, asked: str, kind: Kind | None) -> list[str]:
     """Names close to `asked`; else ids of about its length that share its start or end."""
-    names = selected(warehouse, NAMES)
+    names = fetch_rows(warehouse, NAMES)
     fitting = names.filter(pl.col("kind") == kind) if kind else names
     close = close_names(asked, fitting["name"])
     if close or len(asked) < HALF:

@@ -12,7 +12,7 @@ from biasgrid.tasks.aggregate.trace.benchmark import Rows, render_json, rows_by_
 from biasgrid.tasks.aggregate.trace.origin import OtherOrigin
 from biasgrid.tasks.aggregate.trace.queries import select_rows
 from biasgrid.tasks.transcripts.plays import Play
-from biasgrid.warehouse.build.build import connect, selected
+from biasgrid.warehouse.build.build import connect, fetch_rows
 from biasgrid.warehouse.queries.lineage import script
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -52,9 +52,9 @@ def trace_probe(lake: Lake, origin: OtherOrigin, examples: int, model: str | Non
     there is no warehouse."""
     given = [origin.run.run_id, list(origin.case_ids), model]
     with connect(lake) as warehouse:
-        readings = selected(warehouse, READINGS, given)
-        findings = selected(warehouse, OF_FINDINGS, given).to_dicts()
-        trials = selected(warehouse, OF_TRIALS, given)
+        readings = fetch_rows(warehouse, READINGS, given)
+        findings = fetch_rows(warehouse, OF_FINDINGS, given).to_dicts()
+        trials = fetch_rows(warehouse, OF_TRIALS, given)
     shown = trials.head(examples)
     cases = _read_cases(lake, origin.run.run_id, readings.join(shown, on=TRIAL, how="semi"))
     with_cases = [

@@ -14,7 +14,7 @@ import orjson
 import yarl
 
 from biasgrid.tasks.connectors.api import SessionStore
-from biasgrid.warehouse.storage.atomic_file import replacing
+from biasgrid.warehouse.storage.atomic_file import replace_atomically
 from biasgrid.warehouse.storage.errors import StorageTrouble, storing
 
 
@@ -38,7 +38,7 @@ class SessionFolder:
             self._write(self._path(session), state)
 
     def _write(self, path: Path, state: bytes) -> None:
-        with replacing(path) as partial:
+        with replace_atomically(path) as partial:
             descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(state)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from biasgrid.warehouse.build.build import selected
+from biasgrid.warehouse.build.build import fetch_rows
 
 LEAST: Final = 0.02
 """Share of all people compared below which a category has no ratio: of few, a ratio says little."""
@@ -92,7 +92,7 @@ def selection_rates(warehouse: duckdb.DuckDBPyConnection, run_id: str, kind: str
     if kind not in RATES_OF_KIND:
         return []
     asked = RATES.format(of_kind=RATES_OF_KIND[kind], least=LEAST)
-    return selected(warehouse, asked, [run_id]).to_dicts()
+    return fetch_rows(warehouse, asked, [run_id]).to_dicts()
 
 
 NOT_EVALUATED: Final = "not evaluated"
@@ -199,12 +199,12 @@ ERRORS = """
 
 def cells(warehouse: duckdb.DuckDBPyConnection, run_id: str, kind: str) -> pl.DataFrame:
     """A row per cell, columns as COLUMNS."""
-    return selected(warehouse, CELLS_OF_KIND[kind], [run_id]).select(COLUMNS)
+    return fetch_rows(warehouse, CELLS_OF_KIND[kind], [run_id]).select(COLUMNS)
 
 
 def errors(warehouse: duckdb.DuckDBPyConnection, run_id: str) -> list[dict[str, Any]]:
     """Why replies never came, by model and what they were asked for."""
-    return selected(warehouse, ERRORS, [run_id]).to_dicts()
+    return fetch_rows(warehouse, ERRORS, [run_id]).to_dicts()
 
 
 def by_model(rows: pl.DataFrame) -> list[dict[str, Any]]:

@@ -21,10 +21,10 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.documents import read_text
 from biasgrid.catalogs.loading.reader import SHIPPED
 from biasgrid.catalogs.text_safety import HIDDEN, UNSEEN, code_point
-from biasgrid.warehouse.build.build import selected
-from biasgrid.warehouse.schema_check import declared, refuse_newer
+from biasgrid.warehouse.build.build import fetch_rows
+from biasgrid.warehouse.schema_check import declared_schema, refuse_newer
 from biasgrid.warehouse.schemas import TABLES
-from biasgrid.warehouse.storage.export_files import csv_header, csv_rows, flat
+from biasgrid.warehouse.storage.export_files import csv_header, csv_rows, flatten_nested
 from biasgrid.warehouse.storage.lake import Lake
 
 AT_ONCE = 1_000
@@ -54,7 +54,7 @@ def _marts(warehouse: duckdb.DuckDBPyConnection) -> list[str]:
         where table_catalog = current_database() and table_schema = 'marts' and column_name = 'run_id'
         order by table_name
     """
-    return [name for name in selected(warehouse, known)["table_name"] if name not in OVER_RUNS]
+    return [name for name in fetch_rows(warehouse, known)["table_name"] if name not in OVER_RUNS]
 
 
 def write_records(lake: Lake, run_id: str, folder: Path) -> list[str]:
@@ -64,7 +64,7 @@ def write_records(lake: Lake, run_id: str, folder: Path) -> list[str]:
         files = lake.files(table, run_id)
         refuse_newer(files)
         if files:
-            schema = declared(table)
+            schema = declared_schema(table)
             write_rows(folder, table, schema, (batch for file in files for batch in _landed(file, schema)))
             written.append(table)
     return written
@@ -95,7 +95,7 @@ def write_rows(folder: Path, name: str, schema: pa.Schema, batches: Iterable[pa.
             parquet.write_table(rows, row_group_size=rows.num_rows or None)
             told = pl.from_arrow(rows)
             assert isinstance(told, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
-            lines.write(csv_rows(_seen(flat(told))))
+            lines.write(csv_rows(_seen(flatten_nested(told))))
 
 
 def _seen(rows: pl.DataFrame) -> pl.DataFrame:

@@ -44,10 +44,10 @@ from biasgrid.tasks.report.evidence.sources import (
     write_scenario,
 )
 from biasgrid.tasks.report.languages import LANGUAGES
-from biasgrid.warehouse.build.build import connect, run_row, selected
+from biasgrid.warehouse.build.build import connect, fetch_rows, run_row
 from biasgrid.warehouse.schemas import KINDS, SCHEMA_VERSION
-from biasgrid.warehouse.storage.atomic_file import replacing
-from biasgrid.warehouse.storage.export_files import writing
+from biasgrid.warehouse.storage.atomic_file import replace_atomically
+from biasgrid.warehouse.storage.export_files import report_write_errors
 from biasgrid.warehouse.storage.lake import Lake
 
 PACKAGES = ("catalogs", "flows", "tasks", "warehouse")
@@ -141,7 +141,7 @@ def told_findings(warehouse: duckdb.DuckDBPyConnection, run_id: str, kind: str) 
     """`model`, `what` was tested, `language` (of a benchmark the one that stands in the way most), the `measure`,
     its `value` with the 95% interval from `low` to `high`, what it is held `against`, and the `finding`, by
     the point rate too where it is another."""
-    return selected(warehouse, f"{OF_KIND[kind]} order by model, what, language", [run_id]).to_dicts()
+    return fetch_rows(warehouse, f"{OF_KIND[kind]} order by model, what, language", [run_id]).to_dicts()
 
 
 SUFFIX = ".evidence.zip"
@@ -169,7 +169,7 @@ def write_evidence(
     _refuse_stale(lake, run_id, row["state"])
     run = row | {"kind": row["kind"] or KINDS[0]}
     target = out / f"{run_id}{'' if language == LANGUAGES[0] else f'.{language}'}{SUFFIX}"
-    with writing(out, "the bundle"), tempfile.TemporaryDirectory(prefix="biasgrid-") as folder:
+    with report_write_errors(out, "the bundle"), tempfile.TemporaryDirectory(prefix="biasgrid-") as folder:
         stage = Path(folder)
         sources = _staged(lake, run, stage, pages, language)
         _write_zip(target, stage, lambda contents: _manifest(run, contents, sources, language))
@@ -216,7 +216,7 @@ def _write_zip(target: Path, stage: Path, listed: Callable[[Mapping[str, Content
     made = {MANIFEST: manifest.text, SUMS: manifest.sums}
     contents |= {name: content(io.BytesIO(text)) for name, text in made.items()}
     order = [Stored(path, contents[path].size, contents[path].crc) for path in (*made, *paths)]
-    with replacing(target) as partial, partial.open("wb") as bundle:
+    with replace_atomically(target) as partial, partial.open("wb") as bundle:
         for part in layout(order, manifest.dated):
             for piece in _bytes(part.path, stage, made) if isinstance(part, Stored) else (part.content,):
                 bundle.write(piece)

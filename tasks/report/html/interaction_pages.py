@@ -13,7 +13,7 @@ from biasgrid.tasks.report.findings import MITIGATIONS, SETTINGS, InteractionFin
 from biasgrid.tasks.report.html.page import Ways, write_page
 from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.tasks.transcripts.plays import LOST, Play, plays
-from biasgrid.warehouse.build.build import connect, run_row, selected
+from biasgrid.warehouse.build.build import connect, fetch_rows, run_row
 from biasgrid.warehouse.storage.lake import Lake
 
 Row = Mapping[str, Any]
@@ -100,7 +100,7 @@ def interaction_report(lake: Lake, run_id: str) -> InteractionReport:
     run = told_run(run_row(lake, run_id))
     with connect(lake) as warehouse:
         found = InteractionFindings(**rows_of(warehouse, run_id))
-        played = selected(warehouse, PLAYED, [run_id])
+        played = fetch_rows(warehouse, PLAYED, [run_id])
     return InteractionReport(run, found, [*_pages(played.iter_rows(named=True))])
 
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from biasgrid.catalogs.text_safety import JOINERS, UNSEEN, json_escape
 from biasgrid.tasks.report.findings import recorded_object, told_run
-from biasgrid.warehouse.build.build import selected
+from biasgrid.warehouse.build.build import fetch_rows
 
 DIGITS = 6
 """Decimal places that a number keeps: more than a page shows, less than a double's seventeen."""
@@ -164,12 +164,12 @@ RUNS = """
 
 
 def of_run(warehouse: duckdb.DuckDBPyConnection, select: str, run_id: str) -> pl.DataFrame:
-    return selected(warehouse, select, [run_id])
+    return fetch_rows(warehouse, select, [run_id])
 
 
 def trend(warehouse: duckdb.DuckDBPyConnection, run_id: str | None = None) -> pl.DataFrame:
     """Series of every requirement and model, or of those that a run asked, up to it."""
-    rows = selected(warehouse, TREND, [run_id, NIGHTS])
+    rows = fetch_rows(warehouse, TREND, [run_id, NIGHTS])
     if run_id is None:
         return rows
     asked = rows.filter(pl.col("run_id") == run_id).select("requirement", "model")

@@ -12,8 +12,8 @@ from pathlib import Path, PurePosixPath
 import orjson
 from ulid import ULID
 
-from biasgrid.warehouse.storage.atomic_file import replacing, sweep
-from biasgrid.warehouse.storage.export_files import writing
+from biasgrid.warehouse.storage.atomic_file import remove_partial_files, replace_atomically
+from biasgrid.warehouse.storage.export_files import report_write_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +23,10 @@ class Folder:
     def write(self, name: str, text: str) -> Path:
         """Writes one file in one step, if it holds another text. Raises UserError where it cannot be written."""
         path = self.root / name
-        with writing(self.root):
+        with report_write_errors(self.root):
             if path.is_file() and path.read_bytes() == text.encode():
                 return path
-            with replacing(path) as partial:
+            with replace_atomically(path) as partial:
                 partial.write_text(text, encoding="utf-8", newline="")
         return path
 
@@ -54,7 +54,7 @@ class Record:
             return None
 
     def write(self, root: Path) -> None:
-        with replacing(root / NAME) as partial:
+        with replace_atomically(root / NAME) as partial:
             partial.write_bytes(orjson.dumps({"digest": self.digest, "files": self.files}))
 
 
@@ -72,7 +72,7 @@ def renew(root: Path, write: Write, digest: str = "") -> list[Path]:
     UserError for a folder that cannot be written, and whatever `write` raises."""
     with _aside(root) as stage:
         names = [path.relative_to(stage).as_posix() for path in write(stage)]
-        with writing(root):
+        with report_write_errors(root):
             _put(root, stage, names, digest)
     return [root / name for name in names]
 
@@ -82,7 +82,7 @@ def take_away(root: Path) -> bool:
     record = Record.of(root)
     if record is None:
         return False
-    with writing(root):
+    with report_write_errors(root):
         _drop(root, [*record.files, NAME])
         _drop_if_empty(root)
     return True
@@ -118,8 +118,8 @@ def _aside(root: Path) -> Iterator[Path]:
     """A folder within that of the pages, which goes again; what a killed process left of its own goes first."""
     was_there = root.is_dir()
     stage = root / f".{ULID()}.partial"
-    with writing(root):
-        sweep(root)
+    with report_write_errors(root):
+        remove_partial_files(root)
         stage.mkdir(parents=True)
     try:
         yield stage

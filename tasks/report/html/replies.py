@@ -13,7 +13,7 @@ import polars as pl
 
 from biasgrid.tasks.report.html.mart_tables import columns
 from biasgrid.tasks.transcripts.sessions import LONGEST
-from biasgrid.warehouse.build.build import selected
+from biasgrid.warehouse.build.build import fetch_rows
 
 SLOTS_EACH = 3
 """Slots per trigram: with as many, two of three are free and a word of five letters is found by chance in 3%."""
@@ -129,9 +129,9 @@ def chunks(warehouse: duckdb.DuckDBPyConnection, run_id: str, cells: pl.DataFram
     places = cells.select("cell_id", "requirement", place=pl.int_range(pl.len()))
     for requirement in places["requirement"].unique(maintain_order=True):
         asked = {"run": run_id, "requirement": requirement, "longest": LONGEST}
-        tests = selected(warehouse, _TESTS, asked).join(places, on="cell_id")
-        replies = selected(warehouse, _REPLIES, asked)
-        opinions = _by_case(selected(warehouse, _OPINIONS, asked))
+        tests = fetch_rows(warehouse, _TESTS, asked).join(places, on="cell_id")
+        replies = fetch_rows(warehouse, _REPLIES, asked)
+        opinions = _by_case(fetch_rows(warehouse, _OPINIONS, asked))
         yield from _cut(tests, replies, opinions)
 
 

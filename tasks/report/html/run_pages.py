@@ -29,7 +29,7 @@ from biasgrid.tasks.report.html.page import Ways, shell
 from biasgrid.tasks.report.html.page_cache import Folder
 from biasgrid.tasks.report.html.replies import chunks
 from biasgrid.tasks.report.languages import LANGUAGES as SPOKEN
-from biasgrid.warehouse.build.build import connect, recorded
+from biasgrid.warehouse.build.build import connect, find_run_row
 from biasgrid.warehouse.storage.lake import Lake
 
 
@@ -49,7 +49,7 @@ def write_run_pages(
     """
     folder = Folder(out)
     with connect(lake, texts_of=run_id) as warehouse:
-        row = recorded(warehouse, lake, run_id)
+        row = find_run_row(warehouse, lake, run_id)
         cells = of_run(warehouse, CELLS, run_id)
         listed, written = _write_tests(folder, warehouse, run_id, cells)
         written += [

@@ -19,7 +19,7 @@ from biasgrid.tasks.report.html.mart_tables import LEADERBOARD, RUNS, as_chunk, 
 from biasgrid.tasks.report.html.page import Neighbour, Ways, shell, ways_between
 from biasgrid.tasks.report.html.page_cache import Folder, holds, renew, take_away
 from biasgrid.tasks.report.languages import LANGUAGES
-from biasgrid.warehouse.build.build import connect, selected
+from biasgrid.warehouse.build.build import connect, fetch_rows
 from biasgrid.warehouse.build.text_views import ALL, reading_texts
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -127,7 +127,7 @@ def write_lake_pages(lake: Lake, out: Path, pages: Mapping[str, PagesOf], langua
     lie there still hold; those of runs that are gone go. Raises UserError where no warehouse has been built,
     and for a folder that cannot be written."""
     with connect(lake, texts_of=ALL) as warehouse, reading_texts():
-        rows = selected(warehouse, RUNS).to_dicts()
+        rows = fetch_rows(warehouse, RUNS).to_dicts()
         content, made_of = _content(warehouse), contents(warehouse)
     shown = {row["run_id"]: of for row in rows if (of := _pages_of(row, pages))}
     runs = [_listed(row, shown.get(row["run_id"])) for row in rows]
@@ -176,4 +176,4 @@ def _take_others_away(folder: Path, run_ids: Iterable[str]) -> None:
 
 
 def _content(warehouse: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    return {"findings": columns(selected(warehouse, LEADERBOARD)), "trend": columns(trend(warehouse))}
+    return {"findings": columns(fetch_rows(warehouse, LEADERBOARD)), "trend": columns(trend(warehouse))}

@@ -20,7 +20,7 @@ from biasgrid.tasks.generate.instantiate import instances
 from biasgrid.tasks.prompt.prompt import prompt_cell
 from biasgrid.warehouse.build.build import build
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import begin, record_planned
+from biasgrid.warehouse.storage.runs import begin_run, record_planned
 from support.paths import ROOT
 
 SCENARIO: dict[str, Any] = {
@@ -57,7 +57,7 @@ def analysed(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 async def _run(lake: Lake, resolved: ResolvedScenario) -> None:
     catalog, settings = resolved.catalog, resolved.settings
-    run = begin(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
+    run = begin_run(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
     async with ModelPool(catalog) as model_pool:
         for requirement in resolved.requirements:
             frame = instances(requirement, "en_us", catalog, settings)

@@ -12,7 +12,7 @@ import yaml
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.events.schemas.automations import AutomationCore
 
-from biasgrid.deployments.alarms import declared
+from biasgrid.deployments.alarms import load_automations
 from biasgrid.deployments.work_pools import NIGHTS, SHARDS, PoolType, job_template
 
 FOLDER = Path(str(files("biasgrid.deployments")))
@@ -32,7 +32,7 @@ def flow(deployment: dict[str, Any]) -> Any:
 
 
 def automations() -> dict[str, dict[str, Any]]:
-    return {one["name"].removeprefix("biasgrid · "): one for one in declared({})}
+    return {one["name"].removeprefix("biasgrid · "): one for one in load_automations({})}
 
 
 def expected(automation: dict[str, Any]) -> set[str]:
@@ -120,6 +120,6 @@ def test_prefect_takes_an_automation_as_it_is_declared(name):
 
 
 def test_what_is_late_and_what_is_lost_can_be_set_up_otherwise():
-    within = {one["name"]: one["trigger"].get("within") for one in declared({"late": 60, "lost": 120})}
+    within = {one["name"]: one["trigger"].get("within") for one in load_automations({"late": 60, "lost": 120})}
     assert within["biasgrid · a night is late"] == 60
     assert within["biasgrid · a run is lost"] == 120

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from biasgrid.deployments.processes import Claim, Claimed, Process, begin, claimed
+from biasgrid.deployments.processes import Claim, Claimed, Process, hold_claim, start_process
 
 WORKER = """
 import signal, subprocess, sys, time
@@ -41,7 +41,7 @@ time.sleep(60)
 
 @pytest.fixture
 def claim(tmp_path: Path) -> Iterator[Claim]:
-    with claimed(tmp_path / "serving.lock") as made:
+    with hold_claim(tmp_path / "serving.lock") as made:
         yield made
 
 
@@ -49,7 +49,7 @@ def worker(folder: Path, claim: Claim) -> Process:
     """One that kills what it runs when it is told to end, as Prefect's does; its run has begun."""
     (folder / "a_worker.py").write_text(WORKER, encoding="utf-8")
     reply = folder / "reply"
-    begun = begin(
+    begun = start_process(
         "worker", ["a_worker", str(reply)], folder / "log", {"PYTHONPATH": str(folder)}, claim, runs=True
     )
     deadline = time.monotonic() + 20
@@ -66,12 +66,12 @@ def test_what_a_worker_runs_lands_before_it_ends(tmp_path, claim):
 
 def test_who_was_killed_leaves_processes_that_the_next_one_is_told_of(tmp_path):
     lock = tmp_path / "serving.lock"
-    with claimed(lock) as claim:
+    with hold_claim(lock) as claim:
         left = worker(tmp_path, claim)
-    with pytest.raises(Claimed) as refused, claimed(lock):
+    with pytest.raises(Claimed) as refused, hold_claim(lock):
         pass
     assert refused.value.groups == [left.handle.pid]
     os.killpg(left.handle.pid, signal.SIGKILL)
     left.handle.wait()
-    with claimed(lock):
+    with hold_claim(lock):
         assert lock.read_text() == ""

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.deployments.serving import Service, declaration, mistakes, serve
+from biasgrid.deployments.serving import Service, deployment_declaration, find_problems, serve
 from biasgrid.flows.runs.prepare import open_lake
 
 READY_S = 120.0
@@ -42,7 +42,7 @@ def service(port: int, **changes: Any) -> Service:
 def test_the_night_that_is_declared_is_the_one_that_was_asked_for(port):
     settings = {"models": ["simulated/fair"], "max_cost": 5.0, "samples": 2}
     asked = service(port, settings=settings, gate="decided")
-    by_name = {one["name"]: one for one in declaration(asked)["deployments"]}
+    by_name = {one["name"]: one for one in deployment_declaration(asked)["deployments"]}
     on_demand = {"on-demand", "probe", "redteam", "interaction", "finetune"}
     assert by_name.keys() == {"nightly", "shard", "rebuild-warehouse", *on_demand}
     nightly = by_name["nightly"]
@@ -54,7 +54,7 @@ def test_the_night_that_is_declared_is_the_one_that_was_asked_for(port):
 
 def test_all_that_is_wrong_with_when_and_where_is_told_at_once(port):
     with socket.create_server(("127.0.0.1", port)):
-        found = mistakes(service(port, cron="at two", timezone="Europe/Atlantis", webhook_from="UNSET"))
+        found = find_problems(service(port, cron="at two", timezone="Europe/Atlantis", webhook_from="UNSET"))
     assert [mistake.where for mistake in found] == ["--cron", "--timezone", "--webhook-from", "--port"]
     assert "`at two`" in found[0].what
     assert "`Europe/Atlantis`" in found[1].what

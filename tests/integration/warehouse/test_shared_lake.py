@@ -15,13 +15,13 @@ import polars as pl
 import pytest
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.warehouse.build.build import alone, build, connect, query
+from biasgrid.warehouse.build.build import build, connect, hold_build_lock, query
 from biasgrid.warehouse.storage.errors import StorageTrouble
 from biasgrid.warehouse.storage.journal import Journal, recover
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
 from biasgrid.warehouse.storage.s3 import bucket, leases, uploader
-from biasgrid.warehouse.storage.s3.leases import Lease, Taken
+from biasgrid.warehouse.storage.s3.leases import Lease, LeaseTaken
 from biasgrid.warehouse.storage.s3.leases import Machine as MachineOf
 
 WHERE = "s3://lakes/team"
@@ -183,7 +183,7 @@ import os, sys, time
 from biasgrid.warehouse.storage.s3 import uploader
 from biasgrid.warehouse.storage.journal import Journal
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.s3.leases import Lease, Taken
+from biasgrid.warehouse.storage.s3.leases import Lease
 from biasgrid.warehouse.storage.s3.leases import Machine as MachineOf
 from biasgrid.warehouse.storage.run_lock import RunLock
 uploader.EVERY_S = 0.1
@@ -312,7 +312,7 @@ def test_machines_build_one_after_the_other(machine, monkeypatch):
     monkeypatch.setattr(leases, "PAUSE_S", 0.01)
     here, there = machine("here"), machine("there")
     waiting = threading.Thread(target=build, args=[there])
-    with alone(here):
+    with hold_build_lock(here):
         waiting.start()
         time.sleep(0.5)
         assert not here.has_database()
@@ -324,14 +324,14 @@ def test_a_machine_that_was_not_heard_of_publishes_no_warehouse(machine, s3, mon
     monkeypatch.setattr(leases, "RENEWED_S", 0.2)
     here = machine("here")
     here.database.write_bytes(b"older")
-    with alone(here) as turn:
+    with hold_build_lock(here) as turn:
         assert turn
         assert here.shared
         lease = Lease(here.shared.bucket, "warehouse", MachineOf("there"))
 
         def takes() -> bool:
             s3.age("team/locks/", 61)
-            with suppress(Taken):
+            with suppress(LeaseTaken):
                 lease.take()
                 return True
             return False

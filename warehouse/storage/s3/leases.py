@@ -59,7 +59,7 @@ RENEWED_S = 10.0
 TRIES = 4
 
 
-class Taken(Exception):
+class LeaseTaken(Exception):
     """Somebody else holds the lease; who, as far as known, and when it was last renewed."""
 
     def __init__(self, holder: str) -> None:
@@ -80,8 +80,8 @@ class Lease:
     """What was taken away when this one was taken."""
 
     def take(self) -> None:
-        """Raises `Taken`, at once or within some seconds, and `StorageTrouble`. For who holds the lock of the same
-        name on this machine: what a process of it has left behind is taken away."""
+        """Raises `LeaseTaken`, at once or within seconds, and `StorageTrouble`. The caller holds the lock of the
+        same name on this machine: leases that a process of it left behind are removed."""
         before: set[str] = set()
         for _ in range(TRIES):
             self._own = f"{FOLDER}/{self.subject}~{self.machine.id}~{ULID()}.json"
@@ -94,7 +94,7 @@ class Lease:
                 break
             before = live
             time.sleep(random.uniform(0.2, 1.0))  # noqa: S311 - no secret
-        raise Taken(self._holder(min(live)))
+        raise LeaseTaken(self._holder(min(live)))
 
     def renew(self) -> bool:
         """Whether it is still ours. Raises `StorageTrouble`."""
@@ -174,7 +174,7 @@ class Turn:
 
 
 @contextmanager
-def taking_turns(shared: SharedStorage | None, subject: str) -> Iterator[Turn | None]:
+def take_turns(shared: SharedStorage | None, subject: str) -> Iterator[Turn | None]:
     """Waits until no other machine holds `subject`; None where the lake is not shared. The caller holds
     the lock of the same name on this machine. Raises `StorageTrouble`."""
     if shared is None:
@@ -192,7 +192,7 @@ def _taken(lease: Lease) -> Lease:
     while True:
         try:
             lease.take()
-        except Taken:
+        except LeaseTaken:
             time.sleep(PAUSE_S)
         else:
             return lease

@@ -18,13 +18,13 @@ def new_segment_name(shared: SharedStorage, folder: Path, cell_id: str) -> str:
     return f"{shared.name(folder)}/{cell_id}/{ULID()}{SUFFIX}"
 
 
-def left_over(shared: SharedStorage) -> list[str]:
+def interrupted_runs(shared: SharedStorage) -> list[str]:
     """Ids of the runs that have segments in the bucket: running on some machine, or interrupted."""
     names = shared.bucket.listed("journal")
     return sorted({name.split("/")[1].removeprefix("run_id=") for name in names if name.count("/") > 1})
 
 
-def segments(shared: SharedStorage, folder: Path) -> dict[str, list[str]]:
+def find_segments(shared: SharedStorage, folder: Path) -> dict[str, list[str]]:
     """The names of a run's segments by cell, oldest first."""
     found: dict[str, list[str]] = {}
     for name in sorted(shared.bucket.listed(shared.name(folder))):
@@ -34,7 +34,7 @@ def segments(shared: SharedStorage, folder: Path) -> dict[str, list[str]]:
     return found
 
 
-def collect(shared: SharedStorage, names: Sequence[str], journal: Path) -> None:
+def write_journal(shared: SharedStorage, names: Sequence[str], journal: Path) -> None:
     """Writes the lines of segments to a journal, in their order."""
     with journal.open("wb") as lines, ThreadPoolExecutor(AT_ONCE) as readers:
         lines.writelines(readers.map(shared.bucket.read, names))

@@ -20,10 +20,10 @@ EVERY_S = 2.0
 """Seconds between segments of a journal: what a machine that is lost has not sent yet."""
 
 
-class Courier:
+class Uploader:
     """Of one run in one process, in a thread of its own. Trouble that it meets is the run's: see `Reserve`."""
 
-    _of_runs: dict[Path, Courier] = {}  # noqa: RUF012 - of the process, as reserves are
+    _of_runs: dict[Path, Uploader] = {}  # noqa: RUF012 - of the process, as reserves are
 
     def __init__(self, shared: SharedStorage, folder: Path, lease: Lease) -> None:
         self.folder = folder
@@ -36,7 +36,7 @@ class Courier:
         self._thread = threading.Thread(target=self._work, name="courier", daemon=True)
 
     @classmethod
-    def of(cls, folder: Path) -> Courier | None:
+    def of(cls, folder: Path) -> Uploader | None:
         """Of the run whose journals lie in `folder`; None where this process does not write it, or nobody shares
         it."""
         return cls._of_runs.get(folder)

@@ -12,7 +12,7 @@ from biasgrid.flows.benchmark.reevaluate import evaluate_again
 from biasgrid.flows.runs.outcome import Outcome
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import find
+from biasgrid.warehouse.storage.runs import find_run
 
 pytestmark = [
     pytest.mark.usefixtures("prefect_api"),
@@ -75,9 +75,9 @@ async def test_a_changed_oracle_changes_verdicts_and_findings_and_nothing_earlie
 
 async def test_a_run_that_is_judged_again_stays_as_it_ended(asked):
     lake, first = asked
-    ended = find(lake, first.run_id)
+    ended = find_run(lake, first.run_id)
     await evaluate_again(first.run_id, data=str(lake.root))
-    assert find(lake, first.run_id) == ended
+    assert find_run(lake, first.run_id) == ended
 
 
 @pytest.mark.drill

@@ -22,7 +22,7 @@ from biasgrid.tasks.generate.instantiate import instances
 from biasgrid.tasks.prompt.prompt import prompt_cell
 from biasgrid.warehouse.build.build import build
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import begin, record_planned
+from biasgrid.warehouse.storage.runs import begin_run, record_planned
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def finished(scenario: Callable[..., dict[str, Any]], tmp_path_factory: pytest.T
 async def _run(lake: Lake, asked: dict[str, Any]) -> tuple[str, int]:
     resolved = resolve(asked)
     catalog, settings = resolved.catalog, resolved.settings
-    run = begin(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
+    run = begin_run(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
     frame = instances(resolved.requirements[0], "en_us", catalog, settings)
     cells = land_cases(lake, run.run_id, frame, resolved.targets.values(), settings, catalog)
     record_planned(lake, run.run_id, cells)

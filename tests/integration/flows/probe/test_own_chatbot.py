@@ -14,7 +14,7 @@ from biasgrid.catalogs.loading.catalog import read_catalog
 from biasgrid.flows.probe.flow import probe
 from biasgrid.flows.runs.outcome import INCOMPLETE, NOT_MET
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import find
+from biasgrid.warehouse.storage.runs import find_run
 
 pytestmark = [
     pytest.mark.drill,
@@ -94,7 +94,7 @@ def test_what_it_is_for_decides_what_it_is_asked(target, chatbot, tmp_path):
 def test_a_run_that_broke_off_goes_on_with_the_same_pairs(target, chatbot, tmp_path):
     data = str(tmp_path / "data")
     first = asyncio.run(probe(target=target(max_requests=5), data=data))
-    assert (first.exit_code, find(Lake(Path(data)), first.run_id).state) == (INCOMPLETE, "incomplete")
+    assert (first.exit_code, find_run(Lake(Path(data)), first.run_id).state) == (INCOMPLETE, "incomplete")
     before = sent(chatbot)
     assert len(before) == 4
     second = asyncio.run(probe(run_id=first.run_id, max_requests=200, data=data))

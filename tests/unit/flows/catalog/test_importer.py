@@ -25,7 +25,7 @@ from biasgrid.tasks.generate.instantiate import instances
 from biasgrid.tasks.prompt.prompt import prompt_cell
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import begin, record_planned
+from biasgrid.warehouse.storage.runs import begin_run, record_planned
 
 RATE = 0.3
 LOPSIDED: dict[str, Any] = {
@@ -95,7 +95,7 @@ def scores(tmp_path: Path, overlay: Callable[..., Path]) -> Scores:
 async def _run(lake: Lake, scenario: Path, model: str) -> None:
     resolved = resolve(scenario, Overrides(models=[model]))
     catalog, settings = resolved.catalog, resolved.settings
-    run = begin(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
+    run = begin_run(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
     rows = []
     async with ModelPool(catalog) as model_pool:
         for requirement in resolved.requirements:

@@ -33,7 +33,7 @@ from biasgrid.tasks.generate.cases import land_cases
 from biasgrid.tasks.generate.instantiate import instances
 from biasgrid.tasks.prompt.prompt import prompt_cell
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import begin, record_planned
+from biasgrid.warehouse.storage.runs import begin_run, record_planned
 
 Asked = Callable[..., ResolvedScenario]
 BOTH = ("verbose", "constrained")
@@ -219,7 +219,7 @@ def ran(tmp_path: Path) -> Callable[[ResolvedScenario], tuple[Lake, str]]:
 
 async def _asked_all(lake: Lake, resolved: ResolvedScenario, some: int | None) -> str:
     catalog, settings = resolved.catalog, resolved.settings
-    run = begin(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
+    run = begin_run(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
     frame = instances(resolved.requirements[0], "en_us", catalog, settings)
     cells = land_cases(lake, run.run_id, frame, resolved.targets.values(), settings, catalog)
     record_planned(lake, run.run_id, cells)
@@ -263,7 +263,7 @@ def test_of_a_run_that_goes_on_only_what_has_no_reply_is_left(asked: Asked, ran:
     left = remaining(whole, lake, run_id)
     assert left.requests == whole.requests - answered
     assert left.input_tokens < whole.input_tokens
-    fresh = begin(lake, "", resolved.as_json(), {}, 0).run_id
+    fresh = begin_run(lake, "", resolved.as_json(), {}, 0).run_id
     assert remaining(whole, lake, fresh) == whole
 
 

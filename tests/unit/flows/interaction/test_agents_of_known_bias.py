@@ -17,7 +17,7 @@ from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
 from biasgrid.tasks.interaction.task import interact_cell, land_plays
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import begin, record_planned
+from biasgrid.warehouse.storage.runs import begin_run, record_planned
 
 pytestmark = pytest.mark.drill
 
@@ -81,7 +81,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
 async def _played(lake: Lake, asked: dict[str, Any]) -> None:
     resolved = INTERACTION.prepare({"interaction": asked, "asking": {"seed": 3}}).resolved
     catalog = resolved.catalog
-    run = begin(lake, "{}", resolved.as_json(), catalog.hashes, resolved.settings.seed, "interaction")
+    run = begin_run(lake, "{}", resolved.as_json(), catalog.hashes, resolved.settings.seed, "interaction")
     by_cell = list(planned(run.run_id, resolved))
     record_planned(lake, run.run_id, land_plays(lake, [play for plays in by_cell for play in plays]))
     async with ModelPool(catalog) as model_pool:

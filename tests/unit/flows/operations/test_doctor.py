@@ -29,7 +29,7 @@ from biasgrid.flows.operations.reachability import (
 )
 from biasgrid.warehouse.build.build import build
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import begin
+from biasgrid.warehouse.storage.runs import begin_run
 
 SECRET = "sk-not-to-be-shown"
 
@@ -99,7 +99,7 @@ def test_a_warehouse_is_read_and_a_spoilt_one_is_broken_with_a_remedy(lake):
 
 
 def test_unfinished_runs_and_left_over_journals_are_noted_with_how_to_go_on(lake):
-    run = begin(lake, "{}", "{}", {}, 0).record(lake, "interrupted")
+    run = begin_run(lake, "{}", "{}", {}, 0).record(lake, "interrupted")
     journal = lake.journal_folder(run.run_id) / "cell.jsonl"
     journal.parent.mkdir(parents=True)
     journal.write_text("{}\n")
@@ -110,12 +110,12 @@ def test_unfinished_runs_and_left_over_journals_are_noted_with_how_to_go_on(lake
 
 
 def test_a_finished_run_is_no_finding(lake):
-    begin(lake, "{}", "{}", {}, 0).record(lake, "completed")
+    begin_run(lake, "{}", "{}", {}, 0).record(lake, "completed")
     assert [check.state for check in check_runs(lake)] == ["ok"]
 
 
 def test_a_lake_that_cannot_be_read_is_broken_not_a_crash(lake):
-    run = begin(lake, "{}", "{}", {}, 0)
+    run = begin_run(lake, "{}", "{}", {}, 0)
     (lake.folder("runs", run.run_id) / "spoilt.parquet").write_bytes(b"no parquet")
     (found,) = check_runs(lake)
     assert found.state == "broken"

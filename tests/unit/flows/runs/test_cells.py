@@ -17,7 +17,7 @@ from biasgrid.tasks.connectors.task import NAME
 from biasgrid.tasks.generate.cases import land_cases
 from biasgrid.tasks.generate.instantiate import instances
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import begin, planned_cells, record_planned
+from biasgrid.warehouse.storage.runs import begin_run, planned_cells, record_planned
 
 SCENARIO = {
     "scenario": {"models": ["simulated/mine"], "templates": 2},
@@ -33,7 +33,7 @@ def define(overlay: Path, failures: float) -> None:
 
 
 def planned(lake: Lake, resolved: ResolvedScenario) -> Grid:
-    run = begin(lake, resolved.given, resolved.as_json(), resolved.catalog.hashes, 0)
+    run = begin_run(lake, resolved.given, resolved.as_json(), resolved.catalog.hashes, 0)
     settings, catalog = resolved.settings, resolved.catalog
     asked = instances(resolved.requirements[0], "en_us", catalog, settings)
     cells = land_cases(lake, run.run_id, asked, resolved.targets.values(), settings, catalog)

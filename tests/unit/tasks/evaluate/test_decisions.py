@@ -13,7 +13,7 @@ from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.cell import decide_again, evaluate_cell
 from biasgrid.tasks.evaluate.current_oracles import RULES
 from biasgrid.tasks.evaluate.judge import current
-from biasgrid.warehouse.storage.assessments import in_assessment_form, rule_key
+from biasgrid.warehouse.storage.assessments import rule_key, to_assessment_form
 from biasgrid.warehouse.storage.lake import Lake
 
 Rows = Callable[..., pl.DataFrame]
@@ -64,7 +64,7 @@ def land(lake: Lake, case: int, outcome: str, **given: Any) -> None:
         "reason": "I read it so",
         "assessed_at": NOON,
     } | given
-    frame = in_assessment_form(pl.DataFrame([row]))
+    frame = to_assessment_form(pl.DataFrame([row]))
     lake.write("assessments", "run", f"review-{row['assessment_id']}", frame)
 
 

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from biasgrid.warehouse.build.attach_lake import attach_lake
-from biasgrid.warehouse.build.build import build, connect, fill, opened, selected
-from biasgrid.warehouse.build.materialize import Made, make, none_yet
+from biasgrid.warehouse.build.build import build, connect, fetch_rows, fill, open_new_file
+from biasgrid.warehouse.build.materialize import Made, declare_no_repeats, make
 from biasgrid.warehouse.build.model_tests import ModelTestFailed, check
 from biasgrid.warehouse.build.models import Model, load_models
 from biasgrid.warehouse.storage import compaction
@@ -20,9 +20,9 @@ from biasgrid.warehouse.storage.lake import Lake
 @pytest.fixture
 def bare(lake: Lake, tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """A warehouse with the schemas, beside a lake in which nothing has landed."""
-    with opened(tmp_path / "bare.duckdb") as warehouse:
+    with open_new_file(tmp_path / "bare.duckdb") as warehouse:
         attach_lake(warehouse, lake)
-        none_yet(warehouse)
+        declare_no_repeats(warehouse)
         warehouse.execute(
             "create schema storage; create schema staging; create schema intermediate; create schema marts"
         )
@@ -32,7 +32,7 @@ def bare(lake: Lake, tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 def contents(lake: Lake) -> dict[str, pl.DataFrame]:
     with connect(lake) as warehouse:
         names = [model.relation for model in load_models()]
-        return {name: selected(warehouse, f"from {name} order by all") for name in names}
+        return {name: fetch_rows(warehouse, f"from {name} order by all") for name in names}
 
 
 @pytest.mark.parametrize("version", ["first"])
@@ -72,7 +72,7 @@ def rows_without(warehouse: duckdb.DuckDBPyConnection, model: Model) -> int:
 
 
 def stemming_from_nothing(lake: Lake, path: Path) -> dict[str, int]:
-    with opened(path) as warehouse:
+    with open_new_file(path) as warehouse:
         fill(warehouse, lake, load_models())
         return {model.relation: rows_without(warehouse, model) for model in load_models()}
 

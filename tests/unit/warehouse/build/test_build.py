@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.warehouse.build.build import build, connect, query, selected
+from biasgrid.warehouse.build.build import build, connect, fetch_rows, query
 from biasgrid.warehouse.build.model_tests import ModelTestFailed
 from biasgrid.warehouse.build.models import NotOneSelect, UndeclaredRelation, load_models
 from biasgrid.warehouse.storage.lake import Lake
@@ -53,7 +53,7 @@ def test_an_empty_lake_makes_an_empty_warehouse(lake: Lake) -> None:
     assert build(lake) == lake.database
     with connect(lake) as warehouse:
         for model in load_models():
-            assert selected(warehouse, f"from {model.relation}").height == 0
+            assert fetch_rows(warehouse, f"from {model.relation}").height == 0
 
 
 def test_the_finished_file_stands_alone(

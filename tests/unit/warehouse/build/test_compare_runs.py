@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from biasgrid.warehouse.build.build import build, query, selected
+from biasgrid.warehouse.build.build import build, fetch_rows, query
 from biasgrid.warehouse.build.compare_runs import side_by_side
 from biasgrid.warehouse.build.run_scope import EARLIER, LATER, Side
 from biasgrid.warehouse.storage.errors import LakeDamaged
@@ -32,7 +32,7 @@ def tables(
         for side, (run, _, evaluation) in zip((EARLIER, LATER), named, strict=True)
     )
     with side_by_side(lake, before, after, names) as warehouse:
-        return [selected(warehouse, f"from comparison.{name} order by all").to_dicts() for name in names]
+        return [fetch_rows(warehouse, f"from comparison.{name} order by all").to_dicts() for name in names]
 
 
 def mcnemar(only_earlier: int, only_later: int) -> float:

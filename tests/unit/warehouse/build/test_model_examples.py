@@ -18,7 +18,7 @@ import yaml
 from biasgrid.warehouse.build.build import build
 from biasgrid.warehouse.build.macros import define
 from biasgrid.warehouse.build.models import load_models
-from biasgrid.warehouse.schema_check import declared
+from biasgrid.warehouse.schema_check import declared_schema
 from biasgrid.warehouse.schemas import SHOWN
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -76,7 +76,7 @@ def _make(warehouse: duckdb.DuckDBPyConnection, relation: str) -> None:
     schema, _, name = relation.partition(".")
     if schema == "lake":
         landed, _ = SHOWN.get(name, (name, ""))
-        warehouse.register("declared_rows", declared(landed).empty_table())
+        warehouse.register("declared_rows", declared_schema(landed).empty_table())
         warehouse.execute(f"create table memory.{relation} as from declared_rows")
     else:
         warehouse.execute(f"create table memory.{relation} as from built.{relation} limit 0")

@@ -11,7 +11,7 @@ import pytest
 from biasgrid.warehouse.build.build import OFFLINE, attach_lake
 from biasgrid.warehouse.build.sql_quoting import literal
 from biasgrid.warehouse.expectations.expectation import Between, OneOf, RowRule, Suite, referring, unique
-from biasgrid.warehouse.expectations.narrow import Narrowed, narrowed
+from biasgrid.warehouse.expectations.narrow import Narrowed, narrow_table
 from biasgrid.warehouse.expectations.suites import all_suites
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -32,7 +32,7 @@ def of_values(session: duckdb.DuckDBPyConnection) -> Callable[..., Narrowed]:
     def narrow(expectation: Any, *values: object) -> Narrowed:
         rows = pl.DataFrame({"id": [f"r{n}" for n in range(len(values))], "it": list(values)}, strict=False)
         session.register("given", rows.to_arrow())
-        return narrowed(session, Suite("given", ("id",), (expectation,)))
+        return narrow_table(session, Suite("given", ("id",), (expectation,)))
 
     return narrow
 
@@ -103,7 +103,7 @@ def broken(session: duckdb.DuckDBPyConnection) -> Callable[..., dict[tuple[str, 
         session.execute("detach lake")
         attach_lake(session, lake)
         session.execute(f"attach {literal(lake.database)} as biasgrid (read_only); use biasgrid")
-        tables = [narrowed(session, suite) for suite in all_suites() if suite.relation.startswith(part)]
+        tables = [narrow_table(session, suite) for suite in all_suites() if suite.relation.startswith(part)]
         return {
             (table.suite.relation, sentence): breach.rows
             for table in tables

@@ -17,7 +17,7 @@ FILES = 12
 
 
 def seen(lake: Lake) -> list[Path]:
-    return compaction.folded(lake, "responses", lake.files("responses"))
+    return compaction.fold_files(lake, "responses", lake.files("responses"))
 
 
 def rows(lake: Lake) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from biasgrid.tasks.report.checks import checks
 from biasgrid.tasks.report.formats.data_files import as_text
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import find
+from biasgrid.warehouse.storage.runs import find_run
 
 pytestmark = pytest.mark.drill
 
@@ -93,7 +93,7 @@ def test_a_run_is_shown_again_with_every_finding_named(biasgrid: Command, assess
     assert told.code == 0
     assert "\x1b[" not in told.out
     lake = Lake(assessed.data)
-    for check in checks(lake, find(lake, assessed.run_id)):
+    for check in checks(lake, find_run(lake, assessed.run_id)):
         assert check.name.split(" · ")[0] in told.out
         assert check.model in told.out
         assert check.finding in told.out
@@ -121,5 +121,5 @@ def test_the_artifact_holds_the_pictures_that_are_written_as_files(finished: Any
 
 def test_what_is_lost_is_counted_in_whole_numbers(assessed: Any) -> None:
     lake = Lake(assessed.data)
-    told = [count for check in checks(lake, find(lake, None)) for count in check.lost.values()]
+    told = [count for check in checks(lake, find_run(lake, None)) for count in check.lost.values()]
     assert {type(count) for count in told} == {int}

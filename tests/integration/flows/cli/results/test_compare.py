@@ -19,7 +19,7 @@ from biasgrid.tasks.evaluate.cell import evaluate_cell
 from biasgrid.tasks.evaluate.current_oracles import rules
 from biasgrid.warehouse.build.build import build
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import find
+from biasgrid.warehouse.storage.runs import find_run
 
 Command = Callable[..., Any]
 SECOND = "01ZZZZZZZZZZZZZZZZZZZZZZZZ"
@@ -52,7 +52,7 @@ def copied(finished: Any, folder: Path) -> Lake:
 
 
 async def _judge_again(lake: Lake, run_id: str, template: str) -> None:
-    catalog = resolve(find(lake, run_id).scenario_resolved).catalog
+    catalog = resolve(find_run(lake, run_id).scenario_resolved).catalog
     wrong = (
         pl.col("rule").str.json_path_match("$.operation").replace_strict({"allEqualExpected": NEVER}, default="")
     )
