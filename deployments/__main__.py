@@ -22,7 +22,7 @@ Pools = Annotated[PoolType, typer.Option("--pools", help="Type of the pool that 
 NightPools = Annotated[PoolType, typer.Option("--night-pools", help="Type of the pool in which nights wait.")]
 Notify = Annotated[
     str | None,
-    typer.Option("--notify", help="A notification block that is told of alarms, `slack-webhook/on-call`."),
+    typer.Option("--notify", help="A notification block that gets the alarms, `slack-webhook/on-call`."),
 ]
 Webhook = Annotated[
     str | None,
@@ -65,14 +65,14 @@ def set_up_server(
         late_s=late,
         provider_limits=dict(_limit(one) for one in limit or ()),
     )
-    with _told_clearly():
+    with _reporting_server_errors():
         changes = asyncio.run(set_up(settings))
     typer.echo("\n".join(changes) or "nothing to change")
 
 
 @contextmanager
-def _told_clearly() -> Iterator[None]:
-    """A server that is not there, or takes nobody's word, is a mistake to put right."""
+def _reporting_server_errors() -> Iterator[None]:
+    """Raises `UserError` where the server does not answer, or refuses the credentials."""
     where = str(get_current_settings().api.url)
     try:
         yield

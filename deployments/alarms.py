@@ -1,4 +1,4 @@
-"""Automations: who is told what, and what becomes of a run whose machine is gone."""
+"""Automations: notifications, and what becomes of a run whose machine is gone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SENT = {"subject": "{{subject}}", "body": "{{body}}", "text": "{{subject}}\n{{bo
 
 
 def load_automations(seconds: Mapping[str, float]) -> Iterator[dict[str, Any]]:
-    """The automations of `automations/`; `seconds` says, by file name, within which time something is expected."""
+    """The automations of `automations/`; `seconds`: by file name, the time within which something is expected."""
     folder = files("biasgrid.deployments") / "automations"
     for path in sorted(folder.iterdir(), key=lambda path: path.name):
         stem, _, kind = path.name.rpartition(".")
@@ -37,12 +37,12 @@ def load_automations(seconds: Mapping[str, float]) -> Iterator[dict[str, Any]]:
 
 
 def is_notice(automation: Mapping[str, Any]) -> bool:
-    """Whether it tells somebody, and so needs a block that says whom."""
+    """Whether it sends a notification, and so needs a block with the recipient."""
     return any(action["type"] == NOTIFIES for action in automation["actions"])
 
 
 async def set_up_alarm(client: PrefectClient, automation: Mapping[str, Any], block: UUID | None) -> str | None:
-    """Creates an automation, or changes what differs; tells which, None where nothing did."""
+    """Creates an automation, or changes what differs; returns the change, None for none."""
     actions = [
         {**action, "block_document_id": block} if action["type"] == NOTIFIES else action
         for action in automation["actions"]
@@ -63,8 +63,7 @@ def _same(one: AutomationCore, other: AutomationCore) -> bool:
 
 
 async def set_up_webhook(client: PrefectClient, url: str) -> str | None:
-    """Keeps the address of a webhook as a secret; tells whether it was created or changed, None where it was
-    there."""
+    """Keeps the address of a webhook as a secret; returns the change, None for none."""
     block = CustomWebhookNotificationBlock(name="biasgrid", url="{{url}}", json_data=SENT, secrets={"url": url})
     before = await _document(client, *OURS)
     if before is not None and _address(before.data) == url:

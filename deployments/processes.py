@@ -36,7 +36,7 @@ class Process:
 
     def end(self, patience_s: float = PATIENCE_S) -> None:
         """Asks it, waits, and then ends whatever it has started and not ended. What a worker runs is asked before:
-        a worker that is told to end kills it."""
+        a worker that receives a signal kills it."""
         if self.runs and not self.is_gone:
             _ask_to_end(_children(self.handle.pid), patience_s)
         if not self.is_gone:
@@ -64,7 +64,7 @@ class Process:
 @dataclass(frozen=True, slots=True)
 class Claim:
     """To be the only one who serves: a file whose lock the processes inherit, so that it lasts as long as any of
-    them, though whoever began them was killed."""
+    them, though the process that began them was killed."""
 
     descriptor: int
 
@@ -74,7 +74,7 @@ class Claim:
 
 
 class Claimed(Exception):
-    """Somebody else has the claim, or left processes behind that have it."""
+    """Another process has the claim, or left processes behind that have it."""
 
     def __init__(self, groups: Sequence[int]) -> None:
         super().__init__(groups)
@@ -106,13 +106,13 @@ def start_process(
     *,
     runs: bool = False,
 ) -> Process:
-    """Starts a Python module with its arguments; what it says goes to `log`. It shares the claim."""
+    """Starts a Python module with its arguments and the claim; its output goes to `log`."""
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("ab") as said:
+    with log.open("ab") as output:
         handle = subprocess.Popen(  # noqa: S603 - our own words
             [sys.executable, "-P", "-m", *arguments],
             stdin=subprocess.DEVNULL,
-            stdout=said,
+            stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, "PYTHONSAFEPATH": "1", **environment},
             start_new_session=True,
@@ -148,12 +148,12 @@ def wait_for_first_end(processes: Sequence[Process]) -> Process:
 
 
 def _children(parent: int) -> list[int]:
-    """Processes that a process has started; none where the system cannot tell."""
+    """Processes that a process has started; none where the system has no `ps`."""
     try:
-        told = subprocess.run(PROCESSES, capture_output=True, text=True, check=True).stdout  # noqa: S603 - our own words
+        listed = subprocess.run(PROCESSES, capture_output=True, text=True, check=True).stdout  # noqa: S603 - constant
     except (OSError, subprocess.CalledProcessError):
         return []
-    pairs = [line.split() for line in told.splitlines()]
+    pairs = [line.split() for line in listed.splitlines()]
     return [int(pid) for ppid, pid in pairs if int(ppid) == parent]
 
 

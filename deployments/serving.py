@@ -38,7 +38,7 @@ LEASES = {"PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrenc
 """By default a server forgets with its process who holds slots of a limit, and never frees them."""
 START_S = 120.0
 """A server that makes its database takes a while on a slow machine."""
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def _time_mistakes(service: Service) -> Iterator[Problem]:
         yield Problem(what, "--timezone", "name one such as `Europe/Madrid` or `UTC`")
 
 
-def serve(service: Service, tell: Tell) -> None:
+def serve(service: Service, report: Report) -> None:
     """Serves until it is interrupted. Raises UserError where nothing can be served so, `Ended` where a part of
     it ends by itself."""
     if found := find_problems(service):
@@ -117,23 +117,23 @@ def serve(service: Service, tell: Tell) -> None:
     is_ours = service.has_own_server
     with _alone(service) as claim, end_in_order(processes), _pointed(service):
         if is_ours:
-            tell("starting Prefect's server …")
+            report("starting Prefect's server …")
             processes.append(_server(service, claim))
         _wait_until_healthy(service, processes)
         _deploy(service)
         processes.append(_worker(service, claim, SHARDS, service.at_once))
         processes.append(_worker(service, claim, NIGHTS))  # the first to end: nights then cancel their shards
-        tell(_welcome(service))
+        report(_welcome(service))
         try:
             raise Ended(wait_for_first_end(processes))
         except KeyboardInterrupt:
-            tell("stopping: what is in flight lands first; Ctrl-C once more ends everything at once")
+            report("stopping: what is in flight lands first; Ctrl-C once more ends everything at once")
             raise
 
 
 @contextmanager
 def _alone(service: Service) -> Iterator[Claim]:
-    """Raises UserError where somebody else serves from the same `PREFECT_HOME`, or was killed while doing so."""
+    """Raises UserError where another process serves from the same `PREFECT_HOME`, or was killed meanwhile."""
     path = service.logs / "serving.lock"
     try:
         with hold_claim(path) as claim:
@@ -216,15 +216,15 @@ def _is_taken(host: str, port: int) -> bool:
 
 def deployment_declaration(service: Service) -> dict[str, Any]:
     """The deployments that come along, with this scenario every night."""
-    told: dict[str, Any] = yaml.safe_load(
+    declared: dict[str, Any] = yaml.safe_load(
         (files("biasgrid.deployments") / "prefect.yaml").read_text(encoding="utf-8")
     )
-    nightly = next(one for one in told["deployments"] if one["name"] == "nightly")
+    nightly = next(one for one in declared["deployments"] if one["name"] == "nightly")
     nightly["schedules"] = [{"cron": service.cron, "timezone": service.timezone, "slug": "every-night"}]
     nightly["parameters"] |= {"scenario": service.scenario, "gate": service.gate, **service.settings}
-    on_demand = next(one for one in told["deployments"] if one["name"] == "on-demand")
+    on_demand = next(one for one in declared["deployments"] if one["name"] == "on-demand")
     on_demand["parameters"] |= {"scenario": service.scenario, **service.settings}
-    return told
+    return declared
 
 
 def _deploy(service: Service) -> None:
@@ -240,25 +240,25 @@ def _deploy(service: Service) -> None:
 
 
 def _done(arguments: list[str]) -> None:
-    said = subprocess.run(  # noqa: S603 - our own words
+    done = subprocess.run(  # noqa: S603 - our own words
         [sys.executable, "-P", "-m", *arguments], check=False, capture_output=True, text=True
     )
-    if said.returncode:
-        last = (said.stderr.strip() or said.stdout.strip()).splitlines()[-5:]
+    if done.returncode:
+        last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-5:]
         raise UserError(Problem("the deployments could not be made", remedy="\n".join(last)))
 
 
-def _told(value: Any) -> str:
+def _listed(value: Any) -> str:
     return ", ".join(value) if isinstance(value, list) else str(value)
 
 
 def _welcome(service: Service) -> str:
     ui = service.address.removesuffix("/api")
-    told = "".join(f", {name} {_told(value)}" for name, value in service.settings.items())
+    settings = "".join(f", {name} {_listed(value)}" for name, value in service.settings.items())
     return "\n".join(
         (
             f"Prefect UI   {ui}",
-            f"every night  {service.cron} ({service.timezone}): {service.scenario}{told}",
+            f"every night  {service.cron} ({service.timezone}): {service.scenario}{settings}",
             f"now          PREFECT_API_URL={service.address} prefect deployment run nightly/nightly",
             f"data         {service.data}",
             f"logs         {service.logs}",

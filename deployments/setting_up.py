@@ -1,4 +1,4 @@
-"""What a Prefect server must know beside the deployments: work pools, alarms, limits of providers."""
+"""What a Prefect server needs next to the deployments: work pools, alarms, limits of providers."""
 
 from __future__ import annotations
 
@@ -39,46 +39,45 @@ class Settings:
     """Seconds without a heartbeat after which a run counts as crashed; the job templates ask for one every 30, the
     shortest that Prefect has."""
     late_s: float = 900.0
-    """Seconds after which a night that has not begun is told as late."""
+    """Seconds after which a nightly run that has not begun counts as late."""
     provider_limits: Mapping[str, int] = field(default_factory=dict)
     """Requests that a provider takes at once, over all workers; the others' are those of `models.yaml`."""
 
 
 async def set_up(settings: Settings | None = None, client: PrefectClient | None = None) -> list[str]:
-    """Creates what is missing on the Prefect server, changes what differs, and tells each; empty where all was
-    as it should be. Notices are set up once somebody is named who is to get them. Raises UserError for a block
+    """Creates what is missing on the Prefect server and changes what differs; returns each change.
+    Notifications are set up once a recipient is named. Raises UserError for a block
     that does not exist and a pool of another type."""
     settings = settings or Settings()
     if client is None:
         async with get_client() as opened:
             return await set_up(settings, opened)
-    told = [
+    changes = [
         await set_up_pool(client, NIGHTS, settings.nights_type),
         await set_up_pool(client, SHARDS, settings.pool_type),
         *await _set_up_alarms(client, settings),
         *[await set_up_limit(client, *limit) for limit in settings.provider_limits.items()],
     ]
-    return [change for change in told if change]
+    return [change for change in changes if change]
 
 
 async def _set_up_alarms(client: PrefectClient, settings: Settings) -> list[str | None]:
-    told = [await set_up_webhook(client, settings.webhook_url)] if settings.webhook_url else []
-    block = await _told_block(client, settings)
+    changes = [await set_up_webhook(client, settings.webhook_url)] if settings.webhook_url else []
+    block = await _recipient_block(client, settings)
     seconds = {"lost": settings.heartbeat_missed_s, "late": settings.late_s}
     wanted = [automation for automation in load_automations(seconds) if block or not is_notice(automation)]
-    return told + [await set_up_alarm(client, automation, block) for automation in wanted]
+    return changes + [await set_up_alarm(client, automation, block) for automation in wanted]
 
 
-async def _told_block(client: PrefectClient, settings: Settings) -> UUID | None:
-    """Who is told: as named, else whom an earlier setting up has named a webhook for."""
+async def _recipient_block(client: PrefectClient, settings: Settings) -> UUID | None:
+    """The block of the recipient: as named, else that of a webhook that was named earlier."""
     if settings.notification_block:
         return await block_id(client, settings.notification_block)
     return await find_block(client, "/".join(OURS))
 
 
 async def set_up_limit(client: PrefectClient, provider: str, limit: int) -> str | None:
-    """Sets how much a provider is asked at once by all that report to the server; tells it, None where it was
-    so."""
+    """Limits the requests that a provider gets at once from all workers; returns the change, None for none."""
     name = Pool(provider, limit).name
     try:
         found = await client.read_global_concurrency_limit_by_name(name)

@@ -1,4 +1,4 @@
-"""Work pools: where nights wait, and where models are asked."""
+"""Work pools: one for nightly runs, which wait, and one for what sends requests to models."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def job_template(pool_type: PoolType) -> dict[str, Any]:
 
 
 async def set_up_pool(client: PrefectClient, name: str, pool_type: PoolType) -> str | None:
-    """Creates a pool, or gives it our job template again; tells which, None where nothing differed. Limits and
+    """Creates a pool, or renews its job template; returns the change, None for none. Limits and
     pauses that an operator has set stay. Raises UserError where the name belongs to a pool of another type."""
     wanted = job_template(pool_type)
     try:

@@ -22,6 +22,6 @@ def hash_texts(texts: Iterable[str]) -> pl.Series:
 
 
 def draw_places(texts: Iterable[str]) -> pl.Series:
-    """A place in [0, 1) for each text, as if drawn by chance and always the same: who lies below a share is in a
+    """A place in [0, 1) for each text, as if drawn at random and always the same: what is below a share is in a
     sample of that share."""
     return pl.Series([int(text[:13], 16) / 16**13 for text in hash_texts(texts)], dtype=pl.Float64)

@@ -27,7 +27,7 @@ def stamp_version(rows: pa.Table) -> pa.Table:
 
 def version_of(file: Path) -> str:
     """The version that a Parquet file was written by: a number, `0` where it is older than numbers. Files that
-    cannot be read are told of by who reads them."""
+    cannot be read are reported by what reads them."""
     with suppress(pl.exceptions.PolarsError, OSError):
         return pl.read_parquet_metadata(file).get(KEY, "0")
     return "0"

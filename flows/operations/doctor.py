@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from biasgrid.warehouse.storage.s3.mirror import SharedStorage
 
 PROJECT = "biasgrid"
-TOLD = ("prefect", "duckdb", "polars", "openai", "huggingface-hub", "replicate")
+SHOWN = ("prefect", "duckdb", "polars", "openai", "huggingface-hub", "replicate")
 """Packages whose versions are named though nothing is wrong with them."""
 LITTLE_SPACE = 2**30
 
@@ -61,10 +61,10 @@ def check_python() -> Check:
 
 def check_packages() -> Check:
     """Whether what is installed is what the project's own metadata asks for."""
-    wrong = [told for told in map(_misfit, metadata.requires(PROJECT) or ()) if told]
+    wrong = [misfit for misfit in map(_misfit, metadata.requires(PROJECT) or ()) if misfit]
     if wrong:
         return Check("packages", "broken", "; ".join(wrong), "install from the lock: make env")
-    versions = [f"{name} {metadata.version(name)}" for name in (PROJECT, *TOLD)]
+    versions = [f"{name} {metadata.version(name)}" for name in (PROJECT, *SHOWN)]
     return Check("packages", "ok", ", ".join(versions))
 
 
@@ -88,8 +88,8 @@ def check_storage(data: str | Path | None) -> tuple[Lake | None, list[Check]]:
 
     try:
         lake = Lake.at(data_place(data))
-        told = check_data(lake.root)
-        return lake, [*told, *(check_bucket(lake.shared) if lake.shared else ())]
+        checks = check_data(lake.root)
+        return lake, [*checks, *(check_bucket(lake.shared) if lake.shared else ())]
     except UserError as broken:
         return None, [Check("data", "broken", wrong.what, wrong.remedy) for wrong in broken.mistakes]
 
@@ -129,11 +129,11 @@ def check_data(root: Path) -> list[Check]:
         what = f"{root} cannot be written: {error.strerror}"
         return [Check("data", "broken", what, f"name another directory with --data or {DATA}")]
     free = shutil.disk_usage(held).free
-    told = str(root) if held == root else f"{root}, which the first run makes"
+    place = str(root) if held == root else f"{root}, which the first run makes"
     space = f"{free / 2**30:,.1f} GiB free"
     if free < LITTLE_SPACE:
-        return [Check("data", "note", f"{told}; only {space}", "make room: a full disk ends a run")]
-    return [Check("data", "ok", f"{told}; {space}")]
+        return [Check("data", "note", f"{place}; only {space}", "make room: a full disk ends a run")]
+    return [Check("data", "ok", f"{place}; {space}")]
 
 
 def check_warehouse(lake: Lake) -> Check:

@@ -2,8 +2,8 @@
 
 `python -m biasgrid.flows.operations.parent_watch MODULE ARGUMENTS`.
 
-Standard input is a pipe to which nothing is written. Whoever began this holds its other end, and the system closes
-that however they end, `kill -9` included: then this process is told to end, and ended where it does not.
+Standard input is a pipe to which nothing is written. The parent holds its other end, which the system closes
+however the parent ends, `kill -9` included: this process then receives SIGTERM, and SIGKILL if it does not end.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ PATIENCE_S = 5.0
 
 def main() -> None:
     """The module as `python -m` runs it, with the arguments that follow its name."""
-    threading.Thread(target=_end_with_whoever_began_this, name="lifeline", daemon=True).start()
+    threading.Thread(target=_end_with_parent, name="parent watch", daemon=True).start()
     del sys.argv[0]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 
-def _end_with_whoever_began_this() -> None:
+def _end_with_parent() -> None:
     os.read(sys.stdin.fileno(), 1)  # a buffered read would hold a lock that Python wants when the module has ended
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(PATIENCE_S)

@@ -27,7 +27,7 @@ PATIENCE_S = 5.0
 
 
 class EarlyServer:
-    """A server process that is starting, deaf to Ctrl-C, until somebody takes it over."""
+    """A starting server process that ignores Ctrl-C, until it is taken over."""
 
     def __init__(self) -> None:
         self.port = _free_port()
@@ -60,7 +60,7 @@ early: ContextVar[EarlyServer | None] = ContextVar("early", default=None)
 
 @contextmanager
 def start_early() -> Iterator[None]:
-    """A server starts meanwhile where Prefect is sure to need one, and is gone afterwards if nobody took it."""
+    """Starts a server where Prefect is sure to need one, and stops it afterwards unless it was taken over."""
     server = EarlyServer() if is_needed() else None
     token = early.set(server)
     try:
@@ -110,7 +110,7 @@ def start_server(port: int, settings: Mapping[str, str] | None = None) -> subpro
         *arguments,
         *address,
     ]
-    listens, _held = os.pipe()  # nobody closes the other end but the system, once this process is gone
+    listens, _held = os.pipe()  # only the system closes the other end, when this process ends
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         environment = {**os.environ, **MARKS, **(settings or {})}

@@ -24,7 +24,7 @@ State = Literal["ok", "note", "broken"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at. `note` tells of something that need not be wrong."""
+    """A result of `doctor`. `note`: it need not be an error."""
 
     part: str
     state: State
@@ -82,12 +82,12 @@ def prefect_server() -> Check:
     address = settings.api.url
     if not address:
         return _own_server(allowed=settings.server.ephemeral.enabled)
-    told = without_credentials(address)
+    shown = without_credentials(address)
     failure = _unhealthy()
     if failure is None:
-        return Check("Prefect", "ok", f"server at {told} answers")
+        return Check("Prefect", "ok", f"server at {shown} answers")
     remedy = "start it (prefect server start), or unset PREFECT_API_URL for an ephemeral one"
-    return Check("Prefect", "broken", f"server at {told} does not answer ({failure})", remedy)
+    return Check("Prefect", "broken", f"server at {shown} does not answer ({failure})", remedy)
 
 
 def _own_server(*, allowed: bool) -> Check:

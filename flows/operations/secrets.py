@@ -16,7 +16,7 @@ def secret_blocks() -> Secrets | None:
 
 
 def _read(name: str) -> str | None:
-    """Raises UserError where the server does not answer us: a key may lie there."""
+    """Raises UserError where the server, which may hold the key, does not answer."""
     import httpx
     from prefect.blocks.system import Secret
 

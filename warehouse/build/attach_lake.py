@@ -28,8 +28,8 @@ def attach_lake(
     sides: Sequence[Side] = (),
     wanted: Collection[str] | None = None,
 ) -> Mapping[str, Sequence[Path]]:
-    """`lake.<table>` as views that live in memory, of which the finished file knows nothing; all of them, or
-    `wanted` and `lake.runs`. Tells which files of the lake each shows.
+    """Creates `lake.<table>` as views in memory: all of them, or `wanted` and `lake.runs`. Returns the files
+    that each shows.
 
     Verdicts are listed before responses, and those before cases: what lands meanwhile is left out as a whole.
     """
@@ -58,7 +58,7 @@ VIEWS: Mapping[str, tuple[str, str | None]] = {
     **{table: (table, None) for table in TABLES if table not in ("runs", *OF_KINDS)},
     **SHOWN,
 }
-"""What models read beside `lake.runs`: the table, and where it shows a kind of runs alone, the kind."""
+"""What models read next to `lake.runs`: the table, and where it shows a kind of runs alone, the kind."""
 
 
 def _declare(warehouse: duckdb.DuckDBPyConnection, table: str) -> None:
@@ -111,7 +111,7 @@ def _as_read(lake: Lake, table: str, files: Files) -> Files:
 
 
 def _of_kind(files: Files, kinds: Mapping[str, str | None], kind: str | None) -> Files:
-    """Those of runs of a kind, if it is one that is asked for; what no event tells of is a benchmark's."""
+    """The files of runs of `kind`, or all; a run without an event counts as a benchmark."""
     if kind is None:
         return files
     return [
@@ -146,7 +146,7 @@ def _declared_rows(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequ
 
 def _gathered(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequence[Path]) -> str | None:
     """A table in memory with the rows of small files, read by Polars, which takes a quarter of the time for them.
-    None where one cannot be read: of that, DuckDB tells what the user is told."""
+    None where one cannot be read: DuckDB then reports which."""
     gathered = f"lake.gathered_{table}_{content_hash(*map(str, files))}"
     warehouse.execute(f"create or replace table {gathered} as from lake.empty_{table}")
     try:

@@ -47,13 +47,13 @@ first, which takes longer than packing; it applies to nothing but text. Files th
 what they hold."""
 
 AT_THE_END = "recovery_mode no_wal_writes"
-"""A file that nobody has yet is synced once, when it is whole, and not for each of its tables."""
+"""The new file is synced once, when it is whole, and not for each of its tables."""
 
 MEMORY = 4 * 1024**3
 """Bytes that a build takes where DuckDB would take more; what does not fit goes to disk."""
 
 Gate = Callable[[Path], None]
-"""Told of the file that has been built, before it replaces the old one; raises where it must not."""
+"""Gets the file that has been built, before it replaces the old one; raises where it must not."""
 
 OURS = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException, duckdb.OutOfMemoryException)
 """Errors that no file of the lake can bring about."""
@@ -64,7 +64,7 @@ def build(
 ) -> Path:
     """Builds every model from what has landed and returns the file, `lake.database` by default.
 
-    Who has the old file open goes on reading it. Raises `ModelTestFailed`, `UndeclaredRelation`,
+    A process that has the old file open keeps reading it. Raises `ModelTestFailed`, `UndeclaredRelation`,
     `NotOneSelect`, `LakeDamaged`, `LakeTooNew`, `StorageTrouble` or what `gate` raises, and leaves the old file
     as it was.
     """
@@ -95,7 +95,7 @@ def fill(
     warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence[Model], sides: Sequence[Side] = ()
 ) -> Mapping[str, Sequence[Path]]:
     """Builds and tests models, each after what it reads, from all that has landed, or from these runs alone where
-    there are `sides`. Tells which files each relation of the lake has. Raises as `build` does."""
+    there are `sides`. Returns the files of each relation of the lake. Raises as `build` does."""
     try:
         files = attach_lake(warehouse, lake, sides)
         _make_all(warehouse, lake, ordered, {side.name: side.run_id for side in sides})
@@ -146,7 +146,7 @@ def _make_all(
 
 @contextmanager
 def hold_build_lock(lake: Lake) -> Iterator[Turn | None]:
-    """Nobody else builds a warehouse meanwhile, or sweeps up after somebody who was killed while building one."""
+    """Holds the lock on building: no other process builds a warehouse, or removes partial files, meanwhile."""
     lake.locks.mkdir(parents=True, exist_ok=True)
     with filelock.FileLock(lake.locks / "warehouse.lock"), take_turns(lake.shared, "warehouse") as turn:
         yield turn
@@ -154,7 +154,7 @@ def hold_build_lock(lake: Lake) -> Iterator[Turn | None]:
 
 def connect(lake: Lake, texts_of: str | None = None) -> duckdb.DuckDBPyConnection:
     """The warehouse to read from, in UTC: what is run on it can reach neither files nor the network, but those of
-    the lake. `texts_of`: the only run whose prompts, replies and verdicts are asked for one by one, or ALL.
+    the lake. `texts_of`: the only run whose prompts, replies and verdicts will be queried one by one, or ALL.
 
     Raises `UserError` where there is no warehouse yet, or no readable one.
     """

@@ -170,10 +170,10 @@ def refuse_damage(warehouse: duckdb.DuckDBPyConnection, lake: Lake, runs: Runs) 
 def refuse_damage_within(
     warehouse: duckdb.DuckDBPyConnection, lake: Lake, runs: Runs, built: Collection[str]
 ) -> None:
-    """As `refuse_damage`, once `built` are there: what they tell of the lake need not be looked for in it."""
+    """As `refuse_damage`, once `built` are there: what they show of the lake is not looked for again."""
     refuse_flaws(warehouse, lake, flaws_of_repeats(), runs)
-    tells = {"intermediate.int_instance_outcomes", "staging.stg_verdicts", "staging.stg_criteria"} <= set(built)
-    if not (tells and warehouse.execute(load_integrity().every_case_is_there).fetchall()[0][0]):
+    shows = {"intermediate.int_instance_outcomes", "staging.stg_verdicts", "staging.stg_criteria"} <= set(built)
+    if not (shows and warehouse.execute(load_integrity().every_case_is_there).fetchall()[0][0]):
         refuse_flaws(warehouse, lake, load_integrity().cases, runs)
 
 
@@ -199,7 +199,7 @@ def refuse_unreadable(lake: Lake, cause: duckdb.Error) -> None:
     end, such as cannot be read as a whole."""
     files = [(table, path) for table in TABLES for path in lake.files(table)]
     for read in (pq.read_metadata, pq.read_table):
-        mistakes = [told for table, path in files if (told := _unreadable(lake, table, path, read))]
+        mistakes = [found for table, path in files if (found := _unreadable(lake, table, path, read))]
         if mistakes:
             raise LakeDamaged(mistakes) from cause
 
@@ -228,7 +228,7 @@ def _problem(lake: Lake, flaw: Flaw, rows: Sequence[Row]) -> Problem:
 
 
 def _files(lake: Lake, flaw: Flaw, rows: Sequence[Row]) -> list[Path]:
-    """The files in which the rows stand; none where it is their absence that is told."""
+    """The files in which the rows stand; none where their absence is reported."""
     if flaw.lacking_to:
         return []
     runs = {str(row["run_id"]) for row in rows}

@@ -23,27 +23,27 @@ FEW = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A table in which some of a model's columns lie."""
+    """A table with some of a model's columns."""
 
     relation: str
     columns: Collection[str]
     key: str = ""
     """The column by which the model's rows find theirs; the rows themselves have none."""
     rows: int | None = 0
-    """None where nobody has counted them."""
+    """None: not counted."""
 
 
 def make(warehouse: duckdb.DuckDBPyConnection, model: Model) -> tuple[Part, ...]:
-    """Builds a model's table, or where its rows share columns, tables and a view that joins them; says which. Of a
-    model that is a view, the view."""
+    """Builds a model's table, or where its rows share columns, tables and a view that joins them, or its view;
+    returns them."""
     if model.is_view:
         warehouse.execute(f"create view {model.relation} as {model.sql}")
         return (Part(model.relation, model.about.columns, rows=None),)
     if not model.is_kept:
         return (_in_memory(warehouse, model),)
     dictionaries = list(_dictionaries(warehouse, model))
-    told = {column for dictionary in dictionaries for column in dictionary.columns}
-    own = [column for column in model.about.columns if column not in told]
+    shared = {column for dictionary in dictionaries for column in dictionary.columns}
+    own = [column for column in model.about.columns if column not in shared]
     # the same lake makes the same marts, row by row
     order = f" order by {_listed(model.about.grain)}" if model.schema == "marts" else ""
     if not dictionaries:
@@ -104,10 +104,12 @@ def _is_small(warehouse: duckdb.DuckDBPyConnection) -> bool:
 def _dictionary(warehouse: duckdb.DuckDBPyConnection, shared: Shared, part: Part) -> bool:
     """Texts that thousands of rows have in common take longer to write with each of them than everything else.
 
-    False, and nothing made, where two of them have one hash: they could not be told apart.
+    False, and nothing made, where two of them have one hash: they would be the same row.
     """
-    told = f"select distinct {_listed(shared.columns)} from {shared.source}"
-    warehouse.execute(f"create table {part.relation} as select {_key(shared.columns, part.key)}, * from ({told})")
+    distinct = f"select distinct {_listed(shared.columns)} from {shared.source}"
+    warehouse.execute(
+        f"create table {part.relation} as select {_key(shared.columns, part.key)}, * from ({distinct})"
+    )
     ambiguous = f"select count(*) > count(distinct {part.key}) from {part.relation}"
     if is_ambiguous := bool(warehouse.execute(ambiguous).fetchall()[0][0]):
         warehouse.execute(f"drop table {part.relation}")
@@ -124,7 +126,7 @@ def _listed(columns: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The tables that a model lies in. `is_once`: its rows have been shown to be of one grain each. `is_empty`: it
+    """The tables of a model. `is_once`: its rows have been shown to be of one grain each. `is_empty`: it
     has none, nor can it have any."""
 
     parts: tuple[Part, ...]

@@ -36,7 +36,7 @@ def check(warehouse: duckdb.DuckDBPyConnection, model: Model, made: Made) -> Non
     if made.is_empty:
         return
     _check_columns(warehouse, model)
-    if made.has_no_rows or _is_sound(warehouse, model, made):
+    if made.has_no_rows or _all_tests_pass(warehouse, model, made):
         return
     if _has_own_grain(model, made):
         _check_grain(warehouse, model, made.parts)
@@ -76,14 +76,14 @@ def _typed(columns: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {kind}".strip() for name, kind in columns.items())
 
 
-def _is_sound(warehouse: duckdb.DuckDBPyConnection, model: Model, made: Made) -> bool:
-    """All tests in one look: mostly there is nothing to be told apart."""
+def _all_tests_pass(warehouse: duckdb.DuckDBPyConnection, model: Model, made: Made) -> bool:
+    """Runs all tests of a model as one query."""
     if len(made.parts) > 1:
         return False
     broken = " or ".join(f"({test.broken})" for test in row_tests(model)) or "false"
     grain = model.about.grain if _has_own_grain(model, made) else ()
     if model.is_view:
-        # what files tell of their columns lets DuckDB leave most of them unread, if nothing else is asked
+        # statistics of the files let DuckDB leave most of them unread, if nothing else is queried
         found = warehouse.execute(f"select 1 from {model.relation} where {broken} limit 1").fetchall()  # noqa: S608 - our own YAML
         return not found and (not grain or _tells_apart(warehouse, grain, model.relation))
     sound = f"{_apart(grain) if grain else 'true'} and not coalesce(bool_or({broken}), false)"

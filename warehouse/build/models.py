@@ -63,19 +63,19 @@ class Description(Frozen):
 
     description: str
     grain: tuple[str, ...] = Field(min_length=1)
-    """Columns of which every combination occurs once."""
+    """Every combination of these columns occurs once."""
     columns: dict[str, Column]
     rows_of: str = ""
     """A relation that the model reads and that each of its rows stems from: none there, none here."""
     materialized: Literal["table", "view", "while building"] = "table"
-    """A view says how rows of the lake are read, and holds none: long texts lie once, in the lake. What is made
+    """A view reads rows of the lake and holds none: long texts are stored once, in the lake. What is made
     while building is millions of rows for other models: a table in memory, and in the finished file a view."""
     unit: str = ""
     """The column that holds the hash of what a row is the only one of."""
     unit_of: tuple[str, ...] = ()
-    """Tables of the lake in which that may be told twice; `lake.repeated_<table>` then names it."""
+    """Tables of the lake in which that may occur twice; `lake.repeated_<table>` then names it."""
     unit_doubted: tuple[str, ...] = ("true",)
-    """SQL conditions, each on rows among which that may be; of all others the lake is known to tell once. Rows of
+    """SQL conditions, each on rows among which that may be; all others are known to occur once. Rows of
     one unit meet the same ones. Asked one by one, of most DuckDB sees in advance that no row meets them."""
     unit_is_grain: bool = False
     """Whether rows of different units are of different grain."""

@@ -1,8 +1,8 @@
 """Prompts, replies and verdicts one by one: views of the warehouse over the Parquet files in which they landed.
 
-They lie once, in the lake. The views know the files that the warehouse was built from, and nothing that landed
-later. In a DuckDB session, `set variable lake = '/elsewhere'` says that the data directory has moved, and
-`set variable run = '01J…'` that no other run is asked for, whose files then stay closed.
+They are stored once, in the lake. The views know the files that the warehouse was built from, and none that
+landed later. In a DuckDB session, `set variable lake = '/elsewhere'` states that the data directory has moved, and
+`set variable run = '01J…'` that no other run is queried, whose files then stay closed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from biasgrid.warehouse.schemas import SUPERSEDED, UNITS
 from biasgrid.warehouse.storage.lake import Lake
 
 ALL = "*"
-"""In place of a run: every run's texts are asked for."""
+"""In place of a run: every run's texts are read."""
 
 
 def fetch_texts(lake: Lake, texts_of: str | None) -> None:
@@ -63,7 +63,7 @@ def keep_texts(
 
 
 def _wanted(lake: Lake, files: Sequence[Path]) -> str:
-    """An SQL list of files: of the run that is asked for, where there is one, or else of all."""
+    """An SQL list of files: of the run that the session names, or else of all."""
     places = "\n".join(literally(file.relative_to(lake.root).as_posix()) for file in files)
     listed = f"string_split({literal(places)}, chr(10))"
     of_run = f"list_filter({listed}, lambda place: contains(place, '/run_id=' || getvariable('run') || '/'))"

@@ -1,5 +1,5 @@
 """What lake and marts must hold, as Great Expectations suites: asked before a new warehouse replaces the old.
 
-SQL looks through the tables and hands on what little can tell: the values that occur, least and greatest, rows
-that break a rule. Great Expectations judges that, in a process of its own, since its import takes seconds.
+SQL narrows each table to the values that occur, least and greatest, and rows that break a rule. Great Expectations
+judges that, in a process of its own, since its import takes seconds.
 """

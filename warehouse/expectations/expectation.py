@@ -30,7 +30,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """Numbers of a column, null aside, lie in a range; without `high` it is open."""
+    """Numbers of a column, null aside, are in a range; without `high` it is open."""
 
     column: str
     low: float
@@ -69,7 +69,7 @@ class Rows:
     """A SELECT of what breaks it, with the columns `ids`."""
     ids: tuple[str, ...]
     doubted: str = "select true"
-    """What has to be looked at more closely: where it finds nothing, `rows` is not asked for. Stands in
+    """Selects what to look at more closely: where it finds nothing, `rows` is not queried. It is
     `lake.doubted`."""
 
 

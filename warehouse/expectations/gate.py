@@ -37,7 +37,7 @@ def build_inspected(lake: Lake, inspector: Inspector) -> Report:
 
 
 def _of_lake(lake: Lake, inspector: Inspector) -> Report | None:
-    """What is not as expected of a lake of which no warehouse could be made; None where nobody can tell more."""
+    """The report on a lake from which no warehouse was built; None where nothing fails, or nothing was checked."""
     try:
         with hold_build_lock(lake):
             report = inspect(inspector, lake, None)

@@ -25,7 +25,7 @@ PATIENCE_S = 5.0
 
 
 class NotInspected(OldWarehouseStays):
-    """Nobody could tell whether everything is as expected: why, and what to do."""
+    """Why expectations could not be checked, and what to do."""
 
     headline = "the expectations could not be checked"
 
@@ -38,7 +38,7 @@ class Inspector:
 
     def __init__(self) -> None:
         """Raises `NotInspected` where no process can be started."""
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `__exit__`, read before
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `__exit__`, read before
         environment = {name: os.environ[name] for name in HANDED_ON if name in os.environ}
         try:
             self._process = subprocess.Popen(
@@ -46,12 +46,12 @@ class Inspector:
                 [sys.executable, "-P", "-m", "biasgrid.warehouse.expectations"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=self._said,
+                stderr=self._errors,
                 env={**environment, **QUIET},
-                start_new_session=True,  # Ctrl-C in a terminal is for whoever started it, who then ends it
+                start_new_session=True,  # Ctrl-C in a terminal is for the parent, which then ends it
             )
         except OSError as error:
-            self._said.close()
+            self._errors.close()
             raise NotInspected(as_problem(str(error))) from error
 
     @property
@@ -83,8 +83,8 @@ class Inspector:
 
     def _last_words(self) -> str:
         code = self._process.wait(PATIENCE_S)
-        self._said.seek(0)
-        lines = self._said.read().decode(errors="replace").strip().splitlines()
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else f"its process ended with code {code}"
 
     def __enter__(self) -> Inspector:
@@ -95,7 +95,7 @@ class Inspector:
     ) -> None:
         self._process.kill()
         self._process.communicate()
-        self._said.close()
+        self._errors.close()
 
 
 @contextmanager

@@ -34,7 +34,7 @@ class Inspected:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Every table that was inspected, and where the pages about it lie."""
+    """Every table that was inspected, and the first of the pages about them."""
 
     tables: tuple[Inspected, ...]
     pages: Path
@@ -45,7 +45,7 @@ class Report:
 
 
 class ExpectationsFailed(OldWarehouseStays):
-    """What does not hold, of which table, for how many rows, a few of them, and what to do."""
+    """What does not hold, of which table, for how many rows, some of them, and what to do."""
 
     headline = "not everything is as expected"
 

@@ -44,7 +44,7 @@ OF_THE_LAKE: Mapping[str, str] = {
 
 
 def table_meaning(table: str) -> str:
-    """What a row of a table of the lake is; empty where nobody says."""
+    """What a row of a table of the lake is; empty where nothing describes it."""
     staged = _staged(table)
     return ROWS.get(table) or (staged.about.description if staged else "")
 

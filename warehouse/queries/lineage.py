@@ -31,7 +31,7 @@ def script(
 ) -> str:
     """A script that builds `relations` and all that they read, restricted to a run, and ends with `selects`.
 
-    It wants the lake's views and nothing else. `macros` is the folder of what models call beside DuckDB's own
+    It wants the lake's views and nothing else. `macros` is the folder of what models call next to DuckDB's own
     functions, that of the warehouse by default; only those that are called are in the script.
     """
     models = made_of(relations)

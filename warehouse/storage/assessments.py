@@ -1,4 +1,4 @@
-"""Assessments: what a judge or a person thinks of a reply, beside the verdict that counts."""
+"""Assessments: what a judge or a person thinks of a reply, next to the verdict that counts."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def rule_key(oracle: str) -> str:
 
 
 def newest_assessments(rows: pl.DataFrame, unit: Sequence[str] = _ONE) -> pl.DataFrame:
-    """Of each assessor on each reply, what was said last. Each turn of a session, its `sample`, has a reply."""
+    """The last assessment of each reply by each assessor. Each turn of a session, its `sample`, has a reply."""
     return rows.sort("assessed_at", "assessment_id").unique(list(unit), keep="last", maintain_order=True)
 
 
 def assessments_of_people(lake: Lake, run_id: str, cell_id: str | None = None) -> pl.DataFrame:
-    """What people said about a run's replies, or a cell's, in all evaluations."""
+    """Assessments by people of a run's replies, or a cell's, in all evaluations."""
     rows = lake.scan(TABLE, run_id).filter(pl.col("assessor_kind") == "person")
     return (rows if cell_id is None else rows.filter(pl.col("cell_id") == cell_id)).collect()

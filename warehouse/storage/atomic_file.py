@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written beside their place, synced, then renamed over it."""
+"""Files that are whole or not there: written next to their path, synced, then renamed to it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from ulid import ULID
 
 PARTIAL = ".*.partial*"
-"""What a killed process may leave behind; nobody reads it."""
+"""What a killed process may leave behind; it is never read."""
 
 
 @contextmanager
@@ -29,7 +29,7 @@ def replace_atomically(path: Path) -> Iterator[Path]:
 
 
 def remove_partial_files(folder: Path) -> None:
-    """Removes what killed writers left in `folder`. Only for whoever holds the lock on it."""
+    """Removes what killed writers left in `folder`. The caller holds the lock on it."""
     for partial in folder.glob(PARTIAL):
         if partial.is_dir():
             shutil.rmtree(partial, ignore_errors=True)

@@ -56,8 +56,8 @@ def _fold(place: Path, table: str, files: list[Path]) -> list[Path]:
 
 def _mark(files: Sequence[Path], stats: Sequence[os.stat_result]) -> str:
     """Another one where a file has come, gone or changed, or is to be read by another schema."""
-    told = (f"{file.name} {of.st_size} {of.st_mtime_ns}" for file, of in zip(files, stats, strict=True))
-    return content_hash(str(SCHEMA_VERSION), *told)
+    marks = (f"{file.name} {of.st_size} {of.st_mtime_ns}" for file, of in zip(files, stats, strict=True))
+    return content_hash(str(SCHEMA_VERSION), *marks)
 
 
 def _written(one: Path, table: str, files: list[Path]) -> bool:

@@ -29,7 +29,7 @@ class Reserve:
 
     @classmethod
     def of(cls, folder: Path) -> Reserve:
-        """The reserve of the run whose journals lie in `folder`; one that holds nothing, where none is held."""
+        """The reserve of the run with its journals in `folder`; one that holds nothing, where none is held."""
         return cls._of_runs.get(folder) or cls(folder)
 
     @classmethod

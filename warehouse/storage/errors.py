@@ -24,20 +24,20 @@ REMEDIES: Mapping[frozenset[int], str] = {
 
 class StorageTrouble(UserError):
     """What failed, at which path, and what to do: one message. Exit code 3: what landed before stays readable,
-    and `biasgrid resume` goes on from there."""
+    and `biasgrid resume` continues from there."""
 
     def __init__(
         self, path: Path | str, code: int, run_id: str | None = None, lost: int = 0, why: str = ""
     ) -> None:
-        """`lost` counts the replies that arrived and could not be kept; `why` tells of storage that has no
+        """`lost` counts the replies that arrived and could not be kept; `why` describes storage that has no
         numbers for what is wrong with it: `cannot be …: …`."""
-        super().__init__(_told(path, code, run_id, lost, why))
+        super().__init__(_problem(path, code, run_id, lost, why))
         self.args = (path, code, run_id, lost, why)
         self.path, self.code, self.run_id, self.lost, self.why = path, code, run_id, lost, why
 
     @classmethod
     def behind(cls, error: BaseException, path: Path) -> StorageTrouble | None:
-        """The trouble with `path` that an error tells of; None where it tells of something else."""
+        """The trouble with `path` that an error reports; None for other errors."""
         if isinstance(error, StorageTrouble):
             return error
         code = _code(error)
@@ -49,7 +49,7 @@ class StorageTrouble(UserError):
         return self.code in FULL
 
     def of_run(self, run_id: str, lost: int) -> StorageTrouble:
-        """The same trouble, told to whoever started the run."""
+        """The same trouble, with the run that it ended."""
         return StorageTrouble(self.path, self.code, run_id, lost, self.why)
 
 
@@ -86,12 +86,12 @@ def _code(error: BaseException) -> int | None:
     known = frozenset[int]().union(*REMEDIES)
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno if error.errno in known else None
-    # DuckDB and Polars hand on the system's own words, without its number
-    said = str(error).lower()
-    return next((code for code in sorted(known) if os.strerror(code).lower() in said), None)
+    # DuckDB and Polars repeat the system's own words, without its number
+    text = str(error).lower()
+    return next((code for code in sorted(known) if os.strerror(code).lower() in text), None)
 
 
-def _told(path: Path | str, code: int, run_id: str | None, lost: int, why: str) -> Problem:
+def _problem(path: Path | str, code: int, run_id: str | None, lost: int, why: str) -> Problem:
     remedy = next(remedy for codes, remedy in REMEDIES.items() if code in codes)
     remedy = "see what is wrong with it (`biasgrid doctor`)" if why else remedy
     then = f"go on with `biasgrid resume {run_id}`" if run_id else "try again"

@@ -61,9 +61,9 @@ def report_write_errors(out: Path, what: str = "the report", option: str = "--ou
     try:
         yield
     except OSError as error:
-        told = f"{what} cannot be written: {error.strerror or error}"
+        message = f"{what} cannot be written: {error.strerror or error}"
         remedy = "name a place that you may write to"
-        raise UserError(Problem(told, f"{option} {out}", remedy)) from error
+        raise UserError(Problem(message, f"{option} {out}", remedy)) from error
 
 
 def defuse_formulas(rows: pl.DataFrame) -> pl.DataFrame:

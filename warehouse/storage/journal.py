@@ -63,7 +63,7 @@ class Journal:
         self._reserve.refuse_more()
 
     def append(self, row: Row) -> None:
-        """Hands one response to the operating system before it returns.
+        """Writes one response to the operating system before it returns.
 
         Raises `SchemaMismatch` for a column or value that `responses` cannot hold, and `StorageTrouble` where
         the run shall send nothing more; the response itself is kept all the same wherever there is a way.
@@ -78,9 +78,9 @@ class Journal:
 
     def land(self) -> list[Path]:
         """Turns what was appended into Parquet, a file a segment, and removes the journal. Takes a while, best
-        spent in a thread: others go on beside it.
+        spent in a thread.
 
-        Raises `StorageTrouble` where the run has met some: the journal stays, and lands when the run goes on.
+        Raises `StorageTrouble` where the run has met some: the journal stays, and lands when the run is resumed.
         """
         self.close()
         self._rows = self._bytes = 0
@@ -171,8 +171,8 @@ def _cell_of(journal: Path) -> str:
 
 
 def _collect_segments(lake: Lake, run_id: str, cells: Collection[str] | None) -> list[str]:
-    """Fetches what was sent of journals, by this machine or others; returns whose. It lies beside what this one
-    has."""
+    """Fetches what was sent of journals, by this machine or others; returns the cells. They are kept next to what
+    this machine has."""
     if lake.shared is None:
         return []
     folder = lake.journal_folder(run_id)

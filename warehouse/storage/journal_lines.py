@@ -37,7 +37,7 @@ def line(row: Row) -> bytes:
 
 def read_lines(journal: Path) -> pl.DataFrame:
     """The whole lines of a journal in the columns of `responses`, each response once. A line torn by a kill or a
-    full disk is left out. Holds the interpreter's lock only for moments: beside it, others go on."""
+    full disk is left out. Other threads run meanwhile."""
     rows = _parsed(journal)
     frame = pl.from_arrow(rows)
     assert isinstance(frame, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
@@ -56,8 +56,10 @@ def _parsed(journal: Path) -> pa.Table:
 
 def _parsed_at_once(journal: Path, block: int) -> pa.Table:
     """Raises ArrowInvalid where a line is torn, or longer than a block."""
-    told = pj.ParseOptions(explicit_schema=RESPONSES, newlines_in_values=False, unexpected_field_behavior="ignore")
-    rows = pj.read_json(journal, read_options=pj.ReadOptions(block_size=block), parse_options=told)
+    options = pj.ParseOptions(
+        explicit_schema=RESPONSES, newlines_in_values=False, unexpected_field_behavior="ignore"
+    )
+    rows = pj.read_json(journal, read_options=pj.ReadOptions(block_size=block), parse_options=options)
     rows.validate(full=True)  # the parser takes bytes that are no UTF-8
     return rows
 

@@ -37,7 +37,7 @@ from biasgrid.warehouse.storage.s3.mirror import SharedStorage
 from biasgrid.warehouse.storage.s3.uploader import Uploader
 
 PARTS = frozenset({"lake", "journal"})
-"""Of which one is there where anything has landed."""
+"""At least one is there where anything has landed."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
@@ -59,7 +59,7 @@ class Lake:
 
     root: Path
     shared: SharedStorage | None = None
-    """Where it lies, if not on this machine alone: `root` is a mirror of it then."""
+    """The shared storage, if there is one: `root` is then a mirror of it."""
 
     @classmethod
     def at(cls, named: Path | str) -> Lake:
@@ -81,7 +81,7 @@ class Lake:
 
     @property
     def exists(self) -> bool:
-        """Whether anything lies there. Raises `UserError` where nobody can tell."""
+        """Whether there is anything. Raises `UserError` where the storage cannot be listed."""
         return bool(self.shared.bucket.names() & PARTS) if self.shared else self.root.is_dir()
 
     @property
@@ -90,7 +90,7 @@ class Lake:
         return str(self.shared.address) if self.shared else str(self.root)
 
     def told(self, path: Path) -> Path | str:
-        """Where people find what lies at a path below the root."""
+        """The address, for people, of a path below the root."""
         return self.shared.address.told(self.shared.name(path)) if self.shared else path
 
     @property
@@ -100,7 +100,7 @@ class Lake:
 
     @property
     def pages(self) -> Path:
-        """Pages that tell whether lake and warehouse are as expected, as last checked."""
+        """Pages about the last check of lake and warehouse."""
         return self.root / "expectations"
 
     @property
@@ -108,7 +108,7 @@ class Lake:
         return self.root / "locks"
 
     def folder(self, table: str, run_id: str) -> Path:
-        """Where the files of `table` lie for one run."""
+        """The folder of a run's files of `table`."""
         declared_schema(table)
         return self.root / "lake" / table / f"run_id={check_name(run_id)}"
 
@@ -126,7 +126,7 @@ class Lake:
         return _visible(self.root / "lake" / table, f"run_id=*/{pattern}")
 
     def bring(self, path: Path) -> None:
-        """Makes what lies below `path` as it is on the storage that the lake shares, if it shares any. Raises
+        """Makes `path` as it is on the shared storage, if there is one. Raises
         `StorageTrouble`."""
         if self.shared:
             self.shared.bring(path)

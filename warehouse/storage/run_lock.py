@@ -36,7 +36,7 @@ class RunLock:
     kill leaves no run locked; one that others share is free a minute after its machine is lost.
 
     Parts are for processes that share a run, each with cells of its own. Who writes the whole shares it with
-    nobody: neither begins while the other is there.
+    nobody: neither begins while the other runs.
     """
 
     def __init__(self, lake: Lake, run_id: str, part: str | None = None) -> None:
@@ -46,7 +46,7 @@ class RunLock:
         self._whole = f"run-{check_name(run_id)}"
         self._part = None if part is None else content_hash(part)[:16]
         self._subject = self._whole if self._part is None else f"{self._whole}+{self._part}"
-        # one lock per path in a process, so that whoever writes a run can also recover it
+        # one lock per path in a process, so that the process that writes a run can also recover it
         self._path = lake.locks / f"{self._subject}.lock"
         self._lock = _file_lock(self._path)
 
@@ -71,7 +71,7 @@ class RunLock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Raises `StorageTrouble` in place of what it led to, told once and with what was lost."""
+        """Raises `StorageTrouble` in place of what it led to, once and with what was lost."""
         reserve = Reserve.of(self._journals)
         if self._lock.lock_counter == 1:
             if courier := Uploader.of(self._journals):
@@ -85,14 +85,14 @@ class RunLock:
         if self._subject == self._whole:
             self._lock.acquire()
             return
-        # parts begin one after the other, while nobody of this machine has the whole
+        # parts begin one after the other, while no process of this machine has the whole
         with _file_lock(self._path.with_name(f"{self._whole}.lock")).acquire(timeout=BEGINNING_S):
             self._lock.acquire()
 
     def _tell(self, error: Exception, reserve: Reserve) -> None:
-        told = isinstance(error, StorageTrouble) and error.run_id is not None
+        is_reported = isinstance(error, StorageTrouble) and error.run_id is not None
         trouble = reserve.trouble or (error if isinstance(error, StorageTrouble) else None)
-        if trouble is not None and not told:
+        if trouble is not None and not is_reported:
             raise trouble.of_run(self.run_id, reserve.lost) from error
 
     def _hold(self) -> None:

@@ -39,7 +39,7 @@ def land_by_cell(lake: Lake, cases: Iterable[Mapping[str, Any]]) -> pl.DataFrame
 
 
 def record_planned(lake: Lake, run_id: str, cells: pl.DataFrame) -> None:
-    """Lands one event that says which cells a run has, with how many cases each."""
+    """Lands one event with the cells of a run and their numbers of cases."""
     event_id = str(ULID())
     events = cells.with_columns(
         pl.lit(run_id).alias("run_id"),
@@ -115,9 +115,9 @@ def begin_run(
 def refuse_other_kinds(run: Run, what: str, *kinds: str) -> None:
     """Raises UserError where a run is of a kind that `what` cannot be done with."""
     if run.kind not in kinds:
-        told = f"run `{run.run_id}` is {run.of_kind}, of which there is no {what}"
+        message = f"run `{run.run_id}` is {run.of_kind}, of which there is no {what}"
         fitting = " or ".join(map(_named, kinds))
-        raise UserError(Problem(told, remedy=f"name {fitting}: `biasgrid runs` lists them"))
+        raise UserError(Problem(message, remedy=f"name {fitting}: `biasgrid runs` lists them"))
 
 
 def _named(kind: str) -> str:
@@ -125,9 +125,9 @@ def _named(kind: str) -> str:
     return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
 
 
-def as_json(told: Mapping[str, str]) -> str:
+def as_json(values: Mapping[str, str]) -> str:
     """As runs and evaluations record what they went by."""
-    return orjson.dumps(dict(told), option=orjson.OPT_SORT_KEYS).decode()
+    return orjson.dumps(dict(values), option=orjson.OPT_SORT_KEYS).decode()
 
 
 def versions() -> dict[str, str]:

@@ -42,7 +42,7 @@ def has_keys() -> bool:
 
 
 def refuse_lacking_keys() -> None:
-    """Raises `UserError` where no request could be signed; of Amazon's own machines, only half a pair tells."""
+    """Raises `UserError` where no request could be signed: on Amazon's own machines, for half a pair of keys."""
     missing = [name for name in PAIR if not os.environ.get(name)]
     if len(missing) == 1 or (endpoint() and not has_keys()):
         what = f"there are no keys for S3: {' and '.join(f'`{name}`' for name in missing)} not set"
@@ -87,7 +87,7 @@ def _region(bucket: str) -> str | None:
     try:
         found: str = fs.resolve_s3_region(bucket)
     except OSError:
-        return None  # the first request tells what is wrong
+        return None  # the first request reports what is wrong
     return found
 
 
@@ -104,7 +104,7 @@ _PART = re.compile(r"[A-Za-z0-9_=-][A-Za-z0-9._=-]*")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A bucket and where in it a lake lies; `prefix` has no slash at its ends and may be empty."""
+    """A bucket and the prefix of a lake in it; `prefix` has no slash at its ends and may be empty."""
 
     bucket: str
     prefix: str = ""

@@ -1,5 +1,5 @@
-"""Objects on S3-compatible storage, through pyarrow. What goes wrong is told in our words: no message of the
-library is handed on, which may hold what a request was signed with."""
+"""Objects on S3-compatible storage, through pyarrow. Errors are described in our words: no message of the
+library is repeated, which may hold what a request was signed with."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyarrow.fs import S3FileSystem
 
 AT_FIRST, PATIENT = 2, 7
-"""Attempts: half a second until a missing server is told before anything is sent, half a minute's patience with
+"""Attempts: half a second until a missing server is reported before anything is sent, half a minute for
 one that has answered before."""
 
 CHUNK_BYTES = 64 * 1024 * 1024
@@ -74,18 +74,18 @@ NOT_WRITTEN = "cannot be written"
 
 
 class Bucket:
-    """What lies below one address; names are relative to it."""
+    """The objects below one address; names are relative to it."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
         self._is_away = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Bucket, (self.address,)  # whoever unpickles it has, or has not, keys of its own
+        return Bucket, (self.address,)  # the process that unpickles it has, or has not, keys of its own
 
     @property
     def _storage(self) -> S3FileSystem:
-        """With patience, unless it has just been spent in vain: what is told last shall not wait for it again."""
+        """With patience, unless it has just been spent in vain: the last message shall not wait for it again."""
         return self._at_once if self._is_away else self._patiently
 
     @cached_property
@@ -97,7 +97,7 @@ class Bucket:
         return filesystem(self.address.bucket, PATIENT)
 
     def names(self) -> set[str]:
-        """What lies right below the address; told in seconds. Raises `UserError` where it cannot be listed."""
+        """The names right below the address, within seconds. Raises `UserError` where it cannot be listed."""
         from pyarrow import fs
 
         everything = fs.FileSelector(self.address.path(""))
@@ -115,7 +115,7 @@ class Bucket:
             with self._at_once.open_output_stream(path, compression=None) as probe:
                 probe.write(b"whether this can be written\n")
             self._at_once.delete_file(path)
-        except FileNotFoundError:  # somebody else's probe at the same moment, who has removed it
+        except FileNotFoundError:  # another process's probe at the same moment, which it has removed
             return
         except OSError as error:
             raise UserError(self._mistake("cannot be written", error)) from None
@@ -187,7 +187,7 @@ class Bucket:
                 return
 
     def remove_all(self, folder: str) -> None:
-        """Removes a folder with what lies below it, a thousand at a time. Raises `StorageTrouble`."""
+        """Removes a folder and all below it, a thousand at a time. Raises `StorageTrouble`."""
         with self._asked(folder, "cannot be removed"):
             try:
                 self._storage.delete_dir(self.address.path(folder))

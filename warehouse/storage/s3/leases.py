@@ -1,8 +1,8 @@
 """Who may write what on storage that several machines share: an object per lease, renewed while its holder lives.
 
-No condition on a put is needed, which not every server knows: a lease is put, then all are listed, and whoever
-sees another's takes the own one away and gives way. Of two that put at once, both may give way and try again, but
-never do both go on. Ages are told by the server's clock alone.
+No condition on a put is needed, which not every server knows: a lease is put, then all are listed, and a machine
+that sees another's removes its own and gives way. Of two that put at once, both may give way and try again, but
+never do both go on. Ages are measured by the server's clock alone.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Machine:
 
     @classmethod
     def of(cls, root: Path) -> Machine:
-        """The machine whose mirror lies at `root`."""
+        """The machine with its mirror at `root`."""
         path = root / "machine"
         try:
             root.mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ TRIES = 4
 
 
 class LeaseTaken(Exception):
-    """Somebody else holds the lease; who, as far as known, and when it was last renewed."""
+    """Another machine holds the lease; which, as far as known, and when it was last renewed."""
 
     def __init__(self, holder: str) -> None:
         super().__init__(holder)
@@ -69,8 +69,8 @@ class LeaseTaken(Exception):
 
 @dataclass(slots=True)
 class Lease:
-    """Of one `subject`, a name in the lake. One that ends in `+` and a part is of that part alone; who holds the
-    whole shares it with nobody who holds a part."""
+    """Of one `subject`, a name in the lake. One that ends in `+` and a part is of that part alone; the
+    holder of the whole shares it with no holder of a part."""
 
     bucket: Bucket
     subject: str

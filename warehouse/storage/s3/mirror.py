@@ -27,7 +27,7 @@ CACHE = "BIASGRID_CACHE"
 """The environment variable that names the folder of mirrors."""
 
 OWN = 0o700
-"""What models said is for nobody else on this machine to read, unless its owner wants it so."""
+"""Replies are private to the user of this machine, unless the owner wants otherwise."""
 
 AT_ONCE = 8
 """Files sent or received side by side."""
@@ -60,7 +60,7 @@ class SharedStorage:
         return path.relative_to(self.root).as_posix()
 
     def bring(self, folder: Path) -> None:
-        """Makes what lies below a folder of the mirror as it is in the bucket. Raises `StorageTrouble`."""
+        """Makes a folder of the mirror as it is in the bucket. Raises `StorageTrouble`."""
         with self._listing:
             # before the bucket: what another process puts meanwhile has its name there first
             before = _files(folder)
@@ -71,7 +71,7 @@ class SharedStorage:
             self._fetch({path: entry for path, entry in there.items() if before.get(path) != _mark(entry)})
 
     def bring_file(self, path: Path) -> bool:
-        """As `bring`, of one file; whoever has it open keeps the old one. Whether there is one."""
+        """As `bring`, of one file; a process that has it open keeps the old one. Returns whether there is one."""
         with self._listing:
             entry = self.bucket.seen(self.name(path))
             if entry is None:
@@ -107,7 +107,7 @@ class SharedStorage:
         _together(lambda path: self._fetch_one(path, wanted[path]), wanted)
 
     def _fetch_one(self, path: Path, entry: Entry) -> None:
-        # in a folder of its own: nobody who sweeps up after writers removes it
+        # in a folder of its own: no process that removes partial files removes it
         partial = self.root / "arriving" / str(ULID())
         with storing(path):
             self.root.mkdir(parents=True, exist_ok=True, mode=OWN)
@@ -137,7 +137,7 @@ def _mirrors() -> Path:
 
 
 def _files(folder: Path) -> dict[Path, tuple[int, int] | None]:
-    """The files below a folder, each with what tells whether it is the bucket's."""
+    """The files below a folder, each with what shows whether it is the bucket's."""
     return {path: _mark_of(path) for path in folder.rglob("*") if not _hidden(path) and path.is_file()}
 
 
@@ -146,7 +146,7 @@ def _hidden(path: Path) -> bool:
 
 
 def _mark(entry: Entry) -> tuple[int, int]:
-    """Whole seconds: a listing may tell parts of one, the answer to a put does not."""
+    """Whole seconds: a listing may have parts of one, the answer to a put has not."""
     return entry.size, int(entry.written.timestamp())
 
 
@@ -169,6 +169,6 @@ def _together(work: Any, subjects: Iterable[Any]) -> None:
     if len(asked) == 1:
         work(asked[0])
     elif asked:
-        with ThreadPoolExecutor(min(AT_ONCE, len(asked))) as hands:
-            for done in [hands.submit(work, subject) for subject in asked]:
+        with ThreadPoolExecutor(min(AT_ONCE, len(asked))) as threads:
+            for done in [threads.submit(work, subject) for subject in asked]:
                 done.result()

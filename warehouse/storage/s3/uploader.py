@@ -1,5 +1,4 @@
-"""What a machine tells shared storage while it writes a run: replies that are not Parquet yet, and that it still
-lives."""
+"""Sends replies that are not Parquet yet to shared storage, and renews the lease of the run."""
 
 from __future__ import annotations
 
@@ -37,8 +36,8 @@ class Uploader:
 
     @classmethod
     def of(cls, folder: Path) -> Uploader | None:
-        """Of the run whose journals lie in `folder`; None where this process does not write it, or nobody shares
-        it."""
+        """That of the run with its journals in `folder`; None where this process does not write it, or the
+        lake is not shared."""
         return cls._of_runs.get(folder)
 
     def start(self) -> None:
@@ -50,13 +49,13 @@ class Uploader:
         self._ended.set()
         self._thread.join()
         self._of_runs.pop(self.folder, None)
-        with suppress(StorageTrouble):  # what lies in journals here lands at the next start, a lease expires
+        with suppress(StorageTrouble):  # what is in journals here lands at the next start, a lease expires
             if Reserve.of(self.folder).trouble is None:
                 self._send()
                 self._lease.give_back()
 
     def bring(self, folder: Path) -> None:
-        """A folder of the run, once: from then on nobody but this process writes what it needs of it."""
+        """A folder of the run, once: from then on only this process writes what it needs of it."""
         if folder not in self._brought:
             self._shared.bring(folder)
             self._brought.add(folder)
