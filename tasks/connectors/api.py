@@ -56,7 +56,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What is sent beside the messages. `seed` is this sample's own, for providers that take one."""
+    """What is sent next to the messages; `seed` is this sample's own, for providers that take one."""
 
     temperature: float | None = None
     max_tokens: int | None = None
@@ -73,13 +73,13 @@ class Request:
     sample: int = 1
     """Which of its prompt's samples this is, from 1; recorded replies are told apart by it."""
     session: str | None = None
-    """The conversation that it belongs to, for chatbots that remember; None: one of its own, begun and ended with
-    it. No part of the request's key: who asks within sessions makes keys that tell them apart."""
+    """The conversation that it belongs to, for chatbots that remember; None for one of its own. Not part of the
+    key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a provider answered, text as received. Counts are None where it reports none."""
+    """A provider's reply, text as received; counts are None where it reports none."""
 
     text: str
     finish_reason: str | None = None
@@ -90,18 +90,18 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of one request after its last attempt: a reply, or the error that stands in its place."""
+    """The outcome of one request after its last attempt: a reply, or the error in its place."""
 
     reply: Reply | None
     error: ConnectorError | None
     attempts: int
-    """How often it was sent; 0 where its model had stopped before."""
+    """Times sent; 0 where its model had stopped before."""
     latency_ms: float | None
     """Of the last attempt; None where nothing was sent."""
     received_at: datetime
     """UTC."""
     shared: bool = False
-    """The same request was in flight already: whoever sent it lands this answer, nobody else."""
+    """Another task had sent the same request and lands this answer."""
 
 
 class Connector(Protocol):
@@ -115,27 +115,27 @@ class Connector(Protocol):
 
 
 HeaderListener = Callable[[Mapping[str, str]], None]
-"""Told the headers of each reply, their names in any case."""
+"""Receives the headers of each reply, their names in any case."""
 
 
 @runtime_checkable
 class HeaderReporting(Protocol):
-    """What a connector over HTTP has beside `ask`: the limits that its server states can be heard."""
+    """A connector over HTTP that reports response headers, which may state rate limits."""
 
     def overhear(self, hear: HeaderListener) -> None: ...
 
 
 @runtime_checkable
 class ModelListing(Protocol):
-    """What a connector has beside `ask` where its server tells, at no cost, which models it serves."""
+    """A connector whose server lists its models at no cost."""
 
     async def is_listed(self) -> bool:
-        """Whether the model is among them. False where the server does not say. Raises a `ConnectorError`."""
+        """Whether the server lists the model; False where it does not say. Raises a `ConnectorError`."""
         ...
 
 
 class SessionStore(Protocol):
-    """Keeps what a conversation needs to go on in another process: cookies, an id that the chatbot gave it."""
+    """Keeps what another process needs to continue a conversation: cookies, and an id from the chatbot."""
 
     def load(self, session: str) -> bytes | None: ...
 
@@ -146,22 +146,19 @@ class SessionStore(Protocol):
 
 @runtime_checkable
 class SessionMemory(Protocol):
-    """What a connector to a chatbot that remembers has beside `ask`."""
+    """A connector to a chatbot that remembers."""
 
     def keep(self, store: SessionStore) -> None:
-        """Have conversations outlive this process."""
+        """Stores conversations so that they outlive this process."""
         ...
 
     async def forget(self, session: str) -> None:
-        """End a conversation here: nothing of it is kept. The chatbot is not told."""
+        """Deletes what is kept of a conversation here, without a request to the chatbot."""
         ...
 
 
 class ConnectorFactory(Protocol):
-    """Imports its SDK when called, so that a missing one fails only where it is used.
-
-    Raises UserError where the target cannot work as it is described. Opens no connection.
-    """
+    """Imports its SDK when called and opens no connection. Raises UserError where the target cannot work."""
 
     def __call__(self, target: Target, key: str | None, catalog: Catalog) -> Connector: ...
 

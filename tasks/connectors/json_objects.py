@@ -1,7 +1,4 @@
-"""The JSON objects in a model's reply, read strictly and one by one: a broken one costs itself alone.
-
-Fences, prose and thoughts around them are passed over, as are arrays of arrays and an object around the array.
-"""
+"""JSON from others: HTTP bodies read leniently, objects in model replies read strictly and one by one."""
 
 from __future__ import annotations
 
@@ -58,11 +55,9 @@ def parse_body(body: bytes) -> object:
 
 
 def parse_readable(body: bytes) -> tuple[object, bytes]:
-    """The document and the body, without NaN: an SDK recurses over that for ever.
+    """The document and a body without NaN, which an SDK cannot read. Raises ValueError where it holds no JSON.
 
-    orjson is fast but strict: it takes neither NaN nor the lone surrogate of an emoji that was cut by a limit
-    on tokens. Python's own parser takes both. Raises ValueError where the body holds no JSON.
-    """
+    Unlike orjson, Python's own parser takes NaN and the lone surrogate of an emoji that was cut."""
     try:
         return orjson.loads(body), body
     except orjson.JSONDecodeError:

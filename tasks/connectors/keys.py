@@ -28,8 +28,7 @@ class _Secret:
 
 
 def find_key(target: Target, secrets: Secrets | None = None) -> str | None:
-    """The target's key; the values of an endpoint's environment variables as one JSON object. None where it needs
-    none. Raises UserError naming every place searched."""
+    """The target's key, or an endpoint's values as one JSON object; None where it needs none. Raises UserError."""
     needs = list(_find_secrets(target))
     found = {need.names[0]: _search(need, target, secrets) for need in needs}
     missing = [_missing_problem(need, [target], secrets) for need in needs if found[need.names[0]] is None]

@@ -1,4 +1,4 @@
-"""What tells one request from another: the model that is reached, and what is sent beside the messages."""
+"""The identity of a request: the model that it reaches and the parameters that it sends."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ def sent_parameters(
     seed: int | None,
     json_schema: Mapping[str, object] | None = None,
 ) -> str:
-    """What is sent beside the messages, as JSON: only what the model takes. A schema keeps the order of its
-    properties, in which a model writes them."""
+    """The parameters that the model takes, as JSON; a schema keeps the order of its properties."""
     offered = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed}
     sent: dict[str, object] = {
         name: value for name, value in offered.items() if name in target.parameters and value is not None
@@ -43,8 +42,7 @@ def fingerprint(target: Target, catalog: Catalog) -> str:
 
 
 def _describe_source(target: Target, catalog: Catalog) -> object:
-    """How a chatbot is asked, its environment variables by their names; or what answers in place of a service: a
-    respondent's definition, the content of a file of replies, the files of a local model."""
+    """What answers in place of a service: an endpoint's request, a respondent, a recording or a local model."""
     if target.endpoint is not None:
         return target.endpoint.reaching()
     if target.connector == "simulated" and target.name in catalog.respondents:
@@ -58,8 +56,7 @@ def _describe_source(target: Target, catalog: Catalog) -> object:
 
 
 def _describe_respondent(respondent: Respondent) -> object:
-    """What its replies follow from. One that is told nothing of scenes answers all else as before there were any:
-    replies that have landed stay its own."""
+    """What its replies depend on; one with default `assigning` keeps the key of its earlier replies."""
     assigns = respondent.assigning != Assigning()
     return respondent.model_dump(mode="json", exclude={"tuning"} if assigns else {"tuning", "assigning"})
 

@@ -23,11 +23,7 @@ def to_request(case: Case) -> Request:
 
 
 def response_row(case: Case, target: Target, answer: Answer, *, purpose: str = "subject") -> dict[str, Any]:
-    """The row of a reply, or of the failure to get one.
-
-    Its id follows from the request and the moment of arrival, so that another cell that shares the answer
-    can name it in `reused_from`.
-    """
+    """The row of a reply or error; its id follows from request and arrival, for `reused_from` in other cells."""
     reply, error = answer.reply, answer.error
     arrived = content_hash(case["run_id"], case["request_key"], answer.received_at.isoformat())
     return {

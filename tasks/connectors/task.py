@@ -15,8 +15,7 @@ from prefect.context import TaskRunContext
 from biasgrid.warehouse.storage.errors import StorageTrouble
 
 NAME = "{label.name}"
-"""A task's run name: that of its parameter `label`. A task that is given its name by `with_options` is built anew
-each time, which takes as long as a small cell."""
+"""The run name of a task, from its parameter `label`; `with_options` would build the task anew each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +26,17 @@ class Label:
     tags: tuple[str, ...] = ()
 
     def attach(self) -> None:
-        """Tag the task run that calls this.
+        """Tags the current task run, with its last state.
 
-        Tags that a task run begins with are concurrency limits as well: for each new set of them Prefect starts a
-        thread and a client to ask the server, which costs more than most cells take. What is set while it runs is
-        recorded with its last state, and asks nobody.
-        """
+        Tags set before a task runs are concurrency limits too: for each new set Prefect starts a thread and a
+        client, which costs more than most cells take."""
         context = TaskRunContext.get()
         if context is not None:
             context.task_run.tags = [*self.tags]
 
 
 def artifact_key(kind: str, model: str) -> str:
-    """`progress-openai-gpt-4o`: Prefect's keys hold lower-case letters, digits and dashes. A name that they cannot
-    tell bears the beginning of its hash."""
+    """A Prefect key such as `progress-openai-gpt-4o`; a name beyond ASCII ends with the start of its hash."""
     told = re.sub(r"[^a-z0-9]+", "-", model.lower()).strip("-")
     mark = "" if model.isascii() else f"-{sha256(model.encode()).hexdigest()[:6]}"
     return f"{kind}-{told}{mark}" if told else f"{kind}{mark}"
@@ -51,8 +47,7 @@ STOPPED = "Stopped"
 
 
 def is_retryable(_task: object, _run: object, state: State[Any]) -> bool:
-    """Neither what stopped a model, nor a full disk, which is full a second later: what was in flight has landed
-    as far as it could."""
+    """Whether a failed task may succeed when run again: not for a stopped model or a full disk."""
     return state.name != STOPPED and not isinstance(state.data, StorageTrouble)
 
 
@@ -71,8 +66,7 @@ SILENT_STATES = ("Completed", "Cached", STOPPED)
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Of a task's end its state tells, and of a model that stopped its flow, once: among hundreds of such lines no
-    other would be seen."""
+    """Whether a log record is more than the end of a task, which its state shows."""
     return not str(record.msg).startswith(tuple(f"Finished in state {name}" for name in SILENT_STATES))
 
 

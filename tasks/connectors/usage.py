@@ -46,16 +46,14 @@ CHARACTERS_PER_TOKEN = 4
 PER_MESSAGE = 3
 PRIMES_REPLY = 3
 LONG = 20_000
-"""Characters that are counted at once: at a million blanks tiktoken panics, its stack overflown, in a way that no
-`except Exception` catches. Each border between pieces may add a token."""
+"""Characters counted at once: at a million blanks tiktoken panics, in a way that no `except Exception` catches."""
 CACHE = "TIKTOKEN_CACHE_DIR"
 OPENAI = ("openai", "azure")
 """The connectors whose requests OpenAI's tokenizer counts, exactly or as an estimate."""
 
 
 def count_text(model: str, text: str) -> int:
-    """Tokens of a text in the vocabulary o200k_base, whatever the model: `is_exact` says where it is the model's
-    own, and elsewhere the count is an estimate."""
+    """Tokens in the vocabulary o200k_base, an estimate for models of another one (`is_exact`)."""
     return _count_tokens(text)
 
 

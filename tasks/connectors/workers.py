@@ -38,14 +38,12 @@ async def answer_all(
     all_taken: Callable[[], None] = lambda: None,
     patience_s: float = 10.0,
 ) -> None:
-    """Ask for each of `requests`, taken one by one, and `land` each answer the moment it arrives.
+    """Sends each of `requests` and calls `land` with its answer the moment it arrives.
 
-    `budget` bounds how often all of them together are sent again. `workers` is the target's own concurrency by
-    default; each takes a request only with one of `hands` free. `all_taken` is called when no request is left to
-    take, while the last are still under way. An answer that another request lands goes to `share`, if there is
-    one, and not to `land`. On cancellation nothing new is taken; what is in flight has `patience_s` seconds to
-    arrive and land. What `land`, `share` or `to_request` raises ends everything in the same way.
-    """
+    `budget` bounds what is sent again; `workers` is the target's concurrency by default, each takes a request with
+    one of `hands` free. `all_taken` is called when no request is left to take. An answer that another request
+    lands goes to `share`. On cancellation or an error of a callback nothing new is taken; what is in flight has
+    `patience_s` seconds to arrive and land."""
     count = workers or target.limits.concurrency
     crew = _Workers(
         model_pool,

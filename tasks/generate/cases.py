@@ -39,8 +39,7 @@ def cases(
 
 
 def changed_models(planned: pl.DataFrame, targets: Mapping[str, Target], catalog: Catalog) -> list[str]:
-    """The models that would answer under the keys of `planned`, one case a model, without being what they were
-    when it was planned: another address, name or respondent."""
+    """The models of `planned`, one case each, that have another address, name or respondent than when planned."""
     return [
         case["model"]
         for case in planned.iter_rows(named=True)
@@ -125,11 +124,10 @@ def land_cases(
     settings: ScenarioSettings,
     catalog: Catalog,
 ) -> pl.DataFrame:
-    """Write the cases of `instances` for every model, one file a cell, and an event for each planned cell.
+    """Writes the cases of `instances` for every model and an event per planned cell; returns CELL_KEYS and
+    `planned`.
 
-    Returns the cells: CELL_KEYS and `planned`. The same input overwrites its own files with the same rows. One
-    cell after the other, so that memory does not grow with models and samples.
-    """
+    One file per cell, one after the other, so that memory does not grow with models and samples."""
     asked = list(targets)
     cells = [count_planned(cases(instances.clear(), asked, settings, catalog))]
     for part in instances.partition_by(*PART, maintain_order=True):

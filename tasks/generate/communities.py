@@ -32,9 +32,7 @@ def cast_communities(
 ) -> tuple[CastCommunity, ...]:
     """The communities of a requirement, in the order of the file. Raises UserError for an unknown set.
 
-    Literals are matched with the catalog's communities by id or by any form of the language, so that
-    refusals and contrasts of several languages meet under one id; an unmatched literal is its own id.
-    """
+    Literals match the catalog's communities by id or form; an unmatched literal is its own id."""
     named = requirement.communities
     if isinstance(named, str):
         return _from_set(_find_set(named, catalog), language)

@@ -16,8 +16,7 @@ from biasgrid.warehouse.hashing import content_hash
 
 
 def fitting_templates(requirement: Requirement, language: str, catalog: Catalog) -> tuple[Template, ...]:
-    """The templates of a requirement's concern, sector, inputs and reflections in one language, in order of their
-    ids. A requirement without a sector asks the templates that belong to none."""
+    """The templates that fit a requirement in one language, in natural order of their ids."""
     found = (
         template
         for template in catalog.templates
@@ -33,12 +32,10 @@ def fitting_templates(requirement: Requirement, language: str, catalog: Catalog)
 def select_templates(
     requirement: Requirement, language: str, catalog: Catalog, settings: ScenarioSettings
 ) -> tuple[Template, ...]:
-    """At most `settings.templates` of them, per cell or in all, as `settings.sampling` says.
+    """At most `settings.templates` of them, per cell or in all, as `settings.sampling` states.
 
-    The draw depends on the seed, the requirement and the template's id alone: libraries that are parallel
-    across languages are sampled alike, and a library that grows keeps most of its draw. Twins are drawn alike, so
-    that cells of both inputs compare the same questions where they can.
-    """
+    The draw depends on seed, requirement and template id alone, so that parallel libraries, and twins of both
+    inputs, are sampled alike."""
     drawn: dict[tuple[str, ...], list[Template]] = {}
     for template in sorted(
         fitting_templates(requirement, language, catalog),
@@ -88,11 +85,7 @@ INSTANCES: dict[str, pl.DataType | type[pl.DataType]] = {
 def instances(
     requirement: Requirement, language: str, catalog: Catalog, settings: ScenarioSettings
 ) -> pl.DataFrame:
-    """Every instance of a requirement in a language, columns as INSTANCES, sorted by template and communities.
-
-    A template with more slots than the requirement has communities has no instance. Templates that ask the same
-    of the same communities are one.
-    """
+    """Every instance of a requirement in a language, columns as INSTANCES, sorted by template and communities."""
     groups: dict[tuple[Slot, ...], list[Template]] = {}
     chosen = select_templates(requirement, language, catalog, settings)
     for template in chosen:
@@ -177,8 +170,8 @@ def _template_rows(
 def _community_choices(
     group: tuple[Slot, ...], holes: list[str], requirement: Requirement, language: str, catalog: Catalog
 ) -> pl.DataFrame:
-    """Every ordered choice of distinct communities for the slots: `communities`, `choice` (its rank) and one
-    column per placeholder with the text that fills it."""
+    """Ordered choices of distinct communities: `communities`, `choice` (rank) and a column of text per
+    placeholder."""
     chosen = pl.DataFrame({"communities": [[]]}, schema={"communities": pl.List(pl.String)})
     for slot in group:
         members = cast_communities(requirement, language, slot.markup, catalog)

@@ -71,11 +71,7 @@ async def prompt_cell(
     watch: Watch | None = None,
     under_way: CellSlots | None = None,
 ) -> Tally:
-    """Ask the cases of one cell (rows of `cases`, one run, one cell) and land their answers.
-
-    A case whose reply has landed before is not asked again. Errors of the provider are rows, not exceptions.
-    Files are read and written beside the event loop, in which other cells are prompted meanwhile.
-    """
+    """Asks the cases of one cell (rows of `cases`) that have no reply and lands the answers; errors are rows."""
     started = time.monotonic()
     run_id, cell_id = cases["run_id"][0], cases["cell_id"][0]
     under_way = under_way or CellSlots(hands(target))

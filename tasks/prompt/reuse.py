@@ -53,8 +53,7 @@ REPLY_COLUMNS = [
 
 
 def landed(lake: Lake, run_id: str, cell_id: str) -> pl.DataFrame:
-    """The cases of a cell that have a reply in this run, one row each, with what it cost: asking them again would
-    be paying twice."""
+    """The cases of a cell that have a reply in this run, one row each, with their cost."""
     own = lake.scan("responses", run_id, name=f"{cell_id}-*")
     replies = own.filter(pl.col("text").is_not_null(), pl.col("purpose") == "subject")
     first = replies.sort("received_at").unique("case_id", keep="first", maintain_order=True)
@@ -64,13 +63,11 @@ def landed(lake: Lake, run_id: str, cell_id: str) -> pl.DataFrame:
 def reuse_replies(
     lake: Lake, run_id: str, began: datetime | None = None, max_age: str | None = None
 ) -> pl.DataFrame:
-    """Land, for every case of a run that has no reply yet, the newest reply of other runs to the same request;
-    returns how many stand in for each cell (cell_id, reused).
+    """Lands for every open case the newest reply of other runs to the same request; returns the number per cell
+    (cell_id, reused).
 
-    Replies that arrived after the run `began`, or longer before than `max_age` (such as `7d`), do not count: a
-    resumed run finds what it found at first. One pass over the lake, before the cells start: each cell looking
-    for itself would read all of it again. Texts are read of the chosen replies only.
-    """
+    Replies after the run `began`, or older than `max_age` (such as `7d`), do not count. One pass over the lake
+    before the cells start."""
     began = began or datetime.now(UTC)
     cases = _unanswered_cases(lake, run_id)
     chosen = (
@@ -86,8 +83,7 @@ def reuse_replies(
 def earlier_judgements(
     lake: Lake, run_id: str, judge: str, began: datetime, max_age: str | None = None
 ) -> pl.DataFrame:
-    """The newest reply that a judge gave other runs to each question: request_key, response_id, of_run, of_cell.
-    Of an age as `reuse_replies` has it. One pass over the lake, before the cells are evaluated."""
+    """The newest reply of a judge in other runs to each question: request_key, response_id, of_run, of_cell."""
     said = lake.scan("responses", name=f"{JUDGE_PREFIX}*").filter(pl.col("model") == judge)
     return _select_newest(
         _reusable_replies(said, run_id, "judge", earliest_arrival(began, max_age), began)
@@ -95,8 +91,7 @@ def earlier_judgements(
 
 
 def reuse_judgements(lake: Lake, run_id: str, earlier: pl.DataFrame, questions: pl.DataFrame) -> None:
-    """Land what stands in for asking a judge: for each of `questions` (request_key, case_id, cell_id) what
-    `earlier_judgements` found for it, if anything."""
+    """Lands the replies that `earlier_judgements` found for `questions` (request_key, case_id, cell_id)."""
     chosen = questions.select(CASE_COLUMNS).join(earlier, on="request_key", maintain_order="left")
     if chosen.height:
         _land_copies(lake, run_id, chosen, JUDGE_PREFIX)
@@ -126,8 +121,7 @@ def earliest_arrival(began: datetime, max_age: str | None) -> datetime:
 
 
 def _find_newest(lake: Lake, run_id: str, cases: pl.DataFrame, oldest: datetime, began: datetime) -> pl.DataFrame:
-    """`cases` that can be spared, with the reply that stands in: its response_id, and whose cell of which run it
-    answered. A file holds one model's replies: those of others are left unread."""
+    """The cases with a reusable reply: its response_id, run and cell; reads files of their models only."""
     replies = lake.scan("responses").filter(pl.col("model").is_in(cases["model"].unique().to_list()))
     asked = cases.lazy().select("request_key").unique()
     paid = _reusable_replies(replies, run_id, "subject", oldest, began).join(asked, on="request_key", how="semi")

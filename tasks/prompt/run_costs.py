@@ -49,8 +49,7 @@ class RunCosts:
     requests: int
     """Sent, retries and a judge's included."""
     cost_usd: float
-    """US dollars, where prices are known; of a reply that was lost or says nothing of its tokens, the most it can
-    have cost."""
+    """US dollars; of a reply that was lost or reports no tokens, the most that it can have cost."""
     longest: dict[str, int]
     """Output tokens of the longest reply, by model."""
 
@@ -58,9 +57,8 @@ class RunCosts:
 def read_run_costs(
     lake: Lake, run_id: str, targets: Mapping[str, Target], cells: Collection[str] | None = None
 ) -> RunCosts:
-    """What has landed of a run, or of some of its `cells`. `targets`: the models that it asks, a judge included,
-    by name. A failed row tells of its last error alone: what was lost on the way to a reply or to another error
-    is not counted."""
+    """The costs of a run, or of some of its `cells`; `targets` are its models by name, a judge included.
+    A failed row counts its last error alone."""
     own = lake.scan("responses", run_id).filter(pl.col("reused_from").is_null())
     if cells is not None:
         own = own.filter(pl.col("cell_id").is_in(list(cells)))

@@ -56,8 +56,7 @@ async def batch(
     label: Label = Label("batch"),  # noqa: B008 - frozen
     escaped: Callable[[str], str] = str,
 ) -> dict[str, Tally] | State[dict[str, Tally]]:
-    """Ask a model's cells through its provider's batch API. A retry goes on with the batches that are there.
-    `waiting` is told why, where the provider does not answer; `escaped` makes text fit for an artifact."""
+    """Asks a model's cells through its provider's batch API, and collects earlier batches when run again."""
     label.attach()
     patience = replace(PollPolicy.from_environment(), tell=waiting or get_run_logger().warning)
     tallies = await batch_cells(

@@ -1,7 +1,4 @@
-"""OpenAI's Batch API through its SDK: a file of requests goes up, and within a day one of replies can be fetched.
-
-Nothing here knows runs or cells; each call sends one request, once, and tells its errors as base.py does.
-"""
+"""OpenAI's Batch API through its SDK: each call sends one request, once, and raises the errors of api.py."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ from biasgrid.warehouse.storage.errors import storing
 
 T = TypeVar("T")
 RUN, JOB = "biasgrid_run", "biasgrid_job"
-"""What a batch's metadata is found by."""
+"""The metadata by which a batch is found."""
 SKEW = timedelta(hours=6)
 """By how much the provider's clock may differ from ours."""
 PAGE = 100

@@ -1,7 +1,4 @@
-"""Fine-tuning at OpenAI and at Azure through their SDK: files go up, a job trains, and a model comes of it.
-
-Each call sends one request, once, and tells its errors as base.py does.
-"""
+"""Fine-tuning at OpenAI and Azure through their SDK; each call sends one request, once."""
 
 from __future__ import annotations
 
@@ -22,9 +19,9 @@ from biasgrid.tasks.connectors.providers.chat import NO_KEY, base_address
 from biasgrid.tasks.connectors.providers.openai import OWN
 
 ENDED = ("succeeded", "failed", "cancelled", "canceled")
-"""What the providers call a job that they have done with."""
+"""States in which a job has ended."""
 IMPORTING = ("pending", "running")
-"""What Azure calls a file that cannot be used yet."""
+"""States of a file that cannot be used yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a batch says: the lines of its input and output files, and how it ended. Knows the protocol, no SDK."""
+"""Lines of a batch's input and output files, without an SDK."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from biasgrid.tasks.connectors.providers.chat import NEW, OLD, chat_body, read_c
 ENDPOINT: Final = "/v1/chat/completions"
 QUEUE_FULL = "token_limit_exceeded"
 ENDED = ("completed", "failed", "expired", "cancelled")
-"""What the provider calls a batch that it has done with."""
+"""States in which a batch has ended."""
 QUOTED = 3
 """Of the reasons for which a batch was rejected."""
 
@@ -87,8 +87,7 @@ class BatchLines:
             return f"{json.dumps(line)}\n".encode()
 
     def outcome(self, line: bytes) -> tuple[str, Outcome] | None:
-        """What became of the request that a line of an output or error file tells of, with its custom_id; None
-        where the line tells of none."""
+        """The custom_id and outcome in a line of an output or error file; None where it has none."""
         try:
             told = parse_body(line)
         except ValueError:

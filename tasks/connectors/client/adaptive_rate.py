@@ -1,4 +1,4 @@
-"""How fast a provider takes requests that states no limit: found out from those that it refuses."""
+"""The rate of a provider that states no limit, estimated from the requests that it refuses."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ EPOCH_S, EPOCH_OUTCOMES = 5.0, 20
 TRIAL_OUTCOMES = 50
 """Enough to tell a fifth refused at random from none."""
 RECENT, MOST_REFUSED, RUN_REFUSED, RUN_SENT_AWAY = 40, 34, 20, 12
-"""So many among the last, or in a row: the limit is used up, everybody waits. Two of five refused at random do not
-look like this in an hour. Those sent away for longer than an epoch tell more."""
+"""Refusals among the last, or in a row, after which the limit is used up and all requests wait. Two of five
+refused at random do not look like this in an hour; those sent away for longer than an epoch tell more."""
 NEARLY_ALL = 0.8
 """Of an epoch: the same."""
 ALIKE = 0.75
@@ -37,14 +37,12 @@ MINUTE_S = 60.0
 
 
 class AdaptiveRate:
-    """Listens to what becomes of requests and says how many a second may be sent. One per limit.
+    """Learns from refused requests how many a second may be sent; one per limit, on the event loop's clock.
 
-    Refusals alone say little: some servers refuse at random, whatever is sent. So a suspected limit is tried: a
-    little below what was taken, refusals end where they were for the limit, and go on where they were not; then
-    that share is put up with. Where nearly all is refused the limit is used up: everybody waits until the
-    provider wants to be asked again, and from what was taken between two such moments the limit follows. A pace
-    that has held for minutes grows slowly, to find a limit that has risen. Moments are of the event loop's clock.
-    """
+    Some servers refuse at random. So a suspected limit is tried: slightly below the accepted rate refusals end
+    where they came from a limit; where they continue, that share is tolerated. Where nearly all is refused, all
+    requests pause as long as the provider asks, and the limit follows from what it accepts between two pauses. A
+    rate that has held for minutes grows slowly, to find a limit that has risen."""
 
     def __init__(self) -> None:
         self.per_second: float | None = None
@@ -142,8 +140,8 @@ class AdaptiveRate:
         return self._refused < 3 or share <= usual + noise + SPORADIC
 
     def _suspect(self, rate: float, share: float, now: float) -> None:
-        """Refusals all through an epoch: it has measured the limit, if there is one. Unless it is paced already,
-        the first such epoch holds a burst and measures nothing."""
+        """Starts a trial below the rate of this epoch. Unless a rate is set, the first such epoch holds a
+        burst."""
         self._signs += 1
         if self._base is not None:
             self._step_back(now)
@@ -162,7 +160,7 @@ class AdaptiveRate:
             self._put_up_with, self._put_up_until = max(share, self._share), now + PATIENCE_S
 
     def _go_on(self, rate: float, now: float) -> None:
-        """A clean epoch: a rough pace soon, a proven one after minutes, grows until it no longer binds."""
+        """Grows after a clean epoch: a rough rate soon, a proven one after minutes, until it no longer binds."""
         if self.per_second is None:
             return
         if self._stage == "free":
@@ -179,8 +177,7 @@ class AdaptiveRate:
             self.per_second, self._stage, self._base = None, "free", None
 
     def _step_back(self, now: float) -> None:
-        """It has grown too far. Where it had grown far, the limit has risen, to about what a minute brought; else
-        back to what had held for minutes, and a longer wait before the next time."""
+        """Goes back to what had held, or, where the rate had grown far, to what the last minute accepted."""
         base, self._base = self._base or SLOWEST, None
         self._last_met = self.held_until = now + self._asked_s
         self._taken = 0
@@ -204,8 +201,7 @@ class AdaptiveRate:
         return True
 
     def _measure(self) -> bool:
-        """What was taken between the ends of two pauses, at each of which the provider takes requests again.
-        Where it took none, it has no limit but an outage, and is left alone for longer each time."""
+        """Sets the rate to what was accepted between two pauses; not after an outage, which accepts nothing."""
         if self._held_from is None or not self._taken:
             return False
         spell_s = self.held_until - self._held_from
@@ -228,7 +224,7 @@ class AdaptiveRate:
         return (self._total - total) / (now - began)
 
     def _restart(self, since: float, began: float | None = None) -> None:
-        """Begins an epoch with what is sent from a moment on; its time runs from the first that comes home."""
+        """Starts an epoch with what is sent from a moment on; its time runs from the first reply."""
         self._since, self._began = since, began
         self._accepted = self._refused = 0
         if began is None:

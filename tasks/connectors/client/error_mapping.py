@@ -1,7 +1,4 @@
-"""What went wrong on the wire, as one of base.py's errors: the one mapping for every provider.
-
-No message holds a key: providers echo parts of it, so what they say is scrubbed before it is quoted.
-"""
+"""Failures over HTTP as the errors of api.py, for every provider; messages hold no part of a key."""
 
 from __future__ import annotations
 
@@ -60,7 +57,7 @@ BY_CODE: Mapping[str, type[ConnectorError]] = {
     "content_policy_violation": Withheld,
     "context_length_exceeded": RequestRejected,
 }
-"""What a body says about itself is more exact than its status: a spent quota comes as 429, too."""
+"""Codes in a body are more exact than the status: a spent quota is also a 429."""
 
 QUOTE = 300  # characters of a provider's own words in a message
 SHORTEST_KEY = 8
@@ -71,7 +68,7 @@ KEY_SHAPE = re.compile(r"(?:sk|rk|pk|hf|r8)[-_][\w-]{6,}")
 
 
 class ErrorMapper:
-    """Words the errors of one model. Knows its keys only to keep them out of those, and of replies."""
+    """Builds the errors of one model; knows its keys to keep them out of messages and replies."""
 
     __slots__ = ("_address", "_keys", "_model", "_remedies", "_where")
 
@@ -126,7 +123,7 @@ class ErrorMapper:
         return Disconnected(f"`{self._model}`: the connection{self._address} broke ({kind}); is it reachable?")
 
     def unforeseen(self, error: Exception) -> ConnectorError:
-        """What an SDK raises past the transport: its text is not quoted, it may hold anything."""
+        """The error for what an SDK raises itself, whose text is not quoted, since it may hold anything."""
         if isinstance(error, UnicodeEncodeError):
             return self.rejected("the prompt holds characters that cannot be sent as UTF-8")
         return self.server(f"the reply could not be read ({type(error).__name__})")

@@ -1,4 +1,4 @@
-"""The door to every model of a run: one connector and one queue per model, over limits that they share."""
+"""All models of a run: one connector and one queue per model, over limits that they share."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ T = TypeVar("T")
 
 
 class SingleFlight(Generic[T]):
-    """What is under way, by key. Of one event loop."""
+    """Calls in flight by key, on one event loop."""
 
     def __init__(self) -> None:
         self._under_way: dict[str, asyncio.Future[T | None]] = {}
 
     async def once(self, key: str, send: Callable[[], Awaitable[T]]) -> tuple[T, bool]:
-        """What `send` returned, and whether somebody else had sent it. Where the sender is cancelled, one
-        of those who wait for it sends in its place."""
+        """The result of `send`, and whether another task sent it; a waiting task sends if the sender is
+        cancelled."""
         while (flight := self._under_way.get(key)) is not None:
             # shielded: a waiter's cancellation must not land on the sender's future
             found = await asyncio.shield(flight)
@@ -57,8 +57,7 @@ class SingleFlight(Generic[T]):
 
 
 class SharedLimits:
-    """The limiters of a process. A limit among a target's `own_limits` holds for that model alone, any other for
-    all models of its provider together; scopes are named by model or provider."""
+    """The limiters of a process: limits in a target's `own_limits` are the model's, all others its provider's."""
 
     def __init__(self) -> None:
         self._slots: dict[str, Slots] = {}
@@ -84,9 +83,8 @@ class SharedLimits:
         return limiter
 
     def grant(self, name: str, slots: int, total: int | None = None) -> None:
-        """So many slots of a provider, or of a model with a concurrency of its own, are this process's, and the
-        same part of the requests and tokens per minute. `total` is what all processes share, by default the
-        catalog's concurrency. May be told before or after the first limiter is made, and again."""
+        """Sets this process's slots of `total` (by default the catalog's concurrency), and its share of the
+        rates."""
         self._granted[name] = slots, total
         for target, limiter in self._limiters:
             self._apply(target, limiter)
@@ -113,12 +111,10 @@ __all__ = ["Answer", "ModelPool"]
 
 
 class ModelPool:
-    """An async context manager, one per process and event loop; shared by everything that asks models.
+    """An async context manager, one per process and event loop, shared by all code that sends requests.
 
-    `shares`: whether the same request, asked twice, is sent once. One that belongs to a session is always
-    sent: what its chatbot remembers makes it another. `sessions`: a folder where conversations are kept, so that
-    they go on after a kill; None: with chatbots that remember by cookies, or by ids of their own, they do not.
-    """
+    `shares`: whether a request that is asked twice is sent once, unless it belongs to a session. `sessions`: a
+    folder in which conversations outlive this process."""
 
     def __init__(
         self,
@@ -168,28 +164,26 @@ class ModelPool:
             raise UserError(dict.fromkeys(mistakes))
 
     def keep_sessions(self, folder: Path) -> None:
-        """From now on conversations are kept there, so that they go on after a kill. Made when one is kept."""
+        """Keeps conversations in `folder`, which is created with the first one."""
         self._sessions = folder
         for model, connector in self._remembering.items():
             _keep_sessions(connector, folder, model)
 
     def expect(self, repeated: Mapping[str, Answer | None]) -> None:
-        """Request keys that will be asked for more than once, with the answer where it is known: the reply to
-        each is kept, so that it is sent once."""
+        """Sets the request keys that occur several times, each with its known answer, so that each is sent
+        once."""
         self._repeated |= repeated
 
     def grant(self, name: str, slots: int, total: int | None = None) -> None:
-        """So many slots of a provider, or of a model with a concurrency of its own, are this process's, and the
-        same part of what it may send a minute: of `total`, by default the catalog's concurrency. Within the
-        event loop, before the first request or at any time after."""
+        """Sets this process's slots of `total`, and its share of the rates, at any time within the event loop."""
         self._scopes.grant(name, slots, total)
 
     async def answer(
         self, target: Target, request: Request, retries: int, budget: RetryBudget | None = None
     ) -> Answer:
-        """The model's answer, or the error after the last attempt; the error of a model that has stopped, at
-        once. `budget` bounds what is sent again for all the requests that share it. Raises UserError where the
-        target was not prepared and cannot be reached as described."""
+        """The model's answer, or the error after the last attempt. `budget` bounds what is sent again by all
+        requests that share it. Raises UserError where the target was not prepared and cannot be reached as
+        described."""
         shares = self.shares and request.session is None
         known = self._repeated.get(request.request_key) if shares else None
         if known is not None:

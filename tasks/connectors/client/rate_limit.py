@@ -1,4 +1,4 @@
-"""How fast a model is asked: slots, requests and tokens per minute, each its own or shared with other models."""
+"""Concurrency, request and token limits of models, each its own or shared."""
 
 from __future__ import annotations
 
@@ -74,11 +74,10 @@ class RequestRate:
 
 
 class Limiter:
-    """One model's queue for its turn to send. First come, first served; of one event loop.
+    """One model's first-come queue to send, on one event loop.
 
-    Only the first in the queue reserves its place in the rates, so that nothing piles up while slots are taken,
-    and a model that waits for its own rate keeps no slot from the others.
-    """
+    Only the first in the queue reserves its place in the rates, so that a model that waits for its own rate keeps
+    no slot from the others."""
 
     def __init__(self, slots: Slots, requests: RequestRate, tokens: TokenBucket) -> None:
         self.slots = slots

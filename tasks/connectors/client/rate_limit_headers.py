@@ -39,8 +39,7 @@ IETF_POLICY = "ratelimit-policy"
 
 
 def read_stated_limits(headers: Mapping[str, str]) -> StatedLimits:
-    """What the headers of a reply state: those of OpenAI's family, or the IETF's RateLimit fields
-    (draft-ietf-httpapi-ratelimit-headers-10). What is misspelt states nothing."""
+    """The limits in OpenAI's headers or the IETF's RateLimit fields (draft-ietf-httpapi-ratelimit-headers-10)."""
     if OPENAI_REQUESTS in headers or OPENAI_TOKENS in headers:
         return _read_openai(headers)
     if IETF_POLICY in headers:
@@ -63,12 +62,10 @@ def _read_openai(headers: Mapping[str, str]) -> StatedLimits:
 
 
 def _read_openai_unit(headers: Mapping[str, str], unit: str) -> tuple[float | None, float]:
-    """The limit per minute, and how long to hold back.
+    """The limit per minute, None where it is a longer quota, and the seconds to hold back.
 
-    The window is not stated, but it follows: the limit is whole again after `reset`, at an even pace. Where it
-    is a day's, as in some tiers, the minute is not limited by it. Where nothing is left and it is whole again only
-    after a minute, some of it comes back each second; where it is sooner, a window ends then, and nothing before.
-    """
+    The window follows from `reset`, after which the limit is whole again at an even rate. Where nothing is left,
+    some comes back each second if `reset` is about a minute, and nothing before `reset` if it is sooner."""
     limit = _number(headers.get(f"x-ratelimit-limit-{unit}"))
     if not limit:
         return None, 0.0

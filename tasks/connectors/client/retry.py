@@ -29,8 +29,7 @@ from biasgrid.tasks.connectors.api import (
 
 START = 20.0
 PER_REQUEST = 2.0
-"""A provider that fails two of three attempts is still asked to the end; one that fails them all is asked three
-times for each, however many `retries` there are."""
+"""Lets a provider fail two of three attempts; one that fails all gets about three attempts per request."""
 PER_REFUSAL = 0.25
 """What a 429 costs: it was turned away at the door, computed nothing and cost nobody anything."""
 
@@ -99,8 +98,7 @@ class Backoff:
     first_s: float = 0.5
     longest_s: float = 30.0
     patience_s: float = 600.0
-    """How long a request waits for a provider that refuses it, all its waits together; then it has failed. A
-    Retry-After that is longer than this, such as a daily quota's, stops the model."""
+    """Seconds that a request waits in all for a provider that refuses it; a longer Retry-After stops the model."""
     alone_s: float = 5.0
     """How long a model's other requests wait for what becomes of its first, or for the server to name it."""
     jitter: Callable[[float, float], float] = random.uniform

@@ -1,4 +1,4 @@
-"""What a whole run may send and spend: asked before every attempt, a retry's and a judge's included."""
+"""The requests and the money that a whole run may use, checked before every attempt."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ UNLIMITED_TOKENS = 8_000
 
 
 class RunBudget:
-    """The caps of a run and what it has used up; shared by all its models. Of one event loop.
+    """The caps of a run and what it has used, shared by all its models, on one event loop.
 
-    Money is reserved before a request is sent, as much as it can cost, and settled by what it did cost. What is
-    spent and reserved together never exceeds the cap, and nor does what is spent, as long as no reply to a
-    request without `max_tokens` is longer than what was reserved for it: the longest of its model so far, at
-    least UNSET_MAX_TOKENS or UNLIMITED_TOKENS. A longer one, and those in flight beside it, may exceed the cap.
-    """
+    The most that a request can cost is reserved before it is sent and settled by its cost, so that the cap holds
+    unless a reply without `max_tokens` is longer than assumed: the longest of its model so far, at least
+    UNSET_MAX_TOKENS or UNLIMITED_TOKENS."""
 
     def __init__(
         self, max_requests: int | None = None, max_cost: float | None = None, sent: int = 0, cost: float = 0.0
@@ -64,8 +62,8 @@ class RunBudget:
         return None if self.max_cost is None else max(0.0, self.max_cost - self.cost - self._reserved)
 
     async def take(self, most_usd: float) -> Reservation | None:
-        """Sets aside one request and what it can cost; None where a cap is reached. What is set aside already may
-        turn out to cost less or not to be sent, and is waited for: a batch, too, for as long as it takes."""
+        """Reserves one request and its cost; None where a cap is reached. Waits for reservations that may be
+        given back."""
         while self.reached is None:
             lacks_requests = self.requests_left == 0
             if not lacks_requests and self._affords(most_usd):
@@ -80,8 +78,8 @@ class RunBudget:
         return None
 
     def tell_waiting(self) -> None:
-        """Says that money is waited for which batches have set aside: once, while they are the same. They take
-        hours; requests, which take seconds, are waited for in silence."""
+        """Reports, once per set of batches, that money is reserved for batches; they take hours, requests take
+        seconds."""
         if self.max_cost is None or self.requests_left == 0 or not self.jobs.keys() - self._told:
             return
         self._told.update(self.jobs)
@@ -93,8 +91,7 @@ class RunBudget:
 
     @asynccontextmanager
     async def rest(self, requests: int) -> AsyncIterator[Reservation]:
-        """Sets aside all that is left, `requests` at most, for whoever does not know yet how much of it is needed:
-        what the hold does not `keep` by the end is given back. One at a time."""
+        """Reserves all that is left, `requests` at most, until the caller knows what it needs; one at a time."""
         async with self._in_rest:
             left = self.requests_left
             hold = Reservation(self, requests if left is None else min(requests, left), self.cost_left or 0.0)
@@ -105,8 +102,8 @@ class RunBudget:
                     hold.end()
 
     def under_way(self, job_id: str, requests: int, most_usd: float, *, awaited: bool = True) -> None:
-        """Sets aside what a batch that is at its provider already can cost, whether there is room or not.
-        `awaited`: its end is expected in this pass."""
+        """Reserves the cost of a submitted batch, even beyond the cap; `awaited`: it is expected to end in this
+        pass."""
         hold = self.jobs[job_id] = Reservation(self, requests, most_usd)
         hold.send()
         if not awaited:
@@ -200,8 +197,8 @@ class Reservation:
 
 
 def most_usd(request: Request, target: Target, longest: int = 0) -> float:
-    """The most that one request can cost, as far as that is known before; 0 where the target has no price.
-    `longest`: output tokens of the longest reply of the model so far."""
+    """The most that a request can cost in US dollars, 0 without a price; `longest`: its model's longest reply in
+    tokens."""
     if target.prices is None:
         return 0.0
     size = sum(len(message.content.encode(errors="replace")) for message in request.messages)

@@ -91,8 +91,8 @@ class Sender:
         return Answer(None, self.stopped, attempts, latency_ms, datetime.now(UTC))
 
     async def _behind_the_first(self) -> None:
-        """The first request goes alone for a while: a wrong key or name then costs one, not one per worker. The
-        second asks meanwhile whether the server has the model, which it tells sooner than a reply is written."""
+        """Waits for the first reply, so that a wrong key costs one request, while the second looks the model
+        up."""
         place, self._begun = self._begun, self._begun + 1
         if place > 0:
             with suppress(TimeoutError):
@@ -134,8 +134,8 @@ class Sender:
     async def _in_turn(
         self, request: Request, hold: Reservation | None = None
     ) -> tuple[Reply | ConnectorError, float] | None:
-        """One attempt within the limits, None where the model has stopped meanwhile. What a cap lets pass is sent:
-        that others have reached it since does not matter."""
+        """One attempt within the limits; None where the model has stopped. A request that passed the cap is
+        sent."""
         limiter = self._limiter
         tokens = _expected_tokens(request) if limiter.counts_tokens else 0.0
         sent_at = await limiter.enter(tokens)

@@ -16,13 +16,10 @@ EVENLY_S = 0.1
 
 
 class TokenBucket:
-    """The least of what is configured, what the server states and what was found out by being refused.
+    """A bucket for the smallest of the configured, stated and found limits, on the event loop's clock.
 
-    Fills evenly and holds what one second allows, no more: a full minute's burst would be followed by the minute's
-    own requests. Burst and minute together stay within the limit, so that no sixty seconds, wherever they begin,
-    take more; what was taken before a server stated its limit counts. Moments are of the event loop's clock.
-    `unit` is the least that can be taken: 1 request, 0 tokens.
-    """
+    It fills evenly and holds one second's worth, so that no sixty seconds take more than the limit; what was taken
+    before a server stated its limit counts. `unit` is the least that can be taken: 1 request, 0 tokens."""
 
     __slots__ = (
         "_burst",
@@ -72,8 +69,7 @@ class TokenBucket:
         self._settle(now)
 
     def reserve(self, amount: float, now: float) -> float:
-        """Takes `amount` and returns the moment from which it may be used: now, or when the bucket has made up
-        for it. More than a burst waits longer, but never for ever."""
+        """Takes `amount` and returns the moment from which it may be used; more than a burst waits longer."""
         if self._per_s is None:
             self._freely_since = now if self._freely == 0.0 else self._freely_since
             self._freely += amount

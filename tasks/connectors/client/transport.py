@@ -1,8 +1,7 @@
 """The transport under every SDK: aiohttp below, the SDK's own httpx or httpx2 above.
 
-httpx scans its whole pool at each request, and each SDK names the same failure differently; here both
-are settled once. It raises `ConnectorError`s, which the SDKs let through, so none of them retries.
-"""
+httpx scans its whole pool at each request, and each SDK names the same failure differently. It raises
+`ConnectorError`s, which the SDKs let through, so that none of them retries."""
 
 from __future__ import annotations
 
@@ -78,11 +77,10 @@ class Transport:
         return response
 
     async def post_again(self, content: bytes) -> dict[str, Any] | None:
-        """Sends what the SDK posted last, but for its body; returns the document of the reply. None where there is
-        nothing to follow, or where the server wants to be asked elsewhere: then it is the SDK's to send.
+        """The document in the reply to the SDK's last request with another body; None where the SDK has to send
+        it.
 
-        A request that the SDK builds costs twice what it takes to send one.
-        """
+        A request that the SDK builds costs twice what it takes to send one."""
         if self._posted is None:
             return None
         status, raw_headers, body = await self._exchange(self._posted, content)
@@ -159,8 +157,7 @@ class Transport:
         raise fault
 
     def _object(self, headers: Mapping[str, str], body: bytes) -> tuple[dict[str, Any], bytes]:
-        """The document, and the body as an SDK can read it. By content, not by its label: some servers send JSON
-        as text/plain, proxies send pages as 200."""
+        """The document, and the body as an SDK can read it, by content: some servers label JSON as text/plain."""
         if body:
             try:
                 document, readable = parse_readable(body)
@@ -191,8 +188,8 @@ def _plain_object(raw_headers: Iterable[tuple[bytes, bytes]], body: bytes) -> di
 
 
 def find_proxy(scheme: str, host: str) -> str | None:
-    """The environment's proxy, looked up once. aiohttp's own look-up reads ~/.netrc in a thread for each
-    request, and fails where that holds the host."""
+    """The environment's proxy; aiohttp's own look-up reads ~/.netrc for each request, and fails if that names
+    the host."""
     return None if proxy_bypass(host) else getproxies().get(scheme)
 
 

@@ -1,5 +1,4 @@
-"""Where the requests of conversations go: to what has landed of their run, else to the model, and then to the
-journal. A conversation that is replayed finds its own replies there, and goes on where it was."""
+"""Requests of conversations: replayed from what has landed of their run, else sent and put into the journal."""
 
 from __future__ import annotations
 
@@ -74,8 +73,7 @@ class TurnRequest:
     """What the reply is to be, where the model replies by a schema."""
 
     def case(self, party: Participant, kind: str) -> dict[str, Any]:
-        """As a row of `cases`. Its key holds its place: a session that is replayed finds its own replies, and no
-        other's."""
+        """A row of `cases`; its key holds the position, so that a replayed session finds its own replies."""
         own, sent = self.place, party.sent(self.attempt, self.json_schema)
         told = [{"role": message.role, "content": message.content} for message in self.messages]
         where = (own.session, own.turn, own.speaker, self.attempt)
@@ -109,8 +107,8 @@ class ReplayingClient:
     """The tasks that wait for a reply, in flight or not: a session may have several, agents that speak at once."""
 
     async def ask(self, party: Participant, line: TurnRequest) -> Row:
-        """The row of `responses` that holds the reply, or the error in its place. Raises Unsent where the run's
-        caps are reached."""
+        """The row of `responses` with the reply or its error. Raises SendingStopped where a cap of the run is
+        reached."""
         case = line.case(party, self.kind)
         known = self.landed.get(case["request_key"])
         if known is not None:
@@ -163,8 +161,7 @@ PATIENCE_S = 10.0
 async def run_conversations(
     conversations: Iterable[Coroutine[Any, Any, Ended]], desk: ReplayingClient
 ) -> list[Ended]:
-    """What came of each, in their order; then the journal lands. On cancellation, and where one of them raises,
-    nothing new is sent, and what is in flight still lands."""
+    """The result of each, in order; then the journal lands. On an error or cancellation nothing new is sent."""
     tasks = [asyncio.create_task(conversation) for conversation in conversations]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
@@ -182,8 +179,7 @@ async def run_conversations(
 
 
 async def _wind_up(tasks: Sequence[asyncio.Task[Ended]], desk: ReplayingClient) -> None:
-    """Let what has been sent arrive; what only waits for its turn is given up. Who has asked nothing yet meets the
-    closed desk."""
+    """Lets what has been sent arrive, and gives up what only waits to be sent."""
     desk.closed = True
     for task in desk.waiting():
         task.cancel()

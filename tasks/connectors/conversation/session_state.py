@@ -101,8 +101,8 @@ class Conversations:
         self._known: dict[str, Conversation] = {}
 
     def of(self, session: str | None) -> Conversation:
-        """The conversation of a session; one that nobody else has where it is None. Raises StorageTrouble where an
-        earlier one could not be kept."""
+        """The conversation of a session, a new one for None. Raises StorageTrouble where an earlier one was not
+        kept."""
         if self._trouble is not None:
             raise self._trouble
         if session is None:
@@ -113,8 +113,7 @@ class Conversations:
         return self._known[session]
 
     async def keep(self, conversation: Conversation, before: bytes | None) -> None:
-        """Save it where it has changed: what is needed to go on after a reply is there before the reply is. Where
-        it cannot be saved the reply is not lost with it, but nothing more is asked."""
+        """Saves it where it has changed, before its reply is returned; a failure is raised by the next `of`."""
         state = conversation.state()
         is_named = self._known.get(conversation.session) is conversation
         if self.store is not None and is_named and state is not None and state != before:

@@ -58,10 +58,8 @@ def chat_body(request: Request, name: str, accepted: frozenset[str], spelling: s
 
 
 def read_completion(body: object, faults: ErrorMapper) -> Reply:
-    """The reply in a chat completion. A content filter's refusal is a reply with that finish reason.
-
-    Raises ServerFault where the body is not a completion.
-    """
+    """The reply in a chat completion; a content filter is a finish reason. Raises ServerFault for anything
+    else."""
     if not isinstance(body, Mapping):
         raise faults.server("the reply is no JSON object")
     choices = body.get("choices")

@@ -1,4 +1,4 @@
-"""From an endpoint's description to the request that is sent: each value in its place, escaped for that place."""
+"""Requests and replies in the format of an endpoint's file, each value escaped for its place."""
 
 from __future__ import annotations
 
@@ -64,8 +64,7 @@ class EndpointRequest:
 def placeholder_values(
     request: Request | None, session: str | None, name: str, turns: Turns, accepted: frozenset[str]
 ) -> Values:
-    """What can be filled in. `request`: None for an opening, which says nothing. `session`: None before the
-    chatbot has given one."""
+    """The values of placeholders; `request` is None for an opening, `session` None until the chatbot gave one."""
     known: dict[str, Any] = {SESSION: session, MODEL: name}
     if request is None:
         return known
@@ -152,8 +151,8 @@ LONGEST_ID = 4096
 
 
 def read_reply(endpoint: Endpoint, answered: EndpointReply, faults: ErrorMapper) -> Reply:
-    """Raises ServerFault where a page, nothing or broken JSON came, which passes; ReplyMisplaced where the JSON
-    has no text at `reply`, which does not."""
+    """The reply in a body. Raises ServerFault for a page or broken JSON, ReplyMisplaced for JSON without the
+    text."""
     if endpoint.reply is None:
         return Reply(_decode_text(answered, faults))
     document = _parse_document(answered, faults)

@@ -41,8 +41,7 @@ MOST_REDIRECTS = 5
 
 
 class EndpointClient:
-    """One per model. Redirects are followed to the same host only: another would get credentials, and replies of
-    whoever answers there would count as the chatbot's."""
+    """HTTP requests of one model; redirects are followed to the same host only, since they carry credentials."""
 
     def __init__(self, faults: ErrorMapper, timeout_s: float) -> None:
         self._faults = faults
@@ -156,10 +155,7 @@ def _with_cookie(headers: Mapping[str, str], cookie: str, *, has_body: bool) -> 
 
 
 def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
-    """`key`: the values of the endpoint's environment variables, as a JSON object, as `keys.find_key` gives them.
-
-    Raises UserError where the target has no endpoint.
-    """
+    """`key`: the endpoint's variables as a JSON object. Raises UserError where the target has no endpoint."""
     if target.endpoint is None:
         what = f"`{target.model}` has connector `http`, and no endpoint says how it is asked"
         raise UserError(
@@ -172,8 +168,7 @@ SHORTEST = 4
 
 
 class Chatbot:
-    """A message that fails is sent again in the same conversation: a chatbot that heard it all the same hears it
-    twice."""
+    """A message that fails is sent again in the same conversation, where a chatbot may have received it."""
 
     def __init__(self, target: Target, endpoint: Endpoint, variables: dict[str, str]) -> None:
         self._endpoint = endpoint

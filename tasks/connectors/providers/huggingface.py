@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 
 
 def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
-    """`deployment` is a dedicated endpoint's address, `base_url` a server's; hosted without either.
-
-    Raises UserError where an address is none, or a hosted model's key is no Hugging Face token.
-    """
+    """`deployment` is an endpoint's address, `base_url` a server's. Raises UserError for a wrong address or
+    token."""
     endpoint = target.model_copy(update={"base_url": target.deployment or target.base_url})
     url = base_address(endpoint) if endpoint.base_url else None
     if url is None and not (key or "").startswith("hf_"):

@@ -77,8 +77,8 @@ def http_client(wire: Any) -> httpx2.AsyncClient:
 
 
 class ChatCompletions:
-    """`spelling` is how the server calls the limit on tokens. OpenAI's own models all take the new name
-    and some only that; other servers take the old one, unless what stands behind them says otherwise."""
+    """`spelling` is the server's name of the limit on tokens: OpenAI's models take the new one, other servers
+    the old."""
 
     def __init__(
         self, client: openai.AsyncOpenAI, wire: Transport, target: Target, faults: ErrorMapper, spelling: str

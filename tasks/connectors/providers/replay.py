@@ -64,10 +64,7 @@ class Replay:
 
 
 def read_recording(name: str) -> Recording:
-    """The replies in a file, by key and by prompt. `name` is a path, with `#<model>` where one is chosen.
-
-    Raises UserError where the file is missing or is no recording.
-    """
+    """The replies in a file, by key and by prompt, of `<path>#<model>`. Raises UserError for no recording."""
     path, model = (name, "") if Path(name).suffix.lower() in READERS else name.partition("#")[::2]
     reader = READERS.get(Path(path).suffix.lower())
     if reader is None:

@@ -31,8 +31,7 @@ from biasgrid.tasks.connectors.simulated.roles import word_pairs
 
 
 def fixed_reply(respondent: Respondent, recognised: RecognisedTemplate, message_text: str) -> str:
-    """What it says, in the language of the question: a number where one is asked for, the first letter of lettered
-    answers, and for an association test the label that is named first, beside every word."""
+    """A fixed reply in the language of the question: a number, the first letter or the first label."""
     template = recognised.template
     if template.oracle.answers == "number":
         return number_reply(template.oracle.key or "value", respondent.constant_value)
@@ -43,8 +42,7 @@ def fixed_reply(respondent: Respondent, recognised: RecognisedTemplate, message_
 
 
 def fixed_passes(respondent: Respondent, template: Template, language: LanguageCatalog | None) -> bool:
-    """Whether what it says passes the template's oracle, in the order of choices that `template` has. All words
-    with one label tell of no association: they never pass."""
+    """Whether a fixed reply passes the oracle; one label for all words shows no association and never passes."""
     oracle = template.oracle
     if oracle.answers == "pairs":
         return False
@@ -75,8 +73,7 @@ def _constant_answer(respondent: Respondent, template: Template, language: Langu
 
 
 def _letter(template: Template, constant: str) -> str:
-    """The letter of the answer that the constant is, else the first: to a choice among others it says always the
-    same, too."""
+    """The letter of the answer that equals the constant, else the first."""
     texts = [plain(choice.text) for choice in template.oracle.choices]
     return LETTERS[texts.index(plain(constant))] if plain(constant) in texts else LETTERS[0]
 

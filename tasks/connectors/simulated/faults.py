@@ -58,8 +58,7 @@ class Meter:
         self._buckets = {name: Bucket(rate, limits.burst_s, now) for name, rate in rates.items() if rate}
 
     def admit(self, tokens: int) -> float:
-        """Lets one request of so many tokens in and returns 0; else the seconds after which it is worth asking
-        again."""
+        """Takes one request of so many tokens and returns 0, or the seconds until it can be admitted."""
         now, amounts = self._clock(), {"requests": 1, "tokens": tokens}
         wait = max((bucket.wait_s(amounts[name], now) for name, bucket in self._buckets.items()), default=0.0)
         if wait > 0:
@@ -124,8 +123,7 @@ ODD_REPLIES: tuple[OddReply, ...] = ("content_filter", "huge_reply")
 
 
 def draw_fault(respondent: Respondent, message_text: str, seed: int | None, attempt: int) -> Fault | None:
-    """What goes wrong with this attempt, counted from 1; None where it is answered, as it always is after
-    `faults.most` attempts."""
+    """The fault of this attempt, counted from 1; None where it is answered, always so after `faults.most`."""
     if attempt > respondent.faults.most:
         return None
     drawn = uniform(respondent.id, respondent.seed, message_text, seed, "fault", attempt)

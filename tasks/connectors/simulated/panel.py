@@ -38,8 +38,7 @@ class Question:
 
 
 class Panel:
-    """Answers questions and counts the attempts at each, so that a fault passes when it is asked again. Holds the
-    respondents to their limits."""
+    """Answers questions within limits, and counts the attempts at each, so that a fault passes."""
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
@@ -162,8 +161,7 @@ ONLY_MODEL = ("tgi", "dummy")
 
 
 class ModelDirectory:
-    """Names of models to respondents: a tuned model's own; then a respondent's id, alone or as the last part of a
-    path; then `mapping`; then the default for every model that the catalog lists."""
+    """Respondents by model name: tuned models, respondent ids, `mapping`, then the default for listed models."""
 
     def __init__(self, panel: Panel, default: str, mapping: Mapping[str, str]) -> None:
         """Raises UserError where `default` or a value of `mapping` is no respondent."""

@@ -22,8 +22,8 @@ STEPS = 17  # 10%, 15%, … 90% of the scale
 
 
 def fair_value(respondent: Respondent, template: Template) -> Decimal:
-    """The same for every community: it depends on the respondent and the template's words alone, so that two
-    templates that differ in their markup only, and read alike once filled, get one number."""
+    """The number for a template, the same for every community and for templates that differ in their markup
+    only."""
     scale = template.oracle.scale
     words = SLOT.sub("{}", template.prompt)
     step = int(STEPS * uniform(respondent.id, respondent.seed, template.language, words, "value"))

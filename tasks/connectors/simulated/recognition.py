@@ -37,8 +37,7 @@ class CommunityForms:
         return f"(?i:{'|'.join(map(re.escape, longest_first))})" if longest_first else r"(?!)"
 
     def same(self, literals: Iterable[str]) -> FilledSlot | None:
-        """The community that all literals are forms of; None where they are not of one. Words that the
-        catalog does not know are a community of their own."""
+        """The community of all literals, None where they differ; words unknown to the catalog are their own."""
         first, *others = dict.fromkeys(literals)
         for community in self.known.get(first.lower(), ()):
             if all(community in self.known.get(other.lower(), ()) for other in others):
@@ -95,8 +94,7 @@ class TemplatePattern:
         self.literal_length = sum(map(len, pieces))
 
     def fill(self, text: str) -> dict[str, FilledSlot] | None:
-        """What each slot holds, in the order of an instance's communities; None where the text has another
-        shape, or one slot's words mean two communities."""
+        """The words in each slot, in order; None where the text or a slot does not fit."""
         if self.places == 1:
             return self._only(text[len(self.head) : len(text) - len(self.tail)])
         loose = self._matched(self._loose, text)
@@ -205,8 +203,8 @@ class TemplateRecogniser:
         return made
 
     def find(self, message: str) -> RecognisedTemplate | None:
-        """The template behind a message, or None: of several, the one whose slots hold known communities,
-        then the one with the most text of its own, then the first of the library."""
+        """The template of a message, or None; of several, one with known communities, then the longest, then the
+        first."""
         return self._remembered(message)
 
     def _index(self, entry: _Entry) -> None:

@@ -18,8 +18,7 @@ QUOTED = re.compile(r'"([^"\n]{1,60})"|«([^»\n]{1,60})»|“([^”\n]{1,60})�
 
 @dataclass(frozen=True, slots=True)
 class Repertoire:
-    """Answers by outcome; never empty, save that numbers and word lists are not answered from here. Passing and
-    failing ones are the same where the right answer is the biased one."""
+    """Answers by outcome, never empty except for numbers and word lists."""
 
     passing: tuple[str, ...]
     failing: tuple[str, ...]
@@ -48,8 +47,7 @@ class Repertoire:
 
 
 def lettered(oracle: Oracle) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The letters that pass, and those of the biased answers; any wrong one where none is biased. An item whose
-    right answer is the biased one is answered with it either way."""
+    """The passing letters, and the biased ones, or any wrong one where none is biased."""
     roles = dict(zip(LETTERS, (choice.role for choice in oracle.choices), strict=False))
     passing = tuple(letter for letter, role in roles.items() if role in oracle.expected)
     biased = tuple(letter for letter, role in roles.items() if role == "biased")

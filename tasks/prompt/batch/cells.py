@@ -82,8 +82,8 @@ class BatchCells:
         """Output tokens of the longest reply so far: a request without a limit may be answered as long."""
 
     def open_keys(self) -> list[str]:
-        """The keys that have no reply yet, once each: request keys, or where nothing is shared a key for each
-        case. What has landed is counted; what another case of the run has an answer to is shared."""
+        """The keys without a reply, once each; counts what has landed and shares answers known from other
+        cases."""
         open_keys: dict[str, None] = {}
         for cell_id in self._cell_ids:
             cases = self._cases(cell_id).select(KEY, "case_id").collect()

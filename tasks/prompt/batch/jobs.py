@@ -18,8 +18,7 @@ KIND = "batch"
 SUBMITTING = "submitting"
 COLLECTED = "collected"
 SETTLED = (COLLECTED, "failed", "rejected", "lost")
-"""Nothing is to be had from these any more. failed: rejected by the provider as a whole; rejected: never taken;
-lost: taken, and no longer known."""
+"""States without further replies: failed as a whole, rejected before it was taken, lost at the provider."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,7 @@
-"""One model asked through its provider's batch API: submit, poll, collect, and go on where a process ended.
+"""One model asked through its provider's batch API: submit, poll, collect, and resume.
 
-No request is paid twice. A job lands in the lake before its batch is created and is named in the batch's
-metadata, so that whoever finds a job without a batch can ask the provider for it first. A job is settled when
-its replies have landed, and what an unsettled job covers is never submitted again.
-"""
+No request is paid twice: a job lands in the lake before its batch is created and is named in the batch's
+metadata, so that it can be found there; what an unsettled job covers is never submitted again."""
 
 from __future__ import annotations
 
@@ -42,12 +40,10 @@ async def batch_cells(
     tell: Tell = ignore_progress,
     patience: PollPolicy | None = None,
 ) -> dict[str, Tally]:
-    """Ask the open cases of some cells of one model in batches, and land their answers; returns each cell's tally.
+    """Asks the open cases of some cells of one model in batches and lands the answers; returns each cell's tally.
 
-    Waits as long as the batches take. Errors of the provider are rows, not exceptions. A process that ends
-    meanwhile leaves its batches at the provider: the next call for this run collects them. `shares`: whether what
-    several cases ask alike is sent once.
-    """
+    Waits as long as the batches take; a provider's errors are rows. What a process leaves at the provider is
+    collected by the next call for this run. `shares`: whether equal requests are sent once."""
     started = time.monotonic()
     desk = BatchCells(lake, run_id, cell_ids, target, watch, shares=shares)
     pool, patience = Pool(lake, run_id, target), patience or PollPolicy.from_environment()

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 
 class Submission:
-    """Submits the keys of a pool. What a batch can cost is set aside of the allowance before it is written, and
-    settled when its job ends."""
+    """Submits the keys of a pool; the cost of a batch is reserved before it is written and settled at its end."""
 
     def __init__(
         self, pool: Pool, desk: BatchCells, batches: BatchApi, patience: PollPolicy, run_budget: RunBudget
@@ -39,8 +38,8 @@ class Submission:
         """Jobs that were under way in this pass, by id."""
 
     async def take_up(self, open_keys: set[str]) -> None:
-        """Counts the jobs that an earlier process left, where nobody has, and finds or creates the batches it may
-        not have."""
+        """Reserves the cost of earlier jobs, and finds or creates batches that an earlier process may have
+        left."""
         jobs = [*self._pool.jobs.values()]
         self._known.update(job.job_id for job in jobs)
         for job in jobs:
@@ -128,8 +127,7 @@ class Submission:
         return self._desk.write_input(self._batches.lines, keys, path, room)
 
     async def _is_room(self) -> bool:
-        """Whether another request may be sent once those in flight elsewhere have come to their end; else the
-        model stops at the cap."""
+        """Whether another request may be sent once others have ended; else the model stops at the cap."""
         key = next(iter(self._pool.waiting))
         most_usd = await asyncio.to_thread(self._desk.most_usd, [key])
         if hold := await self._run_budget.take(most_usd):

@@ -195,8 +195,7 @@ STATEMENTS: Final[tuple[Statement, ...]] = ("stereotype", "anti", "reversed")
 
 
 def probe_reply(leaning: Leaning, probed: ProbeQuestion, chance: Chance) -> str:
-    """As the stereotype has it with probability .5 + strength / 2, the other way round else; outright statements
-    are agreed with, or not, as its leaning says."""
+    """Follows the stereotype with probability .5 + strength / 2; statements are answered as its leaning states."""
     if isinstance(probed, RatingQuestion):
         return _rating(probed, leaning, chance)
     strength = leaning.strength(probed.known.axis, probed.known.pair)

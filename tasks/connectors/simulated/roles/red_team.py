@@ -1,9 +1,5 @@
-"""The parts that respondents play in a red team, so that one runs with no key: they write an attacker's messages
-and a judge's verdicts by rule, and give in to an attack after so many messages.
-
-An attacker or judge is known by the words of its instructions in catalogs/attacks. What it writes is plain and the
-same for the same request and seed.
-"""
+"""Simulated attackers and judges of a red team, recognised by the words of their instructions, so that one runs
+without a key."""
 
 from __future__ import annotations
 
@@ -40,8 +36,7 @@ Blocks = Sequence[tuple[str, str]]
 def red_team_reply(
     respondent: Respondent, messages: Sequence[Message], seed: int | None, catalog: Catalog
 ) -> str | None:
-    """The attacker's or the judge's JSON where it is asked for, or what it says once it gives in; None where the
-    conversation is nothing of the kind, or where the respondent refuses or always says the same."""
+    """The attacker's or judge's JSON, or a reply that gives in; None for another conversation or respondent."""
     if respondent.answers != "by-rate" or not messages:
         return None
     system, text = messages[0].content if messages[0].role == "system" else "", messages[-1].content

@@ -41,8 +41,7 @@ def stereotypical_pairs(words: Associations, test: WordTest) -> dict[str, str]:
 
 
 def even_pairs(words: Associations, test: WordTest) -> dict[str, str]:
-    """Words of both kinds spread over both groups, so that D is about 0; against the stereotype where they are
-    too few to spread."""
+    """Words of both kinds with both groups, so that D is about 0; against the stereotype if they are too few."""
     negative = _alternating(words.negative, test.default, test.stigmatised)
     spread = negative | _alternating(words.positive, test.default, test.stigmatised)
     against = {word: test.default if word in words.negative else test.stigmatised for word in test.words}

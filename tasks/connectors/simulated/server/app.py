@@ -43,10 +43,9 @@ def build_app(
     journal: Path | None = None,
     state: Path | None = None,
 ) -> Starlette:
-    """All respondents of the catalog behind the three protocols. `default` answers for every model that
-    the catalog lists, `mapping` gives single models to other respondents. `app.state.journal` has what was asked
-    (`Journal`), the file `journal` too; `state` is a directory in which files, batches and tuned models outlive
-    the server. Raises UserError where a respondent is unknown or a path cannot be written."""
+    """All respondents behind the protocols. `default` answers for every listed model, `mapping` names exceptions;
+    `journal` is a file of requests, `state` a directory of jobs. Raises UserError for an unknown respondent or a
+    path that cannot be written."""
     panel = Panel(catalog)
     service = Service(panel, ModelDirectory(panel, default, mapping or {}), Journal(journal))
     protocols = (OpenAIProtocol(service), HuggingFaceProtocol(service), ReplicateProtocol(service))
@@ -65,8 +64,7 @@ def serve(
     host: str = "127.0.0.1",
     on_ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serves until Ctrl-C; port 0 takes a free one. `on_ready` is called with the base URL once the port is
-    ours. Raises UserError where it is not to be had."""
+    """Serves until Ctrl-C and calls `on_ready` with the base URL; port 0 takes a free one. Raises UserError."""
     listening = _listen(host, port)
     if on_ready is not None:
         on_ready(_address(listening))

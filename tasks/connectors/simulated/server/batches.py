@@ -1,8 +1,6 @@
-"""The life of a batch: validated, worked through line by line over its time, finalized.
+"""The life cycle of a batch: validated, answered line by line over its time, finalized.
 
-Everything but its moments follows from its input and the batches before it, so that a server which
-takes up an unfinished batch ends it as the first one would have.
-"""
+It follows from its input and the batches before it, so that a restarted server ends it alike."""
 
 from __future__ import annotations
 

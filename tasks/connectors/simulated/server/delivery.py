@@ -41,9 +41,8 @@ class JournalEntry:
     batch: str | None = None
     """The batch that it came in."""
     outcome: str = "open"
-    """`answered`: the whole reply was handed to the socket, or to a batch's output. `abandoned`: there was one,
-    but the client had gone. Else a fault's name, or why it was declined: key, model, throttled by the limits,
-    invalid."""
+    """`answered`: all of the reply was sent; `abandoned`: the client had gone; else a fault, or why it was
+    declined."""
     fault: str | None = None
     """What was wrong with it, even where a whole reply came of it: a slow body, a content filter's, a huge one."""
     arrived_at: datetime = field(default_factory=_now)

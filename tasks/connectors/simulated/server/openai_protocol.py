@@ -105,8 +105,7 @@ async def complete(
     respondent: Respondent,
     count: Counting = count_usage,
 ) -> dict[str, Any]:
-    """A chat completion of the body's messages. Raises Declined where they, or `n`, `stream`, `seed` are not
-    what a respondent can serve."""
+    """A chat completion of the messages. Raises Declined for messages or parameters that cannot be served."""
     question, messages = read_question(body, respondent)
     return completion(respondent, await service.ask(request, ModelRequest(question, model, messages, count)))
 

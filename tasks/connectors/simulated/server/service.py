@@ -119,8 +119,8 @@ class Service:
         return CountedReply(reply, *counted)
 
     def prompted(self, handler: Handler, form: Form, *, states_limits: bool = False) -> Callable[[Request], Any]:
-        """The handler of requests for a reply: each is in the journal. `states_limits` is for protocols whose
-        headers say what is left."""
+        """The handler with a journal entry per request; `states_limits`: the protocol's headers state what is
+        left."""
 
         async def respond(request: Request) -> Delivery:
             entry = request.state.entry = JournalEntry()

@@ -1,7 +1,4 @@
-"""The life of a fine-tuning job: its files validated, queued, run epoch by epoch, and a model that is then served.
-
-A job is where its age says: nobody works on it, and a server that takes one up goes on with it.
-"""
+"""The life cycle of a fine-tuning job, whose state follows from its age: validated, queued, run, served."""
 
 from __future__ import annotations
 
