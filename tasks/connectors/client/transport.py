@@ -112,12 +112,8 @@ class Transport:
                 if self._hear is not None and request.method == "POST":  # of a list, or a poll, there are others
                     self._hear(response.headers)
                 return response.status, response.raw_headers, await response.read()
-        except TimeoutError:
-            fault = self._faults.timed_out(self._timeout_s)
-        except (aiohttp.ClientPayloadError, aiohttp.ClientResponseError):
-            fault = self._faults.server("the reply broke off or was no HTTP")
-        except (aiohttp.ClientError, OSError) as broken:
-            fault = self._faults.disconnected(broken)
+        except (aiohttp.ClientError, TimeoutError, OSError) as broken:
+            fault = map_failure(broken, self._faults, self._timeout_s)
         # outside the handlers: aiohttp's exceptions hold the request's headers, the key among them
         raise fault
 
@@ -140,12 +136,8 @@ class Transport:
     def _session(self, request: HttpRequest) -> aiohttp.ClientSession:
         if self._open is None:
             verify = self._library.create_ssl_context() if request.url.scheme == "https" else True
-            self._open = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, ssl=verify),  # the limiter bounds it
-                timeout=aiohttp.ClientTimeout(total=self._timeout_s),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                proxy=find_proxy(request.url.scheme, request.url.host),
-            )
+            proxy = find_proxy(request.url.scheme, request.url.host)
+            self._open = open_session(verify, self._timeout_s, proxy=proxy)
         return self._open
 
     def _respond(self, request: HttpRequest, status: int, headers: Any, body: bytes) -> Any:
@@ -185,6 +177,26 @@ def _plain_object(raw_headers: Iterable[tuple[bytes, bytes]], body: bytes) -> di
     except orjson.JSONDecodeError:
         return None
     return document if isinstance(document, dict) else None
+
+
+def open_session(verify: Any, timeout_s: float, **options: Any) -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0, ssl=verify),  # the limiter bounds it
+        timeout=aiohttp.ClientTimeout(total=timeout_s),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        **options,
+    )
+
+
+def map_failure(
+    broken: Exception, faults: ErrorMapper, timeout_s: float, what: str = "the reply broke off or was no HTTP"
+) -> ConnectorError:
+    """The error for a failed exchange, to be raised outside the handler: aiohttp's exceptions hold the key."""
+    if isinstance(broken, TimeoutError):
+        return faults.timed_out(timeout_s)
+    if isinstance(broken, aiohttp.ClientPayloadError | aiohttp.ClientResponseError):
+        return faults.server(what)
+    return faults.disconnected(broken)
 
 
 def find_proxy(scheme: str, host: str) -> str | None:
@@ -242,12 +254,8 @@ class FileTransport(Transport):
         raise fault  # outside the handlers: aiohttp's exceptions hold the request's headers, the key among them
 
     def fault(self, broken: Exception) -> ConnectorError:
-        """What ended a download."""
-        if isinstance(broken, TimeoutError):
-            return self._words.timed_out(self._pause_s)
-        if isinstance(broken, aiohttp.ClientPayloadError):
-            return self._words.server("the file broke off")
-        return self._words.disconnected(broken)
+        """The error that ended a download."""
+        return map_failure(broken, self._words, self._pause_s, "the file broke off")
 
 
 class _Upload:

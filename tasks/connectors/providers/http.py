@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 import aiohttp
 import httpx2
@@ -13,13 +12,14 @@ import orjson
 import yarl
 
 from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.loading.literal_secrets import is_secret
 from biasgrid.catalogs.schema.endpoint_request import Call
 from biasgrid.catalogs.schema.endpoints import Endpoint
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Connector, ConnectorError, HeaderListener, Reply, Request, SessionStore
 from biasgrid.tasks.connectors.client.error_mapping import SHORTEST_KEY, ErrorMapper, without_keys
-from biasgrid.tasks.connectors.client.transport import find_proxy
+from biasgrid.tasks.connectors.client.transport import find_proxy, map_failure, open_session
 from biasgrid.tasks.connectors.conversation.session_state import Conversation, Conversations
 from biasgrid.tasks.connectors.providers.endpoint_format import (
     EndpointReply,
@@ -29,9 +29,6 @@ from biasgrid.tasks.connectors.providers.endpoint_format import (
     read_reply,
     read_session_id,
 )
-
-if TYPE_CHECKING:
-    from biasgrid.catalogs.loading.catalog import Catalog
 
 LONGEST_BODY = 16_000_000
 """Bytes; no chatbot says so much, and what never ends must not fill the memory."""
@@ -96,12 +93,8 @@ class EndpointClient:
                     self._hear(response.headers)
                 conversation.hear(url, response.cookies)
                 return EndpointReply(response.status, response.headers, await self._whole(response))
-        except TimeoutError:
-            fault = self._faults.timed_out(self._timeout_s)
-        except (aiohttp.ClientPayloadError, aiohttp.ClientResponseError):
-            fault = self._faults.server("the reply broke off or was no HTTP")
-        except (aiohttp.ClientError, OSError) as broken:
-            fault = self._faults.disconnected(broken)
+        except (aiohttp.ClientError, TimeoutError, OSError) as broken:
+            fault = map_failure(broken, self._faults, self._timeout_s)
         # outside the handlers: aiohttp's exceptions hold the request's headers, the keys among them
         raise fault
 
@@ -137,12 +130,7 @@ class EndpointClient:
     def _session(self, url: yarl.URL) -> aiohttp.ClientSession:
         if self._open is None:
             verify = httpx2.create_ssl_context() if url.scheme == "https" else True
-            self._open = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, ssl=verify),  # the limiter bounds it
-                timeout=aiohttp.ClientTimeout(total=self._timeout_s),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                headers={"User-Agent": "biasgrid"},
-            )
+            self._open = open_session(verify, self._timeout_s, headers={"User-Agent": "biasgrid"})
         return self._open
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx2
 from huggingface_hub import AsyncInferenceClient
 from huggingface_hub.errors import HfHubHTTPError
 
 from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Connector, ConnectorError, HeaderListener, Reply, Request
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper, Withheld
@@ -21,9 +22,6 @@ from biasgrid.tasks.connectors.providers.chat import (
     sampling_parameters,
     withheld_reply,
 )
-
-if TYPE_CHECKING:
-    from biasgrid.catalogs.loading.catalog import Catalog
 
 
 def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:

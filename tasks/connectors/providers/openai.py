@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx2
 import openai
 import orjson
 
 from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import (
     Connector,
@@ -31,9 +32,6 @@ from biasgrid.tasks.connectors.providers.chat import (
     token_limit_name,
     withheld_reply,
 )
-
-if TYPE_CHECKING:
-    from biasgrid.catalogs.loading.catalog import Catalog
 
 OWN = "https://api.openai.com/v1"
 PATH = "/chat/completions"  # posted as it is: `create` spends a third of a request's time on its types

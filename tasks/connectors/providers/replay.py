@@ -10,17 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
+from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Connector, Reply, Request, RequestRejected
 from biasgrid.tasks.connectors.providers.chat import as_prompt
-
-if TYPE_CHECKING:
-    from biasgrid.catalogs.loading.catalog import Catalog
 
 TEXT = ("text", "response", "reply")
 PROMPT = ("prompt", "instance")

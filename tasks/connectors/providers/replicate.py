@@ -6,13 +6,14 @@ import asyncio
 import re
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 from replicate.client import Client
 from replicate.exceptions import ReplicateException
 
 from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import (
     Connector,
@@ -26,9 +27,6 @@ from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
 from biasgrid.tasks.connectors.client.retry import requested_wait_s, retry_transient
 from biasgrid.tasks.connectors.client.transport import Transport
 from biasgrid.tasks.connectors.providers.chat import NO_KEY, as_prompt, base_address, sampling_parameters
-
-if TYPE_CHECKING:
-    from biasgrid.catalogs.loading.catalog import Catalog
 
 OWN = "https://api.replicate.com"
 REFERENCE = re.compile(r"(?P<owner>[^/:\s]+)/(?P<name>[^/:\s]+)(?::(?P<version>[^/:\s]+))?")

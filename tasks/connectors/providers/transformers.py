@@ -8,15 +8,13 @@ from __future__ import annotations
 import asyncio
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Connector, Message, Reply, Request, RequestRejected, ServerFault
 from biasgrid.tasks.connectors.providers.chat import as_dicts, as_prompt
-
-if TYPE_CHECKING:
-    from biasgrid.catalogs.loading.catalog import Catalog
 
 ASKING = ("torch", "transformers")
 TUNING = (*ASKING, "datasets", "peft", "trl")

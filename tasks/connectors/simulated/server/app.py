@@ -28,7 +28,7 @@ from biasgrid.tasks.connectors.simulated.server.huggingface_protocol import Hugg
 from biasgrid.tasks.connectors.simulated.server.openai_protocol import OpenAIProtocol
 from biasgrid.tasks.connectors.simulated.server.replicate_protocol import ReplicateProtocol
 from biasgrid.tasks.connectors.simulated.server.service import Service
-from biasgrid.tasks.connectors.simulated.server.shelf import JobStore
+from biasgrid.tasks.connectors.simulated.server.store import JobStore
 from biasgrid.tasks.connectors.simulated.server.tuning_protocol import TuningProtocol
 from biasgrid.tasks.connectors.usage import count_text
 
@@ -49,8 +49,8 @@ def build_app(
     panel = Panel(catalog)
     service = Service(panel, ModelDirectory(panel, default, mapping or {}), Journal(journal))
     protocols = (OpenAIProtocol(service), HuggingFaceProtocol(service), ReplicateProtocol(service))
-    shelf = JobStore(state)
-    jobs = (BatchProtocol(service, shelf), TuningProtocol(service, shelf))
+    store = JobStore(state)
+    jobs = (BatchProtocol(service, store), TuningProtocol(service, store))
     count_text("", "")  # the vocabulary takes half a second, which no request should wait for
     routes = [route for protocol in (*jobs, *protocols) for route in protocol.routes()]
     app = Starlette(routes=[*routes, Route("/health", _health), Route("/journal", _journal)])

@@ -16,7 +16,7 @@ from biasgrid.tasks.connectors.simulated.server.batch_lines import MOST_BYTES
 from biasgrid.tasks.connectors.simulated.server.batches import ENDED, BatchJobs
 from biasgrid.tasks.connectors.simulated.server.openai_protocol import openai_error
 from biasgrid.tasks.connectors.simulated.server.service import Declined, Handler, Service, read_body, with_errors
-from biasgrid.tasks.connectors.simulated.server.shelf import Document, JobStore, public_fields
+from biasgrid.tasks.connectors.simulated.server.store import Document, JobStore, public_fields
 
 HEADERS_END = b"\r\n\r\n"
 
@@ -57,9 +57,9 @@ PAGE, LONGEST_PAGE = 20, 100
 
 
 class BatchProtocol:
-    def __init__(self, service: Service, shelf: JobStore) -> None:
-        self._shelf = shelf
-        self._batches = BatchJobs(service, shelf)
+    def __init__(self, service: Service, store: JobStore) -> None:
+        self._store = store
+        self._batches = BatchJobs(service, store)
 
     def routes(self) -> list[Route]:
         handlers: tuple[tuple[str, str, Handler], ...] = (
@@ -94,11 +94,11 @@ class BatchProtocol:
             raise Declined("invalid", f"'{purpose}' is not one of {list(PURPOSES)} - 'purpose'.")
         filename = file.filename or "upload"
         _check_purpose(purpose, filename, len(file.content))
-        return JSONResponse(public_fields(self._shelf.add_file(file.content, filename, purpose)))
+        return JSONResponse(public_fields(self._store.add_file(file.content, filename, purpose)))
 
     async def files(self, request: Request) -> Response:
         purpose = request.query_params.get("purpose")
-        found = [file for file in self._shelf.files() if purpose in (None, file["purpose"])]
+        found = [file for file in self._store.newest_first("files") if purpose in (None, file["purpose"])]
         return JSONResponse(build_page(found, request))
 
     async def file(self, request: Request) -> Response:
@@ -106,11 +106,11 @@ class BatchProtocol:
 
     async def content(self, request: Request) -> Response:
         file = self._file(request.path_params["id"])
-        return Response(self._shelf.content(file["id"]), media_type="application/octet-stream")
+        return Response(self._store.content(file["id"]), media_type="application/octet-stream")
 
     async def remove(self, request: Request) -> Response:
         file = self._file(request.path_params["id"])
-        self._shelf.remove_file(file["id"])
+        self._store.remove_file(file["id"])
         return JSONResponse({"id": file["id"], "object": "file", "deleted": True})
 
     async def create(self, request: Request) -> Response:
@@ -127,7 +127,7 @@ class BatchProtocol:
 
     async def batches(self, request: Request) -> Response:
         self._batches.attend()
-        return JSONResponse(build_page(self._shelf.batches(), request))
+        return JSONResponse(build_page(self._store.newest_first("batches"), request))
 
     async def batch(self, request: Request) -> Response:
         return JSONResponse(public_fields(self._batch(request)))
@@ -140,14 +140,14 @@ class BatchProtocol:
         return JSONResponse(public_fields(batch))
 
     def _file(self, file_id: str) -> Document:
-        found = self._shelf.file(file_id)
+        found = self._store.find("files", file_id)
         if found is None:
             raise Declined("missing", f"No such File object: {file_id}")
         return found
 
     def _batch(self, request: Request) -> Document:
         self._batches.attend()
-        found = self._shelf.batch(request.path_params["id"])
+        found = self._store.find("batches", request.path_params["id"])
         if found is None:
             raise Declined("missing", f"No batch found with id '{request.path_params['id']}'.")
         return found

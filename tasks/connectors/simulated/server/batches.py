@@ -26,7 +26,7 @@ from biasgrid.tasks.connectors.simulated.server.openai_protocol import (
     read_question,
 )
 from biasgrid.tasks.connectors.simulated.server.service import STATUS, CountedReply, Declined, Service
-from biasgrid.tasks.connectors.simulated.server.shelf import Document, JobStore
+from biasgrid.tasks.connectors.simulated.server.store import Document, JobStore
 
 Mishap = Literal["batch_failures", "batch_expired"]
 EXPIRED = {
@@ -137,11 +137,11 @@ MOST_AT_ONCE = 100
 class BatchJobs:
     """All batches of a server. Each one that is not over is worked on by a task."""
 
-    def __init__(self, service: Service, shelf: JobStore) -> None:
-        self._service, self._shelf = service, shelf
+    def __init__(self, service: Service, store: JobStore) -> None:
+        self._service, self._store = service, store
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._cancelled: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
-        self._missed = Counter(key for batch in shelf.batches() for key in batch.get("_missed", ()))
+        self._missed = Counter(key for batch in store.newest_first("batches") for key in batch.get("_missed", ()))
 
     def create(self, input_file_id: str, endpoint: str, metadata: Mapping[str, str] | None) -> Document:
         began = time.time()
@@ -165,13 +165,13 @@ class BatchJobs:
             "metadata": metadata,
             "_began": began,
         }
-        self._shelf.save_batch(batch)
+        self._store.save("batches", batch)
         self.attend()
         return batch
 
     def attend(self) -> None:
         """Sees to it that every unfinished batch is worked on, those of an earlier server too."""
-        for batch in self._shelf.batches():
+        for batch in self._store.newest_first("batches"):
             if batch["status"] not in ENDED and batch["id"] not in self._tasks:
                 self._tasks[batch["id"]] = asyncio.create_task(self._live(batch))
             if batch["status"] == "cancelling":
@@ -201,7 +201,7 @@ class BatchJobs:
     async def _validated(self, batch: Document) -> tuple[list[Line], list[Flaw]]:
         reader = BatchReader(batch["endpoint"], lambda model: self._service.directory.find(model) is not None)
         try:
-            content = self._shelf.content(batch["input_file_id"])
+            content = self._store.content(batch["input_file_id"])
         except (KeyError, OSError):
             return [], [Flaw("invalid_file", "The batch input file does not exist any more.", "input_file_id")]
         found = await asyncio.to_thread(reader.read, content)
@@ -238,7 +238,7 @@ class BatchJobs:
     def _file(self, batch: Document, kind: str, lines: list[bytes]) -> str | None:
         if not lines:
             return None
-        return str(self._shelf.add_file(b"".join(lines), f"{batch['id']}_{kind}.jsonl", "batch_output")["id"])
+        return str(self._store.add_file(b"".join(lines), f"{batch['id']}_{kind}.jsonl", "batch_output")["id"])
 
     def _go_on(self, batch: Document, before: str, status: str) -> None:
         """A batch that is being cancelled stays so; one that is taken up does not go back."""
@@ -248,7 +248,7 @@ class BatchJobs:
     def _become(self, batch: Document, status: str) -> None:
         batch["status"] = status
         batch[f"{status}_at"] = int(time.time())
-        self._shelf.save_batch(batch)
+        self._store.save("batches", batch)
 
     async def _until(self, batch: Document, respondent: Respondent, share: float) -> None:
         """Until that share of the batch's time is over; a cancelled one's is over at once."""

@@ -19,7 +19,7 @@ from biasgrid.tasks.connectors.simulated.server.service import (
     read_seed,
     with_errors,
 )
-from biasgrid.tasks.connectors.simulated.server.shelf import Document, JobStore, public_fields
+from biasgrid.tasks.connectors.simulated.server.store import Document, JobStore, public_fields
 from biasgrid.tasks.connectors.simulated.server.tunings import ENDED, TuningJobs
 
 LONGEST_SUFFIX = 64
@@ -27,9 +27,9 @@ MOST_EPOCHS = 50
 
 
 class TuningProtocol:
-    def __init__(self, service: Service, shelf: JobStore) -> None:
-        self._service, self._shelf = service, shelf
-        self._tunings = TuningJobs(service, shelf)
+    def __init__(self, service: Service, store: JobStore) -> None:
+        self._service, self._store = service, store
+        self._tunings = TuningJobs(service, store)
 
     def routes(self) -> list[Route]:
         handlers: tuple[tuple[str, str, Handler], ...] = (
@@ -66,7 +66,7 @@ class TuningProtocol:
 
     async def jobs(self, request: Request) -> Response:
         self._tunings.attend()
-        return JSONResponse(build_page(self._shelf.tunings(), request))
+        return JSONResponse(build_page(self._store.newest_first("tunings"), request))
 
     async def job(self, request: Request) -> Response:
         return JSONResponse(public_fields(self._job(request)))
@@ -87,14 +87,14 @@ class TuningProtocol:
     def _job(self, request: Request) -> Document:
         self._tunings.attend()
         wanted = request.path_params["id"]
-        found = self._shelf.tuning(wanted)
+        found = self._store.find("tunings", wanted)
         if found is None:
             raise Declined("missing", f"Could not find fine tune: {wanted}")
         return found
 
     def _file(self, body: Mapping[str, Any], name: str) -> str:
         file_id = str(body.get(name))
-        found = self._shelf.file(file_id)
+        found = self._store.find("files", file_id)
         if found is None:
             raise Declined("invalid", f"invalid {name}: {file_id}")
         if found["purpose"] != "fine-tune":

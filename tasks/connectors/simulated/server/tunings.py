@@ -14,7 +14,7 @@ from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.tasks.connectors.simulated.chance import uniform
 from biasgrid.tasks.connectors.simulated.server.openai_protocol import COUNTED_AS
 from biasgrid.tasks.connectors.simulated.server.service import Service
-from biasgrid.tasks.connectors.simulated.server.shelf import Document, JobStore
+from biasgrid.tasks.connectors.simulated.server.store import Document, JobStore
 from biasgrid.tasks.connectors.usage import count_text
 
 FEWEST = 10
@@ -78,13 +78,13 @@ FAILED = {"code": "server_error", "message": "The job failed due to an internal 
 class TuningJobs:
     """All fine-tuning jobs of a server."""
 
-    def __init__(self, service: Service, shelf: JobStore) -> None:
-        self._service, self._shelf = service, shelf
+    def __init__(self, service: Service, store: JobStore) -> None:
+        self._service, self._store = service, store
         self.attend()
 
     def create(self, ordered: Document) -> Document:
         """`ordered` has the fields of a job that its creator chooses."""
-        began, number = time.time(), len(self._shelf.tunings())
+        began, number = time.time(), len(self._store.newest_first("tunings"))
         epochs = ordered["hyperparameters"]["n_epochs"]
         job: Document = {
             "id": f"ftjob-{uuid.uuid4().hex[:24]}",
@@ -104,12 +104,12 @@ class TuningJobs:
             "_number": number,
             "_epochs": EPOCHS if epochs == "auto" else epochs,
         }
-        self._shelf.save_tuning(job)
+        self._store.save("tunings", job)
         return job
 
     def attend(self) -> None:
         """Brings every job to where it is by now."""
-        for job in self._shelf.tunings():
+        for job in self._store.newest_first("tunings"):
             if job["status"] not in ENDED:
                 self._advance(job)
             if job["status"] == "succeeded":
@@ -159,7 +159,7 @@ class TuningJobs:
             self._fail(job, flaw)
         elif age >= VALIDATED:
             job["status"] = "running" if age >= DEQUEUED else "queued"
-            self._shelf.save_tuning(job)
+            self._store.save("tunings", job)
 
     def _conclude(self, job: Document, respondent: Respondent) -> None:
         if flaw := self._flaw(job):
@@ -172,8 +172,8 @@ class TuningJobs:
     def _succeed(self, job: Document) -> None:
         steps = range(1, job["_epochs"] + 1)
         rows = "".join(f"{step},{_loss(step):.4f}\n" for step in steps)
-        metrics = self._shelf.add_file(f"step,train_loss\n{rows}".encode(), "metrics.csv", "fine-tune-results")
-        tokens = read_examples(self._shelf.content(job["training_file"])).tokens
+        metrics = self._store.add_file(f"step,train_loss\n{rows}".encode(), "metrics.csv", "fine-tune-results")
+        tokens = read_examples(self._store.content(job["training_file"])).tokens
         job["trained_tokens"] = tokens * job["_epochs"]
         job["result_files"] = [metrics["id"]]
         suffix, number = job["_suffix"] or "", job["id"].removeprefix("ftjob-")[:8]
@@ -200,7 +200,7 @@ class TuningJobs:
 
     def _flaws(self, file_id: str, fewest: int | None) -> tuple[str, ...]:
         try:
-            content = self._shelf.content(file_id)
+            content = self._store.content(file_id)
         except (KeyError, OSError):
             return ("The file does not exist any more",)
         return (read_examples(content) if fewest is None else read_examples(content, fewest)).flaws
@@ -211,7 +211,7 @@ class TuningJobs:
 
     def _end(self, job: Document, status: str) -> None:
         job["status"], job["finished_at"] = status, int(time.time())
-        self._shelf.save_tuning(job)
+        self._store.save("tunings", job)
 
 
 def _list_events(job: Document) -> Iterator[tuple[str, Document]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +14,29 @@ Document = dict[str, Any]
 """A file, a batch or a job, in the shape in which the API shows it; names that begin with `_` stay here."""
 
 
+KINDS = {"files": "created_at", "batches": "_began", "tunings": "_began"}
+"""The documents by kind, with the field that orders them."""
+
+
 class JobStore:
     def __init__(self, directory: Path | None = None) -> None:
-        """Takes up what lies in the directory. Raises UserError where it cannot be used."""
+        """Loads what is in the directory. Raises UserError where it cannot be used."""
         self._directory = directory
-        self._files: dict[str, Document] = {}
-        self._batches: dict[str, Document] = {}
-        self._tunings: dict[str, Document] = {}
+        self._documents: dict[str, dict[str, Document]] = {kind: {} for kind in KINDS}
         self._contents: dict[str, bytes] = {}
         if directory is not None:
-            self._take_up(directory)
+            self._load(directory)
+
+    def newest_first(self, kind: str) -> list[Document]:
+        return list(reversed(self._documents[kind].values()))
+
+    def find(self, kind: str, document_id: str) -> Document | None:
+        return self._documents[kind].get(document_id)
+
+    def save(self, kind: str, document: Document) -> None:
+        self._documents[kind][document["id"]] = document
+        if self._directory is not None:
+            _write_whole(self._directory / kind / f"{document['id']}.json", json.dumps(document).encode())
 
     def add_file(self, content: bytes, filename: str, purpose: str) -> Document:
         file: Document = {
@@ -41,65 +53,29 @@ class JobStore:
             self._contents[file["id"]] = content
         else:
             _write_whole(self._directory / "contents" / file["id"], content)
-        self._files[file["id"]] = file
-        self._save("files", file)
+        self.save("files", file)
         return file
-
-    def files(self) -> Iterator[Document]:
-        """Newest first."""
-        return reversed(self._files.values())
-
-    def file(self, file_id: str) -> Document | None:
-        return self._files.get(file_id)
 
     def content(self, file_id: str) -> bytes:
         """Raises KeyError where there is no such file (any more)."""
-        file = self._files[file_id]
+        file = self._documents["files"][file_id]
         if self._directory is None:
             return self._contents[file_id]
         return (self._directory / "contents" / str(file["id"])).read_bytes()
 
     def remove_file(self, file_id: str) -> None:
         """Raises KeyError where there is none."""
-        del self._files[file_id]
+        del self._documents["files"][file_id]
         self._contents.pop(file_id, None)
         if self._directory is not None:
             (self._directory / "files" / f"{file_id}.json").unlink(missing_ok=True)
             (self._directory / "contents" / file_id).unlink(missing_ok=True)
 
-    def batches(self) -> list[Document]:
-        """Newest first."""
-        return list(reversed(self._batches.values()))
-
-    def batch(self, batch_id: str) -> Document | None:
-        return self._batches.get(batch_id)
-
-    def save_batch(self, batch: Document) -> None:
-        self._batches[batch["id"]] = batch
-        self._save("batches", batch)
-
-    def tunings(self) -> list[Document]:
-        """Newest first."""
-        return list(reversed(self._tunings.values()))
-
-    def tuning(self, job_id: str) -> Document | None:
-        return self._tunings.get(job_id)
-
-    def save_tuning(self, job: Document) -> None:
-        self._tunings[job["id"]] = job
-        self._save("tunings", job)
-
-    def _save(self, kind: str, document: Document) -> None:
-        if self._directory is not None:
-            _write_whole(self._directory / kind / f"{document['id']}.json", json.dumps(document).encode())
-
-    def _take_up(self, directory: Path) -> None:
+    def _load(self, directory: Path) -> None:
         try:
-            for kind in ("files", "contents", "batches", "tunings"):
+            for kind in (*KINDS, "contents"):
                 (directory / kind).mkdir(parents=True, exist_ok=True)
-            self._files = _load_documents(directory / "files", "created_at")
-            self._batches = _load_documents(directory / "batches", "_began")
-            self._tunings = _load_documents(directory / "tunings", "_began")
+            self._documents = {kind: _load_documents(directory / kind, order) for kind, order in KINDS.items()}
         except (OSError, ValueError, KeyError) as error:
             what = f"the state in `{directory}` cannot be used: {type(error).__name__}"
             raise UserError(Problem(what, "--state", "name a directory of its own that can be written")) from error
