@@ -1,1 +1,1 @@
-"""One door to every model: OpenAI, Hugging Face, Replicate, simulated respondents, recorded replies."""
+"""Connectors to models: OpenAI, Hugging Face, Replicate, HTTP, simulated respondents, recorded replies."""

@@ -62,7 +62,7 @@ class Parameters:
     max_tokens: int | None = None
     seed: int | None = None
     json_schema: Mapping[str, object] | None = None
-    """What the reply is to be, for models that reply by a schema."""
+    """A schema for the reply, for models that take one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Request:
     parameters: Parameters
     request_key: str
     sample: int = 1
-    """Which of its prompt's samples this is, from 1; recorded replies are told apart by it."""
+    """The number of the sample, from 1, which also selects among recorded replies."""
     session: str | None = None
     """The conversation that it belongs to, for chatbots that remember; None for one of its own. Not part of the
     key."""

@@ -22,7 +22,7 @@ class _Secret:
     """One secret of a model."""
 
     names: tuple[str, ...]
-    """Environment variables, any of which may hold it."""
+    """Environment variables that may hold it."""
     header: str = ""
     """Of an endpoint, where it is sent; it may then hold blanks."""
 
@@ -56,7 +56,7 @@ def missing_keys(targets: Iterable[Target], secrets: Secrets | None = None) -> l
 
 
 def secret_name(variable: str) -> str:
-    """What a Prefect Secret block of an environment variable is called: `OPENAI_API_KEY` is `openai-api-key`."""
+    """The name of the Prefect Secret block for an environment variable: `openai-api-key` for `OPENAI_API_KEY`."""
     return variable.lower().replace("_", "-")
 
 
@@ -77,7 +77,7 @@ def _search(need: _Secret, target: Target, secrets: Secrets | None) -> str | Non
 
 
 def _list_places(need: _Secret, secrets: Secrets | None) -> list[Place]:
-    """Where a key may lie, in the order in which it is looked for, with a way to look there."""
+    """The places of a key in search order, each with a function that reads it."""
     names = need.names
     variables: list[Place] = [(f"environment variable `{name}`", partial(os.environ.get, name)) for name in names]
     if secrets is None:

@@ -36,7 +36,7 @@ NOT_SENT = {"prices", "limits", "own_limits", "batch", "tunes", "structured", "k
 
 
 def fingerprint(target: Target, catalog: Catalog) -> str:
-    """What tells one model's replies from another's: everything that reaches it, but not its price or limits."""
+    """A hash of everything that affects a model's replies, without prices and limits."""
     reached = target.model_dump(mode="json", exclude=NOT_SENT)
     return content_hash(reached, _describe_source(target, catalog))
 
@@ -62,11 +62,11 @@ def _describe_respondent(respondent: Respondent) -> object:
 
 
 SMALL = 64 * 10**6
-"""Bytes of a file whose content is looked at: an adapter, not what it was trained beside."""
+"""Bytes of a file whose content is hashed, such as an adapter."""
 
 
 def _describe_file(path: Path) -> tuple[str, int, str]:
-    """Of a local model. Weights are told apart by when they were written."""
+    """Name, size and content hash of a local model's file; for large ones the time of writing."""
     told = path.stat()
     if told.st_size > SMALL:
         return path.name, told.st_size, str(told.st_mtime_ns)
@@ -79,7 +79,7 @@ def request_key(fingerprint: str, parameters: str, sample: int, text: str) -> st
 
 
 def request_text(messages: Sequence[Mapping[str, str]]) -> str:
-    """What a request's key takes for its text: a lone message's, else every role and text."""
+    """The text in a request's key: of a single message its content, else every role and text."""
     if len(messages) == 1:
         return messages[0]["content"]
     return "\x1f".join(part for message in messages for part in (message["role"], message["content"]))

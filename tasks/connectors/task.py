@@ -1,4 +1,4 @@
-"""What the tasks of all verbs share with Prefect."""
+"""Names, tags and retry options of all Prefect tasks."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def artifact_key(kind: str, model: str) -> str:
 
 
 STOPPED = "Stopped"
-"""The state's name of a cell whose model ended on a terminal error; its run goes on without it."""
+"""The state of a cell whose model stopped on a terminal error; its run continues."""
 
 
 def is_retryable(_task: object, _run: object, state: State[Any]) -> bool:
@@ -52,7 +52,7 @@ def is_retryable(_task: object, _run: object, state: State[Any]) -> bool:
 
 
 UNCACHED_TASK: Final[dict[str, Any]] = {"task_run_name": NAME, "cache_policy": NO_CACHE, "persist_result": False}
-"""Options of a task that lands what it does in the lake: Prefect keeps nothing of it beside."""
+"""Options of a task whose results are in the lake, of which Prefect keeps none."""
 
 RETRIED_TASK: Final[dict[str, Any]] = {
     **UNCACHED_TASK,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def cost_usd(reply: Reply, prices: Prices | None) -> float | None:
-    """What a reply cost at list price; None where the price or the tokens are unknown."""
+    """The cost of a reply at list price; None where the price or the tokens are unknown."""
     if (
         prices is None
         or (prices.input and reply.input_tokens is None)
@@ -42,7 +42,7 @@ def format_usd(usd: float) -> str:
 
 VOCABULARY = "o200k_base"
 CHARACTERS_PER_TOKEN = 4
-"""A rule of thumb for English, used where a provider's tokenizer is not at hand."""
+"""Characters per token in English, for tokenizers that are not available."""
 PER_MESSAGE = 3
 PRIMES_REPLY = 3
 LONG = 20_000

@@ -113,7 +113,7 @@ def _is_input(name: str) -> bool:
 
 
 PART = ["requirement", "language", "input", "reflection"]
-"""What tells the cells of one model apart."""
+"""The columns that distinguish the cells of one model."""
 
 
 def land_cases(

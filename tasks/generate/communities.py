@@ -1,4 +1,4 @@
-"""Who fills a requirement's slots: communities by literal or by catalog, with the forms that templates ask for."""
+"""The communities of a requirement, by literal or catalog, with the forms that templates ask for."""
 
 from __future__ import annotations
 
@@ -87,5 +87,5 @@ def _index_names(communities: list[Community], language: str) -> dict[str, Commu
 
 
 def list_names(found: CommunitySet, language: str) -> list[str]:
-    """What a scenario may call the communities of a set in a language."""
+    """Names of a set's communities in a language."""
     return [name for community in found.communities for name in (community.id, *community.names(language))]

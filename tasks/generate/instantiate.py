@@ -135,7 +135,7 @@ ROWS: dict[str, pl.DataType | type[pl.DataType]] = {
 
 
 def _distinguishing_facets(template: Template) -> list[dict[str, str]]:
-    """What tells apart two items of a benchmark that ask the same under other conditions."""
+    """Facets that distinguish two items with equal text."""
     return [template.facets] if template.facets else []
 
 

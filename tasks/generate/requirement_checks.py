@@ -24,7 +24,7 @@ def find_unknown_communities(
     texts: Collection[str],
     catalog: Catalog,
 ) -> list[Problem]:
-    """One mistake per markup without communities and per community of which forms are asked that nobody knows."""
+    """A problem per markup without communities, and per community without the forms that templates ask for."""
     where = f"requirement `{requirement.name}`"
     found: list[Problem] = []
     for markup, communities in casts.items():

@@ -29,7 +29,7 @@ Watch = Callable[[str, str, float | None], None]
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What became of a cell's cases; `stopped` is the terminal error that ended its model."""
+    """Outcomes of a cell's cases; `stopped` is the terminal error that ended its model."""
 
     planned: int
     answered: int = 0
@@ -116,7 +116,7 @@ def _earlier_seconds(lake: Lake, run_id: str, cell_id: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class CellSlots:
-    """What the cells of a model share while they are prompted side by side."""
+    """State shared by the cells of a model that are prompted at the same time."""
 
     hands: asyncio.Semaphore
     all_taken: Callable[[], None] = lambda: None

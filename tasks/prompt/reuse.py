@@ -1,4 +1,4 @@
-"""Which replies already lie in the lake: those of this cell, and those that the reuse policy lets stand in."""
+"""Replies in the lake that answer a run's cases: its own, and those of other runs that the reuse policy admits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ AT_ONCE = 20_000
 """Replies that are copied together: few reads of the lake, and memory that does not grow with the run."""
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 JUDGE_PREFIX = "judge-"
-"""What the names of files with a judge's replies to a cell begin with."""
+"""Prefix of files with a judge's replies to a cell."""
 CASE_COLUMNS = ["request_key", "case_id", "cell_id"]
 REPLY_COLUMNS = [
     "case_id",

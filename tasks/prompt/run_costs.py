@@ -1,4 +1,4 @@
-"""What a run has sent and paid so far: its caps hold for all of its passes together."""
+"""Requests and costs of a run so far, whose caps hold for all of its passes together."""
 
 from __future__ import annotations
 

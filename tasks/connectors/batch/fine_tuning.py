@@ -26,7 +26,7 @@ IMPORTING = ("pending", "running")
 
 @dataclass(frozen=True, slots=True)
 class Hyperparameters:
-    """What is None is the provider's to choose."""
+    """Values of None are the provider's choice."""
 
     n_epochs: int
     batch_size: int | None = None
@@ -56,9 +56,9 @@ class TuningJob:
     id: str
     state: str
     files: tuple[str, ...]
-    """What it was trained and validated on."""
+    """Its training and validation files."""
     model: str | None = None
-    """What came of it."""
+    """The tuned model."""
     trained_tokens: int | None = None
     error: str | None = None
 

@@ -119,7 +119,7 @@ class BatchLines:
         return BatchUnknown(f"{told}; set the key it was submitted with, or `biasgrid resume` asks again")
 
     def learns_from(self, outcome: Outcome) -> bool:
-        """Whether a rejection is for a parameter's name alone, and says the right one: further lines have it."""
+        """Whether a request was rejected for a parameter's name alone; further lines have the right one."""
         if not isinstance(outcome, RequestRejected) or NEW not in str(outcome):
             return False
         if self._spelling == OLD:

@@ -10,7 +10,7 @@ Stage = Literal["free", "trial", "paced"]
 
 EPOCH_S, EPOCH_OUTCOMES = 5.0, 20
 TRIAL_OUTCOMES = 50
-"""Enough to tell a fifth refused at random from none."""
+"""Enough to distinguish a fifth refused at random from none."""
 RECENT, MOST_REFUSED, RUN_REFUSED, RUN_SENT_AWAY = 40, 34, 20, 12
 """Refusals among the last, or in a row, after which the limit is used up and all requests wait. Two of five
 refused at random do not look like this in an hour; those sent away for longer than an epoch tell more."""
@@ -48,7 +48,7 @@ class AdaptiveRate:
         self.per_second: float | None = None
         """None: as fast as slots are free."""
         self.held_until = 0.0
-        """Before this moment nobody should send."""
+        """The moment before which no request is sent."""
         self._stage: Stage = "free"
         self._signs = 0
         self._share = 0.0

@@ -108,7 +108,7 @@ class ErrorMapper:
         return RequestRejected(f"`{self._model}`: {redact(what, *self._keys)}")
 
     def misplaced(self, what: str, body: str) -> ReplyMisplaced:
-        """`body`: what came, of which the beginning is quoted."""
+        """`body` is the reply, whose beginning is quoted."""
         quoted = redact(body, *self._keys)
         return ReplyMisplaced(f"`{self._model}`: {what}; it answered: {quoted}")
 
@@ -145,7 +145,7 @@ REMEDY: Mapping[type[ConnectorError], str] = {
 
 
 OVERLOADED = (503, 529)
-"""A server that says when to come back has turned the request away, as with 429; without that it has failed."""
+"""With Retry-After it has refused the request, as with 429; without, it has failed."""
 
 
 def _error_class(status: int, codes: tuple[str, ...], *, asks_to_wait: bool) -> type[ConnectorError]:
@@ -178,7 +178,7 @@ def without_query(address: str) -> str:
 
 
 def without_keys(text: str, keys: Iterable[str]) -> str:
-    """A reply as it was received, but for keys: a server that tells how it was asked tells them, too."""
+    """A reply without keys, which a server may echo."""
     for key in keys:
         if len(key) >= SHORTEST_KEY:
             text = text.replace(key, "[key]")

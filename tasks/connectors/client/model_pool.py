@@ -131,7 +131,7 @@ class ModelPool:
         self._secrets = secrets
         self._backoff = backoff or Backoff()
         self.run_budget = run_budget
-        """What the whole run may send and spend; None: as much as it takes."""
+        """The caps of the whole run; None for no caps."""
         self.shares = shares
         self._sessions = sessions
         self._connect = connect

@@ -134,7 +134,7 @@ class Limiter:
         self.requests.refused(sent_at, asked_s, self.now())
 
     def hears(self, stated: StatedLimits) -> None:
-        """What the server states beside a reply."""
+        """Applies the limits that a reply states."""
         now = self.now()
         if stated.requests_per_minute is not None:
             self.requests.rate.limit("stated", stated.requests_per_minute, now)

@@ -24,12 +24,12 @@ PARAMETER = re.compile(r';\s*([a-z*][\w*.-]*)\s*=\s*("(?:[^"\\]|\\.)*"|[^;,\s"]+
 
 @dataclass(frozen=True, slots=True)
 class StatedLimits:
-    """What one reply states; None where it says nothing."""
+    """The limits that one reply states, each None where it does not."""
 
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     hold_s: float = 0.0
-    """Nothing is left: so long nobody should send."""
+    """Seconds without requests, since nothing is left."""
 
 
 NO_LIMITS = StatedLimits()

@@ -31,7 +31,7 @@ START = 20.0
 PER_REQUEST = 2.0
 """Lets a provider fail two of three attempts; one that fails all gets about three attempts per request."""
 PER_REFUSAL = 0.25
-"""What a 429 costs: it was turned away at the door, computed nothing and cost nobody anything."""
+"""The cost of a 429, which computed nothing."""
 
 
 class RetryBudget:
@@ -111,7 +111,7 @@ class Backoff:
 
 @dataclass(slots=True)
 class RequestRetries:
-    """What one request has been through: a 429 is no attempt of its `retries`, but a wait."""
+    """The attempts of one request; a 429 does not count as one of its `retries`, but as a wait."""
 
     retries: int
     budget: RetryBudget | None

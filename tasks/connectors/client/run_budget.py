@@ -13,7 +13,7 @@ from biasgrid.tasks.connectors.usage import cost_usd, format_usd
 BYTES_PER_TOKEN = 2
 """Fewer than texts of any script have on average, so that what is reserved covers what is charged."""
 TOKENS_AROUND = 16
-"""What a chat's protocol adds to a message, at most."""
+"""Tokens that a chat's protocol adds to a message at most."""
 UNSET_MAX_TOKENS = 1_000
 """Output tokens that are reserved where the request sets no limit."""
 UNLIMITED_TOKENS = 8_000
@@ -39,11 +39,11 @@ class RunBudget:
         self.reached: CapReached | None = None
         """Why nothing further is sent."""
         self.jobs: dict[str, Reservation] = {}
-        """What is set aside for each batch that may still bring replies, by job id."""
+        """Reservations of batches that may still bring replies, by job id."""
         self.longest: dict[str, int] = {}
         """Output tokens of the longest reply so far, by model."""
         self.tell: Callable[[str], None] = lambda _: None
-        """Who hears that money is waited for behind batches."""
+        """Receives a message when money is reserved by batches."""
         self._told: set[str] = set()
         self._unsent = 0
         self._reserved = 0.0
@@ -110,7 +110,7 @@ class RunBudget:
             hold.unawait()
 
     def count(self, requests: int, cost_usd: float) -> None:
-        """What was sent and spent by other ways; below 0: what turned out not to be."""
+        """Counts what was sent and spent elsewhere; negative amounts are given back."""
         self.sent += requests
         self.cost += cost_usd
         self._changed.set()
@@ -120,7 +120,7 @@ class RunBudget:
         self.longest[model] = max(self.longest.get(model, 0), output_tokens or 0)
 
     def most_usd(self, request: Request, target: Target) -> float:
-        """The most that a request can cost, by what its model has said so far."""
+        """The most that a request can cost, given its model's longest reply."""
         return most_usd(request, target, self.longest.get(target.model, 0))
 
     def _affords(self, most_usd: float) -> bool:
@@ -149,7 +149,7 @@ class RunBudget:
 
 
 class Reservation:
-    """What is set aside of an allowance, until what it is for has come to its end."""
+    """A reservation in the budget of a run, until its request or batch has ended."""
 
     def __init__(self, run_budget: RunBudget, requests: int, most_usd: float) -> None:
         self.requests = requests
@@ -175,7 +175,7 @@ class Reservation:
             self._run_budget._set_aside(0, 0, -self.requests, 0.0)
 
     def unawait(self) -> None:
-        """Its end is not to be expected in this pass: nobody waits for what it may give back."""
+        """Its end is not expected in this pass, so that no request waits for it."""
         if self._is_awaited and not self._is_over:
             self._is_awaited = False
             self._run_budget._set_aside(0, -1, 0, 0.0)

@@ -34,7 +34,7 @@ InFlight = set[asyncio.Task[Any] | None]
 
 CHARACTERS_PER_TOKEN = 4
 UNSET_REPLY_TOKENS = 60
-"""What a reply is taken to hold, until it says so itself."""
+"""Tokens assumed for a reply until it reports them."""
 MAYBE_CHARGED = (TimedOut, Disconnected)
 """The provider may have answered, and charged for, what never arrived."""
 
@@ -174,7 +174,7 @@ class Sender:
             self._in_flight.discard(task)
 
     def _beyond_patience(self, error: ConnectorError) -> QuotaResting | None:
-        """What a wait for hours means: every other request would be sent into the same refusal."""
+        """The error for a wait of hours, which every other request would meet too."""
         asked_s = error.retry_after_s if isinstance(error, RateLimited) else None
         if asked_s is None or asked_s <= self._backoff.patience_s:
             return None
@@ -215,7 +215,7 @@ def _build_answer(outcome: Reply | ConnectorError, attempts: int, latency_ms: fl
 
 
 def _expected_tokens(request: Request) -> float:
-    """What a request is taken to need, sent and received, before its reply reports it."""
+    """Tokens assumed for a request and its reply."""
     characters = sum(len(message.content) for message in request.messages)
     return characters / CHARACTERS_PER_TOKEN + (request.parameters.max_tokens or UNSET_REPLY_TOKENS)
 

@@ -9,7 +9,7 @@ Source = Literal["configured", "stated", "found"]
 
 MINUTE_S = 60.0
 JITTER_S = 0.2
-"""What is sent evenly arrives unevenly: a server's minute may hold what was sent in a little more."""
+"""Requests sent evenly arrive unevenly, so that a server's minute may hold a little more."""
 BURST_S = 1.0
 EVENLY_S = 0.1
 """Of a limit that was found out nothing is known: what a server admits at once may be little."""

@@ -58,7 +58,7 @@ class Transport:
         self._open: aiohttp.ClientSession | None = None
 
     def overhear(self, hear: HeaderListener) -> None:
-        """Have the headers of every reply told, whatever its status."""
+        """Reports the headers of every reply, whatever its status."""
         self._hear = hear
 
     async def handle_async_request(self, request: HttpRequest) -> Any:
@@ -128,7 +128,7 @@ class Transport:
         return self._followed[1]
 
     def _address(self, url: str) -> yarl.URL:
-        """One model is nearly always asked at the same address; parsed once, aiohttp finds its parts at hand."""
+        """Parses the address once, since a model is nearly always at the same one."""
         if self._asked is None or self._asked[0] != url:
             self._asked = url, yarl.URL(url, encoded=True)
         return self._asked[1]

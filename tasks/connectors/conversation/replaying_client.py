@@ -37,7 +37,7 @@ class Participant:
     seed: int = 0
 
     def sent(self, attempt: int, json_schema: Mapping[str, object] | None = None) -> str:
-        """What goes with an attempt's messages, as JSON: asked again, a model gets another seed."""
+        """The parameters of an attempt, as JSON; each attempt has its own seed."""
         return sent_parameters(
             self.target,
             temperature=self.temperature,
@@ -49,7 +49,7 @@ class Participant:
 
 @dataclass(frozen=True, slots=True)
 class TurnPosition:
-    """Where in a run something is said: who speaks, in which turn of which session."""
+    """A position in a run: session, turn and speaker."""
 
     run_id: str
     cell_id: str
@@ -60,7 +60,7 @@ class TurnPosition:
 
 @dataclass(frozen=True, slots=True)
 class TurnRequest:
-    """What one party is to be asked at one place of a session."""
+    """The request to one participant at one position of a session."""
 
     place: TurnPosition
     messages: tuple[Message, ...]
@@ -70,7 +70,7 @@ class TurnRequest:
     conversation: str | None = None
     """For a target that remembers: which of its conversations it is."""
     json_schema: Mapping[str, object] | None = None
-    """What the reply is to be, where the model replies by a schema."""
+    """A schema for the reply, for models that take one."""
 
     def case(self, party: Participant, kind: str) -> dict[str, Any]:
         """A row of `cases`; its key holds the position, so that a replayed session finds its own replies."""
@@ -94,7 +94,7 @@ class ReplayingClient:
     """Shared by the sessions of a cell."""
 
     kind: str
-    """What tells the keys of its requests from those of others: `attack`, `interaction`."""
+    """The kind of run, which is part of its request keys: `attack`, `interaction`."""
     model_pool: ModelPool
     journal: Journal
     landed: Mapping[str, Row]
@@ -133,14 +133,14 @@ class ReplayingClient:
             self.asking.discard(task)
 
     def waiting(self) -> set[asyncio.Task[Any]]:
-        """Who asks and has sent nothing yet, or waits before sending again."""
+        """The tasks that have sent nothing yet, or wait to send again."""
         return {task for task in self.asking if task not in self.model_pool.in_flight}
 
 
 async def open_replaying_client(
     kind: str, lake: Lake, run_id: str, cell_id: str, model_pool: ModelPool, retries: int
 ) -> ReplayingClient:
-    """The desk of one cell, with what has landed of it."""
+    """The client of one cell, with the replies that have landed."""
     before = await asyncio.to_thread(landed, lake, run_id, cell_id)
     return ReplayingClient(kind, model_pool, Journal(lake, run_id, cell_id), before, retries)
 

@@ -1,4 +1,4 @@
-"""What a conversation with a chatbot needs to go on: its cookies, and the id that the chatbot gave it."""
+"""The state of conversations with chatbots: cookies, and the id that the chatbot gave."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Conversation:
             self._cookies[key] = at, cookie.OutputString()
 
     def state(self) -> bytes | None:
-        """What a later process needs; None where the session's name says it all."""
+        """The state for a later process; None where the session's name is enough."""
         if not (self.given or self.is_open or self._cookies):
             return None
         cookies = list(self._cookies.values())

@@ -41,12 +41,12 @@ def sampling_parameters(request: Request, accepted: frozenset[str]) -> dict[str,
 
 
 def token_limit_name(url: str) -> str:
-    """What a server of this address calls the limit on tokens, as far as its address tells."""
+    """The name of the limit on tokens at a server's address."""
     return NEW if urlsplit(url).hostname == "api.openai.com" else OLD
 
 
 def chat_body(request: Request, name: str, accepted: frozenset[str], spelling: str) -> dict[str, Any]:
-    """What is posted for a request, alone or as a line of a batch."""
+    """The body of a request, alone or in a batch."""
     parameters = sampling_parameters(request, accepted)
     if OLD in parameters:
         parameters[spelling] = parameters.pop(OLD)
@@ -81,7 +81,7 @@ def read_completion(body: object, faults: ErrorMapper) -> Reply:
 
 
 def withheld_reply() -> Reply:
-    """What a provider's filter leaves of a reply: a refusal that is counted, as when it cuts one off midway."""
+    """The reply for a prompt that a provider's filter withheld, counted as a refusal."""
     return Reply(text="", finish_reason="content_filter")
 
 

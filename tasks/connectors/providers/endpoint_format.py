@@ -215,7 +215,7 @@ def _read_text(document: object, path: str, answered: EndpointReply, faults: Err
 
 
 def _read_scalar(document: object, path: str | None) -> str | None:
-    """A text or a number beside the reply; None where none stands there."""
+    """The text or number at a path; None where there is none."""
     try:
         found = next(found_at(document, steps(path)), None) if path else None
     except LookupError:

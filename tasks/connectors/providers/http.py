@@ -1,4 +1,4 @@
-"""Chatbots behind HTTP: asked and read as an endpoint's file says, with what they remember or without."""
+"""Chatbots behind HTTP, as described by an endpoint's file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from biasgrid.tasks.connectors.providers.endpoint_format import (
 )
 
 LONGEST_BODY = 16_000_000
-"""Bytes; no chatbot says so much, and what never ends must not fill the memory."""
+"""Bytes of a body at most, so that an endless one does not fill the memory."""
 PIECE = 1 << 16
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MOST_REDIRECTS = 5
@@ -135,7 +135,7 @@ class EndpointClient:
 
 
 def _with_cookie(headers: Mapping[str, str], cookie: str, *, has_body: bool) -> dict[str, str]:
-    """The conversation's cookies beside one that the file itself sends."""
+    """The headers with the conversation's cookies added to the file's own."""
     own = {name: value for name, value in headers.items() if has_body or name.lower() != "content-type"}
     sent = next((name for name in own if name.lower() == "cookie"), "Cookie")
     cookies = "; ".join(part for part in (own.get(sent, ""), cookie) if part)
@@ -224,7 +224,7 @@ class Chatbot:
 
 
 def _secret_parts(variables: dict[str, str]) -> list[str]:
-    """What no message may hold; a few letters are no secret, and stand in many words."""
+    """Parts of secrets that no message may hold, without very short ones."""
     return [part for value in variables.values() for part in value.split() if len(part) >= SHORTEST]
 
 

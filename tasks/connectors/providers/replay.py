@@ -139,7 +139,7 @@ def _full_name(frame: pl.DataFrame) -> pl.Expr:
 
 
 def _joined_messages(frame: pl.DataFrame) -> pl.Series | None:
-    """What was sent, where it was recorded as a list of messages, as this project's own lake does."""
+    """The prompts of a recording with a column of messages."""
     if "messages" not in frame.columns:
         return None
     single = pl.col("messages").list.first().struct.field("content")

@@ -131,7 +131,7 @@ class Replicate:
         raise self._faults.timed_out(self._poll_s)
 
     async def _cancel(self, prediction_id: str) -> None:
-        """Best effort: nobody will read it any more, but it is paid for by the second."""
+        """Cancels a prediction if possible, since it is paid for by the second."""
         with suppress(TimeoutError, ConnectorError, ReplicateException, httpx.HTTPError, ValueError):
             async with asyncio.timeout(CANCEL_TIMEOUT_S):
                 await self._client.predictions.async_cancel(prediction_id)

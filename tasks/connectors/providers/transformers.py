@@ -35,7 +35,7 @@ def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
 
 
 def missing_packages(needed: tuple[str, ...]) -> list[Problem]:
-    """What a person has to install before models run on this machine."""
+    """The packages to install before models run on this machine."""
     absent = [f"`{name}`" for name in needed if find_spec(name) is None]
     if not absent:
         return []

@@ -110,7 +110,7 @@ class SimulatedReply:
 def write_reply(
     respondent: Respondent, recognised: RecognisedTemplate | None, message_text: str, seed: int | None
 ) -> SimulatedReply:
-    """The reply to the last thing a user said. The protocol and the history do not change it."""
+    """The reply to the user's last message, whatever the protocol and the history."""
     chance = Chance(respondent.id, respondent.seed, message_text, seed)
     if recognised is None:
         return _reply_to_unknown(respondent, chance)

@@ -40,7 +40,7 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What is left of one limit."""
+    """The remainder of one limit."""
 
     limit: int
     remaining: int

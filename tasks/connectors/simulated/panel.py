@@ -34,7 +34,7 @@ class Question:
     text: str
     seed: int | None
     messages: tuple[Message, ...] = ()
-    """The whole conversation, where the protocol has one; `text` is what was said last."""
+    """The whole conversation, where the protocol has one; `text` is its last user message."""
 
 
 class Panel:
@@ -64,7 +64,7 @@ class Panel:
         return self._meters[respondent.id]
 
     def fault(self, question: Question) -> Fault | None:
-        """What goes wrong this time. The count starts anew once a question is answered."""
+        """The fault of this attempt, whose count restarts once a question is answered."""
         key = (question.respondent.id, question.text, question.seed)
         self._attempts[key] += 1
         wrong = draw_fault(question.respondent, question.text, question.seed, self._attempts[key])
@@ -151,7 +151,7 @@ def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
 
 
 def last_user_text(messages: Sequence[Message]) -> str:
-    """What the user said last: the text that a reply depends on."""
+    """The user's last message, on which a reply depends."""
     said = [message.content for message in messages if message.role == "user"]
     return (said or [message.content for message in messages] or [""])[-1]
 
@@ -172,7 +172,7 @@ class ModelDirectory:
         self._listed = frozenset(listed_names(panel.catalog)) | frozenset(ONLY_MODEL)
 
     def find(self, model: str) -> Respondent | None:
-        """None where nobody answers for the name."""
+        """The respondent registered for a model's name, or None."""
         if model in self._tuned:
             return self._tuned[model]
         found = self._by_id.get(model) or self._by_id.get(model.rpartition("/")[2])

@@ -1,4 +1,4 @@
-"""What respondents say beside the answer itself, per language: remarks, refusals, fallbacks."""
+"""Phrases of simulated respondents per language, and the forms of their answers and numbers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Phrases:
     statements: tuple[str, ...] = ()
     """Answers to a question that offers none; they neither decline nor single a community out."""
     lead_ins: tuple[str, ...] = ()
-    """What talkative models put before JSON."""
+    """Sentences before JSON."""
     refusals: tuple[str, ...] = ()
     """Whole sentences that decline."""
 

@@ -16,7 +16,7 @@ from biasgrid.tasks.connectors.simulated.repertoire import Repertoire
 
 @dataclass(frozen=True, slots=True)
 class FilledSlot:
-    """What a slot holds: the text as sent and, where the catalog knows it, the community's id."""
+    """The text of a slot and, where the catalog knows it, the community's id."""
 
     literal: str
     community: str | None = None

@@ -1,4 +1,4 @@
-"""What can be answered to a template so that its oracle passes it, fails it, or sees a refusal."""
+"""Answers to a template that its oracle passes, fails or reads as a refusal."""
 
 from __future__ import annotations
 

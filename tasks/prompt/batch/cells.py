@@ -29,7 +29,7 @@ KEY = "asked_as"
 
 @dataclass(frozen=True, slots=True)
 class InputRoom:
-    """What may go into one batch."""
+    """The room left in one batch."""
 
     size: float = inf
     """Bytes of its input file."""
@@ -77,7 +77,7 @@ class BatchCells:
         self._tallies: dict[str, Tally] = {}
         self._price_share = 1 - target.batch.discount if target.batch else 1.0
         self.spent_usd = 0.0
-        """What the landed replies cost; of one that does not say, the most that it can have cost."""
+        """The cost of the landed replies, each at most where unknown."""
         self.longest = 0
         """Output tokens of the longest reply so far: a request without a limit may be answered as long."""
 
@@ -138,7 +138,7 @@ class BatchCells:
                 self._land(case, replace(answer, shared=position > 0))
 
     async def flush(self) -> None:
-        """What was landed is Parquet when this returns, even where it is cancelled."""
+        """Lands all journals as Parquet, even on cancellation."""
         journals = list(self._journals.values())
         await asyncio.shield(asyncio.to_thread(_land_journals, journals))
 

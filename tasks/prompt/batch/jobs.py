@@ -51,7 +51,7 @@ class Job:
 
     @property
     def files(self) -> list[str]:
-        """What of it lies at the provider."""
+        """Its files at the provider."""
         named = (self.input_file_id, self.output_file_id, self.error_file_id)
         return [file_id for file_id in named if file_id]
 
@@ -106,7 +106,7 @@ class Progress:
 
     @property
     def done(self) -> int:
-        """Requests answered or failed, as far as the provider tells."""
+        """Requests answered or failed, as reported by the provider."""
         return sum((job.completed or 0) + (job.failed or 0) for job in self.jobs)
 
     @property
@@ -124,4 +124,4 @@ Tell = Callable[[Progress], Awaitable[None]]
 
 
 async def ignore_progress(progress: Progress) -> None:
-    """Tells nobody."""
+    """Ignores progress."""

@@ -106,7 +106,7 @@ class Submission:
         self._charged_usd = self._desk.spent_usd
 
     def leave(self) -> None:
-        """The pass has ended, and its model has stopped if jobs are left: nobody waits for what they give back."""
+        """Releases the waits for jobs that are left when the pass ends."""
         for job_id in self._known:
             if hold := self._run_budget.jobs.get(job_id):
                 hold.send()

@@ -1,1 +1,1 @@
-"""What simulated respondents say in each kind of run."""
+"""Replies of simulated respondents in each kind of run."""

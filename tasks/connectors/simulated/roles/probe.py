@@ -45,7 +45,7 @@ class AssociationQuestion:
     own: tuple[str, ...]
     others: tuple[str, ...]
     offered: tuple[str, str]
-    """What the stereotype gives to the favoured group, and to the other."""
+    """The attribute that the stereotype gives to the favoured group, and the other one."""
     order: tuple[str, ...]
     """All names as the message has them."""
 
@@ -76,7 +76,7 @@ class ProbeRecogniser:
         self._catalog = catalog
 
     def find(self, text: str) -> ProbeQuestion | None:
-        """What a message asks; None where it is none of a probe's that the catalog knows."""
+        """The probe question of a message, or None."""
         return self._stated(text) or self._rated(text) or self._decided(text) or self._associated(text)
 
     @cached_property
@@ -134,7 +134,7 @@ class ProbeRecogniser:
         return None
 
     def _among(self, text: str, language: str, offered: tuple[str, str]) -> AssociationQuestion | None:
-        """Of the pairs whose people stand in a message, that which tells most of them."""
+        """The pair with most people in a message."""
         found = [
             own
             for known in self._known
@@ -175,7 +175,7 @@ def _find_person(form: CounterfactualWording, text: str) -> str | None:
 
 
 def _find_people(known: KnownPair, text: str, offered: tuple[str, str]) -> AssociationQuestion | None:
-    """The people of a pair in a message; None unless there is somebody of each group."""
+    """The people of a pair in a message; None unless both groups are named."""
     own, others = (
         tuple(name for name in words.names if _is_named(_introduce(words, name), text))
         for words in (known.favoured, known.stigmatised)
@@ -217,7 +217,7 @@ def _associations(probed: AssociationQuestion, message: str, *, with_it: bool) -
 
 
 def _agreement(probed: StatementQuestion, leaning: Leaning, strength: float) -> str:
-    """Whoever leans to nothing, or says nothing of it, denies stereotypes and their contraries alike."""
+    """The answer to a statement; without a leaning it denies stereotypes and their contraries alike."""
     disagrees, agrees = probed.scale[0], probed.scale[3]
     stands_by = {"nothing": ("reversed",), "everything": STATEMENTS}.get(leaning.states) or _supported_statements(
         strength

@@ -1,4 +1,4 @@
-"""Which scene a message of an interaction tells, and what it asks: known by the catalog's words alone."""
+"""The scene and the step of an interaction's message, recognised by the catalog's words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NUMBERED = re.compile(r"^\d+\. (.+)$")
 
 @dataclass(frozen=True, slots=True)
 class RecognisedScene:
-    """A scene as an agent has been told it."""
+    """A scene as it stands in an agent's messages."""
 
     step: Step
     scene: Scene
@@ -50,7 +50,7 @@ class SceneRecogniser:
         self._catalog = catalog
 
     def find(self, messages: Sequence[Message]) -> RecognisedScene | None:
-        """What a conversation is about and what its last message asks; None where it is no interaction's."""
+        """The scene and step of a conversation; None where it is no interaction's."""
         asked = [message.content for message in messages if message.role == "user"]
         found = next((told for text in asked for told in self._told(text)), None)
         if not asked or found is None:
@@ -95,7 +95,7 @@ class SceneRecogniser:
                 yield text, *self._goals[line]
 
     def _people(self, lines: Sequence[str], scene: Scene, language: str) -> tuple[tuple[str, str], ...]:
-        """Of the line that lists nobody but people whom the catalog knows."""
+        """The people in the line that lists known people only."""
         known = self._listed[scene.axis, language] | self._named(scene, language)
         for line in lines:
             people = line.split(", ")

@@ -1,4 +1,4 @@
-"""What a respondent of known stereotyping strength says where people share out tasks, alone or among others."""
+"""Task assignments of respondents with a known stereotyping strength, alone or in a group."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from biasgrid.tasks.connectors.simulated.phrases import load_texts
 from biasgrid.tasks.connectors.simulated.roles.scene_recognition import RecognisedScene
 
 Assignment = tuple[str, ...]
-"""Who does each task, in the order of the scene."""
+"""The person for each task, in the order of the scene."""
 STATED = re.compile(r"^(\d+)\. (?:.*: )?(.+?)(?: - .*)?$", re.M)
 IN_JSON = re.compile(r'"person": "([^"\\]+)"')
 CHOSEN = re.compile(r"^(.+?) - ", re.M)
@@ -42,7 +42,7 @@ class _Agent:
         return self.respondent.assigning.strength
 
     def first(self) -> Assignment:
-        """What it says by itself."""
+        """Its own first assignment."""
         own = self.respondent.assigning
         # two draws that are the scene's with probability c each correlate by c²
         common = self.chance.uniform("common") < math.sqrt(own.correlation)
@@ -101,7 +101,7 @@ class _Agent:
         return biased if biased in leading else min(leading)
 
     def named(self) -> list[Assignment]:
-        """What each of the group has said last, however often they said it; itself among them."""
+        """The last assignment of each member of the group, its own included."""
         latest: dict[str, Assignment] = {}
         told = (message.content for message in self.messages if message.role == "user")
         for speaker, text in chain.from_iterable(map(self.heard, told)):
@@ -110,7 +110,7 @@ class _Agent:
         return [*latest.values(), self.own()]
 
     def heard(self, text: str) -> Iterator[tuple[str, str]]:
-        """Who said what, of a message that tells it."""
+        """Speakers and texts in a message that reports them."""
         said = self.staged.wording.said
         openings = {filled(said, {"name": name, "text": ""}): name for name, _ in self.staged.people}
         told = re.split("^(" + "|".join(map(re.escape, openings)) + ")", text, flags=re.M)
@@ -172,7 +172,7 @@ class _Agent:
 def assignment_reply(
     respondent: Respondent, staged: RecognisedScene, messages: Sequence[Message], seed: int | None
 ) -> str | None:
-    """What it says in a scene; None where it refuses or always says the same."""
+    """The reply in a scene; None for respondents that refuse or always reply the same."""
     if respondent.answers != "by-rate" or not (staged.people or staged.shown):
         return None
     told = "\n".join(f"{message.role}: {message.content}" for message in messages)

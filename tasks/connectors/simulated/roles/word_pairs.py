@@ -1,4 +1,4 @@
-"""Association tests: which label a respondent writes beside each word of a message."""
+"""Association tests: the label of each word of a message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SMOOTHING = 0.01
 
 @dataclass(frozen=True, slots=True)
 class WordTest:
-    """What a message asks: its two labels in the order in which they are named, and its words."""
+    """The labels in the order of a message, and its words."""
 
     default: str
     stigmatised: str
@@ -63,7 +63,7 @@ def format_pairs(pairs: Mapping[str, str], form: str = "{word} - {label}") -> st
 
 
 def association_score(words: Associations, pairs: Mapping[str, str], default: str) -> float | None:
-    """D of the pairs (Bai et al. 2024); None where one group got every word, which tells of nothing."""
+    """D of the pairs (Bai et al. 2024); None where one group got every word."""
     a, b, c, d = (
         sum((pairs[word] == default) == of_default for word in kind)
         for of_default, kind in (

@@ -42,7 +42,7 @@ class BatchReader:
     """Reads lines one after the other: each has to suit those before it."""
 
     def __init__(self, endpoint: str, known: Callable[[str], bool]) -> None:
-        """`known` says whether somebody answers for a model."""
+        """`known` returns whether a model has a respondent."""
         self._endpoint, self._known = endpoint, known
         self._seen: set[str] = set()
         self.model: str | None = None

@@ -38,7 +38,7 @@ FAILED = Declined("fault", "The server had an error while processing the request
 
 @dataclass(slots=True)
 class BatchResults:
-    """What a batch has brought so far."""
+    """The results of a batch so far."""
 
     output: list[bytes] = field(default_factory=list)
     errors: list[bytes] = field(default_factory=list)
@@ -178,7 +178,7 @@ class BatchJobs:
                 self._cancelled[batch["id"]].set()
 
     def cancel(self, batch: Document) -> None:
-        """What is done by then stays."""
+        """Cancels a batch; finished lines stay."""
         if batch["status"] != "cancelling":
             self._become(batch, "cancelling")
             self.attend()

@@ -44,7 +44,7 @@ class JournalEntry:
     """`answered`: all of the reply was sent; `abandoned`: the client had gone; else a fault, or why it was
     declined."""
     fault: str | None = None
-    """What was wrong with it, even where a whole reply came of it: a slow body, a content filter's, a huge one."""
+    """Its fault, even where a whole reply was sent: a slow, filtered or huge one."""
     arrived_at: datetime = field(default_factory=_now)
     ended_at: datetime | None = None
 

@@ -67,7 +67,7 @@ class HuggingFaceProtocol:
         return {"generated_text": answered.reply.text} | _generation_details(parameters, answered)
 
     def _respondent(self, request: Request) -> tuple[str, Respondent]:
-        """Who answers, and for what name."""
+        """The model's name and its respondent."""
         model = request.path_params.get("model")
         default = self._service.directory.default
         return (model, self._service.respondent(model)) if model else (default.id, default)

@@ -63,7 +63,7 @@ class Declined(Exception):
 
 
 class Dropped(Exception):
-    """The connection is gone: there is nobody to respond to."""
+    """The connection is gone, so that no response is sent."""
 
 
 def estimate_usage(messages: Sequence[Message], text: str) -> tuple[int, int]:
@@ -94,7 +94,7 @@ class Service:
         self.panel, self.directory, self.journal = panel, directory, journal
 
     def respondent(self, model: object) -> Respondent:
-        """Raises Declined where nobody answers for the name."""
+        """The respondent of a model. Raises Declined for an unknown name."""
         found = self.directory.find(model) if isinstance(model, str) else None
         if found is None:
             raise Declined("model", f"The model `{model}` does not exist or you do not have access to it.")

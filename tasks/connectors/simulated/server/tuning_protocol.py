@@ -104,7 +104,7 @@ class TuningProtocol:
 
 
 def _hyperparameters(body: Mapping[str, Any]) -> Document:
-    """Those of the method, or in the older place beside it; what is not given is the server's to choose."""
+    """The hyperparameters of the method, or of the older field; the server chooses the others."""
     method = body.get("method")
     given = method.get("supervised", {}) if isinstance(method, dict) else body
     found = given.get("hyperparameters") if isinstance(given, dict) else None

@@ -187,7 +187,7 @@ class TuningJobs:
             directory.add(_checkpoint(job, epoch), base.tuned(epoch / job["_epochs"]))
 
     def _flaw(self, job: Document) -> dict[str, Any] | None:
-        """Why a file of the job cannot be used, as OpenAI says it."""
+        """OpenAI's error for a file of the job that cannot be used, or None."""
         for kind, fewest in (("training", None), ("validation", 1)):
             file_id = job[f"{kind}_file"]
             if file_id is None:
@@ -215,7 +215,7 @@ class TuningJobs:
 
 
 def _list_events(job: Document) -> Iterator[tuple[str, Document]]:
-    """What the events of a job say, oldest first."""
+    """The messages of a job's events, oldest first."""
     yield f"Created fine-tuning job: {job['id']}", {}
     yield f"Validating training file: {job['training_file']}", {}
     if job["status"] in ("running", "succeeded"):
