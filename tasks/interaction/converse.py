@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from biasgrid.catalogs.schema.scenes import Question
 from biasgrid.catalogs.text_safety import storable
-from biasgrid.tasks.connectors.conversation.replaying_client import ReplayingClient, SendingStopped, TurnRequest
+from biasgrid.tasks.connectors.replaying_client import ReplayingClient, SendingStopped, TurnRequest
 from biasgrid.tasks.interaction.play import Play, Turn
 from biasgrid.tasks.interaction.prompts import Memory, Said, asked, heard_by
 

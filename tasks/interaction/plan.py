@@ -13,7 +13,7 @@ from biasgrid.catalogs.schema.interaction_file import TALKING, Mitigation, Setti
 from biasgrid.catalogs.schema.interactions import Protocol
 from biasgrid.catalogs.schema.people import People
 from biasgrid.catalogs.schema.scenes import Scene
-from biasgrid.tasks.connectors.conversation.replaying_client import Participant
+from biasgrid.tasks.connectors.replaying_client import Participant
 from biasgrid.tasks.interaction.play import Person, Play, Told, Turn, assigning, told_as
 from biasgrid.warehouse.hashing import content_hash
 

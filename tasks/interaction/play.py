@@ -10,7 +10,7 @@ from biasgrid.catalogs.schema.interaction_file import TALKING, Mitigation, Setti
 from biasgrid.catalogs.schema.interactions import Hears, InteractionWording
 from biasgrid.catalogs.schema.people import NAME
 from biasgrid.catalogs.schema.scenes import Presence, Question, Scene
-from biasgrid.tasks.connectors.conversation.replaying_client import Participant, TurnPosition
+from biasgrid.tasks.connectors.replaying_client import Participant, TurnPosition
 
 Speaking = Literal["assignment", "reflection", "discussion"]
 NOBODY: Final = "assistant"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.connectors.conversation.replaying_client import Participant
+from biasgrid.tasks.connectors.replaying_client import Participant
 from biasgrid.tasks.interaction.play import Play
 from biasgrid.tasks.interaction.prompts import Memory, Said, asked, heard_by
 

@@ -11,7 +11,7 @@ import polars as pl
 from prefect import task
 
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
-from biasgrid.tasks.connectors.conversation.replaying_client import open_replaying_client, run_conversations
+from biasgrid.tasks.connectors.replaying_client import open_replaying_client, run_conversations
 from biasgrid.tasks.connectors.task import UNCACHED_TASK, Label
 from biasgrid.tasks.connectors.workers import hands
 from biasgrid.tasks.interaction.converse import Played, interact

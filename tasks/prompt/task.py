@@ -57,6 +57,9 @@ async def batch(
     escaped: Callable[[str], str] = str,
 ) -> dict[str, Tally] | State[dict[str, Tally]]:
     """Asks a model's cells through its provider's batch API, and collects earlier batches when run again."""
+    # imports OpenAI's SDK
+    from biasgrid.tasks.connectors.batch import batches
+
     label.attach()
     patience = replace(PollPolicy.from_environment(), tell=waiting or get_run_logger().warning)
     tallies = await batch_cells(
@@ -64,7 +67,7 @@ async def batch(
         run_id,
         cell_ids,
         target,
-        model_pool.batches(target),
+        model_pool.open_api(target, batches.connect),
         retries=retries,
         shares=model_pool.shares,
         run_budget=model_pool.run_budget,

@@ -12,12 +12,7 @@ from dataclasses import replace
 from biasgrid.catalogs.schema.attacks import Fault
 from biasgrid.catalogs.text_safety import storable
 from biasgrid.tasks.connectors.api import Message, is_withheld
-from biasgrid.tasks.connectors.conversation.replaying_client import (
-    ReplayingClient,
-    Row,
-    SendingStopped,
-    TurnRequest,
-)
+from biasgrid.tasks.connectors.replaying_client import ReplayingClient, Row, SendingStopped, TurnRequest
 from biasgrid.tasks.redteam.goal import Scene
 from biasgrid.tasks.redteam.judge import OUTCOMES, judge_request, read_judgement
 from biasgrid.tasks.redteam.moves import Ask, Exchange, Heard, Judgement, Move, Moves, Say

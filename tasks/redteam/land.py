@@ -10,7 +10,7 @@ import orjson
 import polars as pl
 
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.conversation.replaying_client import Participant
+from biasgrid.tasks.connectors.replaying_client import Participant
 from biasgrid.tasks.redteam.session import IN_THE_LAKE, Session, Transcript
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.schema_check import polars_schema

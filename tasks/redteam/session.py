@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from biasgrid.catalogs.schema.attacks import StrategyName
-from biasgrid.tasks.connectors.conversation.replaying_client import Participant, TurnPosition
+from biasgrid.tasks.connectors.replaying_client import Participant, TurnPosition
 from biasgrid.tasks.redteam.goal import Scene
 from biasgrid.tasks.redteam.moves import Exchange
 

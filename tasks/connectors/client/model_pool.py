@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
@@ -24,9 +24,15 @@ from biasgrid.tasks.connectors.keys import Secrets, find_key
 
 if TYPE_CHECKING:
     from biasgrid.catalogs.loading.catalog import Catalog
-    from biasgrid.tasks.connectors.batch.batches import BatchApi
 
 T = TypeVar("T")
+
+
+class Closable(Protocol):
+    async def close(self) -> None: ...
+
+
+A = TypeVar("A", bound=Closable)
 
 
 class SingleFlight(Generic[T]):
@@ -205,11 +211,9 @@ class ModelPool:
         if connector is not None:
             await connector.forget(session)
 
-    def batches(self, target: Target) -> BatchApi:
-        """The batch API of a target's provider. Raises UserError where it has none that can be used."""
-        from biasgrid.tasks.connectors.batch import batches
-
-        made = batches.connect(target, find_key(target, self._secrets))
+    def open_api(self, target: Target, connect: Callable[[Target, str | None], A]) -> A:
+        """The batch API of a target's provider, closed with the pool. Raises UserError where it cannot be used."""
+        made = connect(target, find_key(target, self._secrets))
         self._closing.push_async_callback(made.close)
         return made
 
@@ -232,6 +236,6 @@ class ModelPool:
 
 def _keep_sessions(connector: SessionMemory, folder: Path, model: str) -> None:
     # imports aiohttp, which only connectors over HTTP need
-    from biasgrid.tasks.connectors.conversation.session_state import SessionFolder
+    from biasgrid.tasks.connectors.client.session_state import SessionFolder
 
     connector.keep(SessionFolder(folder, model))

@@ -19,8 +19,8 @@ from biasgrid.catalogs.schema.endpoints import Endpoint
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Connector, ConnectorError, HeaderListener, Reply, Request, SessionStore
 from biasgrid.tasks.connectors.client.error_mapping import SHORTEST_KEY, ErrorMapper, without_keys
+from biasgrid.tasks.connectors.client.session_state import Conversation, Conversations
 from biasgrid.tasks.connectors.client.transport import find_proxy, map_failure, open_session
-from biasgrid.tasks.connectors.conversation.session_state import Conversation, Conversations
 from biasgrid.tasks.connectors.providers.endpoint_format import (
     EndpointReply,
     EndpointRequest,

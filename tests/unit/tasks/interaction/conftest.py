@@ -21,7 +21,7 @@ from biasgrid.tasks.connectors.api import Connector, ConnectorError, Reply, Requ
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import Backoff
 from biasgrid.tasks.connectors.client.run_budget import RunBudget
-from biasgrid.tasks.connectors.conversation.replaying_client import Participant
+from biasgrid.tasks.connectors.replaying_client import Participant
 from biasgrid.tasks.interaction.converse import Played
 from biasgrid.tasks.interaction.plan import Player, plays
 from biasgrid.tasks.interaction.play import Play

@@ -15,7 +15,7 @@ from biasgrid.tasks.interaction.understanding import understandings
 ELSEWHERE = """
 from biasgrid.catalogs.scenario.interaction import resolve_interaction
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.conversation.replaying_client import Party
+from biasgrid.tasks.connectors.replaying_client import Party
 from biasgrid.tasks.interaction.plan import Player, plays
 asked = {"models": ["simulated/fair"], "scenes": ["office-server-migration"], "runs": 2}
 resolved = resolve_interaction({"interaction": asked, "asking": {"seed": 7}})

@@ -8,7 +8,7 @@ import pytest
 
 from biasgrid.catalogs.schema.models import Limits, Prices, Target
 from biasgrid.catalogs.schema.scenes import Question
-from biasgrid.tasks.connectors.conversation.replaying_client import Participant
+from biasgrid.tasks.connectors.replaying_client import Participant
 from biasgrid.tasks.interaction.converse import SCHEMAS
 
 

@@ -19,7 +19,7 @@ from biasgrid.tasks.connectors.api import Connector, ConnectorError, Disconnecte
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import Backoff
 from biasgrid.tasks.connectors.client.run_budget import RunBudget
-from biasgrid.tasks.connectors.conversation.replaying_client import Participant
+from biasgrid.tasks.connectors.replaying_client import Participant
 from biasgrid.tasks.redteam.goal import Scene
 from biasgrid.tasks.redteam.land import land_sessions, verdicts
 from biasgrid.tasks.redteam.session import Parties, Session, Transcript

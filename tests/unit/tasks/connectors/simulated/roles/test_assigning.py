@@ -10,7 +10,7 @@ from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.scenario.interaction import every_scene, resolve_interaction
 from biasgrid.catalogs.schema.respondents import Assigning, Respondent
 from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.connectors.conversation.replaying_client import Participant
+from biasgrid.tasks.connectors.replaying_client import Participant
 from biasgrid.tasks.connectors.simulated.panel import Panel, Question
 from biasgrid.tasks.interaction.plan import Player, plays
 from biasgrid.tasks.interaction.play import Play, Turn

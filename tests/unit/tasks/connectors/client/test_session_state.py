@@ -15,7 +15,7 @@ from biasgrid.catalogs.schema.models import Target, endpoint_target
 from biasgrid.tasks.connectors import registry
 from biasgrid.tasks.connectors.api import Answer, Message, Parameters, Request, Terminal
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
-from biasgrid.tasks.connectors.conversation.session_state import SessionFolder
+from biasgrid.tasks.connectors.client.session_state import SessionFolder
 from biasgrid.tasks.connectors.rows import to_request
 from biasgrid.warehouse.storage.errors import StorageTrouble
 

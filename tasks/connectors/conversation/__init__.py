@@ -1,1 +1,0 @@
-"""Conversations: their state, their requests, and replies that landed before."""
