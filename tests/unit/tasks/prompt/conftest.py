@@ -95,7 +95,7 @@ def planned(lake: Lake, catalog: Catalog, target: Target) -> Callable[..., pl.Da
 
 
 @pytest.fixture
-def model_pool(catalog: Catalog) -> Callable[..., ModelPool]:
+def open_pool(catalog: Catalog) -> Callable[..., ModelPool]:
     """A switchboard whose every model is the given one, and that waits a moment only before a retry."""
 
     def make(connect: Any = None, **options: Any) -> ModelPool:

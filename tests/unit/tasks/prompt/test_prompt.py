@@ -30,10 +30,10 @@ def landed(lake: Lake, run_id: str = RUN) -> pl.DataFrame:
 
 
 async def test_every_case_lands_once_with_what_was_sent_and_received(
-    lake: Lake, planned: Plan, target: Target, model: Any, model_pool: Any
+    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
 ) -> None:
     cases, echo = planned(), model(lambda request: f"No, {request.request_key}")
-    async with model_pool(echo) as open_board:
+    async with open_pool(echo) as open_board:
         tally = await prompt_cell(lake, cases, target, open_board, retries=0)
     rows = landed(lake).join(cases, on="case_id", suffix="_asked")
     assert rows.height == cases.height == len(echo.asked) > 10
@@ -48,10 +48,10 @@ async def test_every_case_lands_once_with_what_was_sent_and_received(
 
 
 async def test_the_cells_event_tells_tokens_money_and_time(
-    lake: Lake, planned: Plan, target: Target, model: Any, model_pool: Any
+    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
 ) -> None:
     cases = planned()
-    async with model_pool(model()) as open_board:
+    async with open_pool(model()) as open_board:
         await prompt_cell(lake, cases, target, open_board, retries=0)
     (cell,) = lake.newest("cells", RUN).to_dicts()
     count = cases.height
@@ -64,22 +64,22 @@ async def test_the_cells_event_tells_tokens_money_and_time(
 
 
 async def test_a_price_that_is_unknown_is_unknown_never_zero(
-    lake: Lake, planned: Plan, target: Target, model: Any, model_pool: Any
+    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
 ) -> None:
     unpriced = target.model_copy(update={"prices": None})
-    async with model_pool(model()) as open_board:
+    async with open_pool(model()) as open_board:
         tally = await prompt_cell(lake, planned(), unpriced, open_board, retries=0)
     assert tally.cost_usd is None
     assert landed(lake)["cost_usd"].null_count() == landed(lake).height
 
 
 async def test_who_watches_is_told_of_every_case(
-    lake: Lake, planned: Plan, target: Target, model: Any, model_pool: Any
+    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
 ) -> None:
     cases, told = planned(), Counter[tuple[str, str]]()
     first = cases["request_key"][0]
     partly = model(lambda request: RequestRejected("too long") if request.request_key == first else "No")
-    async with model_pool(partly) as open_board:
+    async with open_pool(partly) as open_board:
         await prompt_cell(
             lake,
             cases,
@@ -92,12 +92,12 @@ async def test_who_watches_is_told_of_every_case(
 
 
 async def test_a_request_that_is_refused_is_a_row_and_the_others_are_asked(
-    lake: Lake, planned: Plan, target: Target, model: Any, model_pool: Any
+    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
 ) -> None:
     cases = planned()
     first = cases["request_key"][0]
     partly = model(lambda request: RequestRejected("too long") if request.request_key == first else "No")
-    async with model_pool(partly) as open_board:
+    async with open_pool(partly) as open_board:
         tally = await prompt_cell(lake, cases, target, open_board, retries=3)
     failed = landed(lake).filter(pl.col("error_class").is_not_null())
     assert failed.select("request_key", "error_class", "error_message", "text", "attempts").rows() == [
@@ -107,7 +107,7 @@ async def test_a_request_that_is_refused_is_a_row_and_the_others_are_asked(
 
 
 async def test_a_fault_that_passes_is_one_row_with_all_its_attempts(
-    lake: Lake, planned: Plan, target: Target, model: Any, model_pool: Any
+    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
 ) -> None:
     cases, seen = planned(), Counter[str]()
 
@@ -115,7 +115,7 @@ async def test_a_fault_that_passes_is_one_row_with_all_its_attempts(
         seen[request.request_key] += 1
         return "No" if seen[request.request_key] > 2 else ServerFault("500")
 
-    async with model_pool(model(twice_broken)) as open_board:
+    async with open_pool(model(twice_broken)) as open_board:
         tally = await prompt_cell(lake, cases, target, open_board, retries=2)
     assert set(landed(lake)["attempts"]) == {3}
     assert landed(lake)["text"].null_count() == 0
@@ -123,10 +123,10 @@ async def test_a_fault_that_passes_is_one_row_with_all_its_attempts(
 
 
 async def test_a_rejected_key_stops_the_cell_and_every_case_still_has_its_row(
-    lake: Lake, planned: Plan, target: Target, model: Any, model_pool: Any
+    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
 ) -> None:
     cases, keyless = planned(), model(lambda request: KeyRejected("the key is not valid"))
-    async with model_pool(keyless) as open_board:
+    async with open_pool(keyless) as open_board:
         tally = await prompt_cell(lake, cases, target, open_board, retries=3)
     assert 1 <= len(keyless.asked) <= target.limits.concurrency < cases.height
     assert (tally.stopped, tally.failed) == ("the key is not valid", cases.height)
@@ -138,17 +138,17 @@ async def test_a_rejected_key_stops_the_cell_and_every_case_still_has_its_row(
 
 
 async def test_a_cell_that_goes_on_asks_only_what_is_missing(
-    lake: Lake, planned: Plan, target: Target, model: Any, model_pool: Any
+    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
 ) -> None:
     cases = planned()
     there = cases.head(5)
     some = set(there["request_key"])
     half = model(lambda request: "No" if request.request_key in some else ServerFault("500"))
-    async with model_pool(half) as open_board:
+    async with open_pool(half) as open_board:
         before = await prompt_cell(lake, cases, target, open_board, retries=0)
     assert (before.answered, before.failed) == (5, cases.height - 5)
     rest = model()
-    async with model_pool(rest) as open_board:
+    async with open_pool(rest) as open_board:
         after = await prompt_cell(lake, cases, target, open_board, retries=0)
     assert set(rest.keys) == set(cases["request_key"]) - some
     assert len(rest.keys) == cases.height - 5
@@ -158,7 +158,7 @@ async def test_a_cell_that_goes_on_asks_only_what_is_missing(
 
 
 async def test_a_journal_that_a_kill_left_behind_is_answered_already(
-    lake: Lake, planned: Plan, target: Target, model: Any, model_pool: Any
+    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
 ) -> None:
     """Whoever goes on lands left-over journals first; the cell then finds its replies."""
     cases = planned()
@@ -168,13 +168,13 @@ async def test_a_journal_that_a_kill_left_behind_is_answered_already(
         journal.append(response_row(case, target, reply))
     journal.land()
     rest = model()
-    async with model_pool(rest) as open_board:
+    async with open_pool(rest) as open_board:
         await prompt_cell(lake, cases, target, open_board, retries=0)
     assert set(rest.keys) == set(cases["request_key"][3:])
 
 
 async def test_what_has_arrived_lands_when_the_cell_is_cancelled(
-    lake: Lake, planned: Plan, target: Target, model: Any, model_pool: Any
+    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
 ) -> None:
     cases, enough = planned(), asyncio.Event()
 
@@ -184,7 +184,7 @@ async def test_what_has_arrived_lands_when_the_cell_is_cancelled(
         return "No"
 
     counting = model(counted, takes_s=0.01)
-    async with model_pool(counting) as open_board:
+    async with open_pool(counting) as open_board:
         work = asyncio.create_task(prompt_cell(lake, cases, target, open_board, retries=0))
         await enough.wait()
         work.cancel()
@@ -195,15 +195,15 @@ async def test_what_has_arrived_lands_when_the_cell_is_cancelled(
 
 @pytest.mark.parametrize(("reuses", "asks"), [(False, True), (True, False)])
 async def test_replies_of_another_run_stand_in_only_where_all_are_reused(
-    lake: Lake, planned: Plan, target: Target, model: Any, model_pool: Any, reuses: bool, asks: bool
+    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any, reuses: bool, asks: bool
 ) -> None:
     first = planned()
-    async with model_pool(model()) as open_board:
+    async with open_pool(model()) as open_board:
         await prompt_cell(lake, first, target, open_board, retries=0)
     later, again = planned(run_id=LATER), model()
     if reuses:
         reuse_replies(lake, LATER)
-    async with model_pool(again) as open_board:
+    async with open_pool(again) as open_board:
         tally = await prompt_cell(lake, later, target, open_board, retries=0)
     count = later.height
     assert len(again.asked) == (count if asks else 0)
@@ -215,24 +215,24 @@ async def test_replies_of_another_run_stand_in_only_where_all_are_reused(
 
 
 async def test_failures_of_another_run_never_stand_in(
-    lake: Lake, planned: Plan, target: Target, model: Any, model_pool: Any
+    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
 ) -> None:
-    async with model_pool(model(lambda request: ServerFault("500"))) as open_board:
+    async with open_pool(model(lambda request: ServerFault("500"))) as open_board:
         await prompt_cell(lake, planned(), target, open_board, retries=0)
     again = model()
     later = planned(run_id=LATER)
     reuse_replies(lake, LATER)
-    async with model_pool(again) as open_board:
+    async with open_pool(again) as open_board:
         tally = await prompt_cell(lake, later, target, open_board, retries=0)
     assert (tally.answered, tally.reused) == (len(again.asked), 0)
 
 
 @pytest.mark.parametrize("together", [True, False], ids=["at once", "one after the other"])
 async def test_what_two_cells_ask_alike_is_sent_once_and_lands_in_both(
-    lake: Lake, planned: Plan, target: Target, model: Any, model_pool: Any, together: bool
+    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any, together: bool
 ) -> None:
     strict, lenient, shared = planned("strict"), planned("lenient"), model()
-    async with model_pool(shared) as open_board:
+    async with open_pool(shared) as open_board:
         open_board.expect(repeated_requests(lake, RUN))
         cells = [prompt_cell(lake, cases, target, open_board, retries=0) for cases in (strict, lenient)]
         tallies = await asyncio.gather(*cells) if together else [await cell for cell in cells]
@@ -248,12 +248,12 @@ async def test_what_two_cells_ask_alike_is_sent_once_and_lands_in_both(
 
 
 async def test_a_shared_reply_that_landed_before_a_kill_is_not_asked_again(
-    lake: Lake, planned: Plan, target: Target, model: Any, model_pool: Any
+    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
 ) -> None:
     strict, lenient, never = planned("strict"), planned("lenient"), model()
-    async with model_pool(model()) as open_board:
+    async with open_pool(model()) as open_board:
         await prompt_cell(lake, strict, target, open_board, retries=0)
-    async with model_pool(never) as open_board:
+    async with open_pool(never) as open_board:
         open_board.expect(repeated_requests(lake, RUN))
         tally = await prompt_cell(lake, lenient, target, open_board, retries=0)
     assert never.asked == []
@@ -261,11 +261,11 @@ async def test_a_shared_reply_that_landed_before_a_kill_is_not_asked_again(
 
 
 async def test_a_respondent_in_process_answers_like_any_other_model(
-    lake: Lake, planned: Plan, catalog: Catalog, model_pool: Any
+    lake: Lake, planned: Plan, catalog: Catalog, open_pool: Any
 ) -> None:
     refuser = catalog.target("simulated/refuser")
     cases = planned(model=refuser)
-    async with model_pool() as open_board:
+    async with open_pool() as open_board:
         tally = await prompt_cell(lake, cases, refuser, open_board, retries=0)
     assert (tally.answered, tally.cost_usd) == (cases.height, 0)
     assert landed(lake)["text"].null_count() == 0

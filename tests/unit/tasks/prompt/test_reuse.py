@@ -111,7 +111,7 @@ def test_a_stand_in_names_the_reply_that_was_paid_never_another_stand_in(
 
 
 async def test_one_reply_stands_in_for_every_case_that_asks_the_same(
-    lake: Lake, planned: Plan, target: Target, model: Any, model_pool: Any
+    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
 ) -> None:
     answered(lake, planned("strict", run_id=OLD), target, BEGAN - timedelta(days=1), Reply("No"))
     strict, lenient = planned("strict", run_id=RUN), planned("lenient", run_id=RUN)
@@ -120,7 +120,7 @@ async def test_one_reply_stands_in_for_every_case_that_asks_the_same(
     reuse_replies(lake, RUN, BEGAN)
     assert set(replies(lake)["case_id"]) == {*alike["case_id"], *lenient["case_id"]}
     assert replies(lake)["response_id"].n_unique() == replies(lake).height == alike.height + lenient.height
-    async with model_pool(never := model()) as open_board:
+    async with open_pool(never := model()) as open_board:
         tally = await prompt_cell(lake, alike, target, open_board, retries=0)
     assert (tally.reused, tally.answered, never.asked) == (alike.height, 0, [])
 
@@ -144,12 +144,12 @@ def test_models_of_which_every_case_has_its_reply_need_not_be_asked(
 @pytest.mark.parametrize("shares", [True, False], ids=["run", "none"])
 @pytest.mark.parametrize("together", [True, False], ids=["at once", "one after the other"])
 async def test_each_case_is_asked_on_its_own_only_where_nothing_is_to_be_reused(
-    lake: Lake, planned: Plan, target: Target, model: Any, model_pool: Any, shares: bool, together: bool
+    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any, shares: bool, together: bool
 ) -> None:
     strict, lenient = twins(planned("strict", run_id=RUN)), planned("lenient", run_id=RUN)
     draw = count()
     drawing = model(lambda request: f"draw {next(draw)}", takes_s=0.001)
-    async with model_pool(drawing, shares=shares) as open_board:
+    async with open_pool(drawing, shares=shares) as open_board:
         open_board.expect(repeated_requests(lake, RUN))
         cells = [prompt_cell(lake, cases, target, open_board, retries=0) for cases in (strict, lenient)]
         tallies = await asyncio.gather(*cells) if together else [await cell for cell in cells]
@@ -162,14 +162,14 @@ async def test_each_case_is_asked_on_its_own_only_where_nothing_is_to_be_reused(
 
 
 async def test_what_landed_for_a_case_is_not_asked_again_and_stands_for_no_other(
-    lake: Lake, planned: Plan, target: Target, model: Any, model_pool: Any
+    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
 ) -> None:
     """A run without reuse goes on after a kill."""
     cases = twins(planned(run_id=RUN))
     there = cases.head(cases.height // 2)
     answered(lake, there, target, BEGAN, Reply("before"))
     rest = model(lambda request: "after")
-    async with model_pool(rest, shares=False) as open_board:
+    async with open_pool(rest, shares=False) as open_board:
         tally = await prompt_cell(lake, cases, target, open_board, retries=0)
     assert sorted(rest.keys) == sorted(there["request_key"])
     assert (tally.answered, tally.reused) == (cases.height, 0)
@@ -178,7 +178,7 @@ async def test_what_landed_for_a_case_is_not_asked_again_and_stands_for_no_other
 
 
 async def test_a_case_that_failed_is_asked_again_when_the_run_goes_on(
-    lake: Lake, planned: Plan, target: Target, model: Any, model_pool: Any
+    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
 ) -> None:
     cases = twins(planned(run_id=RUN))
     tries = count()
@@ -186,10 +186,10 @@ async def test_a_case_that_failed_is_asked_again_when_the_run_goes_on(
     def every_other(request: Request) -> Any:
         return "No" if next(tries) % 2 else ServerFault("500")
 
-    async with model_pool(model(every_other), shares=False) as open_board:
+    async with open_pool(model(every_other), shares=False) as open_board:
         before = await prompt_cell(lake, cases, target, open_board, retries=0)
     rest = model()
-    async with model_pool(rest, shares=False) as open_board:
+    async with open_pool(rest, shares=False) as open_board:
         after = await prompt_cell(lake, cases, target, open_board, retries=0)
     assert before.failed == len(rest.asked) == cases.height // 2
     assert (after.answered, after.failed) == (cases.height, 0)

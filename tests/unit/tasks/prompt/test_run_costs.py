@@ -16,14 +16,14 @@ RUN = "01M00000000000000000000001"
 
 
 @pytest.fixture
-def asked(lake: Any, planned: Any, target: Any, model_pool: Any, model: Any) -> Any:
+def asked(lake: Any, planned: Any, target: Any, open_pool: Any, model: Any) -> Any:
     """The cases that were asked, after a pass in which some of them met an error."""
 
     async def run(error: type[Exception], run_budget: RunBudget, retries: int = 0) -> Any:
         cases = planned()
         unlucky = set(cases["request_key"][:3])
         own = model(lambda request: error("no") if request.request_key in unlucky else "No")
-        async with model_pool(own, run_budget=run_budget) as open_board:
+        async with open_pool(own, run_budget=run_budget) as open_board:
             await prompt_cell(lake, cases, target, open_board, retries=retries)
         return cases
 

@@ -19,7 +19,7 @@ def model(target):
 
 
 @pytest.fixture
-async def model_pool(catalog, quick):
+async def open_pool(catalog, quick):
     """Opens switchboards over connectors of one's own; closes them afterwards."""
     opened = []
 
@@ -55,29 +55,29 @@ async def test_after_a_bad_key_nothing_more_is_sent_to_that_model(server, target
     assert len(server.heard) == 2
 
 
-async def test_a_rejected_request_stops_nothing_else(scripted, model_pool, model, ask):
-    model_pool = await model_pool(scripted([RequestRejected("too long")]))
+async def test_a_rejected_request_stops_nothing_else(scripted, open_pool, model, ask):
+    model_pool = await open_pool(scripted([RequestRejected("too long")]))
     assert isinstance((await model_pool.answer(model(), ask("a"), 3)).error, RequestRejected)
     assert (await model_pool.answer(model(), ask("b"), 3)).reply is not None
 
 
-async def test_a_model_has_one_connector_for_all_its_requests(scripted, model_pool, model, ask):
+async def test_a_model_has_one_connector_for_all_its_requests(scripted, open_pool, model, ask):
     made = []
 
     def connect(target, key, catalog):
         made.append(target.model)
         return scripted()
 
-    model_pool = await model_pool(connect)
+    model_pool = await open_pool(connect)
     await asyncio.gather(
         *(model_pool.answer(model(name), ask(name + str(n)), 0) for name in "ab" for n in range(5))
     )
     assert sorted(made) == ["scripted/a", "scripted/b"]
 
 
-async def test_models_of_a_provider_share_its_concurrency(scripted, model_pool, model, ask):
+async def test_models_of_a_provider_share_its_concurrency(scripted, open_pool, model, ask):
     connector = scripted(takes_s=0.01)
-    model_pool = await model_pool(connector)
+    model_pool = await open_pool(connector)
     narrow = Limits(concurrency=2)
     models = [model(name, limits=narrow) for name in "abc"]
     await asyncio.gather(
@@ -86,9 +86,9 @@ async def test_models_of_a_provider_share_its_concurrency(scripted, model_pool, 
     assert connector.most_in_flight == 2
 
 
-async def test_a_model_with_concurrency_of_its_own_is_held_by_that_alone(scripted, model_pool, model, ask):
+async def test_a_model_with_concurrency_of_its_own_is_held_by_that_alone(scripted, open_pool, model, ask):
     connector = scripted(takes_s=0.02)
-    model_pool = await model_pool(connector)
+    model_pool = await open_pool(connector)
     own = model("a", limits=Limits(concurrency=1), own_limits=("concurrency",))
     models = [own, model("b", limits=Limits(concurrency=2))]
     await asyncio.gather(
@@ -99,10 +99,10 @@ async def test_a_model_with_concurrency_of_its_own_is_held_by_that_alone(scripte
 
 @pytest.mark.parametrize(("own", "at_once"), [((), 2), (("requests_per_minute",), 4)])
 async def test_requests_per_minute_are_shared_unless_they_are_a_models_own(
-    scripted, model_pool, model, ask, own, at_once
+    scripted, open_pool, model, ask, own, at_once
 ):
     connector = scripted()
-    model_pool = await model_pool(connector)
+    model_pool = await open_pool(connector)
     two_a_second = Limits(requests_per_minute=120)
     models = [model(name, limits=two_a_second, own_limits=own) for name in "ab"]
     asked = [
@@ -118,9 +118,9 @@ async def test_requests_per_minute_are_shared_unless_they_are_a_models_own(
 
 
 @pytest.mark.parametrize("before", [True, False])
-async def test_a_process_uses_its_part_of_slots_and_rates(scripted, model_pool, model, ask, before):
+async def test_a_process_uses_its_part_of_slots_and_rates(scripted, open_pool, model, ask, before):
     connector = scripted(takes_s=0.01)
-    model_pool = await model_pool(connector)
+    model_pool = await open_pool(connector)
     wide = model(limits=Limits(concurrency=8, requests_per_minute=480_000))
     if before:
         model_pool.grant("scripted", 2)
@@ -149,26 +149,26 @@ async def test_a_limit_that_the_server_states_is_kept(server, target, catalog, a
         assert asyncio.get_running_loop().time() - began >= 0.35  # ten at once, then ten a second
 
 
-async def test_the_same_question_asked_twice_at_once_is_sent_once(scripted, model_pool, model, ask):
+async def test_the_same_question_asked_twice_at_once_is_sent_once(scripted, open_pool, model, ask):
     connector = scripted(takes_s=0.01)
-    model_pool = await model_pool(connector)
+    model_pool = await open_pool(connector)
     answers = await asyncio.gather(*(model_pool.answer(model(), ask(), 0) for _ in range(5)))
     assert len(connector.sent) == 1
     assert {answer.reply.text for answer in answers} == {"Yes"}
     assert [answer.shared for answer in answers] == [False, True, True, True, True]
 
 
-async def test_a_question_asked_again_later_is_sent_again(scripted, model_pool, model, ask):
+async def test_a_question_asked_again_later_is_sent_again(scripted, open_pool, model, ask):
     connector = scripted()
-    model_pool = await model_pool(connector)
+    model_pool = await open_pool(connector)
     answers = [await model_pool.answer(model(), ask(), 0) for _ in range(2)]
     assert len(connector.sent) == 2
     assert not any(answer.shared for answer in answers)
 
 
-async def test_where_the_sender_is_cancelled_one_who_waits_sends_instead(scripted, model_pool, model, ask):
+async def test_where_the_sender_is_cancelled_one_who_waits_sends_instead(scripted, open_pool, model, ask):
     connector = scripted(opens=asyncio.Event())
-    model_pool = await model_pool(connector)
+    model_pool = await open_pool(connector)
     first, second, third = (asyncio.create_task(model_pool.answer(model(), ask(), 0)) for _ in range(3))
     await connector.reached.wait()
     first.cancel()
@@ -180,9 +180,9 @@ async def test_where_the_sender_is_cancelled_one_who_waits_sends_instead(scripte
     assert [answer.shared for answer in answers] == [False, True]
 
 
-async def test_cancelling_one_who_waits_leaves_the_sender_alone(scripted, model_pool, model, ask):
+async def test_cancelling_one_who_waits_leaves_the_sender_alone(scripted, open_pool, model, ask):
     connector = scripted(opens=asyncio.Event())
-    model_pool = await model_pool(connector)
+    model_pool = await open_pool(connector)
     sender, waiter = (asyncio.create_task(model_pool.answer(model(), ask(), 0)) for _ in range(2))
     await connector.reached.wait()
     waiter.cancel()
@@ -192,12 +192,12 @@ async def test_cancelling_one_who_waits_leaves_the_sender_alone(scripted, model_
     assert waiter.cancelled()
 
 
-async def test_a_connectors_own_bug_is_not_taken_for_an_answer(scripted, model_pool, model, ask):
+async def test_a_connectors_own_bug_is_not_taken_for_an_answer(scripted, open_pool, model, ask):
     class Broken(scripted):
         async def ask(self, request):
             raise ZeroDivisionError
 
-    model_pool = await model_pool(Broken())
+    model_pool = await open_pool(Broken())
     with pytest.raises(ZeroDivisionError):
         await model_pool.answer(model(), ask(), 3)
 

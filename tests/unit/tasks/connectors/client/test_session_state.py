@@ -42,15 +42,15 @@ def said(answer: Answer) -> str:
 
 
 @pytest.fixture
-def model_pool(catalog, quick, tmp_path):
+def open_pool(catalog, quick, tmp_path):
     """A process that asks: what is kept in a folder is all that another one knows of it."""
     return lambda: ModelPool(catalog, backoff=quick, sessions=tmp_path / "sessions")
 
 
 @pytest.mark.parametrize("remembers", REMEMBERING)
-async def test_a_session_is_one_conversation_and_others_are_others(chatbot, model_pool, remembers):
+async def test_a_session_is_one_conversation_and_others_are_others(chatbot, open_pool, remembers):
     target = model(chatbot, remembers)
-    async with model_pool() as model_pool:
+    async with open_pool() as model_pool:
         first = await model_pool.answer(target, message("a"), 0)
         other = await model_pool.answer(target, message("b", "s2"), 0)
         alone = await model_pool.answer(target, message("c", None), 0)
@@ -60,11 +60,11 @@ async def test_a_session_is_one_conversation_and_others_are_others(chatbot, mode
 
 
 @pytest.mark.parametrize("remembers", REMEMBERING)
-async def test_a_conversation_goes_on_in_another_process(chatbot, model_pool, remembers):
+async def test_a_conversation_goes_on_in_another_process(chatbot, open_pool, remembers):
     target = model(chatbot, remembers)
-    async with model_pool() as model_pool:
+    async with open_pool() as model_pool:
         assert said(await model_pool.answer(target, message("a"), 0)) == "1: a"
-    async with model_pool() as model_pool:
+    async with open_pool() as model_pool:
         assert said(await model_pool.answer(target, message("b"), 0)) == "2: a"
     assert list(chatbot.conversations.values()) == [["a", "b"]]
 
@@ -80,9 +80,9 @@ async def test_conversations_are_kept_in_a_folder_that_is_named_later(chatbot, c
 
 
 @pytest.mark.parametrize("remembers", REMEMBERING)
-async def test_a_conversation_that_is_forgotten_begins_anew(chatbot, model_pool, remembers, tmp_path):
+async def test_a_conversation_that_is_forgotten_begins_anew(chatbot, open_pool, remembers, tmp_path):
     target = model(chatbot, remembers)
-    async with model_pool() as model_pool:
+    async with open_pool() as model_pool:
         await model_pool.answer(target, message("a"), 0)
         await model_pool.forget(target, "s1")
         again = await model_pool.answer(target, message("b"), 0)
@@ -91,8 +91,8 @@ async def test_a_conversation_that_is_forgotten_begins_anew(chatbot, model_pool,
     assert not (tmp_path / "sessions").exists() or list((tmp_path / "sessions").iterdir()) == []
 
 
-async def test_what_is_kept_is_for_its_owner_alone_and_names_nobody(chatbot, model_pool, tmp_path):
-    async with model_pool() as model_pool:
+async def test_what_is_kept_is_for_its_owner_alone_and_names_nobody(chatbot, open_pool, tmp_path):
+    async with open_pool() as model_pool:
         await model_pool.answer(model(chatbot, "cookie"), message("a"), 0)
     (kept,) = (tmp_path / "sessions").iterdir()
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
@@ -114,8 +114,8 @@ async def test_a_reply_is_not_lost_where_its_conversation_cannot_be_kept(chatbot
     await connector.close()
 
 
-async def test_our_own_session_ids_need_nothing_kept(chatbot, model_pool, tmp_path):
-    async with model_pool() as model_pool:
+async def test_our_own_session_ids_need_nothing_kept(chatbot, open_pool, tmp_path):
+    async with open_pool() as model_pool:
         await model_pool.answer(model(chatbot, "session"), message("a"), 0)
     assert not (tmp_path / "sessions").exists()
     assert list(chatbot.conversations) == ["s1"]
@@ -128,9 +128,9 @@ async def test_without_a_folder_nothing_is_kept(chatbot, catalog, quick, tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_a_conversation_is_opened_once_whatever_fails_after(chatbot, model_pool):
+async def test_a_conversation_is_opened_once_whatever_fails_after(chatbot, open_pool):
     chatbot.fails()
-    async with model_pool() as model_pool:
+    async with open_pool() as model_pool:
         target = model(chatbot, "given")
         await model_pool.answer(target, message("a"), 0)
         chatbot.fails("500", "html")
@@ -138,16 +138,16 @@ async def test_a_conversation_is_opened_once_whatever_fails_after(chatbot, model
     assert [heard.path for heard in chatbot.heard].count("/start") == 1
 
 
-async def test_an_opening_that_fails_is_tried_again(chatbot, model_pool):
+async def test_an_opening_that_fails_is_tried_again(chatbot, open_pool):
     chatbot.fails("500")
-    async with model_pool() as model_pool:
+    async with open_pool() as model_pool:
         assert said(await model_pool.answer(model(chatbot, "given"), message("a"), 1)) == "1: a"
     assert [heard.path for heard in chatbot.heard] == ["/start", "/start", "/chat"]
 
 
-async def test_an_id_that_the_first_reply_gives_is_sent_with_the_next(chatbot, model_pool):
+async def test_an_id_that_the_first_reply_gives_is_sent_with_the_next(chatbot, open_pool):
     target = model(chatbot, "given", opening=None)
-    async with model_pool() as model_pool:
+    async with open_pool() as model_pool:
         await model_pool.answer(target, message("a"), 0)
         assert said(await model_pool.answer(target, message("b"), 0)) == "2: a"
     first, second = (heard.json for heard in chatbot.heard)
@@ -155,25 +155,25 @@ async def test_an_id_that_the_first_reply_gives_is_sent_with_the_next(chatbot, m
     assert second["session"] == "#1"
 
 
-async def test_an_id_that_is_not_where_it_should_be_is_told(chatbot, model_pool):
-    async with model_pool() as model_pool:
+async def test_an_id_that_is_not_where_it_should_be_is_told(chatbot, open_pool):
+    async with open_pool() as model_pool:
         answer = await model_pool.answer(model(chatbot, "given", session_from="conversation.id"), message("a"), 3)
     assert isinstance(answer.error, Terminal)
     assert "`session_from: conversation.id`" in str(answer.error)
     assert answer.attempts == 1
 
 
-async def test_a_chatbot_without_memory_is_sent_what_was_said_and_gets_no_cookie_back(chatbot, model_pool):
+async def test_a_chatbot_without_memory_is_sent_what_was_said_and_gets_no_cookie_back(chatbot, open_pool):
     target = model(chatbot, "none")
-    async with model_pool() as model_pool:
+    async with open_pool() as model_pool:
         for text in ("a", "b"):
             await model_pool.answer(target, message(text), 0)
     assert [heard.headers.get("cookie") for heard in chatbot.heard] == [None, None]
     assert sorted(chatbot.conversations.values()) == [["a"], ["b"]]
 
 
-async def test_the_same_message_in_two_sessions_is_sent_twice(chatbot, model_pool):
-    async with model_pool() as model_pool:
+async def test_the_same_message_in_two_sessions_is_sent_twice(chatbot, open_pool):
+    async with open_pool() as model_pool:
         model_pool.expect({"a": None})
         target = model(chatbot, "session")
         twins = [model_pool.answer(target, message("a", session), 0) for session in ("s1", "s2")]
@@ -182,9 +182,9 @@ async def test_the_same_message_in_two_sessions_is_sent_twice(chatbot, model_poo
     assert sorted(chatbot.conversations) == ["s1", "s2"]
 
 
-async def test_turns_of_a_session_reach_it_one_after_another(chatbot, model_pool):
+async def test_turns_of_a_session_reach_it_one_after_another(chatbot, open_pool):
     chatbot.delay_s = 0.01
-    async with model_pool() as model_pool:
+    async with open_pool() as model_pool:
         target = model(chatbot, "cookie")
         await asyncio.gather(*(model_pool.answer(target, message(text), 0) for text in "abcd"))
     assert sorted(chatbot.conversations["#1"]) == ["a", "b", "c", "d"]
