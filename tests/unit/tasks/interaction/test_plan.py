@@ -15,11 +15,11 @@ from biasgrid.tasks.interaction.understanding import understandings
 ELSEWHERE = """
 from biasgrid.catalogs.scenario.interaction import resolve_interaction
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.replaying_client import Party
+from biasgrid.tasks.connectors.replaying_client import Participant
 from biasgrid.tasks.interaction.plan import Player, plays
 asked = {"models": ["simulated/fair"], "scenes": ["office-server-migration"], "runs": 2}
 resolved = resolve_interaction({"interaction": asked, "asking": {"seed": 7}})
-party = Party(Target(model="own/one", provider="own", name="one", connector="own"), "one", max_tokens=50)
+party = Participant(Target(model="own/one", provider="own", name="one", connector="own"), "one", max_tokens=50)
 print(*(play.id for play in plays("elsewhere", Player("own/one", (party,)), resolved)))
 """
 
