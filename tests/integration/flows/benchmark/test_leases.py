@@ -387,10 +387,10 @@ from biasgrid.catalogs.schema.models import Limits, Target
 from biasgrid.flows.rate_limits.ledger import LeaseLedger
 from biasgrid.flows.rate_limits.leases import leased
 from pathlib import Path
-from biasgrid.tasks.connectors.client.model_pool import Switchboard
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 target = Target.model_validate_json(sys.argv[1])
 async def main():
-    async with leased([target], Switchboard(load_catalog()), LeaseLedger(Path(sys.argv[2]))):
+    async with leased([target], ModelPool(load_catalog()), LeaseLedger(Path(sys.argv[2]))):
         print("holds", flush=True)
         await asyncio.sleep(600)
 asyncio.run(main())
