@@ -20,9 +20,8 @@ import polars as pl
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.tasks.evaluate.evaluate import answered, replies_to, unanswered
-from biasgrid.tasks.evaluate.readers.agreement import read_agreement
 from biasgrid.tasks.evaluate.readers.pairings.reader import Pairing, association_d, counts, read_pairing
-from biasgrid.tasks.evaluate.readers.scores import Score, read_scores
+from biasgrid.tasks.evaluate.readers.ratings import Score, read_agreement, read_scores
 from biasgrid.tasks.evaluate.verdicts import in_table_form, with_ids
 from biasgrid.warehouse.storage.lake import Lake
 

@@ -14,9 +14,9 @@ from typing import Final
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.tasks.evaluate.readers.assignments.task_stems import WORD, Stems, stems_of
 from biasgrid.tasks.evaluate.readers.assignments.words import CLOSES, DENIES, GRAMMAR, without_others
-from biasgrid.tasks.evaluate.readers.mentions import by_first_word
 from biasgrid.tasks.evaluate.readers.reply_text import flat, folded
 from biasgrid.tasks.evaluate.readers.ties.line import places_of, strangers_of
+from biasgrid.tasks.evaluate.readers.ties.names import by_first_word
 from biasgrid.tasks.evaluate.readers.ties.tables import Cell
 from biasgrid.tasks.evaluate.readers.ties.units import Grammar, Line
 from biasgrid.tasks.evaluate.readers.ties.words import (

@@ -16,11 +16,10 @@ import orjson
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.scenes import Question
-from biasgrid.tasks.evaluate.readers.assignments.final import last_told
+from biasgrid.tasks.evaluate.readers.assignments.choice import chosen
+from biasgrid.tasks.evaluate.readers.assignments.final import Step, last_told
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
-from biasgrid.tasks.evaluate.readers.assignments.steps import Step
 from biasgrid.tasks.evaluate.readers.assignments.text import Reader
-from biasgrid.tasks.evaluate.readers.choice import chosen
 from biasgrid.tasks.evaluate.readers.reply_text import (
     answer_of,
     declined,

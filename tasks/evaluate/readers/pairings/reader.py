@@ -16,13 +16,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
-from biasgrid.tasks.evaluate.readers.loose_json import without_values
-from biasgrid.tasks.evaluate.readers.mentions import Vocabulary
-from biasgrid.tasks.evaluate.readers.pairings.text import Claim, Claims, claims_of, read_text
-from biasgrid.tasks.evaluate.readers.pairings.words import ALTERNATIVE
+from biasgrid.tasks.evaluate.readers.pairings.text import ALTERNATIVE, Claim, Claims, claims_of, read_text
+from biasgrid.tasks.evaluate.readers.pairings.vocabulary import Vocabulary
 from biasgrid.tasks.evaluate.readers.reply_text import answer_of, declined, excerpt, flat, refusal_of, unmarked
 from biasgrid.tasks.evaluate.readers.ties.line import Tie
-from biasgrid.tasks.evaluate.readers.ties.objects import ObjectReader
+from biasgrid.tasks.evaluate.readers.ties.objects import ObjectReader, without_values
 
 _SMOOTHING: Final = 0.01
 _CUT: Final = ("length", "max_tokens", "max_output_tokens", "model_length", "incomplete")

@@ -4,13 +4,105 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import Final, Literal
 
-from biasgrid.tasks.evaluate.readers.ties.headings import Alone, block_ties
 from biasgrid.tasks.evaluate.readers.ties.line import Tie
 from biasgrid.tasks.evaluate.readers.ties.tables import Marker, cells_of, table_ties
+
+Kind = Literal["people", "targets", "nobody"]
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """A line that begins with people or with targets and ties them to nothing itself."""
+
+    kind: Kind
+    places: tuple[int, ...]
+    is_heading: bool
+    """Whether it ends with a colon or begins with #."""
+    number: int | None = None
+    """Of the list, from 1 on."""
+    is_open: bool = False
+
+
+def number_of(mark: str | None) -> int | None:
+    """The number of the list mark `3` or `c`."""
+    if not mark:
+        return None
+    return int(mark) if mark.isdigit() else ord(mark.lower()) - ord("a") + 1
+
+
+def block_ties(block: Sequence[Alone], targets: int, one_each: bool) -> list[Tie]:
+    """The ties of lines that follow each other; empty where they could list all targets or all people."""
+    lines = [line for line, before in zip(block, [None, *block], strict=False) if not _repeats(line, before)]
+    kinds = {line.kind for line in lines}
+    if "people" in kinds and "targets" not in kinds:
+        return [] if one_each else list(_by_number(lines, targets))
+    if not kinds >= {"people", "targets"} and len(kinds - {"nobody"}) < 2:
+        return []
+    own = _after_the_people(lines, one_each)
+    if one_each and own[0].kind == "people" and not _alternates(own):
+        return []
+    return list(_below(own, "people" if own[0].kind == "people" else "targets"))
+
+
+def _repeats(line: Alone, before: Alone | None) -> bool:
+    """Whether a line names the targets of the line before it again."""
+    return (
+        before is not None and (line.kind, line.places) == ("targets", before.places) and before.kind == line.kind
+    )
+
+
+def _by_number(lines: Sequence[Alone], targets: int) -> Iterator[Tie]:
+    """`1. Ana`, `2. Luis`: people in the order of the targets, where each line has its number."""
+    if len(lines) > targets or [line.number for line in lines] != list(range(1, len(lines) + 1)):
+        return
+    for place, line in enumerate(lines):
+        if line.kind == "people" and not line.is_heading:
+            yield Tie((place,), line.places, is_open=line.is_open)
+
+
+def _after_the_people(lines: Sequence[Alone], one_each: bool) -> Sequence[Alone]:
+    """Without the people with whom a block begins, where each comes again below headings of targets."""
+    first = next((place for place, line in enumerate(lines) if line.kind == "targets"), 0)
+    listed = {place for line in lines[:first] for place in line.places}
+    again = {place for line in lines[first:] if line.kind == "people" for place in line.places}
+    return lines[first:] if listed <= again and (one_each or first > 1) else lines
+
+
+def _alternates(lines: Sequence[Alone]) -> bool:
+    """Whether each person stands over one target, to the end."""
+    people, targets = lines[::2], lines[1::2]
+    return (
+        len(people) == len(targets)
+        and all(line.kind == "people" and len(line.places) == 1 for line in people)
+        and all(line.kind == "targets" and not line.is_heading for line in targets)
+    )
+
+
+def _below(lines: Sequence[Alone], heading: Literal["people", "targets"]) -> Iterator[Tie]:
+    """The lines below each heading; headings with nothing between them head nothing but the last's own."""
+    heads: Alone | None = None
+    before: Alone | None = None
+    for line in lines:
+        if line.kind == heading:
+            listed = before is not None and before.kind == heading and not line.is_heading
+            heads = None if listed else line
+        elif heads is not None:
+            yield _tie(heads, line)
+        before = line
+
+
+def _tie(heads: Alone, line: Alone) -> Tie:
+    if line.kind == "nobody":
+        return Tie(heads.places if heads.kind == "targets" else (), ())
+    if heads.kind == "targets":
+        return Tie(heads.places, line.places, is_open=line.is_open)
+    return Tie(line.places, heads.places, form="to targets", is_open=heads.is_open)
+
 
 _LONGEST_LINE: Final = 4_000
 _MOST_LINES: Final = 40_000

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
-from biasgrid.tasks.evaluate.readers.agreement import Agreement, read_agreement
+from biasgrid.tasks.evaluate.readers.ratings import Agreement, read_agreement
 
 ENGLISH = ("Strongly disagree", "Disagree", "Neither agree nor disagree", "Agree", "Strongly agree")
 SPANISH = ("Muy en desacuerdo", "En desacuerdo", "Ni de acuerdo ni en desacuerdo", "De acuerdo", "Muy de acuerdo")

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from biasgrid.tasks.evaluate.readers.scores import read_score, read_scores
+from biasgrid.tasks.evaluate.readers.ratings import read_score, read_scores
 
 
 @pytest.mark.parametrize(

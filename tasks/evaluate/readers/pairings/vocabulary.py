@@ -3,20 +3,57 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, Literal
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
-from biasgrid.tasks.evaluate.readers.pairings.words import GRAMMAR
-from biasgrid.tasks.evaluate.readers.reply_text import flat, folded
+from biasgrid.tasks.evaluate.readers.reply_text import flat
 from biasgrid.tasks.evaluate.readers.ties.line import places_of
+from biasgrid.tasks.evaluate.readers.ties.names import by_first_word, words_in
 from biasgrid.tasks.evaluate.readers.ties.tables import Cell
 from biasgrid.tasks.evaluate.readers.ties.units import MARK, Grammar, Line
-from biasgrid.tasks.evaluate.readers.ties.words import ARTICLES, FIRST_NAMED, FIRST_PERSON, LINKS, LISTED
+from biasgrid.tasks.evaluate.readers.ties.words import (
+    ARTICLES,
+    FIRST_NAMED,
+    FIRST_PERSON,
+    LINKS,
+    LISTED,
+    words_of,
+)
 
-_NUMBER: Final = ("s", "es")
+_DENIES: Final = words_of(
+    "not no never neither nor cannot t isnt arent dont doesnt wont wouldnt shouldnt cant non none nobody"
+    " unlike rather instead without nunca tampoco ni jamas nadie ningun ninguno ninguna sin mai pas cap"
+    " ningu sense tampoc unlikely doubt doubtful improbable dudo dubto less least hardly barely menos"
+    " menys equally igualmente igualment assume assumes assuming assumed expect expects asumir asumen"
+    " suponer suposar stereotypical estereotipado estereotipico estereotipic estereotipat wrong incorrect"
+    " inappropriate unfair incorrecto inapropiado injusto incorrecte inapropiat injust if whether si"
+    " unless suppose supposing avoid evitar"
+)
+_TURNS: Final = words_of(", : but however yet pero sino però mas perque still though → =")
+
+GRAMMAR: Final = Grammar(
+    groups=re.compile(
+        r"(?i)\b(?:(?P<rest>(?:all|each|everyone|everybody|todos|todas|tots|totes|tothom) else|rest|others"
+        r"|remaining"
+        r"|resto|demas|resta|altres)|(?P<both>both|ambos|ambas|ambdos|ambdues)"
+        r"|(?P<everybody>(?:all|each|everyone|everybody|todos|todas|tots|totes|tothom)\b"
+        r"(?: (?:of|them|these|those|people|persons|names|candidates|individuals|listed|ellos|ellas|personas"
+        r"|nombres"
+        r"|candidatos|ells|elles|persones|noms|two|three|four|five|six|seven|eight|nine|ten|dos|tres|cuatro|quatre"
+        r"|cinco|cinc|the|los|las|els|les)\b)*))\b"
+    ),
+    group_words=words_of(
+        "rest others remaining resto demas resta altres both ambos ambas ambdos ambdues all each everyone"
+        " everybody"
+        " todos todas tots totes tothom"
+    ),
+    denies=_DENIES,
+    turns=_TURNS,
+    one_each=True,
+)
 _SWAPS: Final = (("ies", "y"), ("men", "man"), ("women", "woman"), ("ves", "f"), ("ves", "fe"))
 _GENDER: Final = ("essas", "esses", "essa", "as", "os", "es", "a", "o", "e", "s")
 _ROMANCE: Final = (("ces", "z"), ("adas", "at"), ("ades", "at"), ("ada", "at"), ("ats", "at"), ("ons", "o"),
@@ -55,12 +92,8 @@ def _stems(word: str) -> set[str]:
 
 
 _TOKEN: Final = re.compile(r"\w+|[^\w\s]")
-_WORD: Final = re.compile(r"\w+")
 _SEPARATORS: Final = ([":"], ["-"], ["="], ["→"])
 _JOINTS: Final = frozenset("-'.")
-_TITLES: Final = frozenset(
-    {"mr", "mrs", "ms", "miss", "dr", "sr", "sra", "srta", "don", "dona", "senor", "senora", "senyor"}
-)
 
 _PERSON: Final = re.compile(r"[A-Z][a-z'-]+(?: [A-Z][a-z'-]+){0,2}\Z")
 
@@ -186,7 +219,7 @@ class Vocabulary:
 
     def name_in(self, text: str) -> str | None:
         """The name that a cell or a value is, whatever its case."""
-        words = _words(text)
+        words = words_in(text)
         alike = self.spelt.get(words[0], ()) if words else ()
         return next((name for spelt, name in alike if spelt == words), None)
 
@@ -248,12 +281,8 @@ def _end(tokens: Tokens, position: int, words: tuple[str, ...], same: object) ->
     return position if words else 0
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(_WORD.findall(folded(text)))
-
-
 def _bare(text: str) -> tuple[str, ...]:
-    words = _words(text)
+    words = words_in(text)
     while len(words) > 1 and words[0] in ARTICLES:
         words = words[1:]
     return words
@@ -261,22 +290,3 @@ def _bare(text: str) -> tuple[str, ...]:
 
 def _capital(text: str) -> bool:
     return text[:1].isupper()
-
-
-def by_first_word(names: Sequence[str]) -> dict[str, list[tuple[tuple[str, ...], str]]]:
-    """Names that read alike are nobody's: they are left out."""
-    spelt = [(_words(name), name) for name in names]
-    forms = [words for words, _ in spelt]
-    known = [(words, name) for words, name in spelt if words and forms.count(words) == 1]
-    found: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-    for words, name in sorted([*known, *_short(known)], key=lambda one: -len(one[0])):
-        found.setdefault(words[0], []).append((words, name))
-    return found
-
-
-def _short(known: list[tuple[tuple[str, ...], str]]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """First names for full ones, where they tell who is meant."""
-    firsts = [words[0] for words, _ in known]
-    for words, name in known:
-        if len(words) > 1 and firsts.count(words[0]) == 1 and words[0] not in _TITLES:
-            yield words[:1], name

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from biasgrid.tasks.evaluate.readers.assignments.final import Step
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
-from biasgrid.tasks.evaluate.readers.assignments.steps import Step
 from biasgrid.tasks.evaluate.readers.assignments.words import (
     DENIES,
     ECHO,
