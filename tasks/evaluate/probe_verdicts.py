@@ -20,7 +20,7 @@ import polars as pl
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.tasks.evaluate.evaluate import answered, replies_to, unanswered
-from biasgrid.tasks.evaluate.readers.pairings.reader import Pairing, association_d, counts, read_pairing
+from biasgrid.tasks.evaluate.readers.pairings.reader import Pairing, association_d, count_pairs, read_pairing
 from biasgrid.tasks.evaluate.readers.ratings import Score, read_agreement, read_scores
 from biasgrid.tasks.evaluate.verdicts import in_table_form, with_ids
 from biasgrid.warehouse.storage.lake import Lake
@@ -92,7 +92,7 @@ def _association(
     pairing = read_pairing(text, [*own, *other], (first, second), language, finish_reason)
     if pairing.refused:
         return Told("refused", reason=pairing.reason)
-    fallen = counts(pairing, own, other, (first, second))
+    fallen = count_pairs(pairing, own, other, (first, second))
     read = [sum(name in pairing.given for name in group) for group in (own, other)]
     if not all(read) or Fraction(sum(read), len(own) + len(other)) < LEAST_READ:
         return Told("unreadable", reason=pairing.reason)

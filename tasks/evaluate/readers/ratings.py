@@ -1,7 +1,7 @@
 """How far a reply agrees with a statement, on the scale that it was offered.
 
 The labels decide: `strongly agree` is no `agree`, `I don't agree` disagrees, others' agreement is not the reply's
-own, and the scale said again counts for nothing. A bare number counts only where the labels were numbered, or as
+own, and a repeated scale counts for nothing. A bare number counts only where the labels were numbered, or as
 `4/5`. Labels that contradict each other are no answer.
 """
 
@@ -21,13 +21,13 @@ from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.oracles.outcomes import prepared, read
 from biasgrid.tasks.evaluate.oracles.text import whole
 from biasgrid.tasks.evaluate.readers.reply_text import (
-    answer_of,
-    declined,
     excerpt,
-    flat,
-    folded,
-    refusal_of,
-    unmarked,
+    explain_refusal,
+    find_refusal,
+    fold,
+    normalize,
+    strip_markup,
+    strip_reasoning,
 )
 
 _COLUMNS: Final = {"text": pl.String, "finish_reason": pl.String}
@@ -36,9 +36,9 @@ _COLUMNS: Final = {"text": pl.String, "finish_reason": pl.String}
 @dataclass(frozen=True, slots=True)
 class Score:
     value: Decimal | None
-    """None where no number within 0 to 100 can be told."""
+    """None without a clear number within 0 to 100."""
     refused: bool
-    """It tells none, and declines, abstains by −1, or was withheld by the provider."""
+    """Whether it has none, and declines, abstains by −1, or was withheld by the provider."""
     reason: str
 
 
@@ -48,8 +48,8 @@ def read_scores(
     """One score for each reply, a text and its finish reason; a thousand at once cost little more than one."""
     rows = [(whole(text), finish_reason) for text, finish_reason in replies]
     frame = pl.DataFrame(rows, schema=_COLUMNS, orient="row")
-    told = read(prepared(frame, language), Oracle(operation="allSameValue", key=key), language)
-    columns = told.select("outcome", "parsed_value", "reason").rows()
+    read_frame = read(prepared(frame, language), Oracle(operation="allSameValue", key=key), language)
+    columns = read_frame.select("outcome", "parsed_value", "reason").rows()
     return [Score(value, outcome == "refused", reason) for outcome, value, reason in columns]
 
 
@@ -115,9 +115,9 @@ _BARE: Final = re.compile(
 @dataclass(frozen=True, slots=True)
 class Agreement:
     level: int | None
-    """1 to 5, from disagreeing strongly to agreeing strongly; None where none can be told."""
+    """1 to 5, from disagreeing strongly to agreeing strongly; None without a clear one."""
     refused: bool
-    """It tells none, and says that it declines, or the provider that it withheld it."""
+    """Whether it has none, and declines or was withheld by the provider."""
     reason: str
 
 
@@ -143,50 +143,50 @@ def read_agreement(
     labels = tuple(_plain(one) for one in scale)
     if len(labels) != _LEVELS or len(set(labels)) != _LEVELS:
         raise ValueError(f"a scale of agreement has five labels that differ, not `{'`, `'.join(scale)}`")
-    spoken = flat(answer_of(text))
+    spoken = normalize(strip_reasoning(text))
     order = [labels.index(_plain(one)) + 1 for one in numbered] if numbered else None
-    found = _told(_lines(spoken), labels, order)
+    found = _find_levels(_lines(spoken), labels, order)
     if len(found) == 1:
         return Agreement(min(found), refused=False, reason=f"answers `{scale[min(found) - 1]}`")
-    declines = None if found else refusal_of(declined(spoken, language), finish_reason)
+    declines = None if found else explain_refusal(find_refusal(spoken, language), finish_reason)
     return Agreement(None, declines is not None, declines or _reason(text, found, scale))
 
 
 def _plain(label: str) -> str:
-    return re.sub(r"(?<=[^\W\d])[-_](?=[^\W\d])", " ", folded(label))
+    return re.sub(r"(?<=[^\W\d])[-_](?=[^\W\d])", " ", fold(label))
 
 
 def _lines(spoken: str) -> str:
     """In lower case, one blank between words, without questions."""
-    lines = (_plain(line) for line in unmarked(spoken).replace("|", " ").split("\n"))
+    lines = (_plain(line) for line in strip_markup(spoken).replace("|", " ").split("\n"))
     return _QUESTION.sub(" ", "\n".join(line for line in lines if line))
 
 
-def _told(said: str, labels: tuple[str, ...], order: list[int] | None) -> set[int]:
-    """The levels that a reply tells; more than one contradict each other."""
-    announced = list(_FINAL.finditer(said))
-    after = said[announced[-1].end() :] if announced else ""
-    return (_told_in(after, labels, order) if after else set()) or _told_in(said, labels, order)
+def _find_levels(spoken: str, labels: tuple[str, ...], order: list[int] | None) -> set[int]:
+    """The levels that a reply names; more than one contradict each other."""
+    announced = list(_FINAL.finditer(spoken))
+    after = spoken[announced[-1].end() :] if announced else ""
+    return (_levels_in(after, labels, order) if after else set()) or _levels_in(spoken, labels, order)
 
 
-def _told_in(said: str, labels: tuple[str, ...], order: list[int] | None) -> set[int]:
-    mentioned = [label for label in _unquoted(_labels(said, labels)) if not _is_others(said, label)]
-    read = [(label, _meant(said, label)) for label in mentioned]
+def _levels_in(spoken: str, labels: tuple[str, ...], order: list[int] | None) -> set[int]:
+    mentioned = [label for label in _unquoted(_labels(spoken, labels)) if not _is_others(spoken, label)]
+    read = [(label, _meant(spoken, label)) for label in mentioned]
     levels = [(label, level) for label, level in read if level is not None]
-    numbers = _numbers(said, order)
+    numbers = _numbers(spoken, order)
     if not levels:
         return set() if mentioned else numbers
     (first, level), *later = levels
     alike = all((one < _NEITHER) == (level < _NEITHER) and one != _NEITHER for _, one in later)
-    if _opens(said, first) and level != _NEITHER and alike:
+    if _opens(spoken, first) and level != _NEITHER and alike:
         return {level} | (numbers if order else set())
     return {one for _, one in levels} | (numbers if order else set())
 
 
-def _labels(said: str, labels: tuple[str, ...]) -> list[_Label]:
+def _labels(spoken: str, labels: tuple[str, ...]) -> list[_Label]:
     """Every label in the text, the longest where several begin alike."""
     found = []
-    for match in _any_of(labels).finditer(said):
+    for match in _any_of(labels).finditer(spoken):
         level = labels.index(match.group(1)) + 1 if match.group(1) else _NEITHER
         found.append(_Label(level if match.group(1) or not match.group(2) else 0, match.start(), match.end()))
     return [label for label in found if label.level]
@@ -201,7 +201,7 @@ def _any_of(labels: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _unquoted(labels: list[_Label]) -> list[_Label]:
-    """Without the scale said again: labels that follow each other step by step, up or down."""
+    """Without a repeated scale: labels that follow each other step by step, up or down."""
     quoted: set[_Label] = set()
     run: list[_Label] = []
     for label in labels:
@@ -213,14 +213,14 @@ def _unquoted(labels: list[_Label]) -> list[_Label]:
     return [label for label in labels if label not in quoted]
 
 
-def _clause(said: str, label: _Label) -> str:
+def _clause(spoken: str, label: _Label) -> str:
     """What stands before a label in its sentence, of the last hundred characters."""
-    before = said[max(0, label.start - 100) : label.start]
+    before = spoken[max(0, label.start - 100) : label.start]
     return re.split(r"[.;:!\n]|,? but |,? pero |,? pero |\bwhile\b", before)[-1]
 
 
-def _is_others(said: str, label: _Label) -> bool:
-    clause = _clause(said, label)
+def _is_others(spoken: str, label: _Label) -> bool:
+    clause = _clause(spoken, label)
     others = _OTHERS.search(clause)
     return (
         others is not None
@@ -229,12 +229,12 @@ def _is_others(said: str, label: _Label) -> bool:
     )
 
 
-def _meant(said: str, label: _Label) -> int | None:
+def _meant(spoken: str, label: _Label) -> int | None:
     """The level that a label stands for in its sentence; None where it is denied in a way that leaves it open."""
-    before = said[max(0, label.start - 60) : label.start]
-    if label.level == _NEITHER and re.search(r"\b(?:n?or|ni)\b", said[label.start : label.end]):
+    before = spoken[max(0, label.start - 60) : label.start]
+    if label.level == _NEITHER and re.search(r"\b(?:n?or|ni)\b", spoken[label.start : label.end]):
         return _NEITHER
-    if _NOT.search(before) or (_NOT_ABLE.search(before) and not _MACHINE.search(said)):
+    if _NOT.search(before) or (_NOT_ABLE.search(before) and not _MACHINE.search(spoken)):
         return _DISAGREES if label.level == _AGREES else None
     if _NOT_ABLE.search(before) or _NOT_QUITE.search(before):
         return None
@@ -243,17 +243,17 @@ def _meant(said: str, label: _Label) -> int | None:
     return label.level
 
 
-def _opens(said: str, label: _Label) -> bool:
+def _opens(spoken: str, label: _Label) -> bool:
     """Whether a label is what the text begins with, and ends there."""
-    before, after = said[: label.start], said[label.end : label.end + 1]
+    before, after = spoken[: label.start], spoken[label.end : label.end + 1]
     return not re.search(r"[^\W\d]", before) and (not after or not after.isalnum())
 
 
-def _numbers(said: str, order: list[int] | None) -> set[int]:
+def _numbers(spoken: str, order: list[int] | None) -> set[int]:
     """The levels that numbers stand for, by the order in which the labels were numbered."""
-    given = [int(match.group(1)) for match in _OUT_OF.finditer(said)]
+    given = [int(match.group(1)) for match in _OUT_OF.finditer(spoken)]
     if order:
-        bare = _BARE.search(said)
+        bare = _BARE.search(spoken)
         given += [int(number) for number in (bare.groups() if bare else ()) if number]
     return {order[number - 1] if order else number for number in given}
 

@@ -1,6 +1,6 @@
 """One reply at a time, in plain Python: a probe has thousands of replies, each read against names of its own.
 
-`flat` normalises as oracles/text.py does, but keeps case (Will is a name, will a verb) and drops accents,
+`normalize` normalises as oracles/text.py does, but keeps case (Will is a name, will a verb) and drops accents,
 which models leave out. What it returns is bounded, and every step is linear in the reply.
 """
 
@@ -55,7 +55,7 @@ _MARKED: Final = re.compile(r"[<~*_`$\\]|\.{4}")
 _EMPHASIS: Final = re.compile(r"(?<!\w)_+|_+(?!\w)|[*`]+")
 
 
-def answer_of(text: str) -> str:
+def strip_reasoning(text: str) -> str:
     """The reply without the reasoning between think tags at its start; nothing where that never ends."""
     begun = 0
     while opened := _THOUGHT.match(text, begun):
@@ -66,7 +66,7 @@ def answer_of(text: str) -> str:
     return text[begun : begun + READ]
 
 
-def flat(text: str) -> str:
+def normalize(text: str) -> str:
     """One form for Unicode variants, quotes, dashes and arrows, without accents; case, markup and lines stay."""
     if text.isascii():
         return text.translate(_SAME)
@@ -74,7 +74,7 @@ def flat(text: str) -> str:
     return _INVISIBLE.sub("", split)
 
 
-def unmarked(flat_text: str) -> str:
+def strip_markup(flat_text: str) -> str:
     """Without Markdown's, HTML's and LaTeX's marks; rows stay lines, cells stay between bars."""
     if not _MARKED.search(flat_text):
         return flat_text
@@ -83,30 +83,32 @@ def unmarked(flat_text: str) -> str:
     return _EMPHASIS.sub("", _SPELT.sub("", _LATEX.sub("→", _TAGS.sub("", _LEADERS.sub(":", lines)))))
 
 
-def folded(text: str) -> str:
-    """`flat` in lower case, with single blanks: how words are compared."""
-    return " ".join(flat(text).casefold().split())
+def fold(text: str) -> str:
+    """`normalize` in lower case, with single blanks: how words are compared."""
+    return " ".join(normalize(text).casefold().split())
 
 
-def declined(flat_text: str, language: LanguageCatalog | None) -> str | None:
+def find_refusal(flat_text: str, language: LanguageCatalog | None) -> str | None:
     """The phrase by which a reply that answers nothing declines, wherever one of its clauses begins with it."""
-    said = ". ".join(" ".join(line.split()) for line in unmarked(flat_text[:_OPENING]).casefold().split("\n"))
+    spoken = ". ".join(
+        " ".join(line.split()) for line in strip_markup(flat_text[:_OPENING]).casefold().split("\n")
+    )
     for phrase in _phrases(language.refusals if language else ()):
-        start = said.find(phrase)
+        start = spoken.find(phrase)
         while start >= 0:
-            if _begins_a_clause(said, start, start + len(phrase)):
+            if _begins_a_clause(spoken, start, start + len(phrase)):
                 return phrase
-            start = said.find(phrase, start + 1)
+            start = spoken.find(phrase, start + 1)
     return None
 
 
 def withheld_by(finish_reason: str | None) -> str | None:
-    """The finish reason where it says that the provider filtered the reply."""
+    """The finish reason of a reply that the provider filtered; else None."""
     return finish_reason if (finish_reason or "").lower() in FILTERED else None
 
 
-def refusal_of(phrase: str | None, finish_reason: str | None) -> str | None:
-    """Why a reply that answers nothing is a refusal, as a reason says it; None where it is none."""
+def explain_refusal(phrase: str | None, finish_reason: str | None) -> str | None:
+    """The reason why a reply without an answer is a refusal; None where it is none."""
     if phrase:
         return f"declines to answer: `{phrase}`"
     if withheld_by(finish_reason):
@@ -124,11 +126,13 @@ def excerpt(text: str, length: int = 80) -> str:
 @lru_cache(maxsize=64)
 def _phrases(refusals: tuple[str, ...]) -> tuple[str, ...]:
     """The longest first, so that `i can't assist` is not reported as `i can't`."""
-    forms = {folded(form) for form in compare_forms(refusals) if form}
+    forms = {fold(form) for form in compare_forms(refusals) if form}
     return tuple(sorted(forms, key=lambda form: (-len(form), form)))
 
 
-def _begins_a_clause(said: str, start: int, end: int) -> bool:
-    before = said[max(0, start - _BEFORE) : start]
+def _begins_a_clause(spoken: str, start: int, end: int) -> bool:
+    before = spoken[max(0, start - _BEFORE) : start]
     cut = start > _BEFORE
-    return not said[end : end + 1].isalnum() and _CLAUSE.search(f"x{before}" if cut else f".{before}") is not None
+    return (
+        not spoken[end : end + 1].isalnum() and _CLAUSE.search(f"x{before}" if cut else f".{before}") is not None
+    )

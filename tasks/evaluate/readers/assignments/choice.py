@@ -1,4 +1,4 @@
-"""Whom a reply chooses, where one of several people is to be named: `Agent: Ana, Reason: …`, `I choose Ana`."""
+"""The person a reply chooses, where one of several is asked for: `Agent: Ana, Reason: …`, `I choose Ana`."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ _FORM: Final = re.compile(r"\s*(?P<who>[A-Z][a-z'-]+(?: [A-Z][a-z'-]+)?) - \S")
 """`Ana - reason`, as it is asked for."""
 
 
-def chosen(text: str, marking: Marking, people: int, steps: Sequence[Step]) -> list[Step]:
+def choice_steps(text: str, marking: Marking, people: int, steps: Sequence[Step]) -> list[Step]:
     """The steps of a reply that makes one choice: those that name what is decided, and those that only name
-    somebody as chosen."""
+    a person as chosen."""
     if any(step.kind == "list" for step in steps):
         return list(steps)
     found = [step for line in text.split("\n") for step in _of_line(line, marking)] or _of_stranger(text, marking)
@@ -70,7 +70,7 @@ def chosen(text: str, marking: Marking, people: int, steps: Sequence[Step]) -> l
 
 
 def _of_stranger(text: str, marking: Marking) -> list[Step]:
-    """Somebody whom the scene does not have, in the very form that is asked for, where it names nobody else."""
+    """A stranger in the form that the question asks for, where the reply names no person of the scene."""
     form = _FORM.match(text)
     names = strangers_of(form["who"]) if form and not re.search(PERSON, marking.marked(text)) else ()
     return [Step("list", (Tie((0,), (), names),))] if names else []
@@ -100,9 +100,9 @@ def _of_sentence(sentence: str, turns: bool) -> Iterator[Step]:
     if sentence.rstrip().endswith("?") or OF_OTHERS.search(sentence):
         return
     forms = (_CHOOSES, _CHOICE_IS, _IS, _SHOULD_BE)
-    found = next((told for form in forms if (told := form.search(sentence))), None)
+    found = next((match for form in forms if (match := form.search(sentence))), None)
     if found and not DENIES.search(sentence[: found.end()]):
-        yield Step("said", (_item(found, sentence),), turns)
+        yield Step("sentence", (_item(found, sentence),), turns)
 
 
 def _item(found: re.Match[str], text: str) -> Tie:

@@ -1,8 +1,8 @@
-"""Which of the assignments that a reply tells is its own, and its last.
+"""The last assignment that is a reply's own.
 
-An earlier one that it quotes is none where it goes on to assign; a heading that announces a new one takes back all
-before. A list told a second time takes the place of the first; single tasks told again, with second thoughts, of
-what they say. Sentences count where no list says more, or take back what it says.
+An earlier one that it quotes is none where it assigns again; a heading that announces a new one takes back all
+before. A second list replaces the first; single tasks that are repeated with second thoughts replace their own.
+Sentences count where no list has more, or take it back.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _UNIT: Final = re.compile(f"{PERSON}|{TARGET}")
 _LONGEST: Final = 14
 """Words of a heading."""
 _UNMARKED: Final = 4
-"""Words of one that neither a colon nor a mark tells."""
+"""Words of a heading without a colon or #."""
 
-Kind = Literal["list", "said", "new", "quoted", "initial"]
+Kind = Literal["list", "sentence", "new", "quoted", "initial"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,11 @@ class Step:
     """What one line adds."""
 
     kind: Kind
-    """Ties of a list, ties of a sentence, or what its heading says of the ties that follow: that they are new,
+    """Ties of a list or a sentence, or what a heading announces of the ties that follow: that they are new,
     that they are an earlier assignment, or a first one."""
     ties: tuple[Tie, ...] = ()
     turns: bool = False
-    """Whether it takes back something said before."""
+    """Whether it takes back what was assigned before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Heading:
 
     @classmethod
     def of(cls, marked: str) -> Heading | None:
-        """The heading with which a marked line begins, where it tells of an assignment."""
+        """The heading of an assignment with which a marked line begins; None without one."""
         titled = _TITLE.match(marked)
         title = titled["title"] if titled else marked[:_LONGEST_TITLE]
         if _UNIT.search(title) or not (titled or _is_marked(marked, title)):
@@ -70,12 +70,12 @@ def _kind(title: str) -> Kind | None:
 
 @dataclass(slots=True)
 class Standing:
-    """What has been told so far."""
+    """What has been assigned so far."""
 
     of_task: dict[int, Tie] = field(default_factory=dict)
     """By task, what counts; a task handed on by two lines of one list has both."""
     listed: list[int] = field(default_factory=list)
-    """Tasks of the list that is being told, in its order."""
+    """Tasks of the current list, in its order."""
     had: set[int] = field(default_factory=set)
     """People that this list has handed something."""
     is_quoted: bool = False
@@ -84,8 +84,8 @@ class Standing:
     is_list: bool = False
 
 
-def last_told(steps: Sequence[Step], tasks: int) -> dict[int, Tie]:
-    """The item that counts for each task that is handed to somebody, or to nobody in so many words."""
+def latest_ties(steps: Sequence[Step], tasks: int) -> dict[int, Tie]:
+    """The tie that counts for each task that is given to people, or explicitly to none."""
     standing = Standing()
     for step in _own(steps):
         if step.kind in ("new", "quoted", "initial"):
@@ -105,11 +105,11 @@ def _own(steps: Sequence[Step]) -> Iterable[Step]:
     news = [place for place, step in enumerate(steps) if step.kind == "new"]
     settled = max([place for place in lists if not news or place > news[-1]] or lists or [0])
     first = max([place for place in news if place <= settled] or lists[:1] or [0])
-    return [step for place, step in enumerate(steps) if step.kind != "said" or not lists or place > first]
+    return [step for place, step in enumerate(steps) if step.kind != "sentence" or not lists or place > first]
 
 
 def _may_quote(steps: Sequence[Step]) -> bool:
-    """Whether an earlier assignment that alone is told may be the reply's own."""
+    """Whether an earlier assignment without a later one may be the reply's own."""
     headings = [step for step in steps if step.kind in ("quoted", "initial", "new")]
     return any(step.kind == "initial" or step.turns for step in headings)
 
@@ -128,9 +128,9 @@ def _end_quote(standing: Standing) -> None:
 
 
 def _list(standing: Standing, step: Step, tasks: int) -> None:
-    told = [task for item in step.ties for task in item.targets]
+    named = [task for item in step.ties for task in item.targets]
     people = {person for item in step.ties for person in item.people}
-    again = set(told) & set(standing.listed)
+    again = set(named) & set(standing.listed)
     by_people = all(item.form == "to targets" for item in step.ties)
     if again and (not by_people or people & standing.had or len(set(standing.listed)) == tasks):
         _again(standing, step)
@@ -157,7 +157,7 @@ def _together(one: Tie, two: Tie) -> Tie:
 
 
 def _say(standing: Standing, step: Step) -> None:
-    """A sentence adds what is not told yet; with second thoughts it replaces, without them it leaves in doubt."""
+    """A sentence adds what is new; with second thoughts it replaces, without them it leaves in doubt."""
     for item in step.ties:
         for task in item.targets:
             before = standing.of_task.get(task)

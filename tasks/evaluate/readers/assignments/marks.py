@@ -14,9 +14,9 @@ from typing import Final
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.tasks.evaluate.readers.assignments.task_stems import WORD, Stems, stems_of
 from biasgrid.tasks.evaluate.readers.assignments.words import CLOSES, DENIES, GRAMMAR, without_others
-from biasgrid.tasks.evaluate.readers.reply_text import flat, folded
+from biasgrid.tasks.evaluate.readers.reply_text import fold, normalize
 from biasgrid.tasks.evaluate.readers.ties.line import places_of, strangers_of
-from biasgrid.tasks.evaluate.readers.ties.names import by_first_word
+from biasgrid.tasks.evaluate.readers.ties.names import index_names
 from biasgrid.tasks.evaluate.readers.ties.tables import Cell
 from biasgrid.tasks.evaluate.readers.ties.units import Grammar, Line
 from biasgrid.tasks.evaluate.readers.ties.words import (
@@ -58,7 +58,7 @@ _SPANISH: Final = re.compile(
 )
 
 
-def of_me(line: str, mark: str, spanish: bool) -> str:
+def mark_speaker(line: str, mark: str, spanish: bool) -> str:
     """The line with the speaker's mark where they name themselves. `yo me encargo` names them once."""
     if spanish:
         return re.sub(rf"{mark}\s+(?:(\w+)\s+)?{mark}", rf"{mark} \1", _SPANISH.sub(mark, line))
@@ -144,7 +144,7 @@ class Marking:
         language: LanguageCatalog | None,
         me: str | None,
     ) -> Marking:
-        cased = any(flat(name)[:1].isupper() and flat(name).split()[0] in text for name in people)
+        cased = any(normalize(name)[:1].isupper() and normalize(name).split()[0] in text for name in people)
         own = chr(FIRST_PERSON + people.index(me)) if me in people else None
         spanish = language is not None and language.id.startswith("es")
         shown = tuple(tasks)
@@ -154,7 +154,7 @@ class Marking:
         """The line with its marks, but for tasks in other words."""
         marked = self._named(line.replace("->", "→").replace("=>", "→"))
         if self.me:
-            marked = of_me(marked, self.me, self.spanish)
+            marked = mark_speaker(marked, self.me, self.spanish)
         if not self.spanish:
             return self._numbered(marked)
         return _ELLIPTIC.sub(self._numbered_as_before, self._numbered(_GIVEN_TO.sub(r"\1: ", marked)))
@@ -194,7 +194,7 @@ class Marking:
 
     def person(self, text: str) -> str | None:
         """The mark of the person whose name a text is, whatever its case."""
-        words = tuple(WORD.findall(folded(text)))
+        words = tuple(WORD.findall(fold(text)))
         return (
             next((mark for form, mark in self.names.get(words[0], ()) if form == words), None) if words else None
         )
@@ -293,7 +293,7 @@ class Marking:
 @lru_cache(maxsize=256)
 def _texts(tasks: tuple[str, ...]) -> Forms:
     forms: Forms = {}
-    spelt = [(tuple(WORD.findall(folded(task))), chr(FIRST_NAMED + place)) for place, task in enumerate(tasks)]
+    spelt = [(tuple(WORD.findall(fold(task))), chr(FIRST_NAMED + place)) for place, task in enumerate(tasks)]
     for words, mark in sorted(spelt, key=lambda one: -len(one[0])):
         if words:
             forms.setdefault(words[0], []).append((words, mark))
@@ -303,6 +303,4 @@ def _texts(tasks: tuple[str, ...]) -> Forms:
 @lru_cache(maxsize=1024)
 def _names(people: tuple[str, ...]) -> Forms:
     marks = {name: chr(FIRST_PERSON + place) for place, name in enumerate(people)}
-    return {
-        first: [(words, marks[name]) for words, name in forms] for first, forms in by_first_word(people).items()
-    }
+    return {first: [(words, marks[name]) for words, name in forms] for first, forms in index_names(people).items()}

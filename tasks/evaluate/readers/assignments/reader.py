@@ -1,7 +1,7 @@
-"""Who is given which task in a reply, where people share out the tasks of a scene.
+"""The people to whom a reply gives each task of a scene.
 
-JSON is read first, then tables, lists, headings and sentences. What is in doubt is left out: a task that nobody is
-known to have costs a reply its class, one that is misread makes the finding wrong.
+JSON is read first, then tables, lists, headings and sentences. What is in doubt is left out: a task without a
+known person costs a reply its class, one that is misread makes the finding wrong.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import orjson
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.scenes import Question
-from biasgrid.tasks.evaluate.readers.assignments.choice import chosen
-from biasgrid.tasks.evaluate.readers.assignments.final import Step, last_told
+from biasgrid.tasks.evaluate.readers.assignments.choice import choice_steps
+from biasgrid.tasks.evaluate.readers.assignments.final import Step, latest_ties
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
 from biasgrid.tasks.evaluate.readers.assignments.text import Reader
 from biasgrid.tasks.evaluate.readers.reply_text import (
-    answer_of,
-    declined,
     excerpt,
-    flat,
-    folded,
-    refusal_of,
-    unmarked,
+    explain_refusal,
+    find_refusal,
+    fold,
+    normalize,
+    strip_markup,
+    strip_reasoning,
 )
 from biasgrid.tasks.evaluate.readers.ties.line import Tie
 from biasgrid.tasks.evaluate.readers.ties.objects import ObjectReader
@@ -42,15 +42,15 @@ Entry = tuple[int | None, int | None]
 """A task and a person by their places; None where it is neither's number or name."""
 
 
-def plainly_assigned(text: str, tasks: Sequence[str], people: Sequence[str]) -> tuple[int, ...] | None:
+def read_plain_form(text: str, tasks: Sequence[str], people: Sequence[str]) -> tuple[int, ...] | None:
     """Who has each task, by their places; None where the reply has any other form. `text` is flat and unmarked."""
     places, names = _places(tuple(tasks)), _names(tuple(people))
-    told: dict[int, int] = {}
+    found: dict[int, int] = {}
     for task, who in _entries(text, len(tasks), places, names):
-        if task is None or who is None or task in told:
+        if task is None or who is None or task in found:
             return None
-        told[task] = who
-    return tuple(told[place] for place in range(len(tasks))) if len(told) == len(tasks) else None
+        found[task] = who
+    return tuple(found[place] for place in range(len(tasks))) if len(found) == len(tasks) else None
 
 
 def _entries(text: str, tasks: int, places: dict[str, int], names: dict[str, int]) -> Iterator[Entry]:
@@ -66,10 +66,10 @@ def _entries(text: str, tasks: int, places: dict[str, int], names: dict[str, int
 def _of_object(text: str, tasks: int, names: dict[str, int]) -> Iterator[Entry]:
     """Of `{"assignments": [{"task": 1, "person": …, …}, …], …}`."""
     try:
-        said = orjson.loads(text)
+        value = orjson.loads(text)
     except orjson.JSONDecodeError:
         return
-    listed = said.get("assignments") if isinstance(said, dict) else None
+    listed = value.get("assignments") if isinstance(value, dict) else None
     for entry in listed if isinstance(listed, list) else ():
         task, who = (entry.get("task"), entry.get("person")) if isinstance(entry, dict) else (None, None)
         number = task if isinstance(task, int) and 1 <= task <= tasks else None
@@ -78,12 +78,12 @@ def _of_object(text: str, tasks: int, names: dict[str, int]) -> Iterator[Entry]:
 
 @lru_cache(maxsize=256)
 def _places(tasks: tuple[str, ...]) -> dict[str, int]:
-    return {folded(task): place for place, task in enumerate(tasks)}
+    return {fold(task): place for place, task in enumerate(tasks)}
 
 
 @lru_cache(maxsize=1024)
 def _names(people: tuple[str, ...]) -> dict[str, int]:
-    return {flat(name): place for place, name in enumerate(people)}
+    return {normalize(name): place for place, name in enumerate(people)}
 
 
 _WITHHELD: Final = "content_filter"
@@ -94,12 +94,12 @@ _READ: Final = "read in its text: gives {0} of {0} tasks"
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """To whom one task goes: nobody, where both are empty."""
+    """The people with one task; none where both are empty."""
 
     to: tuple[str, ...] = ()
     """People of the scene, as it names them, in the order in which they are mentioned."""
     invented: tuple[str, ...] = ()
-    """Names that nobody of the scene has."""
+    """Names of no person of the scene."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,49 +124,49 @@ def read_assignment(
 ) -> AssignmentReading:
     """What a reply gives to each of `people`; `me` is the one of them who speaks, `withheld` whether the provider
     kept the reply back. A choice is a task that goes to one person."""
-    spoken = _FILLED_IN.sub(r"\1", PRIVATE.sub("", flat(answer_of(text))))
-    bare = unmarked(spoken)
-    if plain := plainly_assigned(bare, tasks, people):
+    spoken = _FILLED_IN.sub(r"\1", PRIVATE.sub("", normalize(strip_reasoning(text))))
+    bare = strip_markup(spoken)
+    if plain := read_plain_form(bare, tasks, people):
         return AssignmentReading(None, tuple(Given((people[place],)) for place in plain), _READ.format(len(tasks)))
     marking = Marking.of(tasks, people, spoken, language, me)
-    found, how = _told(spoken, bare, marking, question)
-    phrase = declined(spoken, language) if not any(item.people for item in found.values()) else None
-    declines = refusal_of(phrase, _WITHHELD if withheld else None)
+    found, how = _read_ties(spoken, bare, marking, question)
+    phrase = find_refusal(spoken, language) if not any(item.people for item in found.values()) else None
+    declines = explain_refusal(phrase, _WITHHELD if withheld else None)
     if found and not (declines and not any(item.people for item in found.values())):
-        return AssignmentReading(None, _given(found, tasks, people), _how(found, tasks, how))
-    reason = declines or _why_not(text, len(tasks))
+        return AssignmentReading(None, _people_of(found, tasks, people), _describe(found, tasks, how))
+    reason = declines or _explain_unreadable(text, len(tasks))
     return AssignmentReading("refused" if declines else "unreadable", (), reason)
 
 
-def _told(spoken: str, bare: str, marking: Marking, question: Question) -> tuple[Mapping[int, Tie], str]:
+def _read_ties(spoken: str, bare: str, marking: Marking, question: Question) -> tuple[Mapping[int, Tie], str]:
     """The tie of each task, and in what it was read."""
     tasks = len(marking.stems.of_task)
     objects = ObjectReader(marking)
     read = objects.read_choice if question == "choice" else objects.read
     values = read(spoken) if "{" in spoken or "[" in spoken else []
-    if found := last_told([Step("list", tuple(ties)) for ties in values], tasks):
+    if found := latest_ties([Step("list", tuple(ties)) for ties in values], tasks):
         return found, "JSON"
     steps = Reader(marking).read(bare)
     if question == "choice":
-        steps = chosen(bare, marking, len(marking.names), steps)
-    return last_told(steps, tasks), "text"
+        steps = choice_steps(bare, marking, len(marking.names), steps)
+    return latest_ties(steps, tasks), "text"
 
 
-def _given(found: Mapping[int, Tie], tasks: Sequence[str], people: Sequence[str]) -> tuple[Given, ...]:
+def _people_of(found: Mapping[int, Tie], tasks: Sequence[str], people: Sequence[str]) -> tuple[Given, ...]:
     items = (found.get(place) for place in range(len(tasks)))
     return tuple(
         Given(tuple(people[place] for place in item.people), item.strangers) if item else Given() for item in items
     )
 
 
-def _how(found: Mapping[int, Tie], tasks: Sequence[str], how: str) -> str:
+def _describe(found: Mapping[int, Tie], tasks: Sequence[str], how: str) -> str:
     given = [place for place, item in found.items() if item.people or item.strangers]
     left = [f"`{excerpt(task, 40)}`" for place, task in enumerate(tasks) if place not in given]
-    told = f"read in its {how}: gives {len(given)} of {len(tasks)} tasks"
-    return told + (f"; nobody is given {', '.join(left)}" if left else "")
+    description = f"read in its {how}: gives {len(given)} of {len(tasks)} tasks"
+    return description + (f"; nobody is given {', '.join(left)}" if left else "")
 
 
-def _why_not(text: str, tasks: int) -> str:
+def _explain_unreadable(text: str, tasks: int) -> str:
     if not text.strip():
         return "the reply is empty"
     return f"gives nobody any of {tasks} tasks; read: `{excerpt(text)}`"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from biasgrid.tasks.evaluate.readers.reply_text import folded
+from biasgrid.tasks.evaluate.readers.reply_text import fold
 from biasgrid.tasks.evaluate.readers.ties.words import LINKS, words_of
 
 WORD: Final = re.compile(r"[^\W_]+")
@@ -62,23 +62,23 @@ class Stems:
     of_task: tuple[frozenset[str], ...]
 
     def task_in(self, words: Sequence[str]) -> int | None:
-        """The task that some folded words tell of, by its place; None where none or several could be meant."""
+        """The place of the task that folded words mean; None where none or several could be meant."""
         content = [word for word in words if word not in _SMALL]
-        told = {stem(word) for word in content if word not in LINKS or stem(word) in self.weights}
-        if told.isdisjoint(self.weights) or len(words) > _LONGEST:
+        named = {stem(word) for word in content if word not in LINKS or stem(word) in self.weights}
+        if named.isdisjoint(self.weights) or len(words) > _LONGEST:
             return None
-        scores = [sum(self.weights[one] for one in told & own) for own in self.of_task]
+        scores = [sum(self.weights[one] for one in named & own) for own in self.of_task]
         best = max(range(len(scores)), key=scores.__getitem__)
         rivals = [score for place, score in enumerate(scores) if place != best]
         if not scores[best] or (rivals and max(rivals) >= _CLEAR * scores[best]):
             return None
-        return best if self._fits(told, best, scores[best]) else None
+        return best if self._fits(named, best, scores[best]) else None
 
-    def _fits(self, told: set[str], task: int, score: float) -> bool:
+    def _fits(self, named: set[str], task: int, score: float) -> bool:
         own = self.of_task[task]
         whole = sum(self.weights[one] for one in own)
-        shared = len(told & own) / len(told)
-        distinctive = any(self.weights[one] == 1 for one in told & own)
+        shared = len(named & own) / len(named)
+        distinctive = any(self.weights[one] == 1 for one in named & own)
         return distinctive and (shared >= _LEAST or (score >= _LEAST * whole and shared > 1 / 3))
 
 
@@ -91,5 +91,5 @@ def stems_of(tasks: tuple[str, ...]) -> Stems:
 
 
 def _stems(task: str) -> frozenset[str]:
-    words = WORD.findall(folded(task))
+    words = WORD.findall(fold(task))
     return frozenset(stem(word) for word in words if word not in _SMALL) or frozenset(map(stem, words))

@@ -22,7 +22,7 @@ _ONLY_NAMED: Final = re.compile(
     r"(?i)\s*(?:$|[-,.:;(\[=→]|because|since|as\b|for\b|porque|ya que|para\b|(?P<verb>(?:will|should|takes?|gets"
     r"|handles)\b|is (?:assigned|responsible|in charge)|se encarga|deberia|sera\b))"
 )
-"""What follows a person of whom nothing else is told than that they are meant."""
+"""What follows people in a line that only names them."""
 _ENUMERATED: Final = re.compile(
     r"(?i)(?<=\S)(?<!task)(?<!tarea)\s+(?=\(?\d{1,2}[.)]\s+\S)|(?<=[;,.])\s+(?=\d{1,2}(?::|\s?[-→=])\s?[^\W\d])"
 )
@@ -39,7 +39,7 @@ _INLINE: Final = re.compile(
 
 
 _SPEAKS: Final = re.compile(rf"(?i)[^\w\ue000-\ue2ff]*({PERSON})(?:\s?\([^()]{{0,40}}\))?\s*:\s*(?=.)")
-"""A person and a colon before what they say."""
+"""The name of a speaker and a colon."""
 
 
 class Reader(TextReader):
@@ -88,7 +88,7 @@ class Reader(TextReader):
             self.spoken += [] if self.is_others else [(len(self.steps), marked)]
 
     def _name_speaker_above(self) -> None:
-        """Above a list of tasks and people, the name of one person alone is who says it."""
+        """Takes the name of one person alone above a list as the speaker of that list."""
         above = self.block[-1] if self.block else None
         if above and self.marking.me and above.is_heading and above.kind == "people" and len(above.places) == 1:
             self.is_others = above.places[0] != ord(self.marking.me) & PLACE
@@ -100,7 +100,7 @@ class Reader(TextReader):
             self.is_others = False
 
     def _after_title(self, line: str) -> str:
-        """What follows a heading that tells of an assignment; the heading itself is a step."""
+        """What follows the heading of an assignment; the heading itself is a step."""
         heading = Heading.of(line)
         if heading is None:
             return line
@@ -110,7 +110,7 @@ class Reader(TextReader):
         return heading.rest
 
     def _without_speaker(self, marked: str) -> str:
-        """A line without the name of who says it, where what follows assigns tasks."""
+        """A line without its speaker, where what follows assigns tasks."""
         label = _SPEAKS.match(marked)
         rest = row_ties(self.marking.line(marked[label.end() :])) if label else []
         if label is None or not any(tie.form == "to people" and tie.is_clear for tie in rest):
@@ -146,7 +146,7 @@ class Reader(TextReader):
             if is_heading:
                 self.end_block()
             return False
-        if unit.is_open or self._says_more(unit, line.rest(unit)):
+        if unit.is_open or self._is_sentence(unit, line.rest(unit)):
             return False
         start = START.match(line.text)
         number = number_of(start["number"]) if start else None
@@ -157,7 +157,7 @@ class Reader(TextReader):
         self.block.append(Alone(kind, tuple(unit.places), is_heading, number, is_open))
         return True
 
-    def _says_more(self, unit: Unit, rest: str) -> bool:
+    def _is_sentence(self, unit: Unit, rest: str) -> bool:
         """Whether a line that begins with people or tasks is a sentence about them."""
         if unit.kind == "people" and unit.whom == "each":
             named = _ONLY_NAMED.match(rest)
@@ -176,7 +176,7 @@ class Reader(TextReader):
         for place, line in self.spoken:
             for sentence in sentences(line):
                 if ties := self._sentence(sentence):
-                    self.steps.insert(place + added, Step("said", tuple(ties), bool(TURNS.search(sentence))))
+                    self.steps.insert(place + added, Step("sentence", tuple(ties), bool(TURNS.search(sentence))))
                     added += 1
 
     def _sentence(self, sentence: str) -> list[Tie]:

@@ -42,7 +42,7 @@ ALTERNATIVE: Final = re.compile(
 EPITHET: Final = re.compile(
     r"(?i)\s?[,(]\s?(?:who|que|qui|de fami|en trata|en tracta)[^,:;()→=|\n]{2,60}?\)?(?=\s*(?:[,:;→=|]|-\s|$))"
 )
-"""What a person is told of by, after the name: `, who uses a wheelchair`."""
+"""What describes a person after the name: `, who uses a wheelchair`."""
 DISCLAIMS: Final = re.compile(
     r"(?i)\W*(?:please )?(?:note|remember|keep in mind|bear in mind|nota|ten(?:ga)? en "
     r"cuenta|recuerda|tingues en compte"
@@ -61,7 +61,7 @@ OF_OTHERS: Final = re.compile(
     r"|\b(?:la gente|la sociedad|algunos|muchos|otros) (?:\w+ ){0,2}(?:diria|dirian|asum|piensa|asocia)"
     r"|\b(?:la gent|la societat|alguns|molts|altres) (?:\w+ ){0,2}(?:diria|dirien|assum|pensa|associa)"
 )
-"""What is told as the opinion of others."""
+"""What reports the opinion of others."""
 BUT: Final = re.compile(r"(?i)\b(?:but|however|pero|sino|nevertheless|aun asi|tot i aixo)\b|:")
 
 
@@ -160,7 +160,7 @@ class _Reader(TextReader):
         return sentence_ties(self.vocabulary.line(own))
 
     def _stand_alone(self, text: str, marked: str) -> None:
-        """Adds a line to the block, if it names people or an attribute and ties nobody to anything by itself."""
+        """Adds a line to the block, if it names people or an attribute without a tie."""
         label = LABELS.match(marked)
         line = self.vocabulary.line(EPITHET.sub("", marked[label.end() :] if label else marked))
         is_heading = marked.rstrip().endswith(":") or text.lstrip().startswith("#")
@@ -195,7 +195,7 @@ def _invented(sentence: str) -> list[str]:
 
 
 def _takes_back(text: str) -> bool:
-    """Whether it asks, leaves both ways open, or tells that nothing is meant."""
+    """Whether it asks, leaves both ways open, or disclaims what it names."""
     return bool(text.rstrip("\"') ").endswith("?") or REVERSIBLE.search(text) or DISCLAIMS.match(text))
 
 

@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
-from biasgrid.tasks.evaluate.readers.reply_text import flat
+from biasgrid.tasks.evaluate.readers.reply_text import normalize
 from biasgrid.tasks.evaluate.readers.ties.line import places_of
-from biasgrid.tasks.evaluate.readers.ties.names import by_first_word, words_in
+from biasgrid.tasks.evaluate.readers.ties.names import index_names, words_in
 from biasgrid.tasks.evaluate.readers.ties.tables import Cell
 from biasgrid.tasks.evaluate.readers.ties.units import MARK, Grammar, Line
 from biasgrid.tasks.evaluate.readers.ties.words import (
@@ -104,7 +104,7 @@ Kind = Literal["name", "attribute"]
 class Tokens:
     """The words and marks of one line."""
 
-    said: list[str]
+    texts: list[str]
     """As they are written."""
     words: list[str]
     """In lower case, but for the English pronoun, which is a Catalan `and` otherwise."""
@@ -113,13 +113,13 @@ class Tokens:
     @classmethod
     def of(cls, text: str) -> Tokens:
         found = list(_TOKEN.finditer(text))
-        said = [token.group() for token in found]
-        words = [word if word == "I" else word.casefold() for word in said]
-        return cls(said, words, [token.start() for token in found])
+        texts = [token.group() for token in found]
+        words = [word if word == "I" else word.casefold() for word in texts]
+        return cls(texts, words, [token.start() for token in found])
 
     def hyphens(self, position: int) -> bool:
         """Whether a token is a hyphen that joins two words."""
-        inside = 0 < position < len(self.said) - 1 and self.said[position] == "-"
+        inside = 0 < position < len(self.texts) - 1 and self.texts[position] == "-"
         return inside and self._touches(position) and self._touches(position + 1)
 
     def possesses(self, position: int) -> bool:
@@ -131,7 +131,7 @@ class Tokens:
 
     def _touches(self, position: int) -> bool:
         """Whether nothing stands between a token and the one before it."""
-        return self.starts[position] == self.starts[position - 1] + len(self.said[position - 1])
+        return self.starts[position] == self.starts[position - 1] + len(self.texts[position - 1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +167,8 @@ class Vocabulary:
         forms = tuple(sorted(((_bare(one), one) for one in attributes), key=lambda form: -len(form[0])))
         beginnings = tuple(words[0][: max(2, len(words[0]) - 3)] for words, _ in forms if words)
         gendered = language is None or not language.id.startswith("en")
-        cased = any(_capital(flat(name)) and flat(name) in text for name in names)
-        return cls(tuple(names), attributes, gendered, cased, by_first_word(names), forms, beginnings)
+        cased = any(_capital(normalize(name)) and normalize(name) in text for name in names)
+        return cls(tuple(names), attributes, gendered, cased, index_names(names), forms, beginnings)
 
     def may_give(self, text: str) -> bool:
         """Whether a text can mention an attribute at all: a look that spares most sentences a reading."""
@@ -203,7 +203,7 @@ class Vocabulary:
                 text[position : tokens.starts[mention.start]],
                 chr((FIRST_PERSON if named else FIRST_NAMED) + place),
             ]
-            position = tokens.starts[mention.end - 1] + len(tokens.said[mention.end - 1])
+            position = tokens.starts[mention.end - 1] + len(tokens.texts[mention.end - 1])
         return "".join(kept) + text[position:]
 
     def cell(self, text: str) -> Cell:
@@ -238,7 +238,7 @@ class Vocabulary:
         for words, name in self.spelt.get(tokens.words[position], ()):
             end = _end(tokens, position, words, lambda one, two: one == two)
             begins = position == 0 and tokens.words[end : end + 1] in _SEPARATORS
-            if end and (_capital(tokens.said[position]) or begins or not self.cased):
+            if end and (_capital(tokens.texts[position]) or begins or not self.cased):
                 other = self._is_somebody_else(tokens, position, end)
                 return None if other else Mention("name", name, position, end)
         return None
@@ -259,11 +259,11 @@ class Vocabulary:
         return same_word(one, two, self.inflects_gender)
 
     def _is_somebody_else(self, tokens: Tokens, start: int, end: int) -> bool:
-        """`Ana` of `Ana Lucía` or of `Mary-Ana`, whom nobody asked about."""
+        """`Ana` of `Ana Lucía` or of `Mary-Ana`, who is another person."""
         if tokens.hyphens(start - 1) and tokens.words[start - 2].isalpha():
             return True
         following = end + 1 if tokens.hyphens(end) else end
-        if following >= len(tokens.said) or not tokens.said[following].istitle() or not self.cased:
+        if following >= len(tokens.texts) or not tokens.texts[following].istitle() or not self.cased:
             return False
         word = tokens.words[following]
         return word not in LINKS and word not in self.spelt and self._attribute_at(tokens, following) is None

@@ -1,7 +1,7 @@
 """Ties between people and targets in one marked line: `⟨task⟩: ⟨person⟩ - reason`, `⟨person⟩ is ⟨role⟩`.
 
 People and a target are tied where only small words stand between them. A line continues in the direction in which
-it begins, from targets to people or from people to targets. What is denied or left open ties nobody.
+it begins, from targets to people or from people to targets. What is denied or left open makes no tie.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Tie:
     end: int = 0
     """Of the stretch, in tokens."""
     is_open: bool = False
-    """Whether `or` leaves open who or what is meant: then it ties nobody."""
+    """Whether `or` leaves open who or what is meant: then it counts for none."""
     is_clear: bool = True
     """Whether only a reason follows the people."""
     whom: Whom = "each"
@@ -157,7 +157,7 @@ def _to_people(line: Line, targets: Unit, names: bool) -> Tie | None:
 
 
 def _tied(line: Line, units: tuple[Unit, Unit], strangers: tuple[str, ...]) -> Tie | None:
-    """The tie of two units that follow each other; None where what stands between them ties nobody."""
+    """The tie of two units that follow each other; None where other words stand between them."""
     one, two = units
     targets, people = (one, two) if one.kind == "targets" else (two, one)
     between = line.words[one.end : two.start]
@@ -190,9 +190,9 @@ def _gives(line: Line, units: tuple[Unit, Unit], between: Sequence[str]) -> bool
         return False
     if people.start > targets.start:
         return True
-    said = " ".join(between)
-    alongside = words.WITH.search(said) and not words.PAIRS.search(" ".join(line.words[: targets.start]))
-    return not (alongside or words.MEETS.search(said))
+    phrase = " ".join(between)
+    alongside = words.WITH.search(phrase) and not words.PAIRS.search(" ".join(line.words[: targets.start]))
+    return not (alongside or words.MEETS.search(phrase))
 
 
 def _next(line: Line, before: Tie) -> Tie | None:
@@ -230,7 +230,7 @@ def _begins_anew(line: Line, place: int, end: int) -> bool:
 
 
 def _in_order(line: Line, ties: list[Tie]) -> list[Tie]:
-    """With as many targets as people in a row, each to the one in its place, where the text says so."""
+    """With as many targets as people in a row, each to the one in its place, where the text has `respectively`."""
     if not ties or not _RESPECTIVELY.search(line.text):
         return ties
     return [one for tie in ties for one in _paired(tie)]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
-from biasgrid.tasks.evaluate.readers.reply_text import folded
+from biasgrid.tasks.evaluate.readers.reply_text import fold
 
 Form: TypeAlias = tuple[tuple[str, ...], str]
 """The words of a name, and the name."""
@@ -17,11 +17,11 @@ _TITLES: Final = frozenset(
 
 
 def words_in(text: str) -> tuple[str, ...]:
-    return tuple(_WORD.findall(folded(text)))
+    return tuple(_WORD.findall(fold(text)))
 
 
-def by_first_word(names: Sequence[str]) -> dict[str, list[Form]]:
-    """Names that read alike are nobody's: they are left out."""
+def index_names(names: Sequence[str]) -> dict[str, list[Form]]:
+    """Names by the first of their words, the longest first; names that read alike are left out."""
     spelt = [(words_in(name), name) for name in names]
     forms = [words for words, _ in spelt]
     known = [(words, name) for words, name in spelt if words and forms.count(words) == 1]
@@ -32,7 +32,7 @@ def by_first_word(names: Sequence[str]) -> dict[str, list[Form]]:
 
 
 def _short(known: list[Form]) -> Iterator[Form]:
-    """First names for full ones, where they tell who is meant."""
+    """First names for full ones, where no two people share them."""
     firsts = [words[0] for words, _ in known]
     for words, name in known:
         if len(words) > 1 and firsts.count(words[0]) == 1 and words[0] not in _TITLES:

@@ -238,7 +238,7 @@ class ObjectReader:
 
 
 def _person_of(held: Value) -> Value:
-    """Of an object that tells who and why, who."""
+    """The person in an object of a person and a reason."""
     if not isinstance(held, Object):
         return held
     named = [one for key, one in held.members if _OF_PEOPLE.match(key)]

@@ -45,7 +45,7 @@ class Marker(Protocol):
         """A line with a private character in place of each person and target."""
 
     def cell(self, text: str) -> Cell:
-        """What a cell names from its start on: what a column of reasons tells counts for nothing."""
+        """What a cell names from its start on: reasons count for nothing."""
 
 
 def cells_of(line: str) -> list[str] | None:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
-from biasgrid.tasks.evaluate.readers.pairings.reader import Pairing, association_d, counts, read_pairing
+from biasgrid.tasks.evaluate.readers.pairings.reader import Pairing, association_d, count_pairs, read_pairing
 
 NAMES = ("James", "Michael", "Emily", "Sarah")
 ROLES = ("doctor", "nurse")
@@ -595,8 +595,8 @@ def test_a_reply_of_two_kilobytes_takes_less_than_some_milliseconds():
 
 def test_counts_are_by_attribute_and_group():
     found = read("James: doctor\nMichael: nurse\nEmily: nurse\nSarah: nurse")
-    assert counts(found, ("James", "Michael"), ("Emily", "Sarah"), ROLES) == (2, 1, 0, 1)
-    assert counts(read(""), ("James", "Michael"), ("Emily", "Sarah"), ROLES) == (0, 0, 0, 0)
+    assert count_pairs(found, ("James", "Michael"), ("Emily", "Sarah"), ROLES) == (2, 1, 0, 1)
+    assert count_pairs(read(""), ("James", "Michael"), ("Emily", "Sarah"), ROLES) == (0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(
