@@ -22,9 +22,9 @@ from biasgrid.flows.operations.doctor import (
 )
 from biasgrid.flows.operations.reachability import (
     Check,
-    answering_prefect,
     keys,
     prefect_server,
+    require_prefect,
     without_credentials,
 )
 from biasgrid.warehouse.build.build import build
@@ -189,7 +189,7 @@ def test_prefect_is_broken_where_it_has_no_server_and_may_start_none():
     """As with a profile of one's own, in which temporary servers are not switched on."""
     with temporary_settings({PREFECT_API_URL: None, PREFECT_SERVER_ALLOW_EPHEMERAL_MODE: False}):
         found = prefect_server()
-        with pytest.raises(UserError, match="name no server"), answering_prefect():
+        with pytest.raises(UserError, match="name no server"), require_prefect():
             pass
     assert (found.state, "PREFECT_API_URL" in found.remedy) == ("broken", True)
 
