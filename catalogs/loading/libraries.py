@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.catalogs.loading import langbite, template_lines
+from biasgrid.catalogs.loading.langbite import read_table
+from biasgrid.catalogs.loading.template_lines import LINES_SUFFIX, read_lines
 from biasgrid.catalogs.loading.documents import parse_document, read_text
 from biasgrid.catalogs.loading.template_files import read_templates
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
@@ -38,10 +39,10 @@ def read_library(
             hashes[str(file)] = hashlib.sha256(text.encode()).hexdigest()
             if file.suffix in YAML_SUFFIXES:
                 found, wrong = read_templates(parse_document(text, str(file)), languages, library=str(file))
-            elif file.suffix == template_lines.SUFFIX:
-                found, wrong = template_lines.read_lines(text, file)
+            elif file.suffix == LINES_SUFFIX:
+                found, wrong = read_lines(text, file)
             else:
-                found, wrong = langbite.read_table(text, file, concerns, language)
+                found, wrong = read_table(text, file, concerns, language)
             templates.extend(found)
             mistakes.extend(wrong)
         except UserError as unread:
@@ -70,7 +71,7 @@ def _found(path: Path) -> list[Path]:
                 remedy="name a file or directory of templates, or `shipped`",
             )
         )
-    suffixes = (*YAML_SUFFIXES, *TABLE_SUFFIXES, template_lines.SUFFIX)
+    suffixes = (*YAML_SUFFIXES, *TABLE_SUFFIXES, LINES_SUFFIX)
     found = sorted(file for file in path.rglob("*") if file.suffix in suffixes)
     if not found:
         raise UserError(_holds_none(path))

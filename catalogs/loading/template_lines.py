@@ -16,7 +16,7 @@ from biasgrid.catalogs.loading.template_files import astray, incomparable
 from biasgrid.catalogs.scenario.wording import strayed
 from biasgrid.catalogs.schema.entries import Template
 
-SUFFIX = ".jsonl"
+LINES_SUFFIX = ".jsonl"
 
 
 def read_lines(text: str, path: Path) -> tuple[tuple[Template, ...], list[Problem]]:
