@@ -25,9 +25,16 @@ from biasgrid.catalogs.importers.result import (
     sifted,
     slug,
 )
-from biasgrid.catalogs.importers.scene_text import SceneText, listed_tasks, one_line, prose_tasks, scene_text
+from biasgrid.catalogs.importers.scene_text import (
+    NumberedLine,
+    SceneText,
+    listed_tasks,
+    one_line,
+    prose_tasks,
+    scene_text,
+    whole_text,
+)
 from biasgrid.catalogs.importers.tables import Row, Table, table
-from biasgrid.catalogs.importers.whole_texts import NumberedLine, whole_text
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.loading.given_names import GENDER, gender_of, genders
 from biasgrid.catalogs.schema.scenes import Character, Scene

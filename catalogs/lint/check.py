@@ -10,23 +10,17 @@ from pathlib import Path
 
 from biasgrid.catalogs.errors import Problem, UserError, position
 from biasgrid.catalogs.lint.entry_rules import entry_mistakes
-from biasgrid.catalogs.lint.findings import Finding, Severity
-from biasgrid.catalogs.lint.language.encoding_rules import encoding_findings
 from biasgrid.catalogs.lint.language.grammar_rules import grammar_findings
 from biasgrid.catalogs.lint.language.language_rules import language_findings
-from biasgrid.catalogs.lint.language.typography_rules import typography_findings
+from biasgrid.catalogs.lint.language.typography_rules import encoding_findings, typography_findings
 from biasgrid.catalogs.lint.placeholders import markup_findings
-from biasgrid.catalogs.lint.rules.duplicate_rules import double_findings
-from biasgrid.catalogs.lint.rules.form_rules import form_findings
 from biasgrid.catalogs.lint.rules.interaction_rules import interaction_findings
-from biasgrid.catalogs.lint.rules.key_rules import key_findings
-from biasgrid.catalogs.lint.rules.library_rules import library_findings
+from biasgrid.catalogs.lint.rules.library_rules import double_findings, library_findings
 from biasgrid.catalogs.lint.rules.oracle_rules import oracle_findings, value_findings
-from biasgrid.catalogs.lint.rules.parallel_rules import parallel_findings
 from biasgrid.catalogs.lint.rules.probe_rules import probe_findings, probing_findings
-from biasgrid.catalogs.lint.rules.scene_rules import people_findings, scene_findings
-from biasgrid.catalogs.lint.rules.tuning_rules import tuning_findings
-from biasgrid.catalogs.lint.subject import Subject
+from biasgrid.catalogs.lint.rules.scene_rules import people_findings, scene_findings, tuning_findings
+from biasgrid.catalogs.lint.rules.template_rules import form_findings, key_findings, parallel_findings
+from biasgrid.catalogs.lint.subject import Finding, Severity, Subject
 from biasgrid.catalogs.loading.catalog import Catalog, Reading, read_catalog
 from biasgrid.catalogs.schema.entries import LANGUAGE
 

@@ -1,4 +1,4 @@
-"""Placeholders that no community would fill, so that they would reach a model as they stand."""
+"""Placeholders and format names that nothing replaces, so that a model would receive them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from biasgrid.catalogs.errors import nearest
-from biasgrid.catalogs.lint.findings import Finding, error, warning
-from biasgrid.catalogs.lint.subject import Subject
-from biasgrid.catalogs.loading.markup_names import CLOSE, exactly, folded, roughly
-from biasgrid.catalogs.scenario.wording import SLOT, slots
-from biasgrid.catalogs.schema.entries import Template
+from biasgrid.catalogs.errors import close_names, nearest
+from biasgrid.catalogs.lint.subject import Finding, Subject, error, warning
+from biasgrid.catalogs.loading.normal_form import CLOSE, exactly, folded, roughly
+from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
+from biasgrid.catalogs.schema.wording import SLOT, slots
+
+NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
+
+
+def is_misspelt(template: Template, language: LanguageCatalog) -> bool:
+    """Whether a template's format is no sentence and no format of its language."""
+    named, known = template.format, language.formats
+    return named not in known and bool(NAME.fullmatch(named)) and ("_" in named or bool(close_names(named, known)))
+
 
 BRACES = re.compile(r"\{[^{}]*\}|[{}]")
 PAIRED = re.compile(r"\{[^{}]*\}")

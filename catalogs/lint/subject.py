@@ -1,4 +1,4 @@
-"""What rules look at: a catalog as it was read, and which of its templates a rule can speak of."""
+"""The catalog that rules check, the templates that a rule applies to, and findings."""
 
 from __future__ import annotations
 
@@ -7,12 +7,57 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 from biasgrid.catalogs.errors import Problem, close_names, place
 from biasgrid.catalogs.loading.catalog import Catalog, Reading
-from biasgrid.catalogs.loading.markup_names import exactly
-from biasgrid.catalogs.scenario.wording import SLOT, answer_format
+from biasgrid.catalogs.loading.normal_form import exactly
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
+from biasgrid.catalogs.schema.wording import SLOT, answer_format
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """error      would let a placeholder reach a model, mean something else than was written, or never pass
+    warning    weakens what a run can say"""
+
+    severity: Severity
+    mistake: Problem
+
+    def __str__(self) -> str:
+        where = f"{self.mistake.where}: " if self.mistake.where else ""
+        remedy = f"\n    → {self.mistake.remedy}" if self.mistake.remedy else ""
+        return f"{where}{self.severity}: {self.mistake.what}{remedy}"
+
+    def told(self) -> dict[str, str | int | None]:
+        """The finding as a JSON object: file, line, severity, what, remedy."""
+        file, _, line = self.mistake.where.rpartition(":")
+        known = line.isdecimal()
+        return {
+            "file": (file if known else self.mistake.where) or None,
+            "line": int(line) if known else None,
+            "severity": self.severity,
+            "what": self.mistake.what,
+            "remedy": self.mistake.remedy,
+        }
+
+
+def at(template: Template) -> str:
+    """`file:line` of a template."""
+    return place(template.file, template.line)
+
+
+def error(template: Template, what: str, remedy: str) -> Finding:
+    """A finding on a template without which it must not be asked; `what` goes on after the template's id."""
+    return Finding("error", Problem(f"template `{template.id}` {what}", at(template), remedy))
+
+
+def warning(template: Template, what: str, remedy: str) -> Finding:
+    """A finding on a template that can be asked all the same; `what` goes on after the template's id."""
+    return Finding("warning", Problem(f"template `{template.id}` {what}", at(template), remedy))
+
 
 OFTEN = 3
 """A markup in so many templates of a concern is no slip of the pen: it is the library's own."""

@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
-from biasgrid.catalogs.lint.concern_names import unknown_concerns
-from biasgrid.catalogs.loading.community_sets import completed
 from biasgrid.catalogs.loading.documents import Document
-from biasgrid.catalogs.loading.libraries import read_library
+from biasgrid.catalogs.loading.includes import completed, include_mistakes, included, unread_names
+from biasgrid.catalogs.loading.libraries import read_library, unknown_concerns
 from biasgrid.catalogs.loading.reader import Reader
-from biasgrid.catalogs.loading.requirement_files import include_mistakes, included, unread_names
 from biasgrid.catalogs.schema.attacks import AttackWording
 from biasgrid.catalogs.schema.augmentation import Augmentation, Context
 from biasgrid.catalogs.schema.endpoints import NamedEndpoint
@@ -39,10 +37,9 @@ from biasgrid.catalogs.schema.models import (
     bases_of,
     endpoint_target,
 )
-from biasgrid.catalogs.schema.people import People
 from biasgrid.catalogs.schema.probes import ProbeAxis, ProbeWording
 from biasgrid.catalogs.schema.respondents import Respondent
-from biasgrid.catalogs.schema.scenes import Domain, Tuning
+from biasgrid.catalogs.schema.scenes import Domain, People, Tuning
 
 OVERLAY = "BIASGRID_CATALOG"
 

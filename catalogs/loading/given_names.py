@@ -12,7 +12,7 @@ from pydantic import model_validator
 
 from biasgrid.catalogs.loading.documents import parse_document, validated
 from biasgrid.catalogs.schema.base import Frozen
-from biasgrid.catalogs.schema.people import People
+from biasgrid.catalogs.schema.scenes import People
 
 FILE: Final = "given_names.yaml"
 GENDER: Final = "gender"

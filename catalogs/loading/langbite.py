@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest, place
-from biasgrid.catalogs.lint.rules.passing import affirming, denying, passing
+from biasgrid.catalogs.loading.normal_form import affirming, denying, passing
 from biasgrid.catalogs.loading.pydantic_errors import explain, remedy
 from biasgrid.catalogs.schema.entries import Template
 from biasgrid.catalogs.schema.oracle import Oracle, find_operation

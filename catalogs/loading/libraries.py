@@ -1,17 +1,33 @@
-"""Template libraries: any directory or file of templates in our YAML, our JSON lines or LangBiTe's format."""
+"""Template libraries: files or directories of templates in our YAML, our JSON lines or LangBiTe's format."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.catalogs.loading.langbite import read_table
-from biasgrid.catalogs.loading.template_lines import LINES_SUFFIX, read_lines
+from biasgrid.catalogs.errors import Problem, UserError, close_names, nearest, place
 from biasgrid.catalogs.loading.documents import parse_document, read_text
-from biasgrid.catalogs.loading.template_files import read_templates
-from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
+from biasgrid.catalogs.loading.langbite import read_table
+from biasgrid.catalogs.loading.template_files import LINES_SUFFIX, read_lines, read_templates
+from biasgrid.catalogs.schema.entries import Concern, LanguageCatalog, Template
+
+
+def unknown_concerns(templates: Collection[Template], concerns: Mapping[str, Concern]) -> Iterator[Problem]:
+    """One for each file and concern, not one per template."""
+    strange = [template for template in templates if template.concern not in concerns]
+    counts = Counter((template.file, template.concern) for template in strange)
+    names = {name.lower(): c.id for c in concerns.values() for name in (c.id, c.name, *c.aliases)}
+    first = {(template.file, template.concern): template for template in reversed(strange)}
+    for key, count in counts.items():
+        template = first[key]
+        what = f"concern `{template.concern}` is unknown ({count} template{'' if count == 1 else 's'})"
+        own = f"keep it if it is your own; known: {', '.join(sorted(concerns))}"
+        close = close_names(template.concern, names, names)
+        remedy = nearest(template.concern, names, names) if close else own
+        yield Problem(what, place(template.file, template.line), remedy)
+
 
 YAML_SUFFIXES = (".yaml", ".yml")
 TABLE_SUFFIXES = (".csv", ".tsv")

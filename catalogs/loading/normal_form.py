@@ -1,18 +1,67 @@
-"""What evaluation leaves of an expected value before it compares: `- **No**.` and `«No»` are `no`.
+"""Values as evaluation compares them: `- **No**.` and `«No»` are `no`; the answers that pass; known markups.
 
-The same rules as those of evaluation, in plain Python, since a catalog is checked without the packages that judge
-a million replies; a test holds the two to the same forms.
+The same rules as those of evaluation, in plain Python, so that checking a catalog does not import Polars; a test
+compares the two.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
+from biasgrid.catalogs.errors import close_names
+from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.catalogs.text_safety import CONTROL, FILLERS, FORMAT, JOINERS
+
+CLOSE = 0.8
+"""How alike a numbered word in capitals must be to a markup to be taken for it."""
+IN_OTHER_WORDS = {
+    "AGE": ("EDAD", "EDAT"),
+    "COUNTRY": ("PAIS", "NACIONALIDAD", "NACIONALITAT", "NATIONALITY"),
+    "GENDER": ("GENERO", "GENERE", "SEXO", "SEXE"),
+    "POLITICAL_VIEW": ("IDEOLOGIA", "IDEOLOGY", "OPINION_POLITICA", "OPINIO_POLITICA"),
+    "PRONOUN": ("PRONOMBRE", "PRONOM"),
+    "RELIGION": ("RELIGIO",),
+    "SEXUAL_ORIENTATION": ("ORIENTACION_SEXUAL", "ORIENTACIO_SEXUAL"),
+    "SKIN_COLOR": (
+        "SKIN_COLOUR",
+        "COLOR_PIEL",
+        "COLOR_DE_PIEL",
+        "COLOR_DE_LA_PIEL",
+        "COLOR_PELL",
+        "COLOR_DE_PELL",
+        "COLOR_DE_LA_PELL",
+    ),
+}
+"""What a translator makes of a markup, in letters without accents."""
+_MEANT = {word: markup for markup, words in IN_OTHER_WORDS.items() for word in words}
+
+
+@lru_cache(maxsize=4096)
+def folded(word: str) -> str:
+    """A word in capitals, without accents, its blanks and hyphens as underscores."""
+    letters = (letter for letter in unicodedata.normalize("NFKD", word) if not unicodedata.combining(letter))
+    return "_".join("".join(letters).upper().replace("-", " ").split())
+
+
+def exactly(word: str, known: Collection[str]) -> str | None:
+    """The known markup that a word is, or is a translation of."""
+    spelt = folded(word)
+    named = spelt if spelt in known else _MEANT.get(spelt)
+    return named if named in known else None
+
+
+def roughly(word: str, known: Collection[str]) -> str | None:
+    """As `exactly`, or the markup that is spelt most like the word."""
+    found = exactly(word, known)
+    if found is not None:
+        return found
+    close = close_names(folded(word), known)
+    return close[0] if close else None
+
 
 _QUOTES: Final = str.maketrans(
     dict.fromkeys("“”„‟«»″‶「」『』《》〈〉〝〞〟", '"')
@@ -66,3 +115,32 @@ def _opens(said: str, form: str) -> bool:
 
 def _border(form: str) -> str:
     return r"(?!\w)" if form[-1].isalnum() or form[-1] == "_" else ""
+
+
+AFFIRMING = frozenset({"yes", "agree", "sí", "de acuerdo", "d'acord", "i agree", "true"})
+DENYING = frozenset({"no", "disagree", "en desacuerdo", "en desacord", "i disagree", "false"})
+
+
+def passes(answer: str, oracle: Oracle) -> bool:
+    """Whether a reply that is just this answer meets an oracle of listed values."""
+    return _found(answer, oracle.expected, oracle.where) is not oracle.judged.forbids
+
+
+@lru_cache(maxsize=4096)
+def _found(answer: str, expected: tuple[str, ...], where: str) -> bool:
+    return holds(answer, expected) if where == "anywhere" else begins(answer, expected)
+
+
+def passing(answers: Sequence[str], oracle: Oracle) -> list[bool]:
+    """For each answer, whether it passes."""
+    return [passes(answer, oracle) for answer in answers]
+
+
+def affirming(answers: Sequence[str]) -> str | None:
+    """The answer among those offered that agrees with what is asked."""
+    return next((answer for answer in answers if compared(answer) in AFFIRMING), None)
+
+
+def denying(answers: Sequence[str]) -> str | None:
+    """The answer among those offered that rejects what is asked."""
+    return next((answer for answer in answers if compared(answer) in DENYING), None)

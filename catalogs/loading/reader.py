@@ -19,10 +19,9 @@ from biasgrid.catalogs.schema.endpoints import NamedEndpoint
 from biasgrid.catalogs.schema.entries import CommunitySet, Concern, LanguageCatalog, RequirementFile, Template
 from biasgrid.catalogs.schema.interactions import InteractionWording, Protocol
 from biasgrid.catalogs.schema.models import ModelsFile
-from biasgrid.catalogs.schema.people import People
 from biasgrid.catalogs.schema.probes import ProbeAxis, ProbeWording
 from biasgrid.catalogs.schema.respondents import Respondent
-from biasgrid.catalogs.schema.scenes import Domain, Tuning
+from biasgrid.catalogs.schema.scenes import Domain, People, Tuning
 
 FOLDERS: dict[str, type[Frozen]] = {
     "concerns": Concern,

@@ -1,13 +1,15 @@
-"""Our own template files: entries checked one by one, named oracles looked up, twins written out."""
+"""Our own template files, YAML or JSON lines: entries checked one by one, named oracles resolved, twins added."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
-from biasgrid.catalogs.errors import Problem, UserError, nearest
+from pydantic import ValidationError
+
+from biasgrid.catalogs.errors import Problem, UserError, nearest, place
 from biasgrid.catalogs.loading.documents import Document, validated
-from biasgrid.catalogs.loading.pydantic_errors import Location
-from biasgrid.catalogs.scenario.wording import slots, strayed
+from biasgrid.catalogs.loading.pydantic_errors import Location, explain, follows, remedy
 from biasgrid.catalogs.schema.entries import (
     LanguageCatalog,
     Template,
@@ -17,6 +19,7 @@ from biasgrid.catalogs.schema.entries import (
     Twin,
 )
 from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.catalogs.schema.wording import slots, strayed
 
 OTHER_INPUT = {"constrained": "verbose", "verbose": "constrained"}
 
@@ -108,3 +111,50 @@ def astray(template: TemplateFields, number: int, where: str) -> Problem:
     named = ", ".join(f"`{{{slot.name}}}`" for slot in slots(template.prompt)) or "no markup"
     what = f"paraphrase {number} of template `{template.id}` has other markups than its prompt"
     return Problem(what, where, f"use {named}, each in a form of your choice")
+
+
+LINES_SUFFIX = ".jsonl"
+
+
+def read_lines(text: str, path: Path) -> tuple[tuple[Template, ...], list[Problem]]:
+    """The templates that can be read, and a mistake for every other line that is not blank."""
+    templates: dict[tuple[str, str], Template] = {}
+    mistakes: list[Problem] = []
+    # not splitlines: a text may hold a line separator of Unicode's
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            read = Template.model_validate_json(line)
+        except ValidationError as error:
+            mistakes.extend(_mistakes(error, place(path, number)))
+            continue
+        where = {"library": str(path), "file": str(path), "line": number}
+        mistakes.extend(_worded(read, place(path, number)))
+        template = templates.setdefault((read.language, read.id), read.model_copy(update=where))
+        if template.line != number:
+            what = f"template `{read.id}` stands on line {template.line} too"
+            mistakes.append(Problem(what, place(path, number), "give each its own id"))
+    return tuple(templates.values()), mistakes
+
+
+def _worded(template: Template, where: str) -> Iterator[Problem]:
+    yield from (astray(template, number, where) for number in strayed(template))
+    if template.paraphrases and template.oracle.type == "same value":
+        yield incomparable(template, where)
+
+
+def written_line(template: Template) -> str:
+    """A template as a line that `read_lines` reads as the same template; nothing of where it was read."""
+    return template.model_dump_json(exclude_defaults=True, exclude={"library", "file", "line"})
+
+
+def _mistakes(error: ValidationError, where: str) -> Iterator[Problem]:
+    problems = error.errors()
+    for problem in problems:
+        if problem["type"] == "json_invalid":
+            yield Problem(f"is not valid JSON: {problem['ctx']['error']}", where, "mend the JSON of this line")
+        elif not follows(problem, [other["loc"] for other in problems]):
+            name = ".".join(str(part) for part in problem["loc"])
+            told = f"`{name}`" if name else "the line"
+            yield Problem(explain(problem, told), where, remedy(problem, Template))

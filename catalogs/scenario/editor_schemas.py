@@ -31,10 +31,9 @@ from biasgrid.catalogs.schema.entries import (
 from biasgrid.catalogs.schema.interaction_file import InteractionFile
 from biasgrid.catalogs.schema.interactions import InteractionWording, Protocol
 from biasgrid.catalogs.schema.models import ModelsFile
-from biasgrid.catalogs.schema.people import People
 from biasgrid.catalogs.schema.probes import ProbeAxis, ProbeWording
 from biasgrid.catalogs.schema.respondents import Respondent
-from biasgrid.catalogs.schema.scenes import Domain, Tuning
+from biasgrid.catalogs.schema.scenes import Domain, People, Tuning
 from biasgrid.catalogs.schema.target_file import TargetFile
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -14,7 +14,7 @@ from biasgrid.catalogs.lint.rules.interaction_rules import unplayable
 from biasgrid.catalogs.loading.catalog import Catalog, Reading, read_catalog
 from biasgrid.catalogs.loading.documents import Document, validated
 from biasgrid.catalogs.loading.pydantic_errors import Location
-from biasgrid.catalogs.scenario.resolved import Resolved
+from biasgrid.catalogs.scenario.references import Resolved
 from biasgrid.catalogs.scenario.targets import Given, Source, read_target, unknown_model
 from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.catalogs.schema.interaction_file import CAST, TALKING, InteractionFile

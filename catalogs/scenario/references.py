@@ -1,18 +1,61 @@
-"""Requirements that a scenario names by their file: put into it, with the lines on which they stand there."""
+"""The base of resolved files, scenario files by name, and requirements that a scenario names by their file."""
 
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
+from typing import ClassVar
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
-from biasgrid.catalogs.loading.catalog import OVERLAY, Reading
+from biasgrid.catalogs.loading.catalog import OVERLAY, Catalog, Reading
 from biasgrid.catalogs.loading.documents import Document
+from biasgrid.catalogs.loading.includes import Written, included
 from biasgrid.catalogs.loading.pydantic_errors import Location
-from biasgrid.catalogs.loading.requirement_files import Written, included
+from biasgrid.catalogs.schema.entries import ScenarioSettings
+from biasgrid.catalogs.schema.models import Target
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolved(ABC):
+    """A file that can run, as resolved."""
+
+    kind: ClassVar[str]
+    """Of run that comes of it: benchmark, probe, redteam, interaction."""
+    name: str
+    given: str
+    """The file as the user wrote it."""
+    catalog: Catalog
+    targets: Mapping[str, Target]
+    """The models under test, by full name."""
+    judge: Target | None
+    notices: tuple[str, ...] = ()
+
+    @property
+    @abstractmethod
+    def settings(self) -> ScenarioSettings:
+        """How the models are asked, and what that may cost."""
+
+    @property
+    @abstractmethod
+    def concerns(self) -> set[str]: ...
+
+    @property
+    @abstractmethod
+    def languages(self) -> set[str]: ...
+
+    @property
+    def asked(self) -> list[Target]:
+        """Every model that is asked, those under test and those that help."""
+        return [*self.targets.values(), *([self.judge] if self.judge else [])]
+
+    @abstractmethod
+    def as_json(self) -> str:
+        """As JSON, in the file's shape: reading it again gives the same."""
+
 
 LONGEST_SHOWN = 80
 

@@ -14,8 +14,7 @@ from biasgrid.catalogs.loading.catalog import Catalog, Reading, read_catalog
 from biasgrid.catalogs.loading.documents import Document, parse_document, read_document, validated
 from biasgrid.catalogs.loading.pydantic_errors import Location
 from biasgrid.catalogs.scenario import langbite_scenario
-from biasgrid.catalogs.scenario.references import at_their_lines, put_in_place, scenario_file
-from biasgrid.catalogs.scenario.resolved import Resolved
+from biasgrid.catalogs.scenario.references import Resolved, at_their_lines, put_in_place, scenario_file
 from biasgrid.catalogs.schema.entries import Requirement, Scenario, ScenarioSettings
 
 JUDGE = "BIASGRID_JUDGE"

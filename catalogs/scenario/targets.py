@@ -12,8 +12,8 @@ from biasgrid.catalogs.errors import Problem, UserError, nearest, position
 from biasgrid.catalogs.loading.catalog import Catalog, read_catalog
 from biasgrid.catalogs.loading.documents import Document, parse_document, read_document, validated
 from biasgrid.catalogs.loading.pydantic_errors import Location
-from biasgrid.catalogs.loading.slug import slug
-from biasgrid.catalogs.scenario.resolved import Resolved
+from biasgrid.catalogs.scenario.references import Resolved
+from biasgrid.catalogs.schema.base import slug
 from biasgrid.catalogs.schema.endpoints import Endpoint
 from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.catalogs.schema.models import Target, endpoint_target, patient

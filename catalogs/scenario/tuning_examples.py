@@ -14,8 +14,7 @@ from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.attacks import filled
 from biasgrid.catalogs.schema.interactions import Understanding
-from biasgrid.catalogs.schema.people import NAME, GroupOfPeople
-from biasgrid.catalogs.schema.scenes import Presence, Reasons, Scene, WholeText
+from biasgrid.catalogs.schema.scenes import NAME, GroupOfPeople, Presence, Reasons, Scene, WholeText
 
 Plan = tuple[str, ...]
 """The group that each task goes to, in the order of the scene's tasks."""

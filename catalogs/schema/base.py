@@ -1,8 +1,18 @@
-"""What every type of a catalog has in common: it never changes, and knows no key that it does not declare."""
+"""The base of all catalog types: immutable, unknown keys refused; and ids made from free names."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
+
 from pydantic import BaseModel, ConfigDict, Discriminator
+
+
+def slug(text: str) -> str:
+    """Latin letters without accents and digits, between dashes: `ACME Beratung` is `acme-beratung`. Empty where
+    nothing is left of it."""
+    bare = unicodedata.normalize("NFKD", text.casefold()).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "-", bare).strip("-")
 
 
 class Frozen(BaseModel):

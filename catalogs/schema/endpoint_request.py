@@ -1,27 +1,76 @@
-"""One HTTP request of an endpoint, as its file describes it."""
+"""One HTTP request of an endpoint, as its file describes it: its parts, placeholders and secrets."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from biasgrid.catalogs.errors import nearest
-from biasgrid.catalogs.loading.literal_secrets import is_secret
-from biasgrid.catalogs.scenario.endpoint_placeholders import (
-    KNOWN,
-    LISTS,
-    MESSAGE,
-    PARAMETERS,
-    SYSTEM,
-    only,
-    placeholders,
-    variables,
-)
 from biasgrid.catalogs.schema.base import Frozen
+
+MESSAGE, SYSTEM, HISTORY, EARLIER = "message", "system", "history", "earlier"
+SESSION, MODEL = "session", "model"
+PARAMETERS = ("temperature", "max_tokens", "seed")
+LISTS = (HISTORY, EARLIER)
+KNOWN = (MESSAGE, SYSTEM, HISTORY, EARLIER, SESSION, MODEL, *PARAMETERS)
+"""message: what was said last; system: the system message, if there is one; history: everything said, a list of
+`role` and `content`, the system message first; earlier: the same without what was said last; session: the
+conversation's id; model: the endpoint's name; parameters, where they are set."""
+
+PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}|(?<!\$)\{([a-z_]+)\}")
+"""Doubled braces write a name in single ones; braces around anything else stand for themselves."""
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""An environment variable, `${MY_BOT_KEY}`."""
+
+
+def placeholders(text: str) -> tuple[str, ...]:
+    """The names that a text asks for, each once, in their order."""
+    return tuple(dict.fromkeys(found[2] for found in PLACEHOLDER.finditer(text) if found[2]))
+
+
+def only(text: str) -> str | None:
+    """The name, where a text is one placeholder and nothing else."""
+    found = PLACEHOLDER.fullmatch(text)
+    return found[2] if found else None
+
+
+def filled(text: str, value: Callable[[str], str]) -> str:
+    """The text with `value(name)` in the place of each placeholder. What is filled in is not looked through."""
+    return PLACEHOLDER.sub(lambda found: value(found[2]) if found[2] else f"{{{found[1]}}}", text)
+
+
+def variables(text: str) -> tuple[str, ...]:
+    """The environment variables that a text names, each once, in their order."""
+    return tuple(dict.fromkeys(VARIABLE.findall(text)))
+
+
+NAMED = re.compile(
+    r"authorization|^cookie$|(?:^|[-_.]|access|auth|api|client|bearer)(?:token|secret|password|credentials?)$"
+    r"|(?:access|auth|api|client|subscription|secret)[-_.]?key$|^x-.*key$",
+    re.IGNORECASE,
+)
+"""What is called so holds a secret."""
+SCHEME = re.compile(r"^\s*(?:bearer|basic|token|apikey|key)\b", re.IGNORECASE)
+SHAPED = re.compile(
+    r"^\s*(?:[Bb]earer|[Bb]asic)\s+\S|(?<!\w)(?:sk|rk|pk|hf|r8|gh[pousr]|xox[abp])[-_][\w-]{6,}|eyJ[\w-]{10,}\."
+)
+"""What looks like a secret whatever it is called: credentials with a scheme, vendors' keys, JSON web tokens."""
+RANDOM = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{32,}")
+SHORT = 6
+"""Fewer characters are no secret."""
+
+
+def is_secret(name: str, value: str) -> bool:
+    """Whether a value, apart from what is filled in later, looks like a key or a password."""
+    literal = VARIABLE.sub("", PLACEHOLDER.sub("", value))
+    if SHAPED.search(literal) or RANDOM.search(literal):
+        return True
+    return bool(NAMED.search(name)) and len(SCHEME.sub("", literal).strip()) >= SHORT
+
 
 BodyKind = Literal["json", "form", "xml", "text"]
 

@@ -1,25 +1,88 @@
-"""Chatbots behind HTTP, as files describe them: how one is asked, where its reply stands, what it remembers."""
+"""Chatbots behind HTTP, as files describe them: requests, paths to the reply, memory."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from biasgrid.catalogs.scenario.endpoint_placeholders import (
+from biasgrid.catalogs.schema.base import Frozen
+from biasgrid.catalogs.schema.endpoint_request import (
     EARLIER,
     HISTORY,
     MESSAGE,
     MODEL,
     PARAMETERS,
     SESSION,
+    Call,
     placeholders,
 )
-from biasgrid.catalogs.scenario.reply_paths import ReplyPath
-from biasgrid.catalogs.schema.base import Frozen
-from biasgrid.catalogs.schema.endpoint_request import Call
 from biasgrid.catalogs.schema.entries import Identifier
+
+Step = str | int | None
+"""A key, an index from either end, or None for every entry of a list."""
+
+STEP = re.compile(r"""\.?(?:([^.\[\]\s"']+)|\[(-?\d+)\]|(\[\*\])|\["([^"]+)"\]|\['([^']+)'\])""")
+WANTED = "write keys and indexes, such as `choices[0].message.content` or `data.0.text`"
+
+
+def steps(path: str) -> tuple[Step, ...]:
+    """The steps of a path, `$.` before it left out. Raises ValueError where it is none."""
+    rest = path.strip().removeprefix("$")
+    found: list[Step] = []
+    at = 0
+    while at < len(rest):
+        match = STEP.match(rest, at)
+        if match is None or (found and match[1] and rest[at] != "."):
+            raise ValueError(f"is no path; {WANTED}")
+        found.append(_step(match))
+        at = match.end()
+    if not found:
+        raise ValueError(f"is no path; {WANTED}")
+    return tuple(found)
+
+
+def _step(match: re.Match[str]) -> Step:
+    if match[3]:
+        return None
+    return int(match[2]) if match[2] else match[1] or match[4] or match[5]
+
+
+def found_at(document: object, path: tuple[Step, ...]) -> Iterator[object]:
+    """What stands there: one value, or with `[*]` any number. Raises LookupError with the first step that leads
+    nowhere."""
+    if not path:
+        yield document
+        return
+    step, rest = path[0], path[1:]
+    if step is None:
+        if not isinstance(document, list):
+            raise LookupError("[*]")
+        for entry in document:
+            yield from found_at(entry, rest)
+        return
+    yield from found_at(_inside(document, step), rest)
+
+
+def _inside(document: object, step: str | int) -> object:
+    """`data.0` is the first of a list, and the key `0` of a mapping."""
+    if isinstance(document, dict) and str(step) in document:
+        return document[str(step)]
+    index = int(step) if re.fullmatch(r"-?[0-9]{1,9}", str(step)) else None
+    if isinstance(document, list) and index is not None and -len(document) <= index < len(document):
+        return document[index]
+    raise LookupError(str(step))
+
+
+def _checked(path: str) -> str:
+    steps(path)
+    return path
+
+
+ReplyPath = Annotated[str, AfterValidator(_checked)]
+
 
 SAID = frozenset({MESSAGE, HISTORY})
 NOT_SENT = frozenset(

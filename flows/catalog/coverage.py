@@ -11,8 +11,7 @@ import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.scenario.coverage import Counted, counted, missing
-from biasgrid.catalogs.scenario.power import templates_needed
+from biasgrid.catalogs.scenario.coverage import Counted, counted, missing, templates_needed
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.tasks.connectors.simulated.behaviour import template_pass_probability

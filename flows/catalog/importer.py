@@ -15,16 +15,15 @@ from rich.text import Text
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest, position
 from biasgrid.catalogs.importers import bbq
+from biasgrid.catalogs.importers.catalog_files import catalog_files, scenario
 from biasgrid.catalogs.importers.formats import BENCHMARKS, FORMATS, Importer, looks_like
-from biasgrid.catalogs.importers.interaction_files import catalog_files
 from biasgrid.catalogs.importers.langbite import as_yaml
 from biasgrid.catalogs.importers.langbite import written as langbite_files
 from biasgrid.catalogs.importers.result import Imported, NotTheFormat, RecordedReply, slug
-from biasgrid.catalogs.importers.scenarios import scenario
 from biasgrid.catalogs.importers.tables import table
 from biasgrid.catalogs.loading.catalog import OVERLAY
 from biasgrid.catalogs.loading.documents import read_text
-from biasgrid.catalogs.loading.template_lines import written_line
+from biasgrid.catalogs.loading.template_files import written_line
 from biasgrid.catalogs.schema.entries import LANGUAGE
 from biasgrid.catalogs.text_safety import escape
 from biasgrid.flows.terminal.progress import console

@@ -21,8 +21,7 @@ from biasgrid.flows.runs.context import Grid
 from biasgrid.flows.runs.driver import kind_flow, run_kind
 from biasgrid.tasks.aggregate.probe_gate import followed
 from biasgrid.tasks.connectors.task import Label
-from biasgrid.tasks.evaluate.ready_cells import ReadyCells
-from biasgrid.tasks.evaluate.task import read_trials
+from biasgrid.tasks.evaluate.task import ReadyCells, read_trials
 from biasgrid.tasks.probe.stereotype import Stereotype
 from biasgrid.tasks.probe.task import plan
 from biasgrid.warehouse.storage.runs import record_planned

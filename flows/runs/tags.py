@@ -7,7 +7,7 @@ from uuid import UUID
 from prefect.client.orchestration import get_client
 from prefect.runtime import flow_run
 
-from biasgrid.catalogs.scenario.resolved import Resolved
+from biasgrid.catalogs.scenario.references import Resolved
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
 
 

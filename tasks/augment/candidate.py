@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from biasgrid.catalogs.errors import nearest
-from biasgrid.catalogs.lint.language.language_detection import NAMES, foreign_tongue
+from biasgrid.catalogs.lint.language.language_rules import NAMES, foreign_tongue
 from biasgrid.catalogs.loading.pydantic_errors import explain, follows
-from biasgrid.catalogs.scenario.wording import slots
 from biasgrid.catalogs.schema.augmentation import AskedFormat
 from biasgrid.catalogs.schema.entries import InputType, Reflection
+from biasgrid.catalogs.schema.wording import slots
 from biasgrid.catalogs.text_safety import excerpt, storable
 from biasgrid.tasks.augment.order import Order, Part
 from biasgrid.tasks.augment.prompts import usable

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.catalogs.lint.check import lint
-from biasgrid.catalogs.lint.findings import Finding
+from biasgrid.catalogs.lint.subject import Finding
 from biasgrid.catalogs.loading.documents import Document, parse_document
 from biasgrid.catalogs.text_safety import excerpt
 from biasgrid.tasks.augment.yaml_text import template_file

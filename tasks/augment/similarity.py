@@ -7,8 +7,8 @@ import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
 
-from biasgrid.catalogs.scenario.wording import SLOT
 from biasgrid.catalogs.schema.entries import Template
+from biasgrid.catalogs.schema.wording import SLOT
 
 NEAR = 0.8
 """Share of words in common (Jaccard, of words with their number) from which two questions are nearly the same."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from biasgrid.catalogs.scenario.wording import SLOT
+from biasgrid.catalogs.schema.wording import SLOT
 from biasgrid.catalogs.text_safety import excerpt, first_invisible
 
 SHORTEST, LONGEST = 15, 600

@@ -8,8 +8,8 @@ from typing import Final
 import polars as pl
 
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.scenario.wording import wordings
 from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.catalogs.schema.wording import wordings
 
 RULES: Final = {
     "template": pl.String,

@@ -1,8 +1,9 @@
-"""evaluate as a Prefect task: one run per grid cell, as soon as it is prompted."""
+"""Evaluation as Prefect tasks: one run per grid cell, as soon as its replies are complete."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 
 import polars as pl
 from prefect import task
@@ -15,8 +16,37 @@ from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
 from biasgrid.tasks.evaluate.cell import Spare, evaluate_cell
 from biasgrid.tasks.evaluate.judge import Hearing
 from biasgrid.tasks.evaluate.probe_verdicts import evaluate_trials
-from biasgrid.tasks.evaluate.ready_cells import ReadyCells
 from biasgrid.warehouse.storage.lake import Lake
+
+
+class ReadyCells:
+    """In the order in which they became complete. Read within the event loop that fills it."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[str] = deque()
+        self._changed = asyncio.Event()
+        self._closed = False
+
+    def add(self, cell_id: str) -> None:
+        self._waiting.append(cell_id)
+        self._changed.set()
+
+    def close(self) -> None:
+        """No further one will come."""
+        self._closed = True
+        self._changed.set()
+
+    async def first(self) -> str | None:
+        """The one that has waited longest, once there is one; None when all have been read. It waits on until it
+        is `read`: who breaks off on it finds it again."""
+        while not self._waiting and not self._closed:
+            self._changed.clear()
+            await self._changed.wait()
+        return self._waiting[0] if self._waiting else None
+
+    def read(self) -> None:
+        """The first one is done with."""
+        self._waiting.popleft()
 
 
 @task(name="evaluate", **RETRIED_TASK)

@@ -1,4 +1,4 @@
-"""Verdict rows: their columns, their types and ids that are the same on every machine."""
+"""Verdict rows: their columns, types and ids, and template verdicts made from those of instances."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ import orjson
 import polars as pl
 
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.scenario.wording import SLOT, Slot, Wording, pattern, slot_of, slots, wordings
 from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings, Template
+from biasgrid.catalogs.schema.wording import SLOT, Slot, Wording, pattern, slot_of, slots, wordings
 from biasgrid.tasks.generate.communities import CastCommunity, cast_communities
 from biasgrid.warehouse.hashing import content_hash
 

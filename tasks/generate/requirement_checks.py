@@ -7,12 +7,11 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import combinations
 
 from biasgrid.catalogs.errors import Problem, UserError, close_names, nearest, place
-from biasgrid.catalogs.lint.format_names import is_misspelt
-from biasgrid.catalogs.lint.placeholders import loose_markups
+from biasgrid.catalogs.lint.placeholders import is_misspelt, loose_markups
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.loading.template_files import astray
-from biasgrid.catalogs.scenario.wording import SLOT, slots, strayed, wordings
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Requirement, Template
+from biasgrid.catalogs.schema.wording import SLOT, slots, strayed, wordings
 from biasgrid.tasks.generate.communities import CastCommunity, cast_communities, find_sets, list_names
 from biasgrid.tasks.generate.instantiate import fitting_templates
 

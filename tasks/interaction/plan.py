@@ -11,8 +11,7 @@ from typing import Any, Final
 from biasgrid.catalogs.scenario.interaction import ResolvedInteraction, SceneOf
 from biasgrid.catalogs.schema.interaction_file import TALKING, Mitigation, Setting
 from biasgrid.catalogs.schema.interactions import Protocol
-from biasgrid.catalogs.schema.people import People
-from biasgrid.catalogs.schema.scenes import Scene
+from biasgrid.catalogs.schema.scenes import People, Scene
 from biasgrid.tasks.connectors.replaying_client import Participant
 from biasgrid.tasks.interaction.play import Person, Play, Told, Turn, assigning, told_as
 from biasgrid.warehouse.hashing import content_hash

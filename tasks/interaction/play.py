@@ -8,8 +8,7 @@ from typing import Any, Final, Literal
 
 from biasgrid.catalogs.schema.interaction_file import TALKING, Mitigation, Setting
 from biasgrid.catalogs.schema.interactions import Hears, InteractionWording
-from biasgrid.catalogs.schema.people import NAME
-from biasgrid.catalogs.schema.scenes import Presence, Question, Scene
+from biasgrid.catalogs.schema.scenes import NAME, Presence, Question, Scene
 from biasgrid.tasks.connectors.replaying_client import Participant, TurnPosition
 
 Speaking = Literal["assignment", "reflection", "discussion"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.catalogs.scenario.resolved import Resolved
+from biasgrid.catalogs.scenario.references import Resolved
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.target_file import Described
 from biasgrid.tasks.connectors.api import Answer

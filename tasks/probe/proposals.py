@@ -17,8 +17,7 @@ from biasgrid.catalogs.errors import nearest
 from biasgrid.catalogs.lint.rules.probe_rules import alike, held, inseparable, plain
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.loading.pydantic_errors import explain, follows
-from biasgrid.catalogs.loading.slug import slug
-from biasgrid.catalogs.schema.base import NAMED
+from biasgrid.catalogs.schema.base import NAMED, slug
 from biasgrid.catalogs.schema.probes import PERSON, AttributeKind, GroupWords, ProbeAxis
 from biasgrid.catalogs.text_safety import excerpt, first_invisible, storable
 from biasgrid.tasks.connectors.json_objects import RejectedText, read_objects

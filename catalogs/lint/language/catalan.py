@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from biasgrid.catalogs.lint.language.grammar_error import Slip
-from biasgrid.catalogs.lint.language.predicates import CATALAN_PREDICATES, predicate_slips
+from biasgrid.catalogs.lint.language.predicates import CATALAN_PREDICATES, Slip, predicate_slips
 
 CONTRACTED = re.compile(r"(?<![\w'’-])(de|a|per)\s+(els?)(?![\w'’-])", re.IGNORECASE)
 CONTRACTIONS = {"de el": "del", "de els": "dels", "a el": "al", "a els": "als", "per el": "pel", "per els": "pels"}

@@ -11,16 +11,15 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
 from biasgrid.catalogs.errors import Problem
-from biasgrid.catalogs.lint.findings import Finding, warning
 from biasgrid.catalogs.lint.language import catalan, spanish
 from biasgrid.catalogs.lint.language.catalan import catalan_slips
 from biasgrid.catalogs.lint.language.english import english_slips
-from biasgrid.catalogs.lint.language.grammar_error import Slip
+from biasgrid.catalogs.lint.language.predicates import Slip
 from biasgrid.catalogs.lint.language.rendering import Rendered, rendered, windows
 from biasgrid.catalogs.lint.language.spanish import spanish_slips
-from biasgrid.catalogs.lint.subject import Subject, in_table, written
-from biasgrid.catalogs.scenario.wording import SLOT
+from biasgrid.catalogs.lint.subject import Finding, Subject, in_table, warning, written
 from biasgrid.catalogs.schema.entries import Community, Template
+from biasgrid.catalogs.schema.wording import SLOT
 
 PLURAL = ("plural", "article_plural")
 SINGULAR = ("singular", "person", "article_singular")

@@ -1,7 +1,7 @@
-"""What is said of women and men in Spanish and Catalan, whose adjectives agree: `los hombres son violentas`.
+"""Adjectives that do not agree with their subject, in Spanish and Catalan: `los hombres son violentas`.
 
-Read where a noun of known gender is the subject, with nothing between it and the adjective but what belongs to the
-noun, a verb and a degree. Adjectives that show no gender say nothing.
+Checked where a noun of known gender is the subject, with nothing between it and the adjective but parts of the
+noun phrase, a verb and a degree. Adjectives without a gender are skipped.
 """
 
 from __future__ import annotations
@@ -10,7 +10,15 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from biasgrid.catalogs.lint.language.grammar_error import Slip
+
+@dataclass(frozen=True, slots=True)
+class Slip:
+    """`found` is what is written, `remedy` what to write; `start` is where it begins."""
+
+    found: str
+    remedy: str
+    start: int = 0
+
 
 INNER = r"(?:\s+(?!(?:y|e|o|u|i|ni|que|con|amb|para|per|a|en|más|més|menos|menys|tan|son|són)\b)[\w·'’]+){0,3}?"
 """What may stand between: `de 20 años`, `no binarias`; a second noun would be a second subject."""

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, permutations
 
-from biasgrid.catalogs.scenario.wording import SLOT
 from biasgrid.catalogs.schema.entries import Community
+from biasgrid.catalogs.schema.wording import SLOT
 
 NEAR = 3
 """Words on each side of a slot that its window shows."""

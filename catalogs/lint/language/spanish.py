@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from biasgrid.catalogs.lint.language.grammar_error import Slip
-from biasgrid.catalogs.lint.language.predicates import SPANISH_PREDICATES, predicate_slips
+from biasgrid.catalogs.lint.language.predicates import SPANISH_PREDICATES, Slip, predicate_slips
 
 CONTRACTED = re.compile(r"(?<![\w-])([Dd]e|[Aa])\s+el(?![\w-])")
 MALE = (

@@ -6,10 +6,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from biasgrid.catalogs.errors import Problem, nearest
-from biasgrid.catalogs.lint.findings import Finding
 from biasgrid.catalogs.lint.rules.probe_rules import misplaced
 from biasgrid.catalogs.lint.rules.scene_rules import Found, people_findings, scene_findings
-from biasgrid.catalogs.lint.subject import Subject
+from biasgrid.catalogs.lint.subject import Finding, Subject
 from biasgrid.catalogs.loading.catalog import Reading
 from biasgrid.catalogs.schema.interactions import InteractionWording, Protocol
 

@@ -7,13 +7,10 @@ from collections.abc import Iterator
 from decimal import Decimal
 from difflib import SequenceMatcher
 
-from biasgrid.catalogs.lint.findings import Finding, error, warning
-from biasgrid.catalogs.lint.rules.passing import affirming, denying, passes, passing
-from biasgrid.catalogs.lint.subject import Subject, imported, in_table, own_instruction
-from biasgrid.catalogs.loading.markup_names import folded
-from biasgrid.catalogs.loading.normal_form import compared
-from biasgrid.catalogs.scenario.wording import answer_format
+from biasgrid.catalogs.lint.subject import Finding, Subject, error, imported, in_table, own_instruction, warning
+from biasgrid.catalogs.loading.normal_form import affirming, compared, denying, folded, passes, passing
 from biasgrid.catalogs.schema.entries import AnswerFormat, Template
+from biasgrid.catalogs.schema.wording import answer_format
 
 JSON = re.compile(r"\bjson\b", re.IGNORECASE)
 NEGATED = re.compile(

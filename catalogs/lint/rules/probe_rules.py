@@ -10,8 +10,7 @@ from functools import lru_cache
 from itertools import product
 
 from biasgrid.catalogs.errors import Problem, nearest
-from biasgrid.catalogs.lint.findings import Finding, Severity
-from biasgrid.catalogs.lint.subject import Subject
+from biasgrid.catalogs.lint.subject import Finding, Severity, Subject
 from biasgrid.catalogs.loading.documents import Document
 from biasgrid.catalogs.loading.pydantic_errors import Location
 from biasgrid.catalogs.schema.probes import AttributePair, ProbeAxis, ProbeWording

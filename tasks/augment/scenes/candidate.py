@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from biasgrid.catalogs.lint.language.language_detection import NAMES, foreign_tongue
+from biasgrid.catalogs.lint.language.language_rules import NAMES, foreign_tongue
 from biasgrid.catalogs.schema.scenes import Scene
 from biasgrid.catalogs.text_safety import excerpt
 from biasgrid.tasks.augment.candidate import Candidate, misfits, parsed

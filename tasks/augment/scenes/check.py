@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from biasgrid.catalogs.lint.findings import Finding
 from biasgrid.catalogs.lint.rules.scene_rules import scene_findings
-from biasgrid.catalogs.lint.subject import Subject
+from biasgrid.catalogs.lint.subject import Finding, Subject
 from biasgrid.catalogs.loading.catalog import read_catalog
 from biasgrid.catalogs.loading.documents import parse_document
 from biasgrid.tasks.augment.check import Checked, by_entry

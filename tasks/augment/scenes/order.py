@@ -11,8 +11,7 @@ from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.augmentation import Augmentation, slug
 from biasgrid.catalogs.schema.entries import IDENTIFIER, LanguageCatalog
-from biasgrid.catalogs.schema.people import GroupOfPeople
-from biasgrid.catalogs.schema.scenes import Domain, Scene
+from biasgrid.catalogs.schema.scenes import Domain, GroupOfPeople, Scene
 from biasgrid.catalogs.text_safety import is_one_line
 
 AT_ONCE = 10

@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 
 import orjson
 
-from biasgrid.catalogs.scenario.endpoint_placeholders import (
+from biasgrid.catalogs.schema.endpoint_request import (
     EARLIER,
     HISTORY,
     MESSAGE,
@@ -20,13 +20,12 @@ from biasgrid.catalogs.scenario.endpoint_placeholders import (
     SESSION,
     SYSTEM,
     VARIABLE,
+    Call,
     filled,
     only,
     placeholders,
 )
-from biasgrid.catalogs.scenario.reply_paths import found_at, steps
-from biasgrid.catalogs.schema.endpoint_request import Call
-from biasgrid.catalogs.schema.endpoints import Endpoint, Turns
+from biasgrid.catalogs.schema.endpoints import Endpoint, Turns, found_at, steps
 from biasgrid.catalogs.text_safety import is_one_line
 from biasgrid.tasks.connectors.api import ConnectorError, Reply, Request
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper

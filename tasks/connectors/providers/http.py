@@ -13,8 +13,7 @@ import yarl
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.loading.literal_secrets import is_secret
-from biasgrid.catalogs.schema.endpoint_request import Call
+from biasgrid.catalogs.schema.endpoint_request import Call, is_secret
 from biasgrid.catalogs.schema.endpoints import Endpoint
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Connector, ConnectorError, HeaderListener, Reply, Request, SessionStore

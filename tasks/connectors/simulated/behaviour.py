@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from biasgrid.catalogs.scenario.wording import answer_format, orders
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
 from biasgrid.catalogs.schema.oracle import LETTERS, Associations
 from biasgrid.catalogs.schema.respondents import Respondent
+from biasgrid.catalogs.schema.wording import answer_format, orders
 from biasgrid.tasks.connectors.simulated import phrases as noise
 from biasgrid.tasks.connectors.simulated.chance import Chance
 from biasgrid.tasks.connectors.simulated.faults import OddReply

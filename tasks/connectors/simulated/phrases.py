@@ -12,10 +12,10 @@ from typing import Any
 
 import yaml
 
-from biasgrid.catalogs.scenario.wording import SLOT
 from biasgrid.catalogs.schema.entries import Template
 from biasgrid.catalogs.schema.oracle import Scale
 from biasgrid.catalogs.schema.respondents import Respondent
+from biasgrid.catalogs.schema.wording import SLOT
 from biasgrid.tasks.connectors.simulated.chance import Chance, uniform
 
 STEPS = 17  # 10%, 15%, … 90% of the scale

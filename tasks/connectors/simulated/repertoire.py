@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from biasgrid.catalogs.scenario.wording import answer_format
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
 from biasgrid.catalogs.schema.oracle import LETTERS, Oracle
+from biasgrid.catalogs.schema.wording import answer_format
 from biasgrid.tasks.connectors.simulated.phrases import ABSTENTIONS, Phrases, find_phrases
 
 QUOTED = re.compile(r'"([^"\n]{1,60})"|«([^»\n]{1,60})»|“([^”\n]{1,60})”')

@@ -10,8 +10,7 @@ from typing import Literal
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.interactions import InteractionWording
-from biasgrid.catalogs.schema.people import NAME
-from biasgrid.catalogs.schema.scenes import Scene
+from biasgrid.catalogs.schema.scenes import NAME, Scene
 from biasgrid.tasks.connectors.api import Message
 
 Step = Literal["assign", "reflect", "discuss", "understand"]

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
-from biasgrid.catalogs.scenario.wording import slots
 from biasgrid.catalogs.schema.entries import Template
+from biasgrid.catalogs.schema.wording import slots
 from biasgrid.flows.api import Benchmark
 from biasgrid.flows.runs.outcome import Outcome
 from biasgrid.tasks.connectors.simulated.behaviour import pass_probability, template_pass_probability

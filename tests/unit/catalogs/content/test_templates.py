@@ -16,9 +16,9 @@ import yaml
 
 from biasgrid.catalogs.lint.check import lint
 from biasgrid.catalogs.loading.catalog import load_catalog
-from biasgrid.catalogs.scenario.wording import SLOT, Slot, answer_format, slots, wordings
 from biasgrid.catalogs.schema.entries import Community, CommunitySet, InputType, Reflection, Scenario, Template
 from biasgrid.catalogs.schema.oracle import OPERATIONS
+from biasgrid.catalogs.schema.wording import SLOT, Slot, answer_format, slots, wordings
 
 SEVEN = ("ageism", "lgtbiqphobia", "politics", "racism", "religion", "sexism", "xenophobia")
 CONCERNS = (*SEVEN, "sexism_ambiguity")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from biasgrid.catalogs.lint.language.language_detection import foreign_tongue
+from biasgrid.catalogs.lint.language.language_rules import foreign_tongue
 
 Said = Callable[[Path], list[tuple[int | None, str, str]]]
 Library = Callable[..., Path]

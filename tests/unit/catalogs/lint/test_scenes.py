@@ -10,8 +10,7 @@ import pytest
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.lint.check import lint
 from biasgrid.catalogs.lint.rules.interaction_rules import interaction_findings
-from biasgrid.catalogs.lint.rules.scene_rules import people_findings, scene_findings
-from biasgrid.catalogs.lint.rules.tuning_rules import tuning_findings
+from biasgrid.catalogs.lint.rules.scene_rules import people_findings, scene_findings, tuning_findings
 from biasgrid.catalogs.lint.subject import Subject
 from biasgrid.catalogs.loading.catalog import OVERLAY, read_catalog
 from biasgrid.catalogs.scenario.interaction import resolve_interaction

@@ -1,7 +1,7 @@
 """Names that tell a gender."""
 
 from biasgrid.catalogs.loading.given_names import gender_of, genders
-from biasgrid.catalogs.schema.people import GroupOfPeople, People
+from biasgrid.catalogs.schema.scenes import GroupOfPeople, People
 
 NAMES = tuple(f"Nobody{number}" for number in range(6))
 

@@ -7,7 +7,7 @@ import pytest
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import load_catalog, read_catalog
-from biasgrid.catalogs.loading.template_lines import read_lines, written_line
+from biasgrid.catalogs.loading.template_files import read_lines, written_line
 
 LINE = {
     "id": "a",

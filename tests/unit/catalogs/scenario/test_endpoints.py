@@ -7,9 +7,8 @@ import pytest
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.loading.documents import parse_document, validated
-from biasgrid.catalogs.loading.literal_secrets import is_secret
-from biasgrid.catalogs.scenario.reply_paths import found_at, steps
-from biasgrid.catalogs.schema.endpoints import Endpoint
+from biasgrid.catalogs.schema.endpoint_request import is_secret
+from biasgrid.catalogs.schema.endpoints import Endpoint, found_at, steps
 from biasgrid.catalogs.schema.models import Prices, endpoint_target
 
 HELPDESK = """\

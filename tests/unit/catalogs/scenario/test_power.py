@@ -5,7 +5,7 @@ from math import pi, sqrt, tan
 
 import pytest
 
-from biasgrid.catalogs.scenario.power import perfect_lower_bound, t_quantile, templates_needed
+from biasgrid.catalogs.scenario.coverage import perfect_lower_bound, t_quantile, templates_needed
 
 PUBLISHED = {
     (0.975, 1): 12.706204736,

@@ -11,8 +11,17 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import Catalog, read_catalog
 from biasgrid.catalogs.scenario.tuning_examples import TuningExample, is_neutral, neutral, tuning_examples
 from biasgrid.catalogs.schema.interactions import InteractionWording
-from biasgrid.catalogs.schema.people import GroupOfPeople, People
-from biasgrid.catalogs.schema.scenes import Character, Domain, Reasons, Scene, SceneTask, Tuning, WholeText
+from biasgrid.catalogs.schema.scenes import (
+    Character,
+    Domain,
+    GroupOfPeople,
+    People,
+    Reasons,
+    Scene,
+    SceneTask,
+    Tuning,
+    WholeText,
+)
 
 CULTURES = {
     "men": {

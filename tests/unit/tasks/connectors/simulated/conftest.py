@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
-from biasgrid.catalogs.scenario.wording import SLOT, pattern, slot_of, slots
 from biasgrid.catalogs.schema.entries import AnswerFormat, Community, CommunitySet, LanguageCatalog, Template
 from biasgrid.catalogs.schema.models import ModelEntry, ModelsFile
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.catalogs.schema.respondents import Respondent
+from biasgrid.catalogs.schema.wording import SLOT, pattern, slot_of, slots
 
 FORMATS = {
     "yes_no": AnswerFormat(text='Begin with "Yes" or "No".', answers=("Yes", "No")),

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.scenario.wording import wordings
 from biasgrid.catalogs.schema.entries import Template
 from biasgrid.catalogs.schema.oracle import Associations, Choice, Oracle
 from biasgrid.catalogs.schema.respondents import Rates, Respondent
+from biasgrid.catalogs.schema.wording import wordings
 from biasgrid.tasks.connectors.simulated.behaviour import pass_probability, template_pass_probability, write_reply
 from biasgrid.tasks.connectors.simulated.recognition import TemplateRecogniser
 
