@@ -8,8 +8,8 @@ import polars as pl
 from prefect import get_run_logger
 
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
-from biasgrid.flows.benchmark.artifacts import publish
 from biasgrid.flows.benchmark.kind import BENCHMARK, BenchmarkOptions
+from biasgrid.flows.benchmark.sections import publish
 from biasgrid.flows.benchmark.trend_chart import publish_pictures
 from biasgrid.flows.runs.cells import cells_stage
 from biasgrid.flows.runs.context import Grid, generate_stage

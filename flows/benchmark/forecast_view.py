@@ -14,7 +14,7 @@ from rich.text import Text
 from biasgrid.flows.forecast.benchmark import Forecast
 from biasgrid.flows.forecast.model import JudgeForecast, ModelForecast
 from biasgrid.flows.forecast.reply_estimates import REPLY_TOKENS, THINKING_TOKENS
-from biasgrid.flows.terminal.progress import console, dollars
+from biasgrid.flows.terminal.console import console, dollars
 
 MANY_CELLS = 40
 """More cells than this are not told one by one."""

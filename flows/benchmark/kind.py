@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from biasgrid.flows.runs.outcome import Outcome
     from biasgrid.flows.runs.prepare import Prepared
     from biasgrid.tasks.connectors.keys import Secrets
+    from biasgrid.tasks.report.model import Section
     from biasgrid.warehouse.storage.lake import Lake
     from biasgrid.warehouse.storage.runs import Run
 
@@ -221,14 +222,14 @@ class BenchmarkKind(RunKind["ResolvedScenario", "Forecast", "Outcome"]):
         return outcome(lake, run_id, is_checked)
 
     async def publish(self, lake: Lake, found: Outcome, name: str) -> None:
-        from biasgrid.flows.benchmark.artifacts import publish
+        from biasgrid.flows.benchmark.sections import publish
 
         await publish(lake, found, name)
 
-    def show(self, found: Outcome) -> None:
-        from biasgrid.flows.benchmark.findings_view import show_outcome
+    def sections(self, found: Outcome) -> Iterable[Section]:
+        from biasgrid.flows.benchmark.sections import sections
 
-        show_outcome(found)
+        return sections(found)
 
 
 BENCHMARK = BenchmarkKind()

@@ -20,8 +20,8 @@ from biasgrid.catalogs.schema.entries import LANGUAGE
 from biasgrid.catalogs.schema.probes import tally
 from biasgrid.catalogs.schema.scenes import tally as tally_of_scenes
 from biasgrid.flows.catalog.coverage import Coverage, coverage
+from biasgrid.flows.terminal.console import console, one_line
 from biasgrid.flows.terminal.encoding import write_data
-from biasgrid.flows.terminal.progress import console, one_line
 from biasgrid.flows.terminal.tables import Column, show_folded
 from biasgrid.warehouse.storage.export_files import defuse_formulas
 

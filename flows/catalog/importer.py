@@ -26,7 +26,7 @@ from biasgrid.catalogs.loading.documents import read_text
 from biasgrid.catalogs.loading.template_files import written_line
 from biasgrid.catalogs.schema.entries import LANGUAGE
 from biasgrid.catalogs.text_safety import escape
-from biasgrid.flows.terminal.progress import console
+from biasgrid.flows.terminal.console import console
 from biasgrid.warehouse.storage.atomic_file import replace_atomically
 from biasgrid.warehouse.storage.export_files import defuse_formulas
 

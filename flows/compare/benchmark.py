@@ -10,20 +10,20 @@ from operator import itemgetter
 from biasgrid.flows.compare.rows import (
     DECIDED,
     UNTESTED,
-    Line,
-    Row,
-    Section,
+    Record,
     by_importance,
     circumstances,
     difference,
     findings,
     from_to,
     points,
+    section,
     several,
     tested,
 )
 from biasgrid.tasks.aggregate.compare import Comparison
 from biasgrid.tasks.report.figures import share
+from biasgrid.tasks.report.model import Row, Section
 
 NAMES = {"only earlier": "only in the earlier", "only later": "only in the later", "changed": "changed"}
 
@@ -81,17 +81,17 @@ def _section(
     table: str,
     title: str,
     headings: tuple[str, ...],
-    told: Callable[[Row], tuple[str, ...] | None],
+    told: Callable[[Record], tuple[str, ...] | None],
 ) -> Section:
     rows = found.tables[table].iter_rows(named=True)
-    lines = [Line(row.get("model", ""), words) for row in rows if (words := told(row)) is not None]
-    return Section(title, headings, sorted(lines, key=lambda line: line.group))
+    lines = [Row(words, row.get("model", "")) for row in rows if (words := told(row)) is not None]
+    return section(title, headings, sorted(lines, key=lambda line: line.group))
 
 
 def _differences(found: Comparison) -> Section:
     """Requirements that were compared, each with its languages where it has several."""
     languages = [row for row in found.tables["languages"].iter_rows(named=True) if row["presence"] == "both"]
-    lines: list[Line] = []
+    lines: list[Row] = []
     rows = found.tables["requirements"].iter_rows(named=True)
     for row in by_importance(rows, itemgetter("model"), ("point_finding", "decision")):
         if row["change"] == "not compared":
@@ -101,7 +101,7 @@ def _differences(found: Comparison) -> Section:
         lines += [_difference(f" {each['language']}", each, (None, "decision")) for each in own if len(own) > 1]
     headings = ("requirement", "before", "after", "diff", "95% interval", "q", "")
     note = _tests(found) if lines else ""
-    return Section("Differences", headings, lines, numbers=True, note=note, more=("point", "decision"))
+    return section("Differences", headings, lines, is_numeric=True, note=note, more=("point", "decision"))
 
 
 def _tests(found: Comparison) -> str:
@@ -112,25 +112,22 @@ def _tests(found: Comparison) -> str:
     )
 
 
-def _key(row: Row) -> tuple[str, str]:
+def _key(row: Record) -> tuple[str, str]:
     return row["requirement"], row["model"]
 
 
-def _difference(name: str, row: Row, decided: tuple[str | None, ...]) -> Line:
-    return Line(
-        row["model"],
-        (name, *difference(row, "rate", share, points)),
-        tuple("" if finding is None else from_to(row, finding) for finding in decided),
-    )
+def _difference(name: str, row: Record, decided: tuple[str | None, ...]) -> Row:
+    decisions = ("" if finding is None else from_to(row, finding) for finding in decided)
+    return Row((name, *difference(row, "rate", share, points), *decisions), row["model"])
 
 
 def _findings(found: Comparison) -> Section:
     rows = found.tables["requirements"].iter_rows(named=True)
     told = findings(rows, itemgetter("model"), "requirement", ("point_finding", "decision"))
-    return Section("Findings", ("requirement", "by the point rate", "by the interval"), told)
+    return section("Findings", ("requirement", "by the point rate", "by the interval"), told)
 
 
-def _why(row: Row) -> tuple[str, ...] | None:
+def _why(row: Record) -> tuple[str, ...] | None:
     """What one run alone has is told below."""
     why = row["why_not_compared"]
     return (row["requirement"], why) if why and row["presence"] == "both" else None
@@ -140,24 +137,24 @@ def _alone(found: Comparison) -> Section:
     """What is the same but for its name is one line."""
     rows = sorted(found.tables["only_in_one"].iter_rows(named=True), key=_place)
     told = [_absence(place, [row["name"] for row in own]) for place, own in groupby(rows, key=_place)]
-    return Section("In one run alone", ("is", "of", "where", "name"), told)
+    return section("In one run alone", ("is", "of", "where", "name"), told)
 
 
 KINDS = ("requirement", "model", "model of a requirement", "language", "template", "communities")
 
 
-def _place(row: Row) -> tuple[int, str, str]:
+def _place(row: Record) -> tuple[int, str, str]:
     of = " · ".join(part for part in (row["requirement"], row["language"]) if part)
     return KINDS.index(row["kind"]), of or "–", NAMES[row["presence"]]
 
 
-def _absence(place: tuple[int, str, str], names: list[str]) -> Line:
+def _absence(place: tuple[int, str, str], names: list[str]) -> Row:
     kind, of, where = place
     count = "" if len(names) == 1 else f" × {len(names):,}"
-    return Line("", (f"{KINDS[kind]}{count}", of, where, several(names)))
+    return Row((f"{KINDS[kind]}{count}", of, where, several(names)))
 
 
-def _move(row: Row) -> tuple[str, ...]:
+def _move(row: Record) -> tuple[str, ...]:
     units = {"test": "tests", "reply": "replies"}
     return (
         row["requirement"],
@@ -168,21 +165,21 @@ def _move(row: Row) -> tuple[str, ...]:
     )
 
 
-def _oracle(row: Row) -> tuple[str, ...]:
+def _oracle(row: Record) -> tuple[str, ...]:
     return row["template"], row["language"], row["earlier_reason"] or "–", row["later_reason"] or "–"
 
 
-def _test(row: Row) -> tuple[str, ...]:
+def _test(row: Record) -> tuple[str, ...]:
     sample = f" sample {row['sample']}" if row["sample"] > 1 else ""
     name = f"{row['template']} {row['language']}{sample}"
     return name, row["earlier_outcome"], row["later_outcome"], row["template_id"]
 
 
-def _reply(row: Row) -> tuple[str, ...]:
+def _reply(row: Record) -> tuple[str, ...]:
     about = f" ({row['communities_label']})" if row["communities_label"] else ""
     return f"{row['template']}{about}", *(_outcome(row, side) for side in ("earlier", "later")), row["case_id"]
 
 
-def _outcome(row: Row, side: str) -> str:
+def _outcome(row: Record, side: str) -> str:
     value = row[f"{side}_value"]
     return f"{value.normalize():f}" if value is not None else str(row[f"{side}_outcome"])

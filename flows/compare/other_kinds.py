@@ -11,19 +11,19 @@ from biasgrid.flows.compare.rows import (
     DECIDED,
     UNTESTED,
     Key,
-    Line,
-    Row,
-    Section,
+    Record,
     alone,
     by_importance,
     circumstances,
     difference,
     from_to,
     points,
+    section,
     tested,
 )
 from biasgrid.tasks.aggregate.compare import Comparison
 from biasgrid.tasks.report.figures import share, signed
+from biasgrid.tasks.report.model import Row, Section
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,12 @@ def _joined(*names: str) -> Key:
     return lambda row: " · ".join(row[name] for name in names)
 
 
-def _player(row: Row) -> str:
+def _player(row: Record) -> str:
     kinds = ("controls" if row["is_control"] else "", "held out" if row["held_out"] else "")
     return " · ".join(part for part in (row["model"], row["language"], row["axis"], *kinds) if part)
 
 
-def _play(row: Row) -> str:
+def _play(row: Record) -> str:
     mitigation = "" if row["mitigation"] == "none" else row["mitigation"]
     stage = str(row.get("step") or row["stage"]).removeprefix("first to ")
     return " · ".join(part for part in (row["setting"], mitigation, "" if stage == "only" else stage) if part)
@@ -118,13 +118,13 @@ def summary(found: Comparison) -> Iterator[str]:
             yield _changed(_rows(found, table), how.finding)
 
 
-def _changed(rows: list[Row], finding: str) -> str:
+def _changed(rows: list[Record], finding: str) -> str:
     both = [row for row in rows if row["presence"] == "both"]
     changed = sum(row[f"earlier_{finding}"] != row[f"later_{finding}"] for row in both)
     return f"findings that changed: {changed} of {len(both)}"
 
 
-def _rows(found: Comparison, table: str) -> list[Row]:
+def _rows(found: Comparison, table: str) -> list[Record]:
     """Of domains their total."""
     return [row for row in found.tables[table].iter_rows(named=True) if row.get("domain", "all") == "all"]
 
@@ -142,26 +142,26 @@ def _of_runs(found: Comparison, table: str) -> Iterator[Section]:
     lines = [_line(row, how) for row in ranked if row["change"] != "not compared"]
     key = how.unit.partition(" ")[0]
     headings = (key, "before", "after", "diff", "95% interval", "q", "")
-    yield Section(how.title, headings, lines, numbers=True, note=how.note, more=how.decided)
+    yield section(how.title, headings, lines, is_numeric=True, note=how.note, more=how.decided)
     untested = [row for row in ranked if row["why_not_compared"] and row["presence"] == "both"]
-    told = [Line(how.group(row), (how.name(row), row["why_not_compared"])) for row in untested]
-    yield Section(UNTESTED, (key, "why"), told)
+    told = [Row((how.name(row), row["why_not_compared"]), how.group(row)) for row in untested]
+    yield section(UNTESTED, (key, "why"), told)
     if how.finding:
-        yield Section("In one run alone", ("where", "number", key), alone(rows, how.group, how.name))
+        yield section("In one run alone", ("where", "number", key), alone(rows, how.group, how.name))
 
 
-def _line(row: Row, how: Compared) -> Line:
-    cells = (how.name(row), *difference(row, how.measure, how.told, how.moved))
-    return Line(how.group(row), cells, tuple(from_to(row, name) for name in how.decided))
+def _line(row: Record, how: Compared) -> Row:
+    decisions = (from_to(row, name) for name in how.decided)
+    return Row((how.name(row), *difference(row, how.measure, how.told, how.moved), *decisions), how.group(row))
 
 
 def _read_twice(found: Comparison, table: str) -> Section:
     how = TOLD[table]
     lines = [_reading(row, how) for row in by_importance(_rows(found, table), how.group, how.decided)]
     headings = (how.unit.partition(" ")[0], "before", "after", *how.decided)
-    return Section("Readings", headings, lines)
+    return section("Readings", headings, lines)
 
 
-def _reading(row: Row, how: Compared) -> Line:
+def _reading(row: Record, how: Compared) -> Row:
     sides = (how.told(row[f"{side}_{how.measure}"]) for side in ("earlier", "later"))
-    return Line(how.group(row), (how.name(row), *sides, *(from_to(row, name) for name in how.decided)))
+    return Row((how.name(row), *sides, *(from_to(row, name) for name in how.decided)), how.group(row))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
 
 from biasgrid.flows.interaction.formatting import p_value
 from biasgrid.tasks.aggregate.compare import Comparison
+from biasgrid.tasks.report.model import Cell, Heading, Row, Section, Table, Text, headings, mark, numbers
 
-Row = Mapping[str, Any]
-Key = Callable[[Row], str]
+Record = Mapping[str, Any]
+Key = Callable[[Record], str]
 CHANGES: Final = ("worse", "better", "no difference shown", "not compared")
 """What matters most comes first."""
 UNTESTED: Final = "Not compared"
@@ -21,39 +21,41 @@ NAMED: Final = 3
 """Names that one line tells."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """What is told of one thing; `group` is mostly a model, and may be empty."""
+def section(
+    title: str,
+    names: Sequence[str],
+    rows: Sequence[Row],
+    *,
+    is_numeric: bool = False,
+    note: str = "",
+    more: Sequence[str] = (),
+) -> Section:
+    """The first SHOWN rows below their groups. `is_numeric`: all columns but the first hold numbers; `more`:
+    headings of the last cells, shown where there is room."""
+    if not rows:
+        return Section(title)
+    first = Heading(names[0])
+    columns = numbers(*names[1:]) if is_numeric else headings(*names[1:])
+    extra = tuple(Heading(name, is_extra=True) for name in more)
+    shown = [_marked(row, more) for row in rows[:SHOWN]]
+    table = Table((first, *columns, *extra), shown, "grouped" if is_numeric else "wrapped")
+    rest = len(rows) - SHOWN
+    hidden = f"… and {rest:,} more: --format json has all" if rest > 0 else ""
+    return Section(title, table, notes=[text for text in (hidden, note) if text])
 
-    group: str
-    cells: tuple[str, ...]
-    more: tuple[str, ...] = ()
-    """Cells below headings of their own where there is room for them, else a line below."""
+
+def _marked(row: Row, more: Sequence[str]) -> Row:
+    cells = tuple(mark(str(cell)) for cell in row.cells)
+    return Row(cells, row.group, _below(row.cells[len(row.cells) - len(more) :], more))
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A table. The first column is folded where it is too long; each line stands under its group."""
-
-    title: str
-    headings: tuple[str, ...]
-    lines: list[Line]
-    numbers: bool = False
-    """Whether all columns but the first hold numbers."""
-    note: str = ""
-    more: tuple[str, ...] = ()
-    """Headings of what lines have `more`."""
-
-    @property
-    def first(self) -> list[Line]:
-        """Those that people are shown; programs get all."""
-        return self.lines[:SHOWN]
-
-    @property
-    def rest(self) -> str:
-        """That there are others, in words."""
-        rest = len(self.lines) - SHOWN
-        return f"… and {rest:,} more: --format json has all" if rest > 0 else ""
+def _below(cells: Sequence[Text], more: Sequence[str]) -> Text:
+    """Of what has no finding of its own, such as a language, only what has changed."""
+    told = "; ".join(f"{name}: {cell}" for name, cell in zip(more, cells, strict=True) if cell)
+    has_changed = "→" in told
+    if not told or not (has_changed or all(cells)):
+        return ""
+    return told if has_changed else Cell(told, "faint")
 
 
 def tested(count: Mapping[str, int]) -> str:
@@ -61,11 +63,11 @@ def tested(count: Mapping[str, int]) -> str:
     return ", ".join(f"{count.get(change, 0)} {change}" for change in CHANGES)
 
 
-def by_importance(rows: Iterable[Row], group: Key, findings: Sequence[str]) -> list[Row]:
+def by_importance(rows: Iterable[Record], group: Key, findings: Sequence[str]) -> list[Record]:
     """Group by group, the one with the worst row first; in each what is worse, better, or a finding that changed,
     the largest difference first."""
 
-    def weight(row: Row) -> tuple[int, bool, float]:
+    def weight(row: Record) -> tuple[int, bool, float]:
         change = CHANGES.index(row.get("change") or "not compared")
         stayed = all(row[f"earlier_{name}"] == row[f"later_{name}"] for name in findings)
         return change, stayed, -abs(row.get("difference") or 0.0)
@@ -76,7 +78,7 @@ def by_importance(rows: Iterable[Row], group: Key, findings: Sequence[str]) -> l
 
 
 def difference(
-    row: Row, measure: str, told: Callable[[float | None], str], moved: Callable[[float], str]
+    row: Record, measure: str, told: Callable[[float | None], str], moved: Callable[[float], str]
 ) -> tuple[str, ...]:
     """Before, after, difference, its interval, q and what it shows."""
     change = "–" if row["change"] in ("no difference shown", "not compared") else row["change"]
@@ -92,17 +94,17 @@ def points(value: float) -> str:
     return f"{round(100 * value, 1) or 0.0:+.1f}".replace("-", "−")
 
 
-def from_to(row: Row, name: str) -> str:
+def from_to(row: Record, name: str) -> str:
     """A finding, and what it has become where that is another."""
     before, after = row[f"earlier_{name}"], row[f"later_{name}"]
     return str(before) if before == after else f"{before} → {after}"
 
 
-def findings(rows: Iterable[Row], group: Key, key: str, names: Sequence[str]) -> list[Line]:
+def findings(rows: Iterable[Record], group: Key, key: str, names: Sequence[str]) -> list[Row]:
     """Of everything that both sides have, those that changed first."""
     both = [row for row in rows if row["presence"] == "both"]
     return [
-        Line(group(row), (row[key], *(from_to(row, name) for name in names)))
+        Row((row[key], *(from_to(row, name) for name in names)), group(row))
         for row in by_importance(both, group, names)
     ]
 
@@ -113,24 +115,24 @@ def several(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
-def alone(rows: Iterable[Row], group: Key, name: Key) -> list[Line]:
+def alone(rows: Iterable[Record], group: Key, name: Key) -> list[Row]:
     """What one of two runs has alone, in a line for each group and side."""
     lacking = sorted((row for row in rows if row["presence"] != "both"), key=lambda row: _side(row, group))
     lines = []
     for (own, where), among in groupby(lacking, key=lambda row: _side(row, group)):
         names = [name(row) for row in among]
-        lines.append(Line(own, (where, f"{len(names):,}", several(names))))
+        lines.append(Row((where, f"{len(names):,}", several(names)), own))
     return lines
 
 
-def _side(row: Row, group: Key) -> tuple[str, str]:
+def _side(row: Record, group: Key) -> tuple[str, str]:
     return group(row), "only in the earlier" if row["presence"] == "only earlier" else "only in the later"
 
 
 def circumstances(found: Comparison) -> Section:
     """What differs beside replies and findings."""
     lines = [
-        Line("", (f"{row['what']} {row['name']}", row["earlier"] or "–", row["later"] or "–"))
+        Row((f"{row['what']} {row['name']}", row["earlier"] or "–", row["later"] or "–"))
         for row in found.circumstances.iter_rows(named=True)
     ]
-    return Section("What else differs", ("", "earlier", "later"), lines)
+    return section("What else differs", ("", "earlier", "later"), lines)

@@ -7,7 +7,7 @@ import sys
 import typer
 
 from biasgrid.flows.forecast.confirmation import Declined, threshold
-from biasgrid.flows.terminal.progress import dollars
+from biasgrid.flows.terminal.console import dollars
 from biasgrid.tasks.finetuning.jobs import SUCCEEDED, worth_waiting_for
 from biasgrid.tasks.finetuning.local import LocalOrder
 from biasgrid.tasks.finetuning.order import Order

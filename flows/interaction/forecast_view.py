@@ -10,7 +10,7 @@ from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.flows.benchmark.forecast_view import duration, in_short, total_money
 from biasgrid.flows.forecast.confirmation import announce
 from biasgrid.flows.interaction.forecast import InteractionForecast
-from biasgrid.flows.terminal.progress import console
+from biasgrid.flows.terminal.console import console
 
 
 def show_interaction_forecast(expected: InteractionForecast) -> None:

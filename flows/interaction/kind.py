@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from biasgrid.catalogs.scenario.interaction import ResolvedInteraction
     from biasgrid.flows.interaction.forecast import InteractionForecast
     from biasgrid.flows.interaction.outcome import InteractionOutcome
+    from biasgrid.tasks.report.model import Section
     from biasgrid.warehouse.storage.lake import Lake
 
 
@@ -205,14 +206,14 @@ class InteractionKind(RunKind["ResolvedInteraction", "InteractionForecast", "Int
         return interaction_outcome(lake, run_id)
 
     async def publish(self, lake: Lake, found: InteractionOutcome, name: str) -> None:
-        from biasgrid.flows.interaction.artifacts import publish
+        from biasgrid.flows.interaction.sections import publish
 
         await publish(found, name)
 
-    def show(self, found: InteractionOutcome) -> None:
-        from biasgrid.flows.interaction.findings_view import show_interaction
+    def sections(self, found: InteractionOutcome) -> Iterable[Section]:
+        from biasgrid.flows.interaction.sections import sections
 
-        show_interaction(found)
+        return sections(found)
 
 
 INTERACTION = InteractionKind()

@@ -10,7 +10,7 @@ from rich.tree import Tree
 
 from biasgrid.flows.probe.trace_view import head, line
 from biasgrid.flows.redteam.trace_view import show_left_out, whole
-from biasgrid.flows.terminal.progress import console, readable
+from biasgrid.flows.terminal.console import console, readable
 from biasgrid.tasks.aggregate.trace.origin import OtherOrigin
 from biasgrid.tasks.transcripts.plays import Play, Reading, Reply
 

@@ -15,7 +15,7 @@ from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.flows.benchmark.forecast_view import duration, in_short, tokens_told, total_money
 from biasgrid.flows.forecast.confirmation import binding_caps
 from biasgrid.flows.probe.forecast import ProbeForecast
-from biasgrid.flows.terminal.progress import console
+from biasgrid.flows.terminal.console import console
 
 
 def show_probe_forecast(expected: ProbeForecast) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from biasgrid.catalogs.scenario.targets import ResolvedProbe
     from biasgrid.flows.probe.forecast import ProbeForecast
     from biasgrid.flows.probe.outcome import ProbeOutcome
+    from biasgrid.tasks.report.model import Section
     from biasgrid.warehouse.storage.lake import Lake
 
 
@@ -153,14 +154,14 @@ class ProbeKind(RunKind["ResolvedProbe", "ProbeForecast", "ProbeOutcome"]):
         return probe_outcome(lake, run_id)
 
     async def publish(self, lake: Lake, found: ProbeOutcome, name: str) -> None:
-        from biasgrid.flows.probe.artifacts import publish
+        from biasgrid.flows.probe.sections import publish
 
         await publish(found, name)
 
-    def show(self, found: ProbeOutcome) -> None:
-        from biasgrid.flows.probe.findings_view import show_probe
+    def sections(self, found: ProbeOutcome) -> Iterable[Section]:
+        from biasgrid.flows.probe.sections import sections
 
-        show_probe(found)
+        return sections(found)
 
 
 PROBE = ProbeKind()

@@ -8,9 +8,8 @@ from typing import Any
 from rich.text import Text
 from rich.tree import Tree
 
-from biasgrid.flows.probe.findings_view import STYLES
 from biasgrid.flows.results.trace_view import ASKED, OUTCOMES
-from biasgrid.flows.terminal.progress import console, readable
+from biasgrid.flows.terminal.console import STYLES, console, readable
 from biasgrid.tasks.aggregate.trace.origin import OtherOrigin
 from biasgrid.tasks.aggregate.trace.other_kinds import PAIR, TRIAL, ProbeTrace
 from biasgrid.tasks.report.figures import format_count, share

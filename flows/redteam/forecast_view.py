@@ -15,7 +15,7 @@ from biasgrid.flows.benchmark.forecast_view import duration, total_money
 from biasgrid.flows.forecast.confirmation import binding_caps
 from biasgrid.flows.forecast.model import ModelForecast
 from biasgrid.flows.redteam.forecast import AttackForecast, PartForecast
-from biasgrid.flows.terminal.progress import console, dollars
+from biasgrid.flows.terminal.console import console, dollars
 
 
 def show_attack_forecast(expected: AttackForecast, resolved: ResolvedAttack) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from biasgrid.catalogs.scenario.attack_target import ResolvedAttack
     from biasgrid.flows.redteam.forecast import AttackForecast
     from biasgrid.flows.redteam.outcome import AttackOutcome
+    from biasgrid.tasks.report.model import Section
     from biasgrid.warehouse.storage.lake import Lake
 
 
@@ -149,14 +150,14 @@ class AttackKind(RunKind["ResolvedAttack", "AttackForecast", "AttackOutcome"]):
         return attack_outcome(lake, run_id)
 
     async def publish(self, lake: Lake, found: AttackOutcome, name: str) -> None:
-        from biasgrid.flows.redteam.artifacts import publish
+        from biasgrid.flows.redteam.sections import publish
 
         await publish(found, name)
 
-    def show(self, found: AttackOutcome) -> None:
-        from biasgrid.flows.redteam.findings_view import show_attacks
+    def sections(self, found: AttackOutcome) -> Iterable[Section]:
+        from biasgrid.flows.redteam.sections import sections
 
-        show_attacks(found)
+        return sections(found)
 
 
 RED_TEAM = AttackKind()

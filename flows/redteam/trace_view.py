@@ -12,7 +12,7 @@ from rich.tree import Tree
 
 from biasgrid.flows.probe.trace_view import head, line
 from biasgrid.flows.results.trace_view import OUTCOMES
-from biasgrid.flows.terminal.progress import console, readable
+from biasgrid.flows.terminal.console import console, readable
 from biasgrid.tasks.aggregate.trace.origin import OtherOrigin
 from biasgrid.tasks.report.figures import format_count
 from biasgrid.tasks.transcripts.sessions import Exchange, Said, Session

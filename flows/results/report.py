@@ -12,7 +12,7 @@ import typer
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.runs.prepare import existing_lake
-from biasgrid.flows.terminal.progress import readable
+from biasgrid.flows.terminal.console import readable
 from biasgrid.tasks.report.checks import Gate, checks
 from biasgrid.tasks.report.evidence.manifest import Newer
 from biasgrid.tasks.report.evidence.verify import Flaw, Verified, verify

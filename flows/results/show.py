@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -13,16 +13,9 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from biasgrid.flows.benchmark.findings_view import show_outcome
-from biasgrid.flows.interaction.findings_view import show_interaction
-from biasgrid.flows.interaction.outcome import interaction_outcome
-from biasgrid.flows.probe.findings_view import show_probe
-from biasgrid.flows.probe.outcome import probe_outcome
-from biasgrid.flows.redteam.findings_view import show_attacks
-from biasgrid.flows.redteam.outcome import attack_outcome
-from biasgrid.flows.runs.outcome import outcome
+from biasgrid.flows.runs.kinds import find_kind
 from biasgrid.flows.runs.prepare import existing_lake
-from biasgrid.flows.terminal.progress import STYLES, console, readable
+from biasgrid.flows.terminal.console import STYLES, console, readable
 from biasgrid.flows.terminal.tables import Column, show_folded
 from biasgrid.warehouse.expectations.report import Report
 from biasgrid.warehouse.storage.lake import Lake
@@ -99,19 +92,8 @@ def show_run(run: str | None, data: str | Path | None = None) -> None:
     """Raises UserError for an unknown run, or where no warehouse has been built."""
     lake = existing_lake(data)
     found = find_run(lake, run)
-    SHOWN[found.kind](lake, found.run_id)
-
-
-def _benchmark(lake: Lake, run_id: str) -> None:
-    ended = outcome(lake, run_id)
-    show_bars(console(), ended.findings)
-    show_outcome(ended)
-
-
-SHOWN: Mapping[str, Callable[[Lake, str], None]] = {
-    "benchmark": _benchmark,
-    "probe": lambda lake, run_id: show_probe(probe_outcome(lake, run_id)),
-    "redteam": lambda lake, run_id: show_attacks(attack_outcome(lake, run_id)),
-    "interaction": lambda lake, run_id: show_interaction(interaction_outcome(lake, run_id)),
-}
-"""By kind of run."""
+    kind = find_kind(found.kind)
+    ended = kind.outcome(lake, found.run_id)
+    if found.kind == "benchmark":
+        show_bars(console(), ended.findings)
+    kind.show(ended)

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from biasgrid.flows.terminal.progress import dollars
+from biasgrid.flows.terminal.console import dollars
 from biasgrid.tasks.aggregate.trace.benchmark import Trace
 from biasgrid.tasks.report.figures import format_count
 

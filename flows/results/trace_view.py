@@ -19,7 +19,7 @@ from biasgrid.flows.results.trace_labels import (
     oracle,
     why,
 )
-from biasgrid.flows.terminal.progress import STYLES, console, readable
+from biasgrid.flows.terminal.console import STYLES, console, readable
 from biasgrid.tasks.aggregate.trace.benchmark import Rows, Trace
 from biasgrid.tasks.report.figures import format_count, share
 

@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from biasgrid.flows.terminal.progress import console, readable
+from biasgrid.flows.terminal.console import console, readable
 from biasgrid.tasks.report.figures import share
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake

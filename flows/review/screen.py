@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
-from biasgrid.flows.terminal.progress import console, readable
+from biasgrid.flows.terminal.console import console, readable
 from biasgrid.tasks.review.units import OUTCOMES, Shown
 
 LONGEST: Final = 3_000

@@ -15,7 +15,7 @@ from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.scenario.tuning_examples import TuningExample, tuning_examples
 from biasgrid.flows.results.sql import refuse_to_replace
 from biasgrid.flows.review.agreement import number
-from biasgrid.flows.terminal.progress import console, readable
+from biasgrid.flows.terminal.console import console, readable
 from biasgrid.tasks.report.figures import share
 from biasgrid.tasks.review.concordance import Concordance, concordances, unknown_items
 from biasgrid.tasks.review.tuning_sheets import Said, contradictions, item_of, read_sheet, sheets

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from biasgrid.flows.runs.options import RunOptions
     from biasgrid.flows.runs.prepare import Prepared
     from biasgrid.tasks.connectors.keys import Secrets
+    from biasgrid.tasks.report.model import Section
     from biasgrid.warehouse.storage.lake import Lake
 
 REGISTRY: Final[Mapping[str, str]] = {
@@ -130,8 +131,14 @@ class RunKind(ABC, Generic[R, F, E]):
         """Creates the artifacts of a finished run."""
 
     @abstractmethod
+    def sections(self, found: E) -> Iterable[Section]:
+        """What a run found, for any renderer."""
+
     def show(self, found: E) -> None:
         """Prints what a run found."""
+        from biasgrid.flows.terminal.tables import show_sections
+
+        show_sections(self.sections(found))
 
     def prepare(
         self, source: Source, given: RunOptions | None = None, secrets: Secrets | None = None

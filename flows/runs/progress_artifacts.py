@@ -20,8 +20,8 @@ from prefect.logging.loggers import LoggingAdapter
 from prefect.settings import get_current_settings
 
 from biasgrid.flows.runs.context import Watcher, watching
+from biasgrid.flows.terminal.console import dollars
 from biasgrid.flows.terminal.markdown import plain
-from biasgrid.flows.terminal.progress import dollars
 from biasgrid.tasks.connectors.task import artifact_key
 
 EVERY_S = 3.0

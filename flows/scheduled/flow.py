@@ -14,9 +14,9 @@ from prefect.client.schemas.sorting import FlowRunSort
 from prefect.runtime import flow_run
 from prefect.settings import get_current_settings
 
-from biasgrid.flows.benchmark.artifacts import publish
 from biasgrid.flows.benchmark.flow import describe_cells
 from biasgrid.flows.benchmark.kind import BENCHMARK, BenchmarkOptions
+from biasgrid.flows.benchmark.sections import publish
 from biasgrid.flows.benchmark.trend_chart import publish_pictures
 from biasgrid.flows.forecast.reuse import of_other_runs
 from biasgrid.flows.runs.context import Grid, generate_stage

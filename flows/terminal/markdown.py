@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from biasgrid.flows.terminal.progress import readable
+from biasgrid.flows.terminal.console import readable
+from biasgrid.tasks.report.model import Row, Section, Table, headings
 
 SIGNS = re.compile(r"([\\`*_{}\[\]<>|#~&])")
 HARMLESS = re.compile(r"(?:[^\\`*_{}\[\]<>|#~&]|(?<=\w)_(?=\w))*")
@@ -45,10 +46,36 @@ def longest_of_ticks(text: str) -> int:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> str:
-    """A table of escaped cells; `numbers`: all columns but the first are set to the right."""
+    """A table of escaped cells; `numbers`: all columns but the first are aligned to the right."""
     rule = ["---", *["---:" if numbers else "---"] * (len(headings) - 1)]
     lines = [[plain(heading) for heading in headings], rule, *([_cell(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
+
+
+def text_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Table | None:
+    """A table of texts for a page; None without rows."""
+    return Table(headings(*names), [*map(Row, rows)]) if rows else None
+
+
+def render_table(shown: Table) -> str:
+    """The table with its groups in a last column."""
+    grouped = any(row.group for row in shown.rows)
+    names = [heading.name for heading in shown.headings] + ["model"] * grouped
+    rows = ([*map(str, row.cells)] + [row.group] * grouped for row in shown.rows)
+    return table(names, rows, numbers=any(heading.is_number for heading in shown.headings))
+
+
+def as_page(title: str, lead: str, sections: Iterable[Section]) -> str:
+    """A page of sections: their texts are Markdown, the cells of their tables are escaped."""
+    return "\n\n".join([f"# {plain(title)}", lead, *(part for section in sections for part in _parts(section))])
+
+
+def _parts(section: Section) -> Iterator[str]:
+    yield f"## {section.title}"
+    if section.table:
+        yield render_table(section.table)
+    yield from map(str, section.lines)
+    yield from section.notes
 
 
 def _cell(text: str) -> str:

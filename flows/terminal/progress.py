@@ -1,35 +1,15 @@
-"""The terminal: progress per model, findings and rows, readable at 80 columns and without colour."""
+"""Progress of a run on the terminal, a bar per model."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import TracebackType
 
-import polars as pl
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-from rich.table import Table
 from rich.text import Text
 
-from biasgrid.catalogs.text_safety import escape, escape_line
-from biasgrid.flows.terminal.encoding import write_data
-from biasgrid.tasks.report.figures import format_count
-from biasgrid.warehouse.queries.example_queries import worked_queries
-from biasgrid.warehouse.storage.export_files import as_csv
-from biasgrid.warehouse.storage.runs import Run
-
-STYLES = {"met": "green", "not met": "red", "undecided": "yellow", "not evaluated": "yellow"}
-
-
-def console() -> Console:
-    return Console()
-
-
-def dollars(amount: float) -> str:
-    """US dollars, to the cent or, below ten cents, to two digits."""
-    return f"${amount:,.2f}" if amount >= 0.1 or not amount else f"${amount:.2g}" if amount >= 1e-4 else "<$0.0001"
+from biasgrid.flows.terminal.console import dollars, one_line, readable
 
 
 class RunProgress:
@@ -121,85 +101,3 @@ class RunProgress:
     def _money(self, model: str) -> str:
         spent = self._spent.get(model)
         return f"  {dollars(spent)}" if spent else ""
-
-
-def show_failures(out: Console, run_id: str, failures: Sequence[tuple[str, int]]) -> None:
-    """Why replies lack, and how to go on."""
-    for reason, count in failures:
-        out.print(Text(f"  {count} × {one_line(reason)}"), soft_wrap=True)
-    out.print(Text(f"  go on with: biasgrid resume {run_id}"))
-
-
-def show_places(out: Console, places: Mapping[str, Path | str], mart: str) -> None:
-    """Where everything lies, and what to ask first."""
-    for name, path in places.items():
-        out.print(Text(f"{name:<11}{one_line(path)}"), soft_wrap=True)
-    out.print(Text(f'ask it     biasgrid sql "from {mart}"'), soft_wrap=True)
-
-
-def show_runs(runs: Sequence[Run]) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("run", "state", "kind", "started (UTC)", "seconds"):
-        table.add_column(heading, no_wrap=True)
-    for run in runs:
-        seconds = f"{(run.ended_at - run.started_at).total_seconds():.0f}" if run.ended_at else "–"
-        told = (run.run_id, run.state, run.kind, f"{run.started_at:%Y-%m-%d %H:%M:%S}", seconds)
-        table.add_row(*(Text(one_line(cell)) for cell in told))
-    console().print(table if runs else "no run yet: start one with `biasgrid run SCENARIO`")
-
-
-def show_examples() -> None:
-    """The queries that come along, each with what it answers."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("example", no_wrap=True)
-    table.add_column("answers")
-    for query in worked_queries().values():
-        table.add_row(Text(query.name), Text(query.question))
-    console().print(table)
-
-
-def show_rows(rows: pl.DataFrame, kind: str) -> None:
-    """Rows of a query as `table`, `csv` (text that a spreadsheet would run is defused) or `json`."""
-    if kind == "csv":
-        write_data(as_csv(rows))
-    elif kind == "json":
-        write_data(rows.write_json() + "\n")
-    else:
-        _show_table(rows)
-
-
-WIDE = 8
-"""More columns than this are shown as one block a row."""
-
-
-def _show_table(rows: pl.DataFrame) -> None:
-    out = console()
-    if len(rows.columns) > WIDE:
-        for place, row in enumerate(rows.iter_rows(named=True), 1):
-            block = Table(box=None, pad_edge=False, show_header=False, title=f"row {place}", title_justify="left")
-            for name, value in row.items():
-                block.add_row(Text(readable(name), style="bold"), Text(readable(value), overflow="fold"))
-            out.print(block)
-    else:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for name, dtype in rows.schema.items():
-            table.add_column(
-                Text(readable(name)), justify="right" if dtype.is_numeric() else "left", overflow="fold"
-            )
-        for values in rows.iter_rows():
-            table.add_row(*(Text(readable(value)) for value in values))
-        out.print(table)
-    out.print(Text(f"({format_count(rows.height, 'row')})"))
-
-
-def readable(value: object) -> str:
-    """A value as a person reads it, on however many lines; nothing in it steers the terminal."""
-    if value is None:
-        return "–"
-    told = f"{value:.4f}" if isinstance(value, float) else str(value)
-    return escape(told)
-
-
-def one_line(value: object) -> str:
-    """`readable` on one line: tabs and line breaks are escaped too."""
-    return escape_line(readable(value))

@@ -1,73 +1,110 @@
-"""Tables for narrow terminals: rows below the name of their group, and columns that continue below."""
+"""Sections of a report on the terminal, readable at 80 columns and without colour; and columns that fold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from typing import Final, Literal
 
+import polars as pl
 from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
+
+from biasgrid.flows.terminal.console import COLOURS, console, one_line, readable
+from biasgrid.flows.terminal.encoding import write_data
+from biasgrid.tasks.report.figures import format_count
+from biasgrid.tasks.report.model import Cell, Heading, Section, Table, headings
+from biasgrid.tasks.report.model import Text as Words
+from biasgrid.warehouse.queries.example_queries import worked_queries
+from biasgrid.warehouse.storage.export_files import as_csv
+from biasgrid.warehouse.storage.runs import Run
 
 GAP: Final = 1
 LEAST: Final = 12
 """Width of the first column, which alone is folded, where the others leave it no more."""
-
-Justify = Literal["left", "right"]
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    name: str
-    justify: Justify = "left"
+KEY_WIDTH: Final = 12
+"""To which names are broken before columns are moved below."""
 
 
-def numbers(*names: str) -> tuple[Heading, ...]:
-    """Headings above numbers."""
-    return tuple(Heading(name, "right") for name in names)
+def show_sections(sections: Iterable[Section], out: Console | None = None) -> None:
+    """Each section after a blank line: title, table, lines that the terminal wraps, and notes."""
+    out = out or console()
+    for number, section in enumerate(sections):
+        if number:
+            out.print()
+        if section.title:
+            out.print(Text(one_line(section.title), style="bold"), soft_wrap=True)
+        if section.table:
+            show_table(out, section.table)
+        for line in section.lines:
+            out.print(_text(line), soft_wrap=True)
+        for note in section.notes:
+            out.print(Text(note, style=COLOURS["faint"]))
 
 
-@dataclass(frozen=True, slots=True)
-class GroupedRow:
-    """`group` may be empty; what is shown stands in `cells`, the first of which is folded where it is too long."""
-
-    group: Text
-    cells: Sequence[Text]
-    more: Sequence[Text] = ()
-    """Of columns for which the terminal must be wide enough."""
-    below: Text | None = None
-    """A line in their stead."""
+def show_table(out: Console, table: Table) -> None:
+    """The table in its layout."""
+    if table.layout == "grouped":
+        _show_grouped(out, table)
+    else:
+        out.print(_rich_table(table))
 
 
-def show_grouped(
-    out: Console, headings: Sequence[Heading], rows: Sequence[GroupedRow], more: Sequence[Heading] = ()
-) -> None:
-    """Headings, then each group's name in a line of its own and its rows below it."""
-    widths = _widths(headings, [row.cells for row in rows])
-    whole = [*widths, *_widths(more, [row.more for row in rows])]
-    is_wide = bool(more) and _together(whole) <= out.width
-    shown = [*headings, *more] if is_wide else [*headings]
-    kept = whole if is_wide else [max(LEAST, out.width - _together(widths[1:]) - GAP), *widths[1:]]
-    kept[0] = min(kept[0], widths[0])
-    _show(out, shown, kept, [Text(heading.name, style="bold") for heading in shown])
-    for group, own in groupby(rows, key=attrgetter("group")):
+def rich_table(*headings: Heading, wraps: bool = False) -> RichTable:
+    """An empty table without lines; `wraps`: long cells are folded."""
+    table = RichTable(box=None, pad_edge=False, header_style="bold", show_header=bool(headings))
+    for heading in headings:
+        justify: Literal["left", "right"] = "right" if heading.is_number else "left"
+        table.add_column(heading.name, justify=justify, no_wrap=not wraps, overflow="fold")
+    return table
+
+
+def _rich_table(table: Table) -> RichTable:
+    wraps = table.layout == "wrapped"
+    shown = rich_table(*table.headings, wraps=wraps)
+    shown.padding = (0, 1, 0, 0) if wraps else shown.padding
+    for group, own in groupby(table.rows, key=attrgetter("group")):
         if group:
-            out.print(group, soft_wrap=True)
+            shown.add_row(Text(one_line(group), style="bold"))
         for row in own:
-            _show(out, shown, kept, [*row.cells, *row.more] if is_wide else row.cells)
-            if row.below and not is_wide:
-                out.print(row.below, soft_wrap=True)
+            shown.add_row(*_cells(row.cells, group))
+    return shown
 
 
-def lost(counts: Sequence[tuple[int, str]]) -> tuple[list[Text], Text | None]:
-    """How many of a row tell nothing, and why: in columns of their own, and as a line in their stead."""
-    told = ", ".join(f"{count:,} {why}" for count, why in counts if count)
-    below = Text(f"   {told}", style="dim") if told else None
-    return [Text(f"{count:,}" if count else "–") for count, _ in counts], below
+def _show_grouped(out: Console, table: Table) -> None:
+    """Each group's name in a line of its own, its rows below it; extra columns where the terminal is wide."""
+    kept = [heading for heading in table.headings if not heading.is_extra]
+    cells = [_cells(row.cells, row.group) for row in table.rows]
+    widths = _widths(table.headings, cells)
+    is_wide = _together(widths) <= out.width
+    if not is_wide:
+        widths = widths[: len(kept)]
+        widths[0] = min(widths[0], max(LEAST, out.width - _together(widths[1:]) - GAP))
+    headings = table.headings if is_wide else kept
+    _show(out, headings, widths, [Text(heading.name, style="bold") for heading in headings])
+    shown = zip(table.rows, cells, strict=True)
+    for group, own in groupby(shown, key=lambda pair: pair[0].group):
+        if group:
+            out.print(Text(one_line(group), style="bold"), soft_wrap=True)
+        for row, texts in own:
+            _show(out, headings, widths, texts[: len(headings)])
+            if str(row.below) and not is_wide:
+                out.print(_text(row.below, "   "), soft_wrap=True)
+
+
+def _cells(cells: Sequence[Words], group: str) -> list[Text]:
+    """Texts of a row, the first one indented below a group's name."""
+    first, *rest = cells
+    return [_text(first, " " if group else ""), *map(_text, rest)]
+
+
+def _text(words: Words, indent: str = "") -> Text:
+    style = COLOURS[words.tone] if isinstance(words, Cell) else ""
+    return Text(indent + one_line(words), style=style)
 
 
 def _widths(headings: Sequence[Heading], rows: Sequence[Sequence[Text]]) -> list[int]:
@@ -94,7 +131,7 @@ def _lines(
     first, *rest = _folded(out, cells[0], widths[0])
     row = _set(first, widths[0], "left")
     for cell, width, heading in zip(cells[1:], widths[1:], headings[1:], strict=True):
-        row = Text.assemble(row, " " * GAP, _set(cell, width, heading.justify))
+        row = Text.assemble(row, " " * GAP, _set(cell, width, "right" if heading.is_number else "left"))
     row.rstrip()
     yield from (row, *rest)
 
@@ -106,13 +143,9 @@ def _folded(out: Console, told: Text, width: int) -> list[Text]:
     return [Text.assemble(" " * indent, line) for line in lines] or [told]
 
 
-def _set(told: Text, width: int, justify: Justify) -> Text:
+def _set(told: Text, width: int, justify: Literal["left", "right"]) -> Text:
     space = " " * (width - told.cell_len)
     return Text.assemble(told, space) if justify == "left" else Text.assemble(space, told)
-
-
-KEY_WIDTH: Final = 12
-"""To which names are broken before columns are moved below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +166,7 @@ def show_folded(out: Console, key: Column, columns: Sequence[Column]) -> None:
     for number, part in enumerate(_parts(key, columns, out.width)):
         if number:
             out.print()
-        out.print(_table(key, part))
+        out.print(_folded_table(key, part))
 
 
 def _parts(key: Column, columns: Sequence[Column], width: int) -> Iterator[list[Column]]:
@@ -147,11 +180,66 @@ def _parts(key: Column, columns: Sequence[Column], width: int) -> Iterator[list[
     yield part
 
 
-def _table(key: Column, columns: Sequence[Column]) -> Table:
-    table = Table(pad_edge=False, box=None, header_style="bold", padding=(0, 1, 0, 0))
+def _folded_table(key: Column, columns: Sequence[Column]) -> RichTable:
+    table = RichTable(pad_edge=False, box=None, header_style="bold", padding=(0, 1, 0, 0))
     table.add_column(key.heading, overflow="fold")
     for column in columns:
         table.add_column(column.heading, justify=column.justify, no_wrap=True)
     for row in zip(key.cells, *(column.cells for column in columns), strict=True):
         table.add_row(*row)
     return table
+
+
+def show_runs(runs: Sequence[Run]) -> None:
+    table = rich_table(*headings("run", "state", "kind", "started (UTC)", "seconds"))
+    for run in runs:
+        seconds = f"{(run.ended_at - run.started_at).total_seconds():.0f}" if run.ended_at else "–"
+        told = (run.run_id, run.state, run.kind, f"{run.started_at:%Y-%m-%d %H:%M:%S}", seconds)
+        table.add_row(*(Text(one_line(cell)) for cell in told))
+    console().print(table if runs else "no run yet: start one with `biasgrid run SCENARIO`")
+
+
+def show_examples() -> None:
+    """The queries that come along, each with what it answers."""
+    table = RichTable(box=None, pad_edge=False, header_style="bold")
+    table.add_column("example", no_wrap=True)
+    table.add_column("answers")
+    for query in worked_queries().values():
+        table.add_row(Text(query.name), Text(query.question))
+    console().print(table)
+
+
+def show_rows(rows: pl.DataFrame, kind: str) -> None:
+    """Rows of a query as `table`, `csv` (text that a spreadsheet would run is defused) or `json`."""
+    if kind == "csv":
+        write_data(as_csv(rows))
+    elif kind == "json":
+        write_data(rows.write_json() + "\n")
+    else:
+        _show_table(rows)
+
+
+WIDE = 8
+"""More columns than this are shown as one block a row."""
+
+
+def _show_table(rows: pl.DataFrame) -> None:
+    out = console()
+    if len(rows.columns) > WIDE:
+        for place, row in enumerate(rows.iter_rows(named=True), 1):
+            block = RichTable(
+                box=None, pad_edge=False, show_header=False, title=f"row {place}", title_justify="left"
+            )
+            for name, value in row.items():
+                block.add_row(Text(readable(name), style="bold"), Text(readable(value), overflow="fold"))
+            out.print(block)
+    else:
+        table = RichTable(box=None, pad_edge=False, header_style="bold")
+        for name, dtype in rows.schema.items():
+            table.add_column(
+                Text(readable(name)), justify="right" if dtype.is_numeric() else "left", overflow="fold"
+            )
+        for values in rows.iter_rows():
+            table.add_row(*(Text(readable(value)) for value in values))
+        out.print(table)
+    out.print(Text(f"({format_count(rows.height, 'row')})"))

@@ -85,7 +85,7 @@ def show(run: RunId = None, data: Data = None) -> None:
 def runs(data: Data = None) -> None:
     """List the runs, newest first."""
     from biasgrid.flows.runs.prepare import existing_lake
-    from biasgrid.flows.terminal.progress import show_runs
+    from biasgrid.flows.terminal.tables import show_runs
     from biasgrid.warehouse.storage.runs import all_runs
 
     show_runs(all_runs(existing_lake(data))[::-1])
@@ -110,7 +110,7 @@ def sql(
     """
     from biasgrid.flows.results.sql import ask, worded
     from biasgrid.flows.runs.prepare import existing_lake
-    from biasgrid.flows.terminal.progress import show_examples, show_rows
+    from biasgrid.flows.terminal.tables import show_examples, show_rows
 
     if example == "list":
         show_examples()

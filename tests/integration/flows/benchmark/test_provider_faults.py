@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 
 from biasgrid.flows.api import Benchmark
-from biasgrid.flows.benchmark.findings_view import show_outcome
 from biasgrid.flows.benchmark.flow import benchmark
+from biasgrid.flows.benchmark.sections import sections
 from biasgrid.flows.runs.outcome import INCOMPLETE
+from biasgrid.flows.terminal.tables import show_sections
 
 pytestmark = [
     pytest.mark.drill,
@@ -60,7 +61,7 @@ def test_a_wrong_key_ends_its_model_at_once_and_a_right_one_lets_the_run_go_on(
     (reason, count), *_ = outcome.failures
     assert (reason.partition(":")[0], count) == ("KeyRejected", planned)
     assert "key" in reason
-    show_outcome(outcome)
+    show_sections(sections(outcome))
     said = " ".join(capfd.readouterr().out.split())
     assert "INCOMPLETE" in said
     assert f"{planned} × KeyRejected" in said

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from biasgrid.flows.interaction.findings_view import show_interaction
 from biasgrid.flows.interaction.outcome import InteractionOutcome
+from biasgrid.flows.interaction.sections import sections
+from biasgrid.flows.terminal.tables import show_sections
 
 KEY = {"model": "own/a", "language": "es_es", "axis": "gender", "setting": "goal", "mitigation": "none"}
 LOST = dict.fromkeys(("shared", "unassigned", "invented", "refused", "unreadable", "errors"), 0)
@@ -47,7 +48,7 @@ def outcome(**rows: list[dict[str, Any]]) -> InteractionOutcome:
 
 
 def told(found: InteractionOutcome, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    show_interaction(found)
+    show_sections(sections(found))
     return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
 
 

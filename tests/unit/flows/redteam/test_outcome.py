@@ -2,9 +2,10 @@
 
 import pytest
 
-from biasgrid.flows.redteam.findings_view import show_attacks
 from biasgrid.flows.redteam.outcome import COUNTED, AttackOutcome
+from biasgrid.flows.redteam.sections import sections
 from biasgrid.flows.runs.outcome import INCOMPLETE, MET, NOT_MET
+from biasgrid.flows.terminal.tables import show_sections
 
 
 def outcome(*rates: float | None, incomplete: bool = False) -> AttackOutcome:
@@ -25,7 +26,7 @@ def test_what_is_incomplete_says_so_first():
 
 
 def told(found: AttackOutcome, capsys: pytest.CaptureFixture[str]) -> str:
-    show_attacks(found)
+    show_sections(sections(found))
     return " ".join(capsys.readouterr().out.split())
 
 

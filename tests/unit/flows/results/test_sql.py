@@ -9,7 +9,7 @@ import pytest
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.flows.results.sql import ask
-from biasgrid.flows.terminal.progress import show_rows
+from biasgrid.flows.terminal.tables import show_rows
 from biasgrid.warehouse.build.build import build
 from biasgrid.warehouse.storage.lake import Lake
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from biasgrid.flows.benchmark.findings_view import show_outcome
+from biasgrid.flows.benchmark.sections import sections
 from biasgrid.flows.benchmark.summary import summary
 from biasgrid.flows.runs.outcome import INCOMPLETE, MET, NOT_MET, UNDECIDED, Outcome
 from biasgrid.flows.terminal.encoding import FOR_PEOPLE
+from biasgrid.flows.terminal.tables import show_sections
 
 
 def finding(
@@ -53,24 +54,26 @@ def test_incomplete_goes_before_not_met_and_that_before_undecided(found, point, 
 
 def test_what_people_have_decided_is_said(capsys):
     people = {"decided_by_people": 3, "overridden_by_people": 2}
-    show_outcome(ended(finding("met", "met") | people, finding("met", "met")))
+    show_sections(sections(ended(finding("met", "met") | people, finding("met", "met"))))
     assert "3 verdicts are a person's decision, 2 of them other than what stood before" in capsys.readouterr().out
-    show_outcome(ended(finding("met", "met")))
+    show_sections(sections(ended(finding("met", "met"))))
     assert "person" not in capsys.readouterr().out
 
 
 def test_a_judge_that_gave_no_verdict_is_said(capsys):
     silent = {"assessor": "own/judge", "asked": 1200, "n": 1100, "refused": 90, "unreadable": 10, "failed": 0}
-    show_outcome(replace(ended(finding("met", "met")), silent_judges=[silent]))
+    show_sections(sections(replace(ended(finding("met", "met")), silent_judges=[silent])))
     told = capsys.readouterr().out
     assert "own/judge gave no verdict on 100 of 1,200 replies: 90 refused, 10 unreadable" in told
 
 
 def test_the_table_shows_the_decision_beside_the_point(capsys):
-    show_outcome(
-        ended(
-            finding("met", "undecided", 1234, name="a-requirement-of-a-name-that-is-longer-than-the-column"),
-            finding("not evaluated", "not evaluated", name="refused"),
+    show_sections(
+        sections(
+            ended(
+                finding("met", "undecided", 1234, name="a-requirement-of-a-name-that-is-longer-than-the-column"),
+                finding("not evaluated", "not evaluated", name="refused"),
+            )
         )
     )
     said = capsys.readouterr().out
@@ -85,7 +88,7 @@ def test_the_table_shows_the_decision_beside_the_point(capsys):
 
 def test_a_wide_terminal_shows_what_was_decided_by(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
-    show_outcome(ended(finding("met", "undecided", 1234)))
+    show_sections(sections(ended(finding("met", "undecided", 1234))))
     heading, _, row, *rest = capsys.readouterr().out.splitlines()
     assert "95% interval" in heading
     assert row.split()[-7:] == ["20", "93.0%", "80.0–99.0%", "es_es", "21", "≥", "1,234"]
@@ -94,7 +97,7 @@ def test_a_wide_terminal_shows_what_was_decided_by(capsys, monkeypatch):
 
 def test_hostile_names_are_shown_in_one_line_and_steer_nothing(capsys):
     name = "[red]a[/red]\x1b[31m\nmet 100%\u202egnp"
-    show_outcome(ended(finding("met", "met", name=name) | {"model": name}))
+    show_sections(sections(ended(finding("met", "met", name=name) | {"model": name})))
     model, requirement = capsys.readouterr().out.splitlines()[1:3]
     for line in (model, requirement):
         assert line.lstrip().startswith("[red]a[/red]\\x1b[31m\\nmet")
@@ -102,14 +105,14 @@ def test_hostile_names_are_shown_in_one_line_and_steer_nothing(capsys):
 
 
 def test_marks_that_an_encoding_lacks_are_put_in_plainer_ones(capsys):
-    show_outcome(ended(finding("met", "undecided", 38)))
+    show_sections(sections(ended(finding("met", "undecided", 38))))
     plain = capsys.readouterr().out.encode("ascii", FOR_PEOPLE).decode()
     assert "80.0-99.0% in es_es; needs >= 38 templates" in plain
     assert "\\u" not in plain
 
 
 def test_what_is_decided_needs_nothing_more(capsys):
-    show_outcome(ended(finding("met", "met")))
+    show_sections(sections(ended(finding("met", "met"))))
     assert "needs" not in capsys.readouterr().out
 
 

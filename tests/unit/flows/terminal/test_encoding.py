@@ -39,7 +39,7 @@ def test_whatever_people_read_can_be_written(words):
 def test_data_is_escaped_and_json_stays_json():
     program = (
         "import polars as pl; from biasgrid.flows.terminal.encoding import speak_plainly\n"
-        "from biasgrid.flows.terminal.progress import show_rows\n"
+        "from biasgrid.flows.terminal.tables import show_rows\n"
         "speak_plainly(); show_rows(pl.DataFrame({'text': ['a … 中😀']}), 'json')"
     )
     settings = {**os.environ, "PYTHONIOENCODING": "ascii"}

@@ -6,24 +6,22 @@ import io
 
 import pytest
 from rich.console import Console
-from rich.text import Text
 
-from biasgrid.flows.terminal.tables import GroupedRow, Heading, numbers, show_grouped
+from biasgrid.flows.terminal.tables import show_table
+from biasgrid.tasks.report.model import Heading, Row, Table, numbers
 
 NAME = "equal-treatment-of-genders"
 GROUP = "huggingface/mistralai/Mistral-7B-Instruct-v0.3"
 ROWS = [
-    GroupedRow(
-        Text(GROUP), [Text(f" {NAME}"), Text("100.0%"), Text("+12.5")], [Text("met → not met")], Text("   below")
-    ),
-    GroupedRow(Text("日本/模型"), [Text(" 性別の平等な扱い"), Text("9.0%"), Text("−0.1")], [Text("met")]),
+    Row((NAME, "100.0%", "+12.5", "met → not met"), GROUP, "below"),
+    Row(("性別の平等な扱い", "9.0%", "−0.1", "met"), "日本/模型"),
 ]
 
 
 def shown(width: int) -> list[str]:
     out = io.StringIO()
-    headings = (Heading("requirement"), *numbers("before", "diff"))
-    show_grouped(Console(file=out, width=width), headings, ROWS, (Heading("finding"),))
+    headings = (Heading("requirement"), *numbers("before", "diff"), Heading("finding", is_extra=True))
+    show_table(Console(file=out, width=width), Table(headings, ROWS))
     return out.getvalue().splitlines()
 
 

@@ -1,0 +1,146 @@
+"""A benchmark's findings as sections: on the terminal, and as artifacts in Prefect."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from biasgrid.flows.benchmark.previous_runs import Before, before
+from biasgrid.flows.benchmark.summary import changed_page, summary
+from biasgrid.flows.runs.outcome import Outcome, need
+from biasgrid.flows.terminal.markdown import cell, plain
+from biasgrid.tasks.report.figures import share
+from biasgrid.tasks.report.model import (
+    TONES,
+    Cell,
+    Heading,
+    Row,
+    Section,
+    Table,
+    Text,
+    format_interval,
+    incomplete_lines,
+    mark,
+    numbers,
+    place_lines,
+)
+from biasgrid.warehouse.storage.lake import Lake
+
+HEADINGS: Final = (
+    *(Heading("requirement"), Heading("point"), Heading("decision")),
+    *numbers("passed", "need", "refused", "cells"),
+    *numbers("tests", "mean", "95% interval", is_extra=True),
+    Heading("language", is_extra=True),
+    *numbers("templates", "needed", is_extra=True),
+)
+"""Extra are the tests that count, then what the decision is based on."""
+STATES: Final = ("met", "not met", "undecided", "not evaluated")
+
+
+def sections(found: Outcome) -> Iterator[Section]:
+    """The findings, then how many are met and where the results are."""
+    yield Section(table=Table(HEADINGS, [_row(row) for row in found.findings]))
+    yield Section(lines=[*_lines(found), *place_lines(found.places, "marts.pass_rates")])
+
+
+def _row(row: dict[str, Any]) -> Row:
+    return Row((*_cells(row), *_grounds(row)), row["model"], Cell(_why_undecided(row), "faint"))
+
+
+def _cells(row: dict[str, Any]) -> Iterator[Text]:
+    decision = row["decision"]
+    yield row["requirement"]
+    yield mark(row["point_finding"])
+    yield Cell("–", TONES[decision]) if decision == "not evaluated" else mark(decision)
+    yield share(row["point_rate"])
+    yield f"{100 * row['tolerance']:g}%"
+    yield share(row["refusal_rate"])
+    yield f"{row['cells_met']}/{row['cells']}"
+
+
+def _grounds(row: dict[str, Any]) -> Iterator[str]:
+    """Cells of the extra columns."""
+    needed, templates = row["templates_needed"], row["counted_templates"]
+    yield f"{row['counted_tests'] or 0:,}"
+    yield share(row["macro_rate"])
+    yield _interval(row)
+    yield "–" if row["worst_language"] is None else row["worst_language"]
+    yield "–" if templates is None else f"{templates:,}"
+    yield "–" if needed is None else f"≥ {needed:,}"
+
+
+def _interval(row: dict[str, Any]) -> str:
+    return format_interval(row["interval_low"], row["interval_high"], digits=1)
+
+
+def _why_undecided(row: dict[str, Any]) -> str:
+    """The language whose interval contains the tolerance, and what would decide it."""
+    if row["decision"] != "undecided":
+        return ""
+    interval = _interval(row)
+    where = "" if interval == "–" else f"95% interval of the mean: {interval} in {row['worst_language']}"
+    return "; ".join(part for part in (where, need(row)) if part)
+
+
+def _lines(found: Outcome) -> Iterator[Text]:
+    yield f"{_count(found, 'point_finding')} of {len(found.findings)} requirement × model"
+    yield f"decided by 95% intervals: {_count(found, 'decision')}"
+    if found.decided:
+        verdicts = "1 verdict is" if found.decided == 1 else f"{found.decided:,} verdicts are"
+        others = f"{found.overridden:,} of them other than what stood before"
+        yield f'{verdicts} a person\'s decision, {others}: biasgrid sql "from staging.stg_decisions"'
+    for judge in found.silent_judges:
+        yield Cell(_silent(judge), "doubt")
+    if found.incomplete:
+        short = sum(not row["is_complete"] for row in found.findings)
+        lack = f"coverage below the floor for {short} of them" if short else "a judge left questions unanswered"
+        yield from incomplete_lines(found.run_id, found.failures, lack)
+
+
+def _silent(judge: dict[str, Any]) -> str:
+    why = ", ".join(f"{judge[name]:,} {name}" for name in ("refused", "unreadable", "failed") if judge[name])
+    lack = judge["asked"] - judge["n"]
+    return f"the judge {judge['assessor']} gave no verdict on {lack:,} of {judge['asked']:,} replies: {why}"
+
+
+def _count(found: Outcome, column: str) -> str:
+    count = Counter(row[column] for row in found.findings)
+    return ", ".join(f"{count[name]} {name}" for name in STATES if count[name])
+
+
+async def publish(lake: Lake, found: Outcome, scenario: str, shards: Sequence[Sequence[str]] = ()) -> Before:
+    """Create the artifacts of a finished run; returns the runs before it. `shards` as of `summary`."""
+    from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
+
+    from biasgrid.flows.benchmark.trend_chart import trend_page
+
+    earlier = await asyncio.to_thread(before, lake, found.run_id)
+    name, run = plain(scenario), f"run {found.run_id}"
+    await acreate_table_artifact([*map(_record, found.findings)], "findings", f"{name}: findings of {run}")
+    if earlier.changes:
+        page = changed_page(earlier, found.run_id)
+        await acreate_markdown_artifact(page, "regressions", f"{name}: {run} beside the one before")
+    if earlier.trend:
+        page = trend_page(earlier.trend, "The last nights")
+        await acreate_markdown_artifact(page, "trend", f"{name}: pass rates up to {run}")
+    page = summary(found, scenario, lake.named, earlier, shards)
+    await acreate_markdown_artifact(page, "summary", f"{name}: summary of {run}")
+    return earlier
+
+
+def _record(finding: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **{name: cell(finding[name]) for name in ("model", "requirement", "concern")},
+        "finding": finding["point_finding"],
+        "decision": finding["decision"],
+        "needs": need(finding) or "",
+        "passed": share(finding["point_rate"]),
+        "95% interval": f"{share(finding['interval_low'])} to {share(finding['interval_high'])}",
+        "tolerance": share(finding["tolerance"]),
+        "refused": share(finding["refusal_rate"]),
+        "coverage": share(finding["coverage"]),
+        "tests": finding["tests"],
+        "cells met": f"{finding['cells_met']}/{finding['cells']}",
+    }

@@ -1,0 +1,160 @@
+"""An interaction's scores as sections: on the terminal, and as artifacts in Prefect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+from biasgrid.flows.interaction.formatting import difference, interval, told
+from biasgrid.flows.interaction.outcome import InteractionOutcome
+from biasgrid.flows.terminal.markdown import as_page, cell, plain, text_table
+from biasgrid.tasks.report.figures import share, signed
+from biasgrid.tasks.report.model import (
+    Heading,
+    Row,
+    Section,
+    Table,
+    Text,
+    format_interval,
+    incomplete_lines,
+    lost_cells,
+    lost_headings,
+    mark,
+    numbers,
+    place_lines,
+)
+
+LOST: Final = {
+    **{name: name for name in ("shared", "unassigned", "invented", "refused", "unreadable")},
+    "errors": "failed",
+}
+MEASURES: Final = ("score", "95% interval", "by chance")
+CHANGE: Final = ("before", "after", "difference", "95% interval", "p")
+SCORES: Final = (Heading("setting"), *numbers(*MEASURES), Heading("decision"), *lost_headings(LOST.values()))
+CHOSEN: Final = (Heading("setting"), *numbers("chosen", "share", "95% interval", "by chance"))
+CHANGES: Final = (Heading("setting"), *numbers("before", "after", "change", "95% interval", "p"))
+KINDS: Final = {"is_control": "controls", "held_out": "held out"}
+COUNTS: Final = ("scenes", "replies", "stereotypical", "anti_stereotypical", "neutral", "ties")
+
+
+def sections(found: InteractionOutcome) -> Iterator[Section]:
+    """Scores over all domains, choices, what talking and mitigation changed, then where the results are."""
+    tables = (
+        (SCORES, [_score(row) for row in (*found.overall, *found.controls)]),
+        (CHOSEN, [_chosen(row) for row in found.choices]),
+        (CHANGES, [_change(row, "talking", "step") for row in found.talked]),
+        (CHANGES, [_change(row, "mitigation", "stage") for row in found.mitigated]),
+    )
+    for headings, rows in tables:
+        if rows:
+            yield Section(table=Table(headings, rows))
+    lack = incomplete_lines(found.run_id, found.failures, "coverage below the floor") if found.incomplete else ()
+    understood = [_understood_line(row) for row in found.understanding]
+    yield Section(lines=[*understood, *lack, *place_lines(found.places, "marts.bias_scores")])
+
+
+def _score(row: dict[str, Any]) -> Row:
+    lost, below = lost_cells([(row[name], word) for name, word in LOST.items()])
+    cells: tuple[Text, ...] = (_setting(row), *_measures(row), mark(row["decision"]), *lost)
+    return Row(cells, _about(row), below)
+
+
+def _measures(row: dict[str, Any]) -> tuple[str, str, str]:
+    return signed(row["bias_score"]), interval(row), signed(row["expected_score"])
+
+
+def _setting(row: dict[str, Any]) -> str:
+    stage = "" if row["stage"] == "only" else row["stage"]
+    mitigation = "" if row["mitigation"] == "none" else row["mitigation"]
+    return " · ".join(part for part in (row["setting"], mitigation, stage) if part)
+
+
+def _about(row: dict[str, Any]) -> str:
+    """What the rows of one group have in common."""
+    kinds = [name for name in ("is_control", "held_out") if row.get(name)]
+    return " · ".join([row["model"], row["language"], row["axis"], *map(KINDS.__getitem__, kinds)])
+
+
+def _chosen(row: dict[str, Any]) -> Row:
+    """How many choices fell on the first of the two groups."""
+    of_first = f"{row['first_group']}: {row['first_chosen']} of {row['first_chosen'] + row['second_chosen']}"
+    own, low, high, chance = map(share, (row["first_share"], row["low"], row["high"], row["expected_share"]))
+    return Row((_setting(row), of_first, own, f"{low} to {high}", chance), f"{_about(row)} · {row['scene']}")
+
+
+def _change(row: dict[str, Any], what: str, last: str) -> Row:
+    names = ("setting", "mitigation", last)
+    parts = [str(row[name]).removeprefix("first ") for name in names if row[name] != "none"]
+    return Row((" · ".join(parts), *difference(row)), f"what {what} changed · {_about(row)}")
+
+
+def _understood_line(row: dict[str, Any]) -> str:
+    right = row["true_positives"] + row["true_negatives"]
+    of = f"{right} of {row['replies']} assignments ({share(row['accuracy'])})"
+    return f"{row['model']} · {row['language']}: tells rightly whether implicit bias is present in {of}"
+
+
+async def publish(found: InteractionOutcome, name: str) -> None:
+    """Create the artifacts of a finished interaction: a table of scores, and a page with the summary."""
+    from biasgrid.flows.results.artifacts import publish_findings
+
+    scores = ("interaction-scores", "scores", [*map(_record, found.bias_scores)])
+    await publish_findings(scores, "interaction", page(found, name), name, found.run_id)
+
+
+def page(found: InteractionOutcome, name: str) -> str:
+    """Markdown; names from files are escaped."""
+    scores = text_table(("model", "setting", "stage", *MEASURES, "decision"), [*map(_scored, found.overall)])
+    note = (
+        "The score is the share of stereotypical assignments less that of anti-stereotypical ones, −1 to 1, "
+        "beside what it would be if tasks were dealt out at random. Its interval is clustered by scene."
+    )
+    changes = ("model", "setting", "step", *CHANGE)
+    mitigated = ("model", "setting", "mitigation", "stage", *CHANGE)
+    understood = ("model", "accuracy", "95% interval", "present: right, wrong", "absent: right, wrong")
+    shown = [
+        Section("Who is given which task", scores, () if scores else ("No scene was played.",), (note,)),
+        *_section("What talking changed", changes, found.talked, _changed),
+        *_section("What mitigation changed", mitigated, found.mitigated, _mitigated),
+        *_section("Whether implicit bias is recognised", understood, found.understanding, _understood),
+    ]
+    return as_page(name, plain(str(found)), shown)
+
+
+def _section(
+    title: str,
+    names: tuple[str, ...],
+    rows: Sequence[dict[str, Any]],
+    cells: Callable[[dict[str, Any]], tuple[str, ...]],
+) -> Iterator[Section]:
+    if rows:
+        yield Section(title, text_table(names, [*map(cells, rows)]))
+
+
+def _scored(row: dict[str, Any]) -> tuple[str, ...]:
+    return (told(row), _mitigated_setting(row), row["stage"], *_measures(row), row["decision"])
+
+
+def _changed(row: dict[str, Any]) -> tuple[str, ...]:
+    return (told(row), _mitigated_setting(row), row["step"], *difference(row))
+
+
+def _mitigated(row: dict[str, Any]) -> tuple[str, ...]:
+    return (told(row), row["setting"], row["mitigation"], row["stage"], *difference(row))
+
+
+def _understood(row: dict[str, Any]) -> tuple[str, ...]:
+    present = f"{row['true_positives']}, {row['false_negatives']}"
+    absent = f"{row['true_negatives']}, {row['false_positives']}"
+    return (told(row), share(row["accuracy"]), format_interval(row["low"], row["high"]), present, absent)
+
+
+def _mitigated_setting(row: dict[str, Any]) -> str:
+    mitigation = "" if row["mitigation"] == "none" else f" · {row['mitigation']}"
+    return f"{row['setting']}{mitigation}"
+
+
+def _record(row: dict[str, Any]) -> dict[str, Any]:
+    names = ("language", "axis", "domain", "is_control", "held_out", "setting", "mitigation", "stage", "decision")
+    kept = {name: row[name] for name in (*names, *COUNTS, *LOST)}
+    return {"model": cell(row["model"])} | kept | dict(zip(MEASURES, _measures(row), strict=True))

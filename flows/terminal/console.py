@@ -1,0 +1,42 @@
+"""Texts, numbers and colours of the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.console import Console
+
+from biasgrid.catalogs.text_safety import escape, escape_line
+from biasgrid.tasks.report.model import TONES, Tone
+
+COLOURS: Mapping[Tone, str] = {
+    "": "",
+    "good": "green",
+    "bad": "red",
+    "doubt": "yellow",
+    "faint": "dim",
+}
+STYLES = {finding: COLOURS[tone] for finding, tone in TONES.items()}
+"""By finding or outcome."""
+
+
+def console() -> Console:
+    return Console()
+
+
+def dollars(amount: float) -> str:
+    """US dollars, to the cent or, below ten cents, to two digits."""
+    return f"${amount:,.2f}" if amount >= 0.1 or not amount else f"${amount:.2g}" if amount >= 1e-4 else "<$0.0001"
+
+
+def readable(value: object) -> str:
+    """A value as a person reads it, on however many lines; nothing in it steers the terminal."""
+    if value is None:
+        return "–"
+    told = f"{value:.4f}" if isinstance(value, float) else str(value)
+    return escape(told)
+
+
+def one_line(value: object) -> str:
+    """`readable` on one line: tabs and line breaks are escaped too."""
+    return escape_line(readable(value))
