@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,15 +11,14 @@ from pathlib import Path
 import typer
 
 from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.flows.results.report_formats import FORMATS
 from biasgrid.flows.runs.prepare import existing_lake
 from biasgrid.flows.terminal.console import readable
-from biasgrid.tasks.report.checks import Gate, checks
+from biasgrid.tasks.report.checks import Gate
 from biasgrid.tasks.report.evidence.manifest import Newer
 from biasgrid.tasks.report.evidence.verify import Flaw, Verified, verify
 from biasgrid.tasks.report.evidence.write import write_evidence
 from biasgrid.tasks.report.figures import format_count
-from biasgrid.tasks.report.formats.data_files import write_csv, write_json
-from biasgrid.tasks.report.formats.langbite import write_langbite
 from biasgrid.tasks.report.html.interaction_pages import write_interaction_pages
 from biasgrid.tasks.report.html.page_cache import renew
 from biasgrid.tasks.report.html.probe_pages import write_probe_page
@@ -28,7 +27,6 @@ from biasgrid.tasks.report.html.run_pages import write_run_pages
 from biasgrid.tasks.report.html.site_pages import PagesOf, Site, write_lake_pages
 from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.warehouse.schemas import KINDS
-from biasgrid.warehouse.storage.export_files import write_bytes, write_text
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import find_run, refuse_other_kinds
 
@@ -88,48 +86,6 @@ def _verdict(path: Path, found: Verified, digest: str | None) -> str:
     return f"{readable(path)} is as it was written: {files}{state}{meant}"
 
 
-def write_junit(lake: Lake, run_id: str, out: Path, gate: Gate = "point") -> list[Path]:
-    """`junit.xml`."""
-    from biasgrid.tasks.report.formats.junit import junit
-
-    run = find_run(lake, run_id)
-    return _landed(out, {"junit.xml": junit(run, checks(lake, run), gate)})
-
-
-def write_step_summary(lake: Lake, run_id: str, out: Path, gate: Gate = "point") -> list[Path]:
-    """`summary.md`."""
-    from biasgrid.tasks.report.formats.step_summary import step_summary
-
-    run = find_run(lake, run_id)
-    return _landed(out, {"summary.md": step_summary(run, checks(lake, run), gate)})
-
-
-def write_model_cards(lake: Lake, run_id: str, out: Path) -> list[Path]:
-    """One file per model of which anything could be measured."""
-    from biasgrid.tasks.report.formats.model_card import model_cards
-
-    run = find_run(lake, run_id)
-    return _landed(out, model_cards(run, checks(lake, run)))
-
-
-def write_pictures(lake: Lake, run_id: str, out: Path) -> list[Path]:
-    """SVG and PNG of each picture, and `pictures.md`, which says in words what they show."""
-    from biasgrid.tasks.report.charts.pictures import files, pictures
-
-    run = find_run(lake, run_id)
-    return _landed(out, files(run, pictures(lake, run, checks(lake, run))))
-
-
-def _landed(out: Path, pages: Mapping[str, str | bytes]) -> list[Path]:
-    return [
-        write_bytes(out / name, page) if isinstance(page, bytes) else write_text(out / name, page)
-        for name, page in pages.items()
-    ]
-
-
-Writer = Callable[[Lake, str, Path], list[Path]]
-
-
 PAGES: Mapping[str, PagesOf] = {
     "benchmark": PagesOf(write_run_pages, "index.html"),
     "probe": PagesOf(write_probe_page, "report.html"),
@@ -140,26 +96,17 @@ ALONE = {kind: pages.write for kind, pages in PAGES.items()} | {"benchmark": par
 """The same, without what other runs have a part in."""
 
 
-def _evidence(kind: str, language: str = LANGUAGES[0]) -> Writer:
-    """With the pages of that kind of run, where it has any."""
+def write_html(lake: Lake, run_id: str, out: Path, language: str = LANGUAGES[0]) -> list[Path]:
+    """The pages of the run's kind, unless those in the folder are still current."""
+    kind = find_run(lake, run_id).kind
+    return renew(out, partial(PAGES[kind].write, lake, run_id, language=language))
+
+
+def write_bundle(lake: Lake, run_id: str, out: Path, language: str = LANGUAGES[0]) -> list[Path]:
+    """The evidence bundle, with the pages of the run's kind if it has any."""
+    kind = find_run(lake, run_id).kind
     pages = partial(ALONE[kind], language=language) if kind in ALONE else None
-    return partial(write_evidence, pages=pages, language=language)
-
-
-GATED = {"junit": write_junit, "markdown": write_step_summary}
-"""Formats in which a gate says what counts as failed."""
-WRITERS: Mapping[str, Mapping[str, Writer]] = {
-    "csv": dict.fromkeys(KINDS, write_csv),
-    "json": dict.fromkeys(KINDS, write_json),
-    "langbite": {"benchmark": write_langbite},
-    "html": {kind: pages.write for kind, pages in PAGES.items()},
-    "evidence": {kind: _evidence(kind) for kind in KINDS},
-    "pictures": dict.fromkeys(KINDS, write_pictures),
-    "model-card": dict.fromkeys(KINDS, write_model_cards),
-    **{name: dict.fromkeys(KINDS, write) for name, write in GATED.items()},
-}
-"""By format and kind of run."""
-NAMES = {"langbite": "report in LangBiTe's format", "html": "report in HTML yet"}
+    return write_evidence(lake, run_id, out, pages=pages, language=language)
 
 
 def write_report(
@@ -171,20 +118,16 @@ def write_report(
     gate: Gate = "point",
 ) -> list[Path]:
     """The files written, into `reports/<run id>` by default: LangBiTe's file names do not tell runs apart.
-    Pages and evidence are in `language`; `gate` says what counts as failed in the formats that are GATED.
-    Raises UserError for an unknown run, for one of a kind that has no such report, or where no warehouse has
-    been built."""
+
+    `language` and `gate` are for the formats that take them. Raises UserError for an unknown run, for one of a
+    kind that has no such report, or where no warehouse has been built.
+    """
     lake = existing_lake(data)
-    found = find_run(lake, run)
-    refuse_other_kinds(found, NAMES.get(kind, "report"), *WRITERS[kind])
-    folder = out or Path("reports") / found.run_id
-    if kind in GATED:
-        return GATED[kind](lake, found.run_id, folder, gate)
-    if kind == "html":
-        return renew(folder, partial(PAGES[found.kind].write, lake, found.run_id, language=language))
-    if kind == "evidence":
-        return _evidence(found.kind, language)(lake, found.run_id, folder)
-    return WRITERS[kind][found.kind](lake, found.run_id, folder)
+    found, chosen = find_run(lake, run), FORMATS[kind]
+    refuse_other_kinds(found, chosen.name, *(chosen.kinds or KINDS))
+    options = {"language": language, "gate": gate}
+    taken = {name: options[name] for name in chosen.options}
+    return chosen.load()(lake, found.run_id, out or Path("reports") / found.run_id, **taken)
 
 
 def write_all(out: Path | None = None, data: str | Path | None = None, language: str = LANGUAGES[0]) -> Site:

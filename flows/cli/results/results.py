@@ -6,16 +6,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
+import click
 import typer
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.cli.options import Data, Force, Gate, RunId
+from biasgrid.flows.results.report_formats import FORMATS
 from biasgrid.tasks.report.figures import format_count
-
-
-class ReportFormat(StrEnum):
-    csv, langbite, json, html, evidence = "csv", "langbite", "json", "html", "evidence"
-    junit, markdown, pictures, model_card = "junit", "markdown", "pictures", "model-card"
 
 
 class PageLanguage(StrEnum):
@@ -33,7 +30,9 @@ class ExportFormat(StrEnum):
 def report(
     run: RunId = None,
     all_runs: Annotated[bool, typer.Option("--all", help="Pages of all runs.")] = False,
-    format: Annotated[ReportFormat, typer.Option("--format", help="What to write.")] = ReportFormat.html,  # noqa: A002
+    format: Annotated[  # noqa: A002
+        str, typer.Option("--format", help="What to write.", click_type=click.Choice([*FORMATS]))
+    ] = "html",
     out: Annotated[
         Path | None,
         typer.Option("--out", help="Directory to write into.", show_default="reports/RUN or reports/all"),
@@ -61,18 +60,18 @@ def report(
         )
         typer.echo(site.index)
         return
-    written = write_report(run, format.value, out, data, language.value, gate.value)
-    for path in written[:1] if format is ReportFormat.html else written:
+    written = write_report(run, format, out, data, language.value, gate.value)
+    for path in written[:1] if format == "html" else written:
         typer.echo(path)
 
 
-def _refuse_besides_all(run: str | None, format: ReportFormat) -> None:  # noqa: A002
+def _refuse_besides_all(run: str | None, format: str) -> None:  # noqa: A002
     if run is not None:
         what = Problem("`--all` takes all runs, and a run is named", f"RUN {run}", "leave one of the two out")
         raise UserError(what)
-    if format is not ReportFormat.html:
+    if format != "html":
         remedy = "leave `--format` out; `biasgrid export MART` writes a mart of all runs"
-        raise UserError(Problem(f"there is no {format.value} report of all runs", "--all", remedy))
+        raise UserError(Problem(f"there is no {format} report of all runs", "--all", remedy))
 
 
 def show(run: RunId = None, data: Data = None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import altair as alt
@@ -11,10 +12,11 @@ import altair as alt
 from biasgrid.tasks.report.charts.differences import contrasts, escalation, trend
 from biasgrid.tasks.report.charts.heat_map import grid, leaderboard
 from biasgrid.tasks.report.charts.theme import BY_KIND, GREY, INK, Picture, Words, drawn, plotted
-from biasgrid.tasks.report.checks import Check
+from biasgrid.tasks.report.checks import Check, checks
 from biasgrid.tasks.report.figures import escape_markdown, escape_name, format_measure
+from biasgrid.warehouse.storage.export_files import write_bytes, write_text
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import Run
+from biasgrid.warehouse.storage.runs import Run, find_run
 
 MOST = 300
 """Checks in one picture."""
@@ -110,3 +112,13 @@ def files(run: Run, made: Iterable[Picture]) -> dict[str, str | bytes]:
         words = escape_markdown(picture.alt)
         page += [f"## {picture.title}", f"![{words}]({picture.name}.svg)", words]
     return told | {"pictures.md": "\n\n".join(page) + "\n"}
+
+
+def write_pictures(lake: Lake, run_id: str, out: Path) -> list[Path]:
+    """Writes SVG and PNG of each picture, and `pictures.md` with their descriptions."""
+    run = find_run(lake, run_id)
+    written = files(run, pictures(lake, run, checks(lake, run)))
+    return [
+        write_bytes(out / name, page) if isinstance(page, bytes) else write_text(out / name, page)
+        for name, page in written.items()
+    ]

@@ -5,11 +5,14 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from biasgrid.tasks.report.checks import Check, Gate, by_model
+from biasgrid.tasks.report.checks import Check, Gate, by_model, checks
 from biasgrid.tasks.report.figures import escape_name
-from biasgrid.warehouse.storage.runs import Run
+from biasgrid.warehouse.storage.export_files import write_text
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import Run, find_run
 
 TAGS: Mapping[Gate, Mapping[str, str]] = {
     "point": {"not met": "failure", "undecided": "skipped", "not evaluated": "skipped"},
@@ -19,6 +22,12 @@ TAGS: Mapping[Gate, Mapping[str, str]] = {
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
 COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 """The attribute of a suite that counts its cases of a kind."""
+
+
+def write_junit(lake: Lake, run_id: str, out: Path, gate: Gate = "point") -> list[Path]:
+    """Writes `junit.xml`."""
+    run = find_run(lake, run_id)
+    return [write_text(out / "junit.xml", junit(run, checks(lake, run), gate))]
 
 
 def junit(run: Run, found: Sequence[Check], gate: Gate) -> str:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from biasgrid.tasks.report.checks import Check, by_model
+from biasgrid.tasks.report.checks import Check, by_model, checks
 from biasgrid.tasks.report.figures import escape_name
-from biasgrid.warehouse.storage.runs import Run
+from biasgrid.warehouse.storage.export_files import write_text
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import Run, find_run
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
@@ -21,6 +24,12 @@ TASK = "text-generation"
 _UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
 _USUAL = re.compile(r"[a-z0-9.]+(-[a-z0-9.]+)*(/[a-z0-9.]+(-[a-z0-9.]+)*)+")
 """A name that becomes no other one's file name, on disks that do not tell capitals apart either."""
+
+
+def write_model_cards(lake: Lake, run_id: str, out: Path) -> list[Path]:
+    """Writes a file per model of which anything could be measured."""
+    run = find_run(lake, run_id)
+    return [write_text(out / name, page) for name, page in model_cards(run, checks(lake, run)).items()]
 
 
 def model_cards(run: Run, found: Sequence[Check]) -> dict[str, str]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, takewhile
+from pathlib import Path
 
-from biasgrid.tasks.report.checks import STATES, Check, Gate, by_model
+from biasgrid.tasks.report.checks import STATES, Check, Gate, by_model, checks
 from biasgrid.tasks.report.figures import SYMBOLS, State, format_code, format_measure, moment
-from biasgrid.warehouse.storage.runs import Run
+from biasgrid.warehouse.storage.export_files import write_text
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import Run, find_run
 
 MOST = 900_000
 """Bytes; GitHub drops a step's summary above 1 MiB."""
@@ -16,6 +19,12 @@ MODELS = 200
 """Rows of the table of models."""
 HEADINGS = ("", "check", "finding", "measured", "95% interval", "held against", "counted")
 STEPS = {"not met": "Not met", "undecided": "Undecided", "not evaluated": "Not evaluated", "met": "Met"}
+
+
+def write_step_summary(lake: Lake, run_id: str, out: Path, gate: Gate = "point") -> list[Path]:
+    """Writes `summary.md`."""
+    run = find_run(lake, run_id)
+    return [write_text(out / "summary.md", step_summary(run, checks(lake, run), gate))]
 
 
 def step_summary(run: Run, found: Sequence[Check], gate: Gate) -> str:

@@ -1,0 +1,45 @@
+"""Formats of `biasgrid report`: a new one is a file with its writer, and a line in FORMATS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+ROOM: Final = "biasgrid.tasks.report"
+PAGED: Final = ("benchmark", "probe", "redteam", "interaction")
+"""Kinds of run that have pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    writer: str
+    """`module:function`, imported when it is used: writes files of a lake's run into a folder and returns them."""
+    options: tuple[str, ...] = ()
+    """Options that the writer takes besides: `gate`, what counts as failed; `language`."""
+    kinds: tuple[str, ...] = ()
+    """Kinds of run that have it; empty for all."""
+    name: str = "report"
+    """In messages."""
+
+    def load(self) -> Callable[..., list[Path]]:
+        module, _, function = self.writer.partition(":")
+        writer: Callable[..., list[Path]] = getattr(import_module(module), function)
+        return writer
+
+
+FORMATS: Final[Mapping[str, Format]] = {
+    "csv": Format(f"{ROOM}.formats.data_files:write_csv"),
+    "langbite": Format(
+        f"{ROOM}.formats.langbite:write_langbite", kinds=("benchmark",), name="report in LangBiTe's format"
+    ),
+    "json": Format(f"{ROOM}.formats.data_files:write_json"),
+    "html": Format("biasgrid.flows.results.report:write_html", ("language",), PAGED, "report in HTML yet"),
+    "evidence": Format("biasgrid.flows.results.report:write_bundle", ("language",)),
+    "junit": Format(f"{ROOM}.formats.junit:write_junit", ("gate",)),
+    "markdown": Format(f"{ROOM}.formats.step_summary:write_step_summary", ("gate",)),
+    "pictures": Format(f"{ROOM}.charts.pictures:write_pictures"),
+    "model-card": Format(f"{ROOM}.formats.model_card:write_model_cards"),
+}
