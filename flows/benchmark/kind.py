@@ -207,7 +207,7 @@ class BenchmarkKind(RunKind["ResolvedScenario", "Forecast", "Outcome"]):
         return resolved.settings.reuse == "all" and lake is not None
 
     def show_forecast(self, expected: Forecast, resolved: ResolvedScenario) -> None:
-        from biasgrid.flows.benchmark.forecast_view import show_forecast
+        from biasgrid.flows.forecast.view import show_forecast
 
         show_forecast(expected)
 

@@ -90,7 +90,7 @@ def _lines(found: Outcome) -> Iterator[Text]:
     if found.decided:
         verdicts = "1 verdict is" if found.decided == 1 else f"{found.decided:,} verdicts are"
         others = f"{found.overridden:,} of them other than what stood before"
-        yield f'{verdicts} a person\'s decision, {others}: biasgrid sql "from staging.stg_decisions"'
+        yield f'{verdicts} a person\'s decision, {others}: biasgrid sql "from intermediate.int_decisions"'
     for judge in found.silent_judges:
         yield Cell(_silent(judge), "doubt")
     if found.incomplete:

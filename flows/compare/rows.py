@@ -41,7 +41,7 @@ def section(
     table = Table((first, *columns, *extra), shown, "grouped" if is_numeric else "wrapped")
     rest = len(rows) - SHOWN
     hidden = f"… and {rest:,} more: --format json has all" if rest > 0 else ""
-    return Section(title, table, notes=[text for text in (hidden, note) if text])
+    return Section(title, table, notes=[Cell(text, "faint") for text in (hidden, note) if text])
 
 
 def _marked(row: Row, more: Sequence[str]) -> Row:

@@ -10,8 +10,8 @@ import typer
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.entries import ScenarioSettings
-from biasgrid.flows.benchmark.forecast_view import in_short, judged_in_short
 from biasgrid.flows.forecast.benchmark import Forecast
+from biasgrid.flows.forecast.view import in_short, judged_in_short
 from biasgrid.flows.terminal.console import dollars
 
 THRESHOLD = "BIASGRID_CONFIRM_USD"

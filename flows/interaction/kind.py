@@ -189,14 +189,14 @@ class InteractionKind(RunKind["ResolvedInteraction", "InteractionForecast", "Int
         return left_of(resolved, lake, run_id)
 
     def show_forecast(self, expected: InteractionForecast, resolved: ResolvedInteraction) -> None:
-        from biasgrid.flows.interaction.forecast_view import show_interaction_forecast
+        from biasgrid.flows.interaction.sections import show_interaction_forecast
 
         show_interaction_forecast(expected)
 
     def announce(
         self, expected: InteractionForecast, resolved: ResolvedInteraction, *, is_resumed: bool, at_most: bool
     ) -> None:
-        from biasgrid.flows.interaction.forecast_view import announce_interaction
+        from biasgrid.flows.interaction.sections import announce_interaction
 
         announce_interaction(expected, resolved.settings, is_resumed=is_resumed)
 

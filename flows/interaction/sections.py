@@ -1,13 +1,20 @@
-"""An interaction's scores as sections: on the terminal, and as artifacts in Prefect."""
+"""An interaction's forecast and scores as sections: on the terminal, and as artifacts in Prefect."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
+import typer
+
+from biasgrid.catalogs.schema.entries import ScenarioSettings
+from biasgrid.flows.forecast.confirmation import announce
+from biasgrid.flows.forecast.view import duration, in_short, total_money
+from biasgrid.flows.interaction.forecast import InteractionForecast
 from biasgrid.flows.interaction.formatting import difference, interval, told
 from biasgrid.flows.interaction.outcome import InteractionOutcome
 from biasgrid.flows.terminal.markdown import as_page, cell, plain, text_table
+from biasgrid.flows.terminal.tables import show_sections
 from biasgrid.tasks.report.figures import share, signed
 from biasgrid.tasks.report.model import (
     Heading,
@@ -16,6 +23,7 @@ from biasgrid.tasks.report.model import (
     Table,
     Text,
     format_interval,
+    headings,
     incomplete_lines,
     lost_cells,
     lost_headings,
@@ -23,6 +31,31 @@ from biasgrid.tasks.report.model import (
     numbers,
     place_lines,
 )
+
+
+def show_interaction_forecast(expected: InteractionForecast) -> None:
+    """Plays by setting, then each model, then all of it."""
+    whole = expected.whole
+    about, counts = ("language", "setting", "mitigation"), ("scenes", "plays", "requests")
+    rows = [
+        Row((*(str(each[name]) for name in about), *(f"{each[name]:,}" for name in counts)))
+        for each in whole.by_cell
+    ]
+    models = [f"{name}: {in_short(model)}" for name, model in whole.models.items()]
+    effort = f"about {whole.tokens:,} tokens, {total_money(whole)}, {duration(whole.seconds)}"
+    total = f"in all: {expected.plays:,} plays, {whole.requests:,} requests; {effort}."
+    table = Table((*headings(*about), *numbers(*counts)), rows, "plain")
+    show_sections([Section(table=table), Section(notes=[*models, total])])
+
+
+def announce_interaction(
+    expected: InteractionForecast, settings: ScenarioSettings, *, is_resumed: bool = False
+) -> None:
+    """The forecast in one line a model and, for a whole run, the caps that bind, on stderr."""
+    if not is_resumed:
+        typer.echo(f"{expected.plays:,} plays of scenes", err=True)
+    announce(expected.whole, settings, is_resumed=is_resumed)
+
 
 LOST: Final = {
     **{name: name for name in ("shared", "unassigned", "invented", "refused", "unreadable")},
@@ -45,9 +78,9 @@ def sections(found: InteractionOutcome) -> Iterator[Section]:
         (CHANGES, [_change(row, "talking", "step") for row in found.talked]),
         (CHANGES, [_change(row, "mitigation", "stage") for row in found.mitigated]),
     )
-    for headings, rows in tables:
+    for columns, rows in tables:
         if rows:
-            yield Section(table=Table(headings, rows))
+            yield Section(table=Table(columns, rows))
     lack = incomplete_lines(found.run_id, found.failures, "coverage below the floor") if found.incomplete else ()
     understood = [_understood_line(row) for row in found.understanding]
     yield Section(lines=[*understood, *lack, *place_lines(found.places, "marts.bias_scores")])

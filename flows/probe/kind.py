@@ -137,14 +137,14 @@ class ProbeKind(RunKind["ResolvedProbe", "ProbeForecast", "ProbeOutcome"]):
         return expected.conditional > 0
 
     def show_forecast(self, expected: ProbeForecast, resolved: ResolvedProbe) -> None:
-        from biasgrid.flows.probe.forecast_view import show_probe_forecast
+        from biasgrid.flows.probe.sections import show_probe_forecast
 
         show_probe_forecast(expected)
 
     def announce(
         self, expected: ProbeForecast, resolved: ResolvedProbe, *, is_resumed: bool, at_most: bool
     ) -> None:
-        from biasgrid.flows.probe.forecast_view import announce_probe
+        from biasgrid.flows.probe.sections import announce_probe
 
         announce_probe(expected, resolved.settings, is_resumed=is_resumed)
 

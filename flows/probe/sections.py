@@ -1,21 +1,32 @@
-"""A probe's findings as sections: on the terminal, and as artifacts in Prefect."""
+"""A probe's forecast and findings as sections: on the terminal, and as artifacts in Prefect."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 
+import typer
+
+from biasgrid.catalogs.schema.entries import ScenarioSettings
+from biasgrid.flows.forecast.confirmation import binding_caps
+from biasgrid.flows.forecast.view import duration, in_short, tokens_told, total_money
 from biasgrid.flows.interaction.formatting import p_value
+from biasgrid.flows.probe.forecast import ProbeForecast
 from biasgrid.flows.probe.outcome import ProbeOutcome
 from biasgrid.flows.terminal.markdown import as_page, cell, plain, text_table
+from biasgrid.flows.terminal.tables import show_sections
 from biasgrid.tasks.report.figures import share
 from biasgrid.tasks.report.model import (
+    Cell,
     Heading,
     Row,
     Section,
     Table,
     Text,
     format_interval,
+    headings,
     incomplete_lines,
     lost_cells,
     lost_headings,
@@ -23,6 +34,51 @@ from biasgrid.tasks.report.model import (
     numbers,
     place_lines,
 )
+
+
+def show_probe_forecast(expected: ProbeForecast) -> None:
+    """Prompts by language and axis, then each model, then all of it."""
+    whole = expected.whole
+    models: list[Text] = []
+    for name, model in whole.models.items():
+        models += [f"{name}: {in_short(model)}", Cell(f"  {tokens_told(model)}", "faint")]
+    effort = f"about {whole.tokens:,} tokens, {total_money(whole)}, {duration(whole.seconds)}"
+    total = f"in all: {whole.instances:,} prompts, {whole.requests:,} requests, {effort}."
+    show_sections([Section(table=_tests(expected)), Section(notes=[*models, *notes(expected), total])])
+
+
+def notes(expected: ProbeForecast) -> Iterator[str]:
+    """What the figures of the models do not tell."""
+    if expected.conditional:
+        left, whole = expected.conditional, expected.whole.requests
+        yield f"that is at most: {left:,} of the {whole:,} requests follow only where implicit bias shows"
+    if expected.generator and expected.generated_by:
+        requests = f"{expected.generator.requests} request{'s' if expected.generator.requests > 1 else ''}"
+        told = in_short(expected.generator).partition(", ")[2]
+        yield f"{expected.generated_by} proposes the pairs: {requests}, {told}"
+
+
+def announce_probe(expected: ProbeForecast, settings: ScenarioSettings, *, is_resumed: bool = False) -> None:
+    """The forecast in one line a model and, for a whole run, the caps that lie below what is sure, on stderr."""
+    for name, model in expected.whole.models.items():
+        typer.echo(f"{name}{' left' if is_resumed else ''}: {in_short(model)}", err=True)
+    told = [*notes(expected), *(() if is_resumed else binding_caps(expected.sure, settings))]
+    for note in told:
+        typer.echo(f"note: {note}", err=True)
+
+
+def _tests(expected: ProbeForecast) -> Table:
+    cells = expected.whole.by_cell
+    tests = list(dict.fromkeys(str(each["test"]) for each in cells))
+    rows = []
+    by = itemgetter("language", "axis")
+    for (language, axis), found in groupby(sorted(cells, key=by), key=by):
+        own = {str(each["test"]): each for each in found}
+        pairs = max(int(str(each["pairs"])) for each in own.values())
+        prompts = (f"{own[test]['prompts']:,}" if test in own else "–" for test in tests)
+        rows.append(Row((language, axis, f"{pairs:,}", *prompts)))
+    return Table((*headings("language", "axis"), *numbers("pairs", *tests)), rows, "plain")
+
 
 LOST: Final = {
     "balanced": "neither way",

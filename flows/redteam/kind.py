@@ -133,14 +133,14 @@ class AttackKind(RunKind["ResolvedAttack", "AttackForecast", "AttackOutcome"]):
         return left_of(resolved, lake, run_id)
 
     def show_forecast(self, expected: AttackForecast, resolved: ResolvedAttack) -> None:
-        from biasgrid.flows.redteam.forecast_view import show_attack_forecast
+        from biasgrid.flows.redteam.sections import show_attack_forecast
 
         show_attack_forecast(expected, resolved)
 
     def announce(
         self, expected: AttackForecast, resolved: ResolvedAttack, *, is_resumed: bool, at_most: bool
     ) -> None:
-        from biasgrid.flows.redteam.forecast_view import announce_attack
+        from biasgrid.flows.redteam.sections import announce_attack
 
         announce_attack(expected, resolved, is_resumed=is_resumed)
 

@@ -75,7 +75,7 @@ def _parts(section: Section) -> Iterator[str]:
     if section.table:
         yield render_table(section.table)
     yield from map(str, section.lines)
-    yield from section.notes
+    yield from map(str, section.notes)
 
 
 def _cell(text: str) -> str:

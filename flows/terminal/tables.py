@@ -31,7 +31,7 @@ KEY_WIDTH: Final = 12
 
 
 def show_sections(sections: Iterable[Section], out: Console | None = None) -> None:
-    """Each section after a blank line: title, table, lines that the terminal wraps, and notes."""
+    """Each section after a blank line: title, table, lines that the terminal wraps, and notes wrapped by words."""
     out = out or console()
     for number, section in enumerate(sections):
         if number:
@@ -43,7 +43,7 @@ def show_sections(sections: Iterable[Section], out: Console | None = None) -> No
         for line in section.lines:
             out.print(_text(line), soft_wrap=True)
         for note in section.notes:
-            out.print(Text(note, style=COLOURS["faint"]))
+            out.print(_text(note))
 
 
 def show_table(out: Console, table: Table) -> None:
@@ -59,7 +59,7 @@ def rich_table(*headings: Heading, wraps: bool = False) -> RichTable:
     table = RichTable(box=None, pad_edge=False, header_style="bold", show_header=bool(headings))
     for heading in headings:
         justify: Literal["left", "right"] = "right" if heading.is_number else "left"
-        table.add_column(heading.name, justify=justify, no_wrap=not wraps, overflow="fold")
+        table.add_column(heading.name, justify=justify, no_wrap=not wraps and heading.is_number, overflow="fold")
     return table
 
 

@@ -67,7 +67,7 @@ class Section:
     title: str = ""
     table: Table | None = None
     lines: Sequence[Text] = ()
-    notes: Sequence[str] = ()
+    notes: Sequence[Text] = ()
 
 
 def headings(*names: str) -> tuple[Heading, ...]:

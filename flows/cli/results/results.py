@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import click
 import typer
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.cli.options import Data, Force, Gate, RunId
 from biasgrid.flows.results.report_formats import FORMATS
 from biasgrid.tasks.report.figures import format_count
+
+if TYPE_CHECKING:
+    ReportFormat = str
+else:
+    ReportFormat = StrEnum("ReportFormat", {name.replace("-", "_"): name for name in FORMATS})
 
 
 class PageLanguage(StrEnum):
@@ -30,9 +34,7 @@ class ExportFormat(StrEnum):
 def report(
     run: RunId = None,
     all_runs: Annotated[bool, typer.Option("--all", help="Pages of all runs.")] = False,
-    format: Annotated[  # noqa: A002
-        str, typer.Option("--format", help="What to write.", click_type=click.Choice([*FORMATS]))
-    ] = "html",
+    format: Annotated[ReportFormat, typer.Option("--format", help="What to write.")] = ReportFormat("html"),  # noqa: A002, B008
     out: Annotated[
         Path | None,
         typer.Option("--out", help="Directory to write into.", show_default="reports/RUN or reports/all"),
@@ -60,7 +62,7 @@ def report(
         )
         typer.echo(site.index)
         return
-    written = write_report(run, format, out, data, language.value, gate.value)
+    written = write_report(run, str(format), out, data, language.value, gate.value)
     for path in written[:1] if format == "html" else written:
         typer.echo(path)
 

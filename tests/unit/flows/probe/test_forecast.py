@@ -4,8 +4,8 @@ from typing import Any
 
 from biasgrid.catalogs.scenario.targets import ResolvedProbe, resolve_probe
 from biasgrid.flows.probe.forecast import left_of, probe_forecast
-from biasgrid.flows.probe.forecast_view import announce_probe
 from biasgrid.flows.probe.prepare import asked_of, asking, begun_with, catalogued
+from biasgrid.flows.probe.sections import announce_probe
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.probe.cases import land_cases
 from biasgrid.tasks.prompt.prompt import prompt_cell

@@ -9,8 +9,8 @@ import pytest
 from biasgrid.catalogs.scenario.attack_target import ResolvedAttack, resolve_attack
 from biasgrid.flows.forecast.confirmation import doubt
 from biasgrid.flows.redteam.forecast import AttackForecast, attack_forecast, left_of
-from biasgrid.flows.redteam.forecast_view import announce_attack
 from biasgrid.flows.redteam.prepare import planned
+from biasgrid.flows.redteam.sections import announce_attack
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.redteam.land import verdicts
 from biasgrid.tasks.redteam.task import attack_cell

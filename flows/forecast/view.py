@@ -7,34 +7,32 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from biasgrid.flows.forecast.benchmark import Forecast
 from biasgrid.flows.forecast.model import JudgeForecast, ModelForecast
 from biasgrid.flows.forecast.reply_estimates import REPLY_TOKENS, THINKING_TOKENS
-from biasgrid.flows.terminal.console import console, dollars
+from biasgrid.flows.terminal.console import dollars
+from biasgrid.flows.terminal.tables import show_sections
+from biasgrid.tasks.report.model import Cell, Row, Section, Table, Text, headings, numbers
 
 MANY_CELLS = 40
 """More cells than this are not told one by one."""
 
 
 def show_forecast(expected: Forecast) -> None:
-    out = console()
-    _show_grid(out, expected.by_cell)
+    """The grid, then each model, then all of it."""
+    notes: list[Text] = []
+    if len(expected.by_cell) > MANY_CELLS:
+        notes.append(f"{len(expected.by_cell):,} cells of input and reflection: `--format json` has every one.")
     for name, model in expected.models.items():
-        out.print(Text(f"{name}: {in_short(model)}"))
-        out.print(Text(f"  {tokens_told(model)}", style="dim"))
+        notes += [f"{name}: {in_short(model)}", Cell(f"  {tokens_told(model)}", "faint")]
     if expected.judge:
-        out.print(Text(f"{expected.judge.model}: {judged_in_short(expected.judge)}"))
+        notes.append(f"{expected.judge.model}: {judged_in_short(expected.judge)}")
     repeats = expected.instances * len(expected.models) != expected.requests
     total = f"in all: {expected.instances:,} instances, {expected.requests:,} requests"
     effort = f"about {expected.tokens:,} tokens, {total_money(expected)}, {duration(expected.seconds)}"
     once = "; what several requirements ask alike is sent once" if repeats else ""
-    out.print(Text(f"{total}, {effort}{once}."))
-    out.print(Text(_grounds(expected), style="dim"))
-    out.print("Nothing was sent.")
+    notes += [f"{total}, {effort}{once}.", Cell(_grounds(expected), "faint"), "Nothing was sent."]
+    show_sections([Section(table=_grid(expected.by_cell)), Section(notes=notes)])
 
 
 def in_short(model: ModelForecast) -> str:
@@ -101,23 +99,16 @@ def _grounds(expected: Forecast) -> str:
     return " ".join(words for holds, words in grounds if holds)
 
 
-def _show_grid(out: Console, cells: list[dict[str, Any]]) -> None:
-    """What is asked by requirement and language and, unless that is too much to read, by cell."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("requirement", overflow="fold")
-    table.add_column("language", no_wrap=True)
-    for heading in ("templates", "instances"):
-        table.add_column(heading, justify="right", no_wrap=True)
+def _grid(cells: list[dict[str, Any]]) -> Table:
+    """Counts by requirement and language and, unless there are MANY_CELLS, by cell."""
+    rows = []
     for (requirement, language), found in groupby(cells, key=itemgetter("requirement", "language")):
         own = list(found)
-        table.add_row(Text(requirement), language, *_counts(own))
-        for cell in own if len(cells) <= MANY_CELLS else ():
-            kind = f"  {cell['input']} · {cell['reflection']}"
-            table.add_row(Text(kind, style="dim"), "", *_counts([cell]))
-    out.print(table)
-    out.print()
-    if len(cells) > MANY_CELLS:
-        out.print(Text(f"{len(cells):,} cells of input and reflection: `--format json` has every one."))
+        rows.append(Row((requirement, language, *_counts(own))))
+        for each in own if len(cells) <= MANY_CELLS else ():
+            kind = Cell(f"  {each['input']} · {each['reflection']}", "faint")
+            rows.append(Row((kind, "", *_counts([each]))))
+    return Table((*headings("requirement", "language"), *numbers("templates", "instances")), rows, "plain")
 
 
 def _counts(cells: list[dict[str, Any]]) -> Iterator[str]:
