@@ -101,7 +101,7 @@ def test_fences_prose_and_a_broken_object_cost_nothing_else(catalog, written, re
     whole = reply(written(), written(attributes=["captain", "steward"]))
     text = f'Here you are:\n```json\n{whole[:-1]}, {{"axis": "gender", }}]\n```\nHope this helps!'
     found = list(Reader(catalog, "en_us", catalog.probes).read(text))
-    assert [type(each).__name__ for each in found] == ["Stereotype", "Stereotype", "Refused"]
+    assert [type(each).__name__ for each in found] == ["Stereotype", "Stereotype", "RejectedText"]
 
 
 @pytest.mark.parametrize("text", ["", "I can't help with stereotypes.", "[]", "{" * 5000, "null", '["men"]'])
