@@ -1,7 +1,4 @@
-"""A user's mistake: what is wrong, which value, where, and what to do about it. Exit code 2, nothing sent.
-
-UserError          one or several `Problem`s, all of a file's at once
-"""
+"""User errors (exit code 2, nothing sent): what is wrong, the value, its place and the remedy."""
 
 from __future__ import annotations
 
@@ -13,11 +10,8 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that a person has to put right.
-
-    `what` names the offending value in backticks; `where` is a file, with its line where known, an option
-    or an environment variable; `remedy` says what to do.
-    """
+    """One user error: `what` quotes the invalid value in backticks, `where` is file (and line), option or
+    variable, `remedy` the fix."""
 
     what: str
     where: str = ""
@@ -30,7 +24,7 @@ class Problem:
 
 
 class UserError(Exception):
-    """Raised before anything is sent or written; carries every mistake found."""
+    """Raised before anything is sent or written; contains all problems found."""
 
     def __init__(self, mistakes: Problem | Iterable[Problem]) -> None:
         self.mistakes = (mistakes,) if isinstance(mistakes, Problem) else tuple(mistakes)
@@ -41,7 +35,7 @@ class UserError(Exception):
 
 
 def position(mistake: Problem) -> tuple[str, int]:
-    """Where a mistake stands, to sort by: file, then line."""
+    """Sort key of a problem: file, then line."""
     file, _, line = mistake.where.rpartition(":")
     return (file, int(line)) if line.isdecimal() else (mistake.where, 0)
 
@@ -52,8 +46,8 @@ def place(path: Path | str, line: int | None = None) -> str:
 
 
 def nearest(word: str, known: Iterable[str], meaning: Mapping[str, str] | None = None) -> str:
-    """A remedy that offers the known names closest to `word`, whatever their case, or lists them all when there
-    are few. `meaning` gives what to offer in place of a name, such as the id of an alias."""
+    """A remedy with the closest known names, case-insensitive, or all of a few; `meaning` maps a name to what is
+    offered."""
     names = sorted({(meaning or {}).get(name, name) for name in known})
     close = close_names(word, known, meaning)
     if close:
@@ -62,7 +56,7 @@ def nearest(word: str, known: Iterable[str], meaning: Mapping[str, str] | None =
 
 
 def close_names(word: str, known: Iterable[str], meaning: Mapping[str, str] | None = None) -> list[str]:
-    """The known names closest to `word`, at most three, closest first."""
+    """At most three known names closest to `word`, closest first."""
     spelled = {name.lower(): (meaning or {}).get(name, name) for name in sorted(known)}
     close = difflib.get_close_matches(word.lower(), spelled, n=3, cutoff=0.6)
     return list(dict.fromkeys(spelled[name] for name in close))

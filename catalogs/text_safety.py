@@ -1,8 +1,7 @@
-"""Which characters are invisible or steer what others show, and how they are escaped, numbered or refused.
+"""Detects, escapes, numbers or refuses invisible characters, by the Unicode categories Cc, Cf, Co, Cs, Zl and
+Zp."""
 
-The classes follow Unicode's general categories: Cc (control), Cf (format), Co (private use), Cs (surrogate),
-Zl and Zp (line and paragraph separator). `tasks/report/site/dom.js` names the same categories.
-"""
+# `tasks/report/site/dom.js` uses the same categories.
 
 from __future__ import annotations
 
@@ -10,9 +9,9 @@ import re
 from typing import Final
 
 CONTROL: Final = "\x00-\x08\x0b-\x1f\x7f-\x9f"
-"""Ranges of a character class, in Python's and in Polars' syntax: Cc without tab and line feed."""
+"""Cc without tab and line feed, as character class ranges for Python and Polars."""
 JOINERS: Final = "\u200c\u200d"
-"""Joiners that emoji and several scripts need: pages keep them."""
+"""Joiners that emoji and several scripts need; pages keep them."""
 FORMAT: Final = (
     "\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
@@ -20,44 +19,44 @@ FORMAT: Final = (
 )
 """Cf without the joiners."""
 FILLERS: Final = "\u034f\u115f\u1160\u3164\uffa0\ufe00-\ufe0f"
-"""Letters and marks that are drawn as nothing: ignored in comparisons, harmless where they are shown."""
+"""Letters and marks without a glyph: ignored in comparisons, harmless in output."""
 UNSEEN: Final = f"{CONTROL}{FORMAT}\u2028\u2029\ue000-\uf8ff\U000f0000-\U0010ffff"
-"""All but joiners and surrogates, which Polars' texts cannot hold."""
+"""All invisible characters except joiners, and except surrogates, which Polars' strings cannot hold."""
 HIDDEN: Final = re.compile(f"[{UNSEEN}\ud800-\udfff]")
-"""What a page shows by its number."""
+"""Characters that a page shows by code point."""
 INVISIBLE: Final = re.compile(f"[{UNSEEN}{JOINERS}\ud800-\udfff]")
-"""What a terminal and a file show escaped."""
+"""Characters that a terminal and a file show escaped."""
 _NOT_ON_A_LINE: Final = re.compile(f"[\t\n{UNSEEN}{JOINERS}\ud800-\udfff]")
 
 
 def escape(text: str) -> str:
-    r"""The text with invisible characters escaped as Python does (`\x1b`); tabs and line breaks stay."""
+    r"""The text with invisible characters escaped as in Python (`\x1b`); tabs and line breaks stay."""
     return INVISIBLE.sub(_escaped, text)
 
 
 def escape_line(text: str) -> str:
-    """The text on one line: tabs and line breaks are escaped too."""
+    """The text on one line, with tabs and line breaks escaped too."""
     return _NOT_ON_A_LINE.sub(_escaped, text)
 
 
 def excerpt(text: str, longest: int = 200) -> str:
-    """The text on one line of at most `longest` characters: safe in a comment and on a terminal."""
+    """The text on one line of at most `longest` characters, safe in comments and on terminals."""
     visible = escape_line(text)
     return visible if len(visible) <= longest else f"{visible[: longest - 1]}…"
 
 
 def replace_invisible(text: str, sign: str = "\ufffd") -> str:
-    """The text with `sign` for each invisible character, tabs and line breaks among them."""
+    """The text with `sign` for each invisible character, tab and line break."""
     return _NOT_ON_A_LINE.sub(sign, text)
 
 
 def is_invisible(letter: str) -> bool:
-    """Whether a character shows nothing of its own or steers what others show; a line break does not count."""
+    """Whether a character has no glyph or changes how others are displayed; false for a line break."""
     return letter != "\n" and _NOT_ON_A_LINE.match(letter) is not None
 
 
 def is_one_line(text: str) -> bool:
-    """Whether the text holds neither invisible characters nor tabs and line breaks."""
+    """Whether the text has no invisible characters, tabs or line breaks."""
     return _NOT_ON_A_LINE.search(text) is None
 
 
@@ -68,18 +67,18 @@ def first_invisible(text: str) -> str | None:
 
 
 def code_point(found: re.Match[str]) -> str:
-    """A matched character by its number, such as `U+200B`."""
+    """Code point of a matched character, such as `U+200B`."""
     return f"U+{ord(found[0]):04X}"
 
 
 def json_escape(letter: str) -> str:
-    r"""A character as JSON escapes it: `\u` and four digits, two such groups beyond U+FFFF."""
+    r"""A character as a JSON escape: `\u` and four digits, or a surrogate pair beyond U+FFFF."""
     units = letter.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def storable(text: str) -> str:
-    """A text that UTF-8 can hold: lone surrogates are replaced."""
+    """The text as valid UTF-8, with lone surrogates replaced."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

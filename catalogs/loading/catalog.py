@@ -1,4 +1,4 @@
-"""The one loader: shipped YAML, overlaid by the directory `BIASGRID_CATALOG`, checked into a frozen `Catalog`."""
+"""Loads the shipped YAML and the overlay in `BIASGRID_CATALOG` into one checked, frozen `Catalog`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OVERLAY = "BIASGRID_CATALOG"
 
 @dataclass(frozen=True)
 class Catalog:
-    """Everything a run can ask, of whom. Its templates are those of the library in use."""
+    """All content that runs can use; its templates are those of the selected library."""
 
     concerns: Mapping[str, Concern]
     communities: Mapping[str, CommunitySet]
@@ -56,35 +56,35 @@ class Catalog:
     models: ModelsFile
     templates: tuple[Template, ...]
     hashes: Mapping[str, str]
-    """SHA-256 of every file read, by its name."""
+    """SHA-256 of every file read, by file name."""
     library: str = "shipped"
     """`shipped`, or the absolute path of the library in use."""
     contexts: Mapping[str, Context] = field(default_factory=dict)
     augmentation: Mapping[str, Augmentation] = field(default_factory=dict)
-    """By language: how a model is asked for templates."""
+    """By language: the prompts with which a model generates templates."""
     probes: Mapping[str, ProbeAxis] = field(default_factory=dict)
     """By axis: the groups and stereotypes of bias probes."""
     probing: Mapping[str, ProbeWording] = field(default_factory=dict)
-    """By language: the questions of a probe."""
+    """By language: the wording of probe questions."""
     endpoints: Mapping[str, NamedEndpoint] = field(default_factory=dict)
-    """Chatbots behind HTTP."""
+    """Chatbots reached over HTTP."""
     attacks: Mapping[str, AttackWording] = field(default_factory=dict)
-    """By language: what a red team says."""
+    """By language: the wording of red-team attacks."""
     people: Mapping[str, People] = field(default_factory=dict)
-    """By axis: who takes part in scenes."""
+    """By axis: the people who appear in scenes."""
     scenes: Mapping[str, Domain] = field(default_factory=dict)
     """By domain."""
     tuning: Mapping[str, Tuning] = field(default_factory=dict)
-    """By domain: assignments to tune models on."""
+    """By domain: assignments for fine-tuning models."""
     interaction: Mapping[str, InteractionWording] = field(default_factory=dict)
-    """By language: how agents talk scenes over."""
+    """By language: the wording of agents' discussions of scenes."""
     protocols: Mapping[str, Protocol] = field(default_factory=dict)
     overlay: str = ""
-    """The directory laid over the shipped files, if there is one."""
+    """Directory of overlay files; empty if there is none."""
 
     @cached_property
     def aliases(self) -> dict[str, str]:
-        """Every name of a model, lower case, to its `provider/model`."""
+        """Every name of a model in lower case, mapped to its `provider/model`."""
         names = {model.lower(): model for model in self.models.models}
         return names | {
             alias.lower(): model for model, entry in self.models.models.items() for alias in entry.aliases
@@ -92,21 +92,21 @@ class Catalog:
 
     @cached_property
     def concern_names(self) -> dict[str, str]:
-        """Every spelling of a concern, lower case, to its id; a library's own concerns among them."""
+        """Every spelling of a concern in lower case, mapped to its id; includes the library's own concerns."""
         names = {template.concern: template.concern for template in self.templates}
         for concern in self.concerns.values():
             names |= {name.lower(): concern.id for name in (concern.id, concern.name, *concern.aliases)}
         return names
 
     def requirements_in(self, name: str) -> tuple[Requirement, ...]:
-        """The requirements of a file of catalogs/requirements, those of files that it includes among them.
-        Raises UserError where there is no such file."""
+        """Requirements of a file in catalogs/requirements and of the files it includes; raises UserError if it
+        does not exist."""
         if name not in self.requirements:
             raise UserError(Problem(f"requirements `{name}` are unknown", remedy=nearest(name, self.requirements)))
         return tuple(written.requirement for written in included(name, self.requirements))
 
     def concern(self, name: str) -> str:
-        """The id of a concern by id, name or alias, without regard to case. Raises UserError."""
+        """Concern id for an id, name or alias, case-insensitive; raises UserError if it is unknown."""
         found = self.concern_names.get(name.strip().lower())
         if found is None:
             remedy = nearest(name, self.concern_names, self.concern_names)
@@ -114,7 +114,7 @@ class Catalog:
         return found
 
     def target(self, model: str) -> Target:
-        """A model with what is needed to reach it. Raises UserError where it, or its provider, is unknown."""
+        """A model with its connection settings; raises UserError if the model or its provider is unknown."""
         full = self.aliases.get(model.lower(), model)
         prefix, _, rest = full.partition("/")
         provider = self.models.providers.get(prefix)
@@ -166,12 +166,12 @@ class Catalog:
 
 
 FREE = ("simulated", "replay", "transformers")
-"""Connectors that answer in this process: nothing to pay, and no slots to share."""
+"""Connectors that run in this process: no cost and no shared concurrency slots."""
 RATES = ("requests_per_minute", "tokens_per_minute")
 
 
 def _limits(provider: Provider, entry: ModelEntry) -> Limits:
-    """The provider's, where the model sets none of its own."""
+    """Limits of the model, or those of its provider if the model sets none."""
     own = entry.limits.model_dump(exclude_unset=True) if entry.limits else {}
     return provider.limits.model_copy(update=own)
 
@@ -191,23 +191,23 @@ def _how_to_add(model: str) -> str:
 
 @dataclass(frozen=True)
 class Reading:
-    """What could be read of a catalog, every mistake in the rest, and the file of each entry."""
+    """The readable part of a catalog, all errors in the rest, and the source file of each entry."""
 
     catalog: Catalog
     mistakes: tuple[Problem, ...]
     documents: Mapping[tuple[str, str], Document]
-    """By folder and id; those of models and providers by `models` and name."""
+    """By folder and id; for models and providers by `models` and name."""
     stray: tuple[Problem, ...] = ()
-    """Folders of the overlay that nothing reads."""
+    """Overlay folders that are not read."""
     unread: frozenset[str] = frozenset()
-    """Names and ids of requirement files that have mistakes."""
+    """Names and ids of requirement files that contain errors."""
 
 
 def load_catalog(
     library: str | Path = "shipped", overlay: Path | None = None, language: str | None = None
 ) -> Catalog:
-    """Read and check every file. `library` is `shipped` or a path of templates in our format or LangBiTe's;
-    `language` is what a file is in whose name does not say. Raises UserError with all mistakes found."""
+    """Reads and checks every file (`library`: `shipped` or a path; `language`: for tables without one in their
+    name); raises UserError with all errors."""
     reading = read_catalog(library, overlay, language)
     if reading.mistakes:
         raise UserError(reading.mistakes)
@@ -221,9 +221,8 @@ def read_catalog(
     *,
     scenes: bool = True,
 ) -> Reading:
-    """As `load_catalog`, but what can be read is read whatever is wrong elsewhere. Raises UserError where the
-    library or the overlay does not exist. `scenes`: whether scenes are read and all that belongs to them, which
-    takes two fifths of the time and is for interactions alone."""
+    """As `load_catalog`, but keeps what is readable despite errors; `scenes=False` skips scenes; raises UserError
+    if the library or overlay does not exist."""
     named = overlay or (Path(os.environ[OVERLAY]) if os.environ.get(OVERLAY) else None)
     if named is not None and not named.is_dir():
         raise UserError(Problem(f"`{named}` is no directory", OVERLAY, "name a directory, or unset it"))
@@ -248,7 +247,7 @@ def read_catalog(
         endpoints=reader.entries("endpoints", NamedEndpoint),
         attacks=reader.entries("attacks", AttackWording),
         **(_scenes(reader) if scenes else {}),
-        hashes=reader.hashes | hashes,  # once all of them are read
+        hashes=reader.hashes | hashes,  # complete only after all files are read
         overlay=str(named or ""),
     )
     unread = unread_names(reader.mistakes)

@@ -1,7 +1,4 @@
-"""YAML and JSON documents that remember on which line each value stands, and their validation.
-
-A mistake in a file is reported with its line; all mistakes of a file at once.
-"""
+"""Parses YAML and JSON with the line of each value, and validates them with all errors of a file at once."""
 
 from __future__ import annotations
 
@@ -24,11 +21,11 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class _Loader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):  # type: ignore[misc]
-    """YAML 1.2's core types: `No` is a word here, not false, and `12:30` is no number."""
+    """YAML 1.2 core types: `No` is a string, not false, and `12:30` is not a number."""
 
 
 def _reads(kind: str, convert: Callable[[str], object]) -> None:
-    """Values of a tag are converted by `convert`; what it refuses is a mistake of the file."""
+    """Registers `convert` for a tag; its ValueErrors become errors of the file."""
 
     def construct(_: yaml.Loader, node: yaml.Node) -> object:
         try:
@@ -39,7 +36,7 @@ def _reads(kind: str, convert: Callable[[str], object]) -> None:
     _Loader.add_constructor(f"tag:yaml.org,2002:{kind}", construct)
 
 
-_reads("int", int)  # PyYAML reads `010` as eight, and stumbles over `09`
+_reads("int", int)  # PyYAML reads `010` as octal 8 and fails on `09`
 _reads("float", float)
 _reads("bool", {"true": True, "True": True, "false": False, "False": False}.__getitem__)
 for _tag in ("timestamp", "binary", "omap", "pairs", "set"):
@@ -56,19 +53,20 @@ for _tag, _pattern, _first in [
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed file. `lines` maps the path of each value, such as `("requirements", 0, "tolerance")`."""
+    """A parsed file; `lines` maps the path of each value, such as `("requirements", 0, "tolerance")`, to its
+    line."""
 
     name: str
     text: str
     value: Any
     lines: Mapping[Location, int]
     names: Mapping[Location, str] = field(default_factory=dict)
-    """What the file calls a value that was moved to another place."""
+    """Names in the file of values that were moved to another path."""
     given: Mapping[Location, str] = field(default_factory=dict)
-    """Values that do not stand in the file, and where they were given instead, such as `--model`."""
+    """Sources of values that are not in the file, such as `--model`."""
 
     def line(self, location: Location) -> int | None:
-        """The line of a value, or of the nearest thing that holds it; parts that no path has are skipped."""
+        """Line of a value, or of its nearest existing parent; unknown parts of the path are skipped."""
         known: Location = ()
         for part in location:
             if (*known, part) in self.lines:
@@ -76,7 +74,7 @@ class Document:
         return self.lines.get(known)
 
     def place(self, *location: str | int) -> str:
-        """`file:line` of a value, or where it was given instead."""
+        """`file:line` of a value, or its source outside the file."""
         for end in range(len(location), 0, -1):
             if location[:end] in self.given:
                 return self.given[location[:end]]
@@ -84,12 +82,12 @@ class Document:
 
 
 def read_document(path: Path) -> Document:
-    """Parse a YAML or JSON file. Raises UserError where it cannot be read or parsed."""
+    """The parsed YAML or JSON file; raises UserError if it cannot be read or parsed."""
     return parse_document(read_text(path), str(path), is_json=path.suffix == ".json")
 
 
 def read_text(path: Path) -> str:
-    """A file's text as UTF-8, a byte-order mark dropped. Raises UserError."""
+    """Text of a UTF-8 file without byte-order mark; raises UserError if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -103,8 +101,8 @@ def read_text(path: Path) -> str:
 
 
 def parse_document(text: str, name: str, *, is_json: bool = False) -> Document:
-    """A document from its text; `name` is what messages call it. Raises UserError where it cannot be parsed or
-    a key stands twice."""
+    """A document parsed from text, called `name` in messages; raises UserError for invalid syntax or duplicate
+    keys."""
     _check_characters(text, name)
     value, node = _from_json(text, name) if is_json else _from_yaml(text, name)
     lines = _lines(node, text, name)
@@ -115,7 +113,8 @@ def parse_document(text: str, name: str, *, is_json: bool = False) -> Document:
 
 
 def _lines(node: yaml.Node | None, text: str, name: str) -> dict[Location, int]:
-    """The line of each value. Raises UserError where aliases make more of them than the text could hold."""
+    """Line of each value by path; raises UserError if YAML aliases expand to more values than the text could
+    hold."""
     most = max(10 * len(text), 100_000)
     try:
         lines = list(islice(_walk(node, ()), most))
@@ -127,7 +126,7 @@ def _lines(node: yaml.Node | None, text: str, name: str) -> dict[Location, int]:
 
 
 def _check_characters(text: str, name: str) -> None:
-    """Raises UserError for half of a surrogate pair, as it is or as a JSON escape: no file could hold it."""
+    """Raises UserError for a lone surrogate, literal or as a JSON escape, because no file could store it."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -140,7 +139,7 @@ def _from_json(text: str, name: str) -> tuple[Any, yaml.Node | None]:
     try:
         value = json.loads(text)
         written = json.dumps(value, ensure_ascii=False)
-    except (ValueError, RecursionError) as error:  # Python reads no number of five thousand digits
+    except (ValueError, RecursionError) as error:  # Python refuses numbers with thousands of digits
         line = getattr(error, "lineno", None)
         deep = isinstance(error, RecursionError)
         reason = getattr(error, "msg", "nested too deeply" if deep else "a number has too many digits")
@@ -157,7 +156,7 @@ def _json_remedy(reason: str) -> str:
 
 
 def _from_yaml(text: str, name: str) -> tuple[Any, yaml.Node | None]:
-    """The value and its tree, from one reading of the text: a library has ten thousand lines."""
+    """Value and node tree from a single parse, since a library has ten thousand lines."""
     try:
         loader = _Loader(text)
         node = loader.get_single_node()
@@ -191,9 +190,9 @@ def _excerpt(text: str, line: int | None) -> str:
 
 
 def _json_nodes(text: str) -> yaml.Node | None:
-    """The tree of a JSON document; None where YAML cannot read what JSON can."""
+    """Node tree of a JSON document, or None if YAML cannot parse it."""
     try:
-        # between tokens JSON allows tabs, which YAML does not; nor does YAML know pairs of surrogates
+        # JSON allows tabs between tokens and surrogate pairs as escapes; YAML allows neither
         return yaml.compose(re.sub(r"\t|\\u[dD][89a-fA-F][0-9a-fA-F]{2}", " ", text), Loader=_Loader)
     except yaml.YAMLError:
         return None
@@ -228,7 +227,8 @@ def _repeated_keys(node: yaml.Node | None) -> Iterator[tuple[str, int]]:
 
 
 def validated(model: type[Model], document: Document, value: Any = None, at: Location = ()) -> Model:
-    """`value`, the whole document by default, as a `model`. Raises UserError with every error and its line."""
+    """`value` (default: the whole document) validated as `model`; raises UserError with every error and its
+    line."""
     try:
         return model.model_validate(document.value if value is None else value)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Which gender a first name tells of, where it tells of one."""
+"""Infers gender from first names, if the name is known for one gender only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from biasgrid.catalogs.schema.scenes import People
 
 FILE: Final = "given_names.yaml"
 GENDER: Final = "gender"
-"""The axis of catalogs/people whose names are known, too."""
+"""The axis of catalogs/people whose names are also used."""
 TITLES: Final = ("dr", "mr", "mrs", "ms", "miss", "prof", "professor", "officer", "coach", "captain", "chef")
 
 
@@ -34,14 +34,14 @@ class GivenNames(Frozen):
 
 @cache
 def given_names() -> GivenNames:
-    """The names that are shipped."""
+    """The shipped first names."""
     path = resources.files("biasgrid.catalogs") / FILE
     return validated(GivenNames, parse_document(path.read_text(encoding="utf-8"), FILE))
 
 
 def genders(people: People | None) -> dict[str, str]:
-    """By plain name, the group that it tells of: shipped names and those of the axis `gender`; a name of both
-    groups tells of none."""
+    """Gender group by normalized name, from the shipped names and the axis `gender`; names of both groups are left
+    out."""
     found: dict[str, set[str]] = {}
     for group, name in (*_shipped(), *_of_axis(people)):
         found.setdefault(_plain(name), set()).add(group)
@@ -49,7 +49,7 @@ def genders(people: People | None) -> dict[str, str]:
 
 
 def gender_of(person: str, known: dict[str, str]) -> str | None:
-    """By the first of a person's names; None where it tells nothing, or a title stands in its place."""
+    """Gender group by the first given name; None if it is unknown or a title stands first."""
     first = _plain(person.split()[0]) if person.split() else ""
     return None if first.rstrip(".") in TITLES else known.get(first)
 

@@ -1,4 +1,4 @@
-"""Requirement files that include others, and community sets that take communities from others."""
+"""Resolves requirement files that include others, and community sets that reuse communities of others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FOLDER = "requirements"
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A requirement and where it stands: the file's id, and the number in that file."""
+    """A requirement and its source: the file's id and the index in that file."""
 
     requirement: Requirement
     file: str
@@ -39,7 +39,7 @@ class Written:
         return documents[FOLDER, self.file].place(FOLDER, self.number, *location)
 
     def places(self, documents: Documents) -> Iterator[tuple[Location, str]]:
-        """`file:line` of the requirement and of everything in it, by the way there from the requirement."""
+        """`file:line` of the requirement and of all its values, by path relative to the requirement."""
         document = documents[FOLDER, self.file]
         at = (FOLDER, self.number)
         for location, line in document.lines.items():
@@ -48,7 +48,7 @@ class Written:
 
 
 def included(name: str, files: Files) -> tuple[Written, ...]:
-    """The requirements of a file and then of those that it includes, each file once."""
+    """Requirements of a file, then those of its included files, each file once."""
     return tuple(
         Written(requirement, file.id, number)
         for file in _files(name, files, set())
@@ -57,8 +57,8 @@ def included(name: str, files: Files) -> tuple[Written, ...]:
 
 
 def include_mistakes(files: Files, documents: Documents, unread: Collection[str]) -> Iterator[Problem]:
-    """Files that are included and do not exist, names that two requirements share, and files that lead back to
-    themselves. Of those in `unread`, which exist and have mistakes, nothing more is said."""
+    """Errors for missing includes, duplicate requirement names and cyclic includes; files in `unread` exist and
+    are skipped."""
     for file in files.values():
         document = documents[FOLDER, file.id]
         for number, other in enumerate(file.includes):
@@ -70,7 +70,7 @@ def include_mistakes(files: Files, documents: Documents, unread: Collection[str]
 
 
 def unread_names(mistakes: Iterable[Problem]) -> frozenset[str]:
-    """What requirement files with mistakes are called: their names, and the ids that they give themselves."""
+    """Names and declared ids of requirement files that contain errors."""
     paths = {Path(position(mistake)[0]) for mistake in mistakes}
     wrong = [path for path in paths if FOLDER in path.parts[:-1]]
     return frozenset(name for path in wrong for name in (path.stem, *_own_ids(path)))
@@ -94,7 +94,7 @@ def _files(name: str, files: Files, seen: set[str]) -> Iterator[RequirementFile]
 
 
 def _shared_names(name: str, files: Files, documents: Documents) -> Iterator[Problem]:
-    """Names that two of a file's requirements share, or one of them and one of an included file's."""
+    """Duplicate requirement names within a file or between it and an included file."""
     first: dict[str, Written] = {}
     for written in included(name, files):
         shared = written.requirement.name
@@ -110,8 +110,7 @@ def _shared_names(name: str, files: Files, documents: Documents) -> Iterator[Pro
 
 
 def _circles(files: Files, documents: Documents) -> Iterator[Problem]:
-    """Each way on which includes lead back to where they began, told once: in a file of the overlay, if one is
-    part of it."""
+    """Cyclic includes, each reported once, in a file of the overlay if one is part of the cycle."""
     told: set[frozenset[str]] = set()
     for name in sorted(files, key=lambda name: (documents[FOLDER, name].name.startswith("catalogs/"), name)):
         way = _way_back(name, files)
@@ -124,7 +123,7 @@ def _circles(files: Files, documents: Documents) -> Iterator[Problem]:
 
 
 def _way_back(name: str, files: Files) -> tuple[str, ...]:
-    """The shortest way along includes from a file to itself, both ends named; empty where there is none."""
+    """Shortest cycle of includes from a file to itself, both ends included; empty if there is none."""
     ways: list[tuple[str, ...]] = [(name,)]
     seen: set[str] = set()
     for way in ways:
@@ -145,13 +144,13 @@ def _round(way: tuple[str, ...], files: Files) -> str:
 
 
 PART = re.compile(r"\{([12]):([a-z_]+)\}")
-"""Parts may stand within parts: `{2:adjective_{1:agreement}s}` takes the gender that the first set's noun has."""
+"""Parts can be nested: `{2:adjective_{1:agreement}s}` takes the gender of the first set's noun."""
 
 
 def completed(
     sets: Mapping[str, CommunitySet], documents: Mapping[tuple[str, str], Document]
 ) -> tuple[dict[str, CommunitySet], list[Problem]]:
-    """The sets with all their communities, and every mistake that keeps one of them from it."""
+    """Sets with all their communities, and every error that prevents completing one of them."""
     read = [documents["communities", name] for name in sets]
     if not all(document.name.startswith(SHIPPED) for document in read):
         return _completed(sets, documents)
@@ -162,7 +161,7 @@ def completed(
 
 
 _COMPLETED: dict[tuple[tuple[str, str], ...], tuple[dict[str, CommunitySet], list[Problem]]] = {}
-"""What shipped files alone hold, by their names and texts: nobody changes it."""
+"""Cache of results for shipped files only, by their names and texts; read-only."""
 
 
 def _completed(
@@ -230,7 +229,7 @@ def _uncomposed(
 
 
 def _lacking(text: str, one: Community, other: Community, language: str, where: str) -> Problem | None:
-    """What keeps a form from being composed for a pair of communities."""
+    """Errors that prevent composing a form for a pair of communities."""
     while part := PART.search(text):
         community = one if part[1] == "1" else other
         spoken = community.forms.get(language, {})

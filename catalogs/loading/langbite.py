@@ -1,7 +1,4 @@
-"""LangBiTe's tab-separated template libraries, read as they are.
-
-The format is that of the LangBiTe paper (section 2.2) and of its repository.
-"""
+"""Reads LangBiTe's tab-separated template libraries, in the format of its paper (section 2.2) and repository."""
 
 from __future__ import annotations
 
@@ -36,14 +33,14 @@ COLUMNS = (
 ORACLES = ("expected value", "same value")
 OPERATIONS = ("equal", "different", "notIncludesAny", "allEqualExpected", "allSameValue")
 LANGUAGE_IN_NAME = re.compile(r"(?:^|[_.-])([a-z]{2,3}_[a-z]{2})(?:$|[.-])")
-"""`prompts_en_us.csv`, and sector files such as `prompts_en_us--healthcare.csv`."""
+"""Matches `prompts_en_us.csv` and sector files such as `prompts_en_us--healthcare.csv`."""
 QUOTED = re.compile(r'"([^"]{1,60})"')
 
 
 def read_table(
     text: str, path: Path, concerns: Mapping[str, str], language: str | None = None
 ) -> tuple[tuple[Template, ...], list[Problem]]:
-    """The templates of one library file that can be read, and every mistake in it with its line."""
+    """The valid templates of a library file, and every error with its line."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter="\t")
     header = [name.strip() for name in next(rows, [])]
     missing = [column for column in COLUMNS if column not in header]
@@ -66,7 +63,7 @@ def read_table(
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What the rows of a table share."""
+    """Data shared by all rows of a table."""
 
     path: Path
     language: str
@@ -86,7 +83,7 @@ def _numbered_twice(first: Template, path: Path, line: int) -> Problem:
 
 
 def _rows(rows: Any, path: Path, mistakes: list[Problem]) -> Iterator[tuple[int, list[str]]]:
-    """Every row that is not blank, with the line it begins on."""
+    """Every non-blank row with its first line number."""
     while True:
         line = rows.line_num + 1
         try:
@@ -147,7 +144,7 @@ def _template(row: dict[str, str], source: _Source, line: int) -> Template:
 
 
 def _is_reverse_keyed(offered: tuple[str, ...], oracle: Oracle) -> bool:
-    """Whether agreeing passes and rejecting does not: no column says it."""
+    """Whether agreeing passes and rejecting fails, inferred because the format has no column for it."""
     agrees, rejects = affirming(offered), denying(offered)
     return agrees is not None and rejects is not None and passing((agrees, rejects), oracle) == [True, False]
 

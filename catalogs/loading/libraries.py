@@ -1,4 +1,4 @@
-"""Template libraries: files or directories of templates in our YAML, our JSON lines or LangBiTe's format."""
+"""Reads template libraries: files or directories in our YAML, our JSON lines or LangBiTe's format."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from biasgrid.catalogs.schema.entries import Concern, LanguageCatalog, Template
 
 
 def unknown_concerns(templates: Collection[Template], concerns: Mapping[str, Concern]) -> Iterator[Problem]:
-    """One for each file and concern, not one per template."""
+    """One problem per file and unknown concern, not one per template."""
     strange = [template for template in templates if template.concern not in concerns]
     counts = Counter((template.file, template.concern) for template in strange)
     names = {name.lower(): c.id for c in concerns.values() for name in (c.id, c.name, *c.aliases)}
@@ -31,7 +31,7 @@ def unknown_concerns(templates: Collection[Template], concerns: Mapping[str, Con
 
 YAML_SUFFIXES = (".yaml", ".yml")
 TABLE_SUFFIXES = (".csv", ".tsv")
-"""Tables in a directory, where a text file may be anything; named itself, a file is a table."""
+"""Suffixes of tables in a directory; a file that is named directly is a table with any suffix."""
 LONGEST_SHOWN = 80
 
 
@@ -41,11 +41,8 @@ def read_library(
     languages: Mapping[str, LanguageCatalog],
     language: str | None = None,
 ) -> tuple[tuple[Template, ...], dict[str, str], list[Problem]]:
-    """The templates of a file or directory, the SHA-256 of each file, and every mistake in them.
-
-    `concerns` maps known spellings, lower case, to ids; others are a library's own. `languages` have the named
-    oracles of our own format. `language` is that of a table whose name does not end in one.
-    """
+    """Templates of a file or directory, SHA-256 of each file, and all errors; `concerns` maps lower-case spellings
+    to ids, `language` is for tables without one in their name."""
     templates: list[Template] = []
     hashes: dict[str, str] = {}
     mistakes: list[Problem] = []

@@ -1,4 +1,4 @@
-"""What pydantic finds wrong, told to the person who wrote the file: which entry, which value, what to write."""
+"""Converts pydantic errors into messages for the file's author: entry, value and remedy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from biasgrid.catalogs.schema.entries import AGE, COMMUNITY, IDENTIFIER, LANGUAG
 Location = tuple[str | int, ...]
 
 BRANCHES = ("dict[", "tuple[")
-"""How pydantic names the branch of a union in a location."""
+"""Prefixes of union branches in pydantic's error locations."""
 PATTERNS = {
     LANGUAGE: ("is no language tag", "write language and country, such as `en_us`"),
     IDENTIFIER: ("is no id", "use lower-case letters, digits, `_`, `-` and `.`, such as `lgtbiqphobia`"),
@@ -56,7 +56,7 @@ KINDS = {
 
 
 def explain(problem: Mapping[str, Any], name: str) -> str:
-    """What is wrong with a value; `name` is what its file calls it."""
+    """Describes the error of a value; `name` is its name in the file."""
     kind, given = problem["type"], problem["input"]
     if kind == "missing":
         return f"{name} is missing"
@@ -71,7 +71,7 @@ def explain(problem: Mapping[str, Any], name: str) -> str:
 
 
 def remedy(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
-    """What to do about it; a misspelt key or word is answered with the nearest known."""
+    """How to fix the error; for a misspelt key or word, the nearest known one."""
     kind = problem["type"]
     if kind == "missing":
         return "add it"
@@ -87,8 +87,8 @@ def remedy(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
 
 
 def follows(problem: Mapping[str, Any], others: Iterable[Location]) -> bool:
-    """Whether an error says less than another: what a list holds is wrong, so that it holds too few; a value is
-    no text, where what else it may be is wrong too."""
+    """Whether an error only follows from another, such as a list that is too short because its items are
+    invalid."""
     at: Location = problem["loc"]
     if problem["type"] == "too_short":
         return any(len(other) > len(at) and other[: len(at)] == at for other in others)
@@ -100,10 +100,8 @@ def follows(problem: Mapping[str, Any], others: Iterable[Location]) -> bool:
 
 
 def called(location: Location, value: Any, names: Mapping[Location, str] | None = None) -> str:
-    """What a person calls a place in a file: its nearest entry with a name or id, and the path from there.
-
-    `names` holds what the file itself calls a place that was moved.
-    """
+    """Readable name of a location: the nearest entry with a name or id, then the path; `names` overrides moved
+    locations."""
     if location in (names or {}):
         return f"`{(names or {})[location]}`"
     owner = ""
@@ -124,8 +122,8 @@ def _path(parts: Sequence[str]) -> str:
 
 
 def _followed(location: Location, value: Any) -> Iterator[tuple[str | int, Any]]:
-    """The parts of a location that exist, with what stands there, and a missing last key; parts in which pydantic
-    names the branch of a union are skipped."""
+    """Existing parts of a location with their values, and a missing last key; pydantic's union branches are
+    skipped."""
     for position, part in enumerate(location):
         is_there = part < len(value) if isinstance(value, list) and isinstance(part, int) else False
         if is_there or (isinstance(value, dict) and part in value):
@@ -136,10 +134,10 @@ def _followed(location: Location, value: Any) -> Iterator[tuple[str | int, Any]]
 
 
 def keys(kind: Any, location: Location) -> Iterator[str]:
-    """The keys that a place in a file may hold, by its type."""
+    """Keys allowed at a location, derived from the type."""
     kinds = [kind]
     for part in location:
-        # a part that names the branch of a union leads nowhere and is skipped
+        # parts that are pydantic's union branches are not in the file and are skipped
         kinds = [inner for kind in kinds for inner in _inside(kind, part)] or kinds
     for option in (option for kind in kinds for option in _options(kind)):
         if isinstance(option, type) and issubclass(option, BaseModel):

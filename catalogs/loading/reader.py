@@ -1,4 +1,4 @@
-"""Reads the shipped files, then the overlay's, and collects every mistake on the way."""
+"""Reads the shipped files, then those of the overlay, and collects all errors."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ FOLDERS: dict[str, type[Frozen]] = {
     "interaction": InteractionWording,
     "protocols": Protocol,
 }
-"""The folders of a catalog that hold one entry a file."""
+"""Catalog folders with one entry per file."""
 SHIPPED = "catalogs/"
-"""Begins the names of files that come along."""
+"""Prefix of the names of shipped files."""
 Entry = TypeVar("Entry", bound=Frozen)
 YAML_SUFFIXES = (".yaml", ".yml")
 
 
 class Reader:
-    """`mistakes` are those of all files read so far; `hashes` their SHA-256; `documents` where each entry of a
-    folder, and each model, was read."""
+    """Reads files; `mistakes` and `hashes` (SHA-256) cover all files so far, `documents` the source of each entry
+    and model."""
 
     def __init__(self, overlay: Path | None) -> None:
         shipped = Path(str(resources.files("biasgrid.catalogs")))
@@ -60,7 +60,7 @@ class Reader:
         self.documents: dict[tuple[str, str], Document] = {}
 
     def entries(self, folder: str, kind: type[Entry]) -> dict[str, Entry]:
-        """The entries of a folder by id; an overlay's replaces the shipped one of the same id."""
+        """Entries of a folder by id; an overlay entry replaces the shipped one with the same id."""
         found: dict[str, Entry] = {}
         for root, label in self.roots:
             here: dict[str, Document] = {}
@@ -76,7 +76,7 @@ class Reader:
         return found
 
     def models(self) -> ModelsFile:
-        """models.yaml, the overlay's entries in place of the shipped ones of the same name."""
+        """Contents of models.yaml; overlay entries replace shipped ones with the same name."""
         merged = ModelsFile()
         for root, label in self.roots:
             if not (root / "models.yaml").is_file():
@@ -91,7 +91,8 @@ class Reader:
         return merged
 
     def templates(self, languages: Mapping[str, LanguageCatalog]) -> tuple[Template, ...]:
-        """The templates of every language; an overlay's replaces the shipped one of the same language and id."""
+        """Templates of all languages; an overlay template replaces the shipped one with the same language and
+        id."""
         found: dict[tuple[str, str], Template] = {}
         for root, label in self.roots:
             here: dict[tuple[str, str], Template] = {}
@@ -109,7 +110,7 @@ class Reader:
         return tuple(found.values())
 
     def stray_folders(self) -> Iterator[Problem]:
-        """Folders of an overlay from which nothing is read, such as `template`."""
+        """Unused folders of an overlay, such as `template`."""
         known = (*FOLDERS, "templates", "scenarios")
         for root, label in self.roots[1:]:
             for folder in sorted(path for path in root.iterdir() if path.is_dir() and path.name not in known):
@@ -133,7 +134,8 @@ class Reader:
     def _templates_of(
         self, document: Document, languages: Mapping[str, LanguageCatalog]
     ) -> tuple[tuple[Template, ...], list[Problem]]:
-        """Of a shipped file once in a process, unless an overlay changes a language's words."""
+        """Templates of a file; a shipped file is read once per process unless an overlay changes the language's
+        words."""
         own = [name for name in languages if not self.documents["languages", name].name.startswith(SHIPPED)]
         if own or not document.name.startswith(SHIPPED):
             return read_templates(document, languages)
@@ -157,22 +159,22 @@ class Reader:
 
 
 _TEMPLATES: dict[tuple[str, str, tuple[str, ...]], tuple[tuple[Template, ...], list[Problem]]] = {}
-"""What shipped template files hold, by name, text and the languages known: nobody changes it."""
+"""Cache of shipped template files, by name, text and known languages; read-only."""
 
 
 @cache
 def _shipped_entry(kind: type[Entry], text: str, name: str) -> Entry:
-    """Checked once in a process; entries never change. Raises as `validated` does, each time."""
+    """A shipped entry, validated once per process; raises as `validated` does on each call."""
     return validated(kind, _shipped(text, name))
 
 
 @cache
 def _shipped(text: str, name: str) -> Document:
-    """Parsed once in a process, which takes three quarters of reading a catalog; nobody changes a document."""
+    """A shipped document, parsed once per process (three quarters of the loading time); read-only."""
     return parse_document(text, name)
 
 
 def _parted(template: Template, overlaid: Mapping[tuple[str, str], Template]) -> Template:
-    """The template, without its twin where an overlay puts another question in that one's place."""
+    """The template, without its twin if an overlay replaces the twin's question."""
     other = overlaid.get((template.language, template.twin or ""))
     return template.model_copy(update={"twin": None}) if other and other.twin != template.id else template

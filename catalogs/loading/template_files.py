@@ -1,4 +1,4 @@
-"""Our own template files, YAML or JSON lines: entries checked one by one, named oracles resolved, twins added."""
+"""Reads our template files, YAML or JSON lines: validates each entry, resolves named oracles and adds twins."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OTHER_INPUT = {"constrained": "verbose", "verbose": "constrained"}
 def read_templates(
     document: Document, languages: Mapping[str, LanguageCatalog], library: str = "shipped"
 ) -> tuple[tuple[Template, ...], list[Problem]]:
-    """The templates of one YAML file that can be read, a twin after the entry that holds it, and every mistake."""
+    """The valid templates of a YAML file, each followed by its twin, and every error."""
     try:
         file = validated(TemplateFile, document)
     except UserError as wrong:
@@ -60,7 +60,7 @@ def _written_out(
     at: Location,
     oracles: Mapping[str, Oracle],
 ) -> Iterator[Template]:
-    """The template of an entry, and that of its twin where the entry holds one."""
+    """The template of an entry, and that of its twin if it has one."""
     oracle = _oracle(entry.oracle, oracles, document, at)
     _may_be_reworded(entry, oracle, document, at)
     placed = {
@@ -92,7 +92,7 @@ def _oracle(written: Oracle | str, oracles: Mapping[str, Oracle], document: Docu
 
 
 def _may_be_reworded(entry: TemplateEntry, oracle: Oracle, document: Document, at: Location) -> None:
-    """Raises UserError where a paraphrase would ask about other communities, or its numbers be compared."""
+    """Raises UserError if a paraphrase asks about other communities or its numbers would be compared."""
     wrong = [astray(entry, number, document.place(*at, "paraphrases", number - 1)) for number in strayed(entry)]
     if entry.paraphrases and oracle.type == "same value":
         wrong.append(incomparable(entry, document.place(*at, "paraphrases")))
@@ -101,13 +101,13 @@ def _may_be_reworded(entry: TemplateEntry, oracle: Oracle, document: Document, a
 
 
 def incomparable(template: TemplateFields, where: str) -> Problem:
-    """The mistake of a same-value template with paraphrases: what the wording does would count as a spread."""
+    """Error of a same-value template with paraphrases, since the wording's effect would count as spread."""
     what = f"template `{template.id}` compares numbers, and has paraphrases, which may move them too"
     return Problem(what, where, "make each wording a template of its own")
 
 
 def astray(template: TemplateFields, number: int, where: str) -> Problem:
-    """The mistake of a paraphrase, counted from 1, that asks about others than the prompt."""
+    """Error of a paraphrase (counted from 1) that asks about other communities than the prompt."""
     named = ", ".join(f"`{{{slot.name}}}`" for slot in slots(template.prompt)) or "no markup"
     what = f"paraphrase {number} of template `{template.id}` has other markups than its prompt"
     return Problem(what, where, f"use {named}, each in a form of your choice")
@@ -117,10 +117,10 @@ LINES_SUFFIX = ".jsonl"
 
 
 def read_lines(text: str, path: Path) -> tuple[tuple[Template, ...], list[Problem]]:
-    """The templates that can be read, and a mistake for every other line that is not blank."""
+    """The valid templates, and an error for every other non-blank line."""
     templates: dict[tuple[str, str], Template] = {}
     mistakes: list[Problem] = []
-    # not splitlines: a text may hold a line separator of Unicode's
+    # not splitlines: a text may contain Unicode line separators
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -145,7 +145,7 @@ def _worded(template: Template, where: str) -> Iterator[Problem]:
 
 
 def written_line(template: Template) -> str:
-    """A template as a line that `read_lines` reads as the same template; nothing of where it was read."""
+    """A template as a line that `read_lines` reads back unchanged; without its source location."""
     return template.model_dump_json(exclude_defaults=True, exclude={"library", "file", "line"})
 
 
