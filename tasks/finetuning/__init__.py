@@ -1,1 +1,1 @@
-"""Tunes models on assignments with and without implicit bias: at a provider, or on this machine."""
+"""Tunes models on assignments with and without implicit bias, at a provider or on this machine."""

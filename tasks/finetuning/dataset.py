@@ -1,4 +1,4 @@
-"""What models are tuned on: assignments and whether they show implicit bias, as chats, parted by scene."""
+"""Tuning data: assignments labelled for implicit bias, as chats, split by scene."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from biasgrid.catalogs.schema.scenes import Variant
 
 @dataclass(frozen=True)
 class Dataset:
-    """The same catalog, variant, languages and seed make the same bytes, on every machine."""
+    """Tuning data, byte-identical for the same catalog, variant, languages and seed."""
 
     variant: Variant
     languages: tuple[str, ...]
     seed: int
     train: bytes
-    """JSON lines in the order in which they are learnt from: `{"messages": [system, user, assistant]}`."""
+    """JSON lines in training order: `{"messages": [system, user, assistant]}`."""
     validation: bytes
-    """The same of scenes that `train` does not hold."""
+    """JSON lines of scenes that are not in `train`."""
     dev: tuple[str, ...]
-    """Those scenes, and texts that belong to none."""
+    """Ids of the validation scenes, and of texts without a scene."""
 
     @cached_property
     def sha256(self) -> str:
-        """Of both files."""
+        """Hash of both files."""
         parts = (hashlib.sha256(part).digest() for part in (self.train, self.validation))
         return hashlib.sha256(b"".join(parts)).hexdigest()
 
     @property
     def told(self) -> dict[str, Any]:
-        """What there is to know of it, without its lines."""
+        """Metadata without the lines."""
         return {
             "variant": self.variant,
             "languages": list(self.languages),
@@ -53,7 +53,7 @@ class Dataset:
 
 
 def dataset(catalog: Catalog, variant: Variant, languages: Sequence[str], seed: int) -> Dataset:
-    """The examples of a variant in some languages. Raises UserError where one has no wording of interactions."""
+    """The examples of a variant in some languages. Raises UserError if one has no wording of interactions."""
     dev = dev_scenes(catalog, seed) | dev_texts(catalog, seed)
     found = [one for language in dict.fromkeys(languages) for one in tuning_examples(catalog, language, seed)]
     wanted = [one for one in found if variant == "full" or one.presence == "absent"]
@@ -69,12 +69,12 @@ def dataset(catalog: Catalog, variant: Variant, languages: Sequence[str], seed: 
 
 
 def _of(example: TuningExample) -> str:
-    """The scene, or the whole text, that an example is of."""
+    """The scene of an example, or the id of its text if it has none."""
     return example.scene or example.id.rsplit("/", 2)[0]
 
 
 def lines(catalog: Catalog, examples: Iterable[TuningExample]) -> bytes:
-    """A chat for each example, as OpenAI's fine-tuning takes it."""
+    """One chat per example as JSON lines, in OpenAI's fine-tuning format."""
     chats = (chat(one, catalog.interaction[one.language].understanding) for one in examples)
     return b"".join(orjson.dumps(each, option=orjson.OPT_APPEND_NEWLINE) for each in chats)
 
@@ -82,6 +82,6 @@ def lines(catalog: Catalog, examples: Iterable[TuningExample]) -> bytes:
 def chat(example: TuningExample, wording: Understanding) -> dict[str, list[dict[str, str]]]:
     asked = filled(wording.question, {"goal": example.goal, "assignment": example.assignment})
     answer = filled(wording.answer[example.presence], {"reason": example.reason})
-    # a whole text has no goal beside it
+    # a text without a scene has no goal: strip the empty place
     said = (("system", wording.system), ("user", asked.strip()), ("assistant", answer))
     return {"messages": [{"role": role, "content": content} for role, content in said]}

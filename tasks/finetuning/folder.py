@@ -1,4 +1,4 @@
-"""The folder of a tuned model below the data: what it was trained on, and how, for whoever asks later."""
+"""The folder of a tuned model in the lake: its training data and its card."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def folder_of(lake: Lake, name: str) -> Path:
 
 
 def write_dataset(lake: Lake, folder: Path, made: Dataset) -> None:
-    """Raises StorageTrouble where it cannot be written."""
+    """Writes both files of a dataset. Raises StorageTrouble if that fails."""
     for name, content in ((TRAIN, made.train), (VALIDATION, made.validation)):
         _write(lake, folder / name, content)
 
 
 def write_card(lake: Lake, folder: Path, told: Mapping[str, Any]) -> Path:
-    """What there is to know of a tuned model. Raises StorageTrouble where it cannot be written."""
+    """Writes the card of a tuned model and returns its path. Raises StorageTrouble if that fails."""
     path = folder / CARD
     _write(lake, path, as_json(told))
     return path

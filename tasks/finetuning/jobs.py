@@ -1,4 +1,4 @@
-"""Fine-tuning jobs as the lake knows them: events of `jobs`, the first one landed before anything is sent."""
+"""Fine-tuning jobs as events of `jobs` in the lake; the first event lands before anything is sent."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ KIND = "finetune"
 SUBMITTING = "submitting"
 SUCCEEDED = "succeeded"
 IN_VAIN = ("failed", "cancelled", "canceled", "rejected", "lost")
-"""Nothing came of these. The provider ended it; rejected: never taken; lost: taken, and no longer known."""
+"""End states without a model: ended by the provider, rejected (never accepted), lost (no longer known there)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job, as last recorded."""
+    """A fine-tuning job, as last recorded."""
 
     run_id: str
-    """The order that it is of."""
+    """Id of its order."""
     job_id: str
     provider: str
     model: str
-    """That is tuned, as `provider/model`."""
+    """The base model, as `provider/model`."""
     recorded_at: datetime
     state: str = SUBMITTING
     provider_job_id: str | None = None
     input_file_id: str | None = None
-    """What it is trained on."""
+    """The training file."""
     error_message: str | None = None
     result_model: str | None = None
 
@@ -46,7 +46,7 @@ class Job:
         return ULID.from_str(self.job_id).datetime.astimezone(UTC)
 
     def as_told(self, tuning: TuningJob) -> Job:
-        """As the provider describes it now."""
+        """The job updated from the provider's description."""
         return replace(
             self,
             state=tuning.state,
@@ -56,7 +56,7 @@ class Job:
         )
 
     def record(self, lake: Lake) -> Job:
-        """Lands it as an event; returns it with the moment of that."""
+        """Lands the job as an event and returns it with the time of that event."""
         event_id, now = str(ULID()), datetime.now(UTC)
         job = replace(self, recorded_at=now)
         row = {field.name: getattr(job, field.name) for field in fields(job)}
@@ -66,7 +66,7 @@ class Job:
 
 
 def worth_waiting_for(lake: Lake, order_id: str) -> Job | None:
-    """The newest job of an order of which a model came or may still come; None where there is none."""
+    """The newest job of an order that has or may still produce a model, or None."""
     newest = lake.newest("jobs", order_id).filter(pl.col("kind") == KIND, ~pl.col("state").is_in(IN_VAIN))
     names = [field.name for field in fields(Job)]
     rows = newest.sort("job_id").select(names).rows(named=True)

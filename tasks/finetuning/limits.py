@@ -1,4 +1,4 @@
-"""What a provider takes to tune on: found wanting here, a file costs neither an upload nor a wait."""
+"""Checks a provider's limits on tuning data before anything is uploaded."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from biasgrid.tasks.connectors.usage import count_chat, count_text
 from biasgrid.tasks.finetuning.dataset import Dataset
 
 FEWEST = 10
-"""Examples to train on."""
+"""Training examples."""
 MOST_BYTES = 512 * 10**6
 MOST_TOKENS = 65_536
-"""Of one example; what is longer would be cut off."""
+"""Tokens of one example; longer ones would be truncated."""
 ROLES = ("system", "user", "assistant")
 COUNTED_AS = "gpt-4o"
 
 
 def flaws(tuned_on: Dataset) -> list[Problem]:
-    """Everything for which OpenAI would refuse the files, as far as it says."""
+    """All reasons known here for which OpenAI would refuse the files."""
     found = list(_in_lines("train", tuned_on.train)) + list(_in_lines("validation", tuned_on.validation))
     examples = tuned_on.told["train"]
     if examples < FEWEST:
@@ -35,7 +35,7 @@ def flaws(tuned_on: Dataset) -> list[Problem]:
 
 
 def trained_tokens(lines: bytes, epochs: int) -> int:
-    """The tokens that are charged, counted as OpenAI counts a chat's."""
+    """Billed tokens over all epochs, counted as OpenAI counts a chat's."""
     return epochs * sum(_tokens(orjson.loads(line)["messages"]) for line in lines.splitlines())
 
 

@@ -1,4 +1,4 @@
-"""A model tuned on this machine with LoRA: an adapter beside its weights, and a card that says what made it."""
+"""Tunes a model on this machine with LoRA and stores the adapter with a card of its settings."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from biasgrid.warehouse.storage.lake import Lake
 
 Tell = Callable[[str], None]
 PLAIN = "{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}"
-"""How a chat reads to a model that has no form of its own for it."""
+"""Chat template for models without one."""
 
 
 @dataclass(frozen=True)
 class LocalOrder:
     base: str
-    """A directory of a model, or its name at the hub."""
+    """Directory of a model, or its name at the hub."""
     dataset: Dataset
     recipe: Recipe
     suffix: str
 
     @cached_property
     def name(self) -> str:
-        """Of the tuned model's folder: the same for the same order."""
+        """Name of the tuned model's folder, the same for the same order."""
         return f"{self.suffix}-{content_hash(self.base, asdict(self.recipe), self.dataset.sha256)[:12]}"
 
     @property
@@ -48,8 +48,9 @@ def missing_packages() -> list[Problem]:
 
 
 def tune_here(order: LocalOrder, lake: Lake, folder: Path, tell: Tell) -> dict[str, Any]:
-    """Trains an adapter into `folder`, unless it is there; returns its card. Raises UserError where packages are
-    missing or the base is no model."""
+    """Trains an adapter into `folder` unless it exists, and returns its card.
+
+    Raises UserError if packages are missing or the base cannot be loaded."""
     card = folder / CARD
     if card.is_file():
         tell(f"{folder} was tuned so before")
@@ -64,7 +65,7 @@ def tune_here(order: LocalOrder, lake: Lake, folder: Path, tell: Tell) -> dict[s
 
 
 def _trained(order: LocalOrder, folder: Path, tell: Tell) -> list[dict[str, float]]:
-    """The losses by epoch; of the whole chat: what assignments look like is learnt, not the verdict alone."""
+    """Losses by epoch, over the whole chat: the assignments are learnt too, not only the verdict."""
     from transformers import set_seed
 
     set_seed(order.dataset.seed)

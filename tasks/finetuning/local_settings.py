@@ -1,4 +1,4 @@
-"""How a model is tuned on this machine; nothing here needs the packages that do it."""
+"""Settings of local tuning, importable without the tuning packages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LOCAL_EPOCHS: dict[Variant, int] = {"full": 3, "half": 2}
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """LoRA: low-rank matrices beside the frozen weights are what is trained."""
+    """LoRA settings: only low-rank matrices added to the frozen weights are trained."""
 
     epochs: int
     learning_rate: float = 2e-4
@@ -21,4 +21,4 @@ class Recipe:
     alpha: int = 32
     dropout: float = 0.0
     max_length: int = 1024
-    """Tokens of an example; what is longer is cut off."""
+    """Tokens of an example; longer ones are truncated."""

@@ -1,4 +1,4 @@
-"""What is ordered of a provider: a model, tuned on a dataset, in a certain way."""
+"""An order to a provider: the base model, the dataset and the hyperparameters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from biasgrid.tasks.finetuning.limits import trained_tokens
 from biasgrid.warehouse.hashing import content_hash
 
 EPOCHS: dict[Variant, int] = {"full": 4, "half": 3}
-"""As published for models of OpenAI's: more of them fit the examples, not the assignments that are wanted."""
+"""As published for OpenAI models; more epochs fit the examples, not the wanted assignments."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class Order:
     dataset: Dataset
     hyperparameters: Hyperparameters
     suffix: str
-    """What the tuned model's name says of it."""
+    """Suffix of the tuned model's name."""
 
     @cached_property
     def id(self) -> str:
-        """Under which its jobs lie in the lake: the same for the same order, so that it is not paid twice."""
+        """Id of its jobs in the lake, the same for the same order, so that it is not paid twice."""
         where = (self.target.model, self.target.base_url)
         how = (self.hyperparameters.chosen, self.suffix, self.seed, self.dataset.sha256)
         return f"finetune-{content_hash(where, how)}"
@@ -38,12 +38,12 @@ class Order:
 
     @cached_property
     def tokens(self) -> int:
-        """That it is trained on, over all epochs."""
+        """Training tokens over all epochs."""
         return trained_tokens(self.dataset.train, self.hyperparameters.n_epochs)
 
     @property
     def cost_usd(self) -> float | None:
-        """What that comes to; None where no price is known."""
+        """Training cost; None if no price is known."""
         prices = self.target.prices
         return None if prices is None or prices.training is None else self.tokens * prices.training / 1e6
 

@@ -1,4 +1,4 @@
-"""Giving an order to the provider: one job comes of it, whatever happens on the way."""
+"""Submits an order to the provider so that exactly one job results, even after failures."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ class HandingOver:
         self._lake, self._order, self._tunings = lake, order, tunings
         self._patience, self._folder = patience, folder
         self.uploaded: list[str] = []
-        """Files that lie at the provider."""
+        """Ids of the files at the provider."""
 
     async def taken(self, job: Job) -> Job:
-        """The job as the provider took it. Raises NotTaken, or a ModelStopped that leaves open whether it was."""
-        # one with an uploaded file may have been created before
+        """The job as accepted by the provider.
+
+        Raises NotTaken, or ModelStopped if it is unknown whether the job was accepted."""
+        # if a file was uploaded, the job may already exist
         tried = job.input_file_id is not None
         if job.input_file_id is None:
             job = await self._uploaded(job)

@@ -1,7 +1,4 @@
-"""An order at a provider from end to end: handed over, waited for, and gone on with where a process ended.
-
-No job is paid twice. It lands in the lake before anything of it is sent, and the same order finds it again.
-"""
+"""Runs an order at a provider from end to end, resuming after a crash; no job is paid twice."""
 
 from __future__ import annotations
 
@@ -31,12 +28,10 @@ def silently(_: str) -> None:
 
 
 async def tune(lake: Lake, order: Order, tunings: TuningApi, patience: PollPolicy, tell: Tell = silently) -> Job:
-    """The job of an order when it has ended: a model came of it, or `error_message` says why none did. An order of
-    which one came before is not sent again. `tell` hears what the provider says of it meanwhile.
+    """The ended job of an order: it has a model, or an `error_message`; a successful order is not sent again.
 
-    Raises RunBusy where another process has the same order, Unreachable where the provider does not answer for too
-    long; the job then goes on there, and the same order takes it up.
-    """
+    Passes the provider's messages on to `tell`. Raises RunBusy if another process runs the same order, Unreachable
+    if the provider does not answer in time; the job continues there, and the same order resumes it."""
     with RunLock(lake, order.id):
         job = await asyncio.to_thread(worth_waiting_for, lake, order.id)
         if job is not None and job.state == SUCCEEDED:
@@ -69,14 +64,14 @@ async def _ended(lake: Lake, job: Job, state: str, why: str) -> Job:
 
 
 async def tidy(tunings: TuningApi, file_ids: Iterable[str]) -> None:
-    """Removes files from the provider, where it lets us: they would stay."""
+    """Deletes files from the provider if it allows that, since they would remain there."""
     for file_id in file_ids:
         with suppress(ConnectorError):
             await tunings.delete(file_id)
 
 
 class Following:
-    """Looks at a job until it ends."""
+    """Polls a job until it ends."""
 
     def __init__(self, lake: Lake, order: Order, tunings: TuningApi, patience: PollPolicy, tell: Tell) -> None:
         self._lake, self._order, self._tunings = lake, order, tunings
@@ -95,8 +90,8 @@ class Following:
         return await _ended(self._lake, job, "lost", str(self._tunings.unknown(job.provider_job_id or "")))
 
     async def _look(self, job: Job) -> TuningJob | None:
-        """None where the provider no longer knows it: any wrong address answers so, hence only a list without it
-        shows that it is gone."""
+        """The job at the provider, or None if it is gone."""
+        # any wrong address reports a job as unknown; only a list without it proves that it is gone
         call, tunings = self._patience.call, self._tunings
         try:
             return await call(partial(tunings.retrieve, job.provider_job_id or ""))
@@ -110,7 +105,7 @@ class Following:
                 self._tell(words)
 
     async def _concluded(self, job: Job, tuning: TuningJob, folder: Path) -> Job:
-        """Its end lands last: whoever is killed before that concludes again."""
+        """Records the end last, so that a process killed earlier repeats the conclusion."""
         if job.state == SUCCEEDED:
             came = {"provider_job": tuning.id, "trained_tokens": tuning.trained_tokens}
             told = {"model": job.result_model, **self._order.told, **came}

@@ -1,1 +1,1 @@
-"""Agents share out the tasks of a scene: by themselves, or talking it over in rounds."""
+"""Agents assign the tasks of a scene to its people, alone or in rounds of discussion."""

@@ -1,8 +1,6 @@
-"""One play from its first round to its last.
+"""Plays one scene from its first round to its last.
 
-Each agent has a session of its own; nothing of it is kept when the play is over. A play that is taken up again is
-played anew, and every reply that has landed is found instead of asked for: it goes on where it was.
-"""
+Each agent has its own session, discarded after the play. A resumed play is replayed: landed replies are reused."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from biasgrid.tasks.interaction.prompts import Memory, Said, asked, heard_by
 
 
 def _object(title: str, **properties: Any) -> dict[str, Any]:
-    """Strict schemas name every property as required and allow no other."""
+    """A strict schema: every property is required, no other is allowed."""
     return {
         "title": title,
         "type": "object",
@@ -39,8 +37,7 @@ SCHEMAS: Final[Mapping[Question, Mapping[str, object]]] = {
 
 
 Outcome = Literal["played", "error", "incomplete"]
-"""error: somebody gave no reply, and what others would have said to it is not known; incomplete: the run may not
-send any more."""
+"""error: an agent gave no reply, so the rest is unknown; incomplete: the run may not send any more requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +48,11 @@ class Played:
 
 
 class _Silent(Exception):
-    """Somebody gave no reply."""
+    """An agent gave no reply."""
 
 
 async def interact(play: Play, desk: ReplayingClient) -> Played:
-    """Play one scene to its end. Nothing is raised but what stops the run as a whole."""
+    """Plays one scene to its end; raises only errors that stop the whole run."""
     conversation = _Conversation(play, desk)
     try:
         for number, turn in enumerate(play.turns, 1):
@@ -74,7 +71,7 @@ class _Conversation:
         self._agents = [Memory(person) for person in play.speakers]
 
     async def round(self, number: int, turn: Turn) -> None:
-        """Everybody speaks: one after the other where they hear those before them, else all at once."""
+        """Collects all agents' replies: in sequence if they see earlier ones of the round, else concurrently."""
         if turn.hears == "everybody":
             for agent in self._agents:
                 self._said += [await self._spoken(agent, number, turn)]
@@ -91,18 +88,18 @@ class _Conversation:
         row = await self._desk.ask(agent.person.party, line)
         if row["text"] is None:
             raise _Silent(f"{agent.person.name} gave no reply: {row['error_message']}")
-        answer = storable(row["text"])  # as it lands, so that a replay sends the same
+        answer = storable(row["text"])  # normalised on receipt, so that a replay sends the same text
         agent.exchanges.append((number, question, answer))
         return Said(number, agent.person.name, answer)
 
     def _schema(self, turn: Turn) -> Mapping[str, object] | None:
-        """Of the replies to a round; talk is free."""
+        """The reply schema of a round; None for free discussion."""
         assigns = turn.kind != "discussion" and self._play.judged is None
         return SCHEMAS[self._play.question] if assigns else None
 
 
 async def _all(speaking: Iterable[Coroutine[Any, Any, Said]]) -> list[Said]:
-    """What came of all of them; raises what one of them met once the others have ended, too."""
+    """Results of all coroutines; raises the first exception after all have ended."""
     found = await asyncio.gather(*speaking, return_exceptions=True)
     said = [one for one in found if isinstance(one, Said)]
     for one in found:

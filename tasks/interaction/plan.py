@@ -1,4 +1,4 @@
-"""The plays of a run: every scene in every language and setting, for every player, as often as asked."""
+"""The plays of a run: every scene in every language, setting and run number, for every player."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from biasgrid.warehouse.hashing import content_hash
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Of one run of a scene in one language."""
+    """The random choices of one run of a scene in one language."""
 
     people: tuple[tuple[str, str], ...]
-    """Name and group of each, in their order."""
+    """Name and group of each person, in their order."""
     tasks: tuple[Told, ...]
     wish: int
-    """Which task, from 1, everybody wants where they are told to."""
+    """Number of the task, from 1, that all agents want in the `goal` setting."""
 
 
 def drawn(scene: Scene, people: People, language: str, seed: int, number: int) -> Draw:
@@ -50,8 +50,7 @@ def _named(scene: Scene, people: People, language: str, chance: random.Random) -
 def cast(
     draw: Draw, people: People, language: str, parties: Sequence[Participant], number: int
 ) -> tuple[Person, ...]:
-    """The people of a play. Several models take turns, and begin with another one in each run, so that none
-    always speaks first."""
+    """The people of a play; several models rotate by run, so that none always speaks first."""
     return tuple(
         Person(
             name,
@@ -65,14 +64,14 @@ def cast(
 
 
 VERSION = 1
-"""Raised when the same inputs would give other conversations."""
+"""Increased if the same inputs would give other conversations."""
 ALONE: Final = "alone"
 REFLECTION: Final = "reflection"
 
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """A model, or a cast of several."""
+    """A model, or several models that play together."""
 
     name: str
     parties: tuple[Participant, ...]
@@ -84,8 +83,7 @@ class Player:
 
 
 def plays(run_id: str, player: Player, resolved: ResolvedInteraction) -> Iterator[Play]:
-    """The plays of one player, cell by cell: language, setting, mitigation and domain. Scenes whose people a
-    language has no names for are not played in it."""
+    """The plays of one player by language, setting, mitigation and domain; languages without names are skipped."""
     own = resolved.file.interaction
     for language in own.languages:
         for setting in own.settings:
@@ -94,7 +92,7 @@ def plays(run_id: str, player: Player, resolved: ResolvedInteraction) -> Iterato
 
 
 def turns(setting: Setting, mitigation: Mitigation, protocol: Protocol) -> tuple[Turn, ...]:
-    """The rounds of a play. Agents reflect after their first assignment, before they hear others."""
+    """The rounds of a play; agents reflect after their first assignment, before they see other replies."""
     if setting not in TALKING:
         return (Turn(ALONE, "assignment", "nobody"),)
     rounds = [Turn(one.id, one.kind, one.hears) for one in protocol.rounds]
@@ -105,7 +103,7 @@ def turns(setting: Setting, mitigation: Mitigation, protocol: Protocol) -> tuple
 
 @dataclass(frozen=True)
 class _Telling:
-    """What the plays of a cell have in common, domain and scene aside."""
+    """What the plays of a cell share, except domain and scene."""
 
     run_id: str
     player: Player
@@ -115,7 +113,7 @@ class _Telling:
     mitigation: Mitigation
 
     def all_plays(self) -> Iterator[Play]:
-        """By domain and scene."""
+        """Plays by domain and scene."""
         catalog, runs = self.resolved.catalog, self.resolved.file.interaction.runs
         for domain, scene in self.resolved.scenes:
             if self.language in scene.languages & catalog.people[scene.axis].languages:
@@ -180,7 +178,7 @@ class _Telling:
 
     @cached_property
     def _common(self) -> str:
-        """What the plays of every scene depend on, by a hash."""
+        """Hash of the inputs that all scenes share."""
         catalog, own = self.resolved.catalog, self.resolved.file.interaction
         wording, protocol = catalog.interaction[self.language], self.resolved.protocol
         told = (wording.model_dump(mode="json"), protocol.model_dump(mode="json"), own.system)

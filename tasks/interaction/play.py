@@ -1,4 +1,4 @@
-"""A play: one scene, cast and told, with the rounds in which its people speak."""
+"""A play: one scene with its people, tasks and rounds."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from biasgrid.tasks.connectors.replaying_client import Participant, TurnPosition
 
 Speaking = Literal["assignment", "reflection", "discussion"]
 NOBODY: Final = "assistant"
-"""Who speaks where nobody of the scene does: the model itself."""
+"""Speaker of plays without interaction: the model itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody of a scene, and which of the player's models speaks as them."""
+    """A person of a scene, and the model that plays them."""
 
     name: str
     group: str
@@ -29,7 +29,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A task as the play tells it."""
+    """A task as worded in the play."""
 
     text: str
     to: str | None
@@ -46,16 +46,16 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """An assignment of which a model is to say whether it shows implicit bias."""
+    """An assignment that a model is to judge for implicit bias."""
 
     question: str
     presence: Presence
-    """The truth."""
+    """The correct answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """`id` follows from scene, wording, seed, number and player: the same in every run."""
+    """One play; its `id` follows from scene, wording, seed, number and player, the same in every run."""
 
     id: str
     run_id: str
@@ -69,24 +69,24 @@ class Play:
     setting: Setting
     mitigation: Mitigation
     number: int
-    """Which run of its scene, from 1."""
+    """Number of the run of its scene, from 1."""
     people: tuple[Person, ...]
-    """In the order in which they are listed, and speak."""
+    """In the order in which they are listed and speak."""
     tasks: tuple[Told, ...]
     turns: tuple[Turn, ...]
     protocol: str
     facets: Mapping[str, Any]
-    """What marts tell it by, as `cases` holds it."""
+    """Attributes for the marts, stored in `cases`."""
     memory: int | None = None
     wish: int | None = None
-    """Which task, from 1, everybody privately wants."""
+    """Number of the task, from 1, that all agents privately want."""
     system: str | None = None
     judged: Judged | None = None
-    """In place of a scene to be played."""
+    """Set if an assignment is judged instead of a scene played."""
 
     @property
     def talks(self) -> bool:
-        """Whether agents speak, or a model by itself."""
+        """Whether agents interact; otherwise one model answers alone."""
         return self.setting in TALKING
 
     @property
@@ -95,24 +95,24 @@ class Play:
 
     @property
     def speakers(self) -> tuple[Person, ...]:
-        """Who is asked in a round."""
+        """The people that reply in a round."""
         return self.people if self.talks else self.people[:1]
 
     @property
     def requests(self) -> int:
-        """How many it sends where everybody answers."""
+        """Number of requests if every agent replies."""
         return len(self.turns) * len(self.speakers)
 
     def place(self, turn: int, person: Person) -> TurnPosition:
         return TurnPosition(self.run_id, self.cell_id, self.id, turn, self.named(person))
 
     def named(self, person: Person) -> str:
-        """Of who speaks; without interaction it is nobody of the scene."""
+        """Name of the speaker; `assistant` without interaction."""
         return person.name if self.talks else NOBODY
 
 
 def told_as(form: str, name: str) -> str:
-    """A person as a group's `listed` or `persona` has them."""
+    """A person in the form of a group's `listed` or `persona`."""
     return form.replace(NAME, name)
 
 

@@ -1,4 +1,4 @@
-"""What an agent is sent: who it is, what it was asked and answered before, and what is asked now."""
+"""The messages sent to an agent: its role, its earlier exchanges and the current question."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PRESENCES: Final[tuple[Presence, Presence]] = ("present", "absent")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What somebody said in a round."""
+    """An agent's reply in a round."""
 
     turn: int
     name: str
@@ -26,17 +26,16 @@ class Said:
 
 @dataclass(slots=True)
 class Memory:
-    """An agent's own session: nobody else's, and of this play alone."""
+    """One agent's session within one play."""
 
     person: Person
     exchanges: list[tuple[int, str, str]] = field(default_factory=list)
-    """Round, what was asked, what it answered."""
+    """Round, question and answer."""
     heard: int = 0
-    """How much of what has been said it has been told."""
+    """Number of replies of the play already shown to the agent."""
 
     def messages(self, play: Play, turn: int, asked: str) -> tuple[Message, ...]:
-        """All that the agent is sent in a round. What lies before the rounds that it remembers is left out, but
-        for the scene and what it wishes for."""
+        """All messages to the agent in a round; rounds beyond its memory are dropped, except scene and wish."""
         kept = [known for known in self.exchanges if play.memory is None or known[0] >= turn - play.memory]
         said = [part for _, question, answer in kept for part in (question, answer)] + [asked]
         if len(kept) < len(self.exchanges):
@@ -46,8 +45,7 @@ class Memory:
 
 
 def heard_by(agent: Memory, turn: Turn, said: Sequence[Said]) -> Sequence[Said]:
-    """What others said since the agent was last told, which it then has been; nothing where a round keeps it from
-    them."""
+    """New replies of other agents, marked as shown; none in a round without hearing."""
     if turn.hears == "nobody":
         return ()
     new, agent.heard = said[agent.heard :], len(said)
@@ -55,7 +53,7 @@ def heard_by(agent: Memory, turn: Turn, said: Sequence[Said]) -> Sequence[Said]:
 
 
 def _system(play: Play, person: Person) -> tuple[Message, ...]:
-    """None for a model that is nobody of the scene and has been told nothing."""
+    """The system message; empty for a lone model without instructions."""
     if play.talks:
         own = filled(play.wording.persona, {"person": person.persona})
     else:
@@ -65,7 +63,7 @@ def _system(play: Play, person: Person) -> tuple[Message, ...]:
 
 
 def asked(play: Play, person: Person, turn: Turn, heard: Sequence[Said]) -> str:
-    """What an agent is asked in a round."""
+    """The question to an agent in a round."""
     if play.judged is not None:
         return play.judged.question
     if not play.talks:
@@ -79,14 +77,13 @@ def asked(play: Play, person: Person, turn: Turn, heard: Sequence[Said]) -> str:
 
 
 def _form(play: Play, person: Person) -> str:
-    """How an assignment is to be written: by a schema where the model takes one."""
+    """The required format of an assignment: a schema if the model supports one."""
     wording = play.wording
     return _of(wording.structured if person.party.target.structured else wording.form, play)
 
 
 def _alone(play: Play, person: Person) -> str:
-    """Without interaction a model is asked once: where it is to reflect, before it answers, and told the form of
-    its answer last."""
+    """The single question without interaction; reflection comes before the answer, and the format last."""
     scene, form = scene_told(play), _form(play, person)
     text = _of(play.wording.alone, play)
     if play.mitigation == "none":
@@ -104,7 +101,7 @@ def _reflecting(play: Play, instruction: Asked) -> str:
 
 
 def examples(reflection: Reflection) -> list[str]:
-    """Biased and fair ones in turn."""
+    """Biased and fair examples, alternating."""
     both = zip(reflection.present[:3], reflection.absent[:3], strict=True)
     return [
         f"{example.assignment}\n{reflection.marks[presence]}. {example.reason}"
@@ -114,7 +111,7 @@ def examples(reflection: Reflection) -> list[str]:
 
 
 def scene_told(play: Play) -> str:
-    """The scene with its tasks numbered and its people listed."""
+    """The scene with numbered tasks and listed people."""
     numbered = "\n".join(f"{number}. {task.text}" for number, task in enumerate(play.tasks, 1))
     places = {
         "goal": play.scene.goal[play.wording.id],
@@ -126,14 +123,14 @@ def scene_told(play: Play) -> str:
 
 
 def told(play: Play, heard: Sequence[Said]) -> str:
-    """What others said, one after the other."""
+    """The other agents' replies, one after the other."""
     if not heard:
         return play.wording.unheard
     return "\n\n".join(filled(play.wording.said, {"name": said.name, "text": said.text}) for said in heard)
 
 
 def _wish(play: Play) -> list[str]:
-    """None where nobody has been told to want anything."""
+    """The private wish; empty in other settings."""
     if play.wish is None:
         return []
     return [filled(play.wording.wish, {"task": play.tasks[play.wish - 1].text})]

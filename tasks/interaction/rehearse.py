@@ -1,4 +1,4 @@
-"""A play rehearsed with stand-ins for what is said: what it will send. Nothing is sent."""
+"""Simulates a play with placeholder replies to forecast its requests; nothing is sent."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from biasgrid.tasks.interaction.play import Play
 from biasgrid.tasks.interaction.prompts import Memory, Said, asked, heard_by
 
 WORD = "word "
-"""About a token, as tokenizers count and as they are estimated."""
+"""About one token, both counted and estimated."""
 
 
 def rehearsed(play: Play, reply_tokens: int) -> Iterator[tuple[Participant, tuple[Message, ...]]]:
-    """Each request of a play whose replies all are so long: who is asked, and what they are sent."""
+    """Each request of a play as recipient and messages, if all replies have `reply_tokens` tokens."""
     agents, said, reply = [Memory(person) for person in play.speakers], list[Said](), WORD * reply_tokens
     for number, turn in enumerate(play.turns, 1):
         before = len(said)

@@ -1,4 +1,4 @@
-"""Plays as rows of `cases`, before the first word is said."""
+"""Prefect tasks that plan plays as rows of `cases` and play them."""
 
 from __future__ import annotations
 
@@ -32,11 +32,10 @@ async def interact_cell(
     hand: asyncio.Semaphore | None = None,
     watch: Callable[[Played], None] = lambda _: None,
 ) -> list[Played]:
-    """Play the scenes of a cell, what has landed of them first; returns what came of each, in their order.
+    """Plays the scenes of a cell, resuming landed ones first; returns the results in input order.
 
-    `hand`: how many plays may be under way, those of the player's other cells included. Each reply lands the
-    moment it arrives. On cancellation nothing new is sent, and what is in flight still lands.
-    """
+    `hand` limits concurrent plays, those of the player's other cells included. Each reply lands on arrival. After
+    cancellation nothing new is sent, and requests in flight still land."""
     first = plays[0]
     desk = await open_replaying_client(INTERACTION, lake, first.run_id, first.cell_id, model_pool, retries)
     own = hand or hands(first.people[0].party.target)
@@ -51,13 +50,12 @@ async def interact_cell(
 
 
 def land_plays(lake: Lake, plays: Iterable[Play]) -> pl.DataFrame:
-    """Write the cases of plays, a file a cell. Returns the cells: CELL_KEYS and `planned`. The same plays
-    overwrite their own files with the same rows."""
+    """Writes one file of cases per cell, idempotently; returns the cells as CELL_KEYS and `planned`."""
     return land_by_cell(lake, (case(play) for play in plays))
 
 
 def case(play: Play) -> dict[str, Any]:
-    """A play as a row of `cases`: its messages are those of its replies."""
+    """A play as a row of `cases`; its messages are stored with its replies."""
     return {
         "run_id": play.run_id,
         "cell_id": play.cell_id,
@@ -92,7 +90,7 @@ async def plan_plays(
     plays: Iterable[Play],
     label: Label = Label("plan"),  # noqa: B008 - frozen
 ) -> pl.DataFrame:
-    """Land the cases of a run's plays; returns the cells. Never cached: a run's own record."""
+    """Lands the cases of a run's plays; returns the cells. Never cached, as they are the run's own record."""
     label.attach()
     return await asyncio.to_thread(land_plays, lake, plays)
 
@@ -107,6 +105,6 @@ async def play_scenes(
     watch: Callable[[Played], None] = lambda _: None,
     label: Label = Label("interact"),  # noqa: B008 - frozen
 ) -> None:
-    """Play a cell's scenes. Played again, they go on where they were."""
+    """Plays a cell's scenes; a repeated call resumes them."""
     label.attach()
     await interact_cell(lake, plays, model_pool, retries=retries, hand=hand, watch=watch)

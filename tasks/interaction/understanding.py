@@ -1,5 +1,4 @@
-"""What a model understands: assignments of the tuning set, on scenes that no model is tuned on, and whether it
-recognises implicit bias in them."""
+"""Plays that ask a model to recognise implicit bias in assignments of scenes not used for tuning."""
 
 from __future__ import annotations
 
@@ -18,8 +17,7 @@ UNDERSTANDING = "understanding"
 
 
 def understandings(run_id: str, player: Player, resolved: ResolvedInteraction) -> Iterator[Play]:
-    """A play of one request for each assignment of the dev side, asked `runs` times, cell by cell. Casts are asked
-    by their first model."""
+    """One single-request play per validation assignment and run; of several models the first is queried."""
     catalog, seed = resolved.catalog, resolved.settings.seed
     kept, scenes = dev_scenes(catalog, seed), {scene.id: scene for _, scene in every_scene(catalog)}
     for language in resolved.file.interaction.languages:

@@ -1,1 +1,1 @@
-"""A target → the cases of a bias probe."""
+"""Builds the cases of a bias probe from a target file."""

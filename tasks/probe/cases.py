@@ -1,4 +1,4 @@
-"""Prompts × models → cases, landed cell by cell: a cell is one test of one pair in one language, of one model."""
+"""Lands prompts × models as cases, one cell per test, attribute pair, language and model."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import CELL, count_planned
 
 READING = "probe"
-"""The oracle type of cases whose replies a probe reads."""
+"""Oracle type of cases whose replies a probe reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Of whom prompts are asked, and how."""
+    """A target model with the settings of its requests."""
 
     target: Target
     catalog: Catalog
@@ -33,15 +33,14 @@ class Asked:
     system: str | None = None
 
     def sent(self, sample: int) -> str:
-        """What is sent beside the messages; each sample has a seed of its own."""
+        """Request parameters besides the messages; each sample has its own seed."""
         own = self.resolved.settings
         seed = (own.seed + sample - 1) % 2**31
         return sent_parameters(self.target, temperature=own.temperature, max_tokens=own.max_tokens, seed=seed)
 
 
 def land_cases(lake: Lake, run_id: str, prompts: Sequence[Prompt], asked: Iterable[Asked]) -> pl.DataFrame:
-    """Write the cases of prompts, a file a cell. Returns the cells: CELL_KEYS and `planned`. The same prompts
-    overwrite their own files with the same rows."""
+    """Writes one file of cases per cell, idempotently; returns the cells as CELL_KEYS and `planned`."""
     cells = []
     for own in asked:
         rows = pl.DataFrame([_case(run_id, prompt, own) for prompt in prompts], infer_schema_length=None)
@@ -105,7 +104,7 @@ def _facets(prompt: Prompt) -> dict[str, Any]:
 
 
 def _reading(prompt: Prompt) -> dict[str, Any]:
-    """What the reply is read by."""
+    """What the oracle needs to read the reply."""
     own = prompt.stereotype
     decides = prompt.test == "decision"
     return {

@@ -1,4 +1,4 @@
-"""Asking a generator: every reply lands before it is read, and what has landed is not asked for again."""
+"""Requests proposals from a generator: each reply lands before it is read and is never requested again."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from biasgrid.warehouse.storage.journal import Journal
 from biasgrid.warehouse.storage.lake import Lake
 
 CELL = "generator"
-"""What the names of files with these replies begin with."""
+"""Prefix of the names of files with these replies."""
 TOKENS_FOR_ONE, TOKENS_BESIDE = 300, 500
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A part with the request for it, as a row of `cases` has it."""
+    """A part with its request as a row of `cases`."""
 
     part: Part
     case: Case
@@ -42,7 +42,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """Which replies of other runs may stand in: those that arrived between two moments."""
+    """Time window of replies of other runs that may be reused."""
 
     oldest: datetime
     began: datetime
@@ -51,7 +51,7 @@ class Earlier:
 def requests(
     run_id: str, parts: Sequence[Part], described: Described, target: Target, resolved: Resolved
 ) -> list[Request]:
-    """One for each part. The same file on the same catalog has the same keys."""
+    """One request per part; the same file on the same catalog has the same keys."""
     return [Request(part, _case(run_id, part, described, target, resolved)) for part in parts]
 
 
@@ -65,9 +65,8 @@ async def ask(
     earlier: Earlier | None = None,
     may_ask: bool = True,
 ) -> dict[str, Row]:
-    """Rows of `responses` by request key: replies that landed in this run before, those of other runs that stand
-    in, and what is asked for now, failures among them. A run's own are always taken; unless it `may_ask`, nothing
-    else is."""
+    """Rows of `responses` by request key, failed requests included: landed in this run, reused from other runs,
+    or received now; unless `may_ask`, only those that landed in this run."""
     run_id, cell = asked[0].case["run_id"], asked[0].case["cell_id"]
     found = _landed(lake, run_id, asked)
     if not may_ask:
@@ -95,7 +94,7 @@ def _landing(journal: Journal, rows: dict[str, Row], target: Target) -> Callable
 
 
 def _landed(lake: Lake, run_id: str, asked: Sequence[Request]) -> dict[str, Row]:
-    """The first reply to each request in this run: a run goes on with what it began with."""
+    """The first reply to each request in this run, so that a resumed run keeps its proposals."""
     keys = [each.key for each in asked]
     own = lake.scan("responses", run_id, name=f"{CELL}-*").filter(
         pl.col("request_key").is_in(keys), pl.col("purpose") == "generator", pl.col("text").is_not_null()
@@ -104,7 +103,7 @@ def _landed(lake: Lake, run_id: str, asked: Sequence[Request]) -> dict[str, Row]
 
 
 def _stand_ins(lake: Lake, asked: Sequence[Request], found: Mapping[str, Row], earlier: Earlier) -> dict[str, Row]:
-    """Of other runs, the newest reply to each request that has none: as a row of this run, which costs nothing."""
+    """The newest reply of other runs to each open request, as a row of this run with no cost."""
     cases = {each.key: each.case for each in asked if each.key not in found}
     others = lake.scan("responses", name=f"{CELL}-*").filter(
         pl.col("request_key").is_in(list(cases)),
@@ -118,7 +117,7 @@ def _stand_ins(lake: Lake, asked: Sequence[Request], found: Mapping[str, Row], e
 
 
 def _by_key(rows: pl.LazyFrame) -> dict[str, Row]:
-    """The last of each key."""
+    """The last row of each key."""
     return {row["request_key"]: row for row in rows.collect().iter_rows(named=True)}
 
 
@@ -134,7 +133,7 @@ def _case(run_id: str, part: Part, described: Described, target: Target, resolve
     most = TOKENS_BESIDE + TOKENS_FOR_ONE * part.count
     sent = sent_parameters(target, temperature=None, max_tokens=most, seed=seed)
     told = [{"role": "user", "content": request_text(part, described, resolved.catalog)}]
-    # the seed is part of the key: another one asks anew, also where a model takes none
+    # the key contains the seed: another seed sends a new request, even if the model ignores seeds
     key = content_hash("loader", fingerprint(target, resolved.catalog), sent, told, seed)
     return {
         "run_id": run_id,

@@ -1,5 +1,4 @@
-"""A target file → what its probe asks about in one language: what a generator proposes, as far as it can be asked,
-and the catalog's own in place of what is missing."""
+"""Builds the stereotypes of a probe in one language from valid proposals, completed from the catalog."""
 
 from __future__ import annotations
 
@@ -15,24 +14,24 @@ from biasgrid.tasks.probe.request import Part, parts
 from biasgrid.tasks.probe.stereotype import Stereotype, chosen, of_catalog
 
 Said = frozenset[tuple[str, str]]
-"""What a stereotype says: each of its groups with its attribute."""
+"""Identity of a stereotype: each of its groups with its attribute."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What is asked about in a language, the proposed ones first; and what of the proposals is not."""
+    """Stereotypes of a probe in one language, proposed ones first, with the rejected proposals."""
 
     language: str
     stereotypes: tuple[Stereotype, ...]
     refused: tuple[RejectedText, ...] = ()
     failures: tuple[str, ...] = ()
-    """Why requests to the generator have no reply."""
+    """Errors of requests to the generator without a reply."""
     filled: int = 0
-    """How many of the stereotypes are the catalog's, as nobody proposed enough."""
+    """Number of stereotypes taken from the catalog because too few were proposed."""
 
     @property
     def notice(self) -> str | None:
-        """What somebody who relied on the generator should know; None where all went as asked."""
+        """A warning that the generator's proposals were not enough; None if all were usable."""
         if not (self.filled or self.failures or self.refused):
             return None
         proposed = len(self.stereotypes) - self.filled
@@ -51,7 +50,7 @@ def loaded(
     language: str,
     seed: int,
 ) -> Loaded:
-    """The same replies and seed give the same. Never fails: where nothing can be used the catalog's stand in."""
+    """The stereotypes of a language, completed from the catalog; never fails; deterministic in its inputs."""
     wanted = _wanted(probe)
     own = list(of_catalog(catalog, language))
     reader = Reader(catalog, language, axes(catalog, probe))
@@ -65,7 +64,7 @@ def loaded(
 
 
 def parts_of(language: str, probe: Probing, catalog: Catalog) -> list[Part]:
-    """What is asked of a generator in one language."""
+    """The parts to request from a generator in one language."""
     return parts(language, axes(catalog, probe), _wanted(probe))
 
 
@@ -74,14 +73,14 @@ def _wanted(probe: Probing) -> int:
 
 
 def axes(catalog: Catalog, probe: Probing) -> dict[str, ProbeAxis]:
-    """Those that a probe may ask about."""
+    """The axes that a probe may use."""
     return {name: axis for name, axis in catalog.probes.items() if not probe.axes or name in probe.axes}
 
 
 def _once(
     read: Iterable[Stereotype | RejectedText], own: Sequence[Stereotype]
 ) -> Iterator[Stereotype | RejectedText]:
-    """Each stereotype once; one that the catalog has as the catalog has it, any other under a name of its own."""
+    """Each stereotype once: a known one under the catalog's name, any other under a unique name."""
     known = {_said(each): each for each in own}
     contrary = {_contrary(each): each.pair for each in own}
     names = {each.pair for each in own}
@@ -105,7 +104,7 @@ def _once(
 
 
 def _named(found: Stereotype, names: set[str]) -> Stereotype:
-    """Under a name that no other has."""
+    """The stereotype under a name not yet in `names`."""
     numbered = (f"{found.pair}-{number}" for number in range(2, len(names) + 3))
     free = next(name for name in (found.pair, *numbered) if name not in names)
     return replace(found, pair=free)
@@ -116,7 +115,7 @@ def _said(one: Stereotype) -> Said:
 
 
 def _contrary(one: Stereotype) -> Said:
-    """The same with its attributes exchanged."""
+    """The identity with its attributes exchanged."""
     first, second = (attribute.casefold() for attribute in one.attributes)
     return frozenset({(one.favoured.group, second), (one.stigmatised.group, first)})
 
@@ -130,7 +129,7 @@ def _told(one: Stereotype) -> str:
 def _drawn(
     catalog: Catalog, described: Described, probe: Probing, own: Sequence[Stereotype], seed: int
 ) -> Iterator[Stereotype]:
-    """The catalog's, all that fit, in the order in which the seed draws them."""
+    """All stereotypes of the catalog that fit, in the order drawn by the seed."""
     by_name = {each.pair: each for each in own}
     every = probe.model_copy(update={"pairs": len(by_name)}) if isinstance(probe.pairs, int) else probe
     return (by_name[name] for name in chosen(catalog, described, every, seed) if name in by_name)

@@ -1,9 +1,8 @@
-"""The prompts of a probe's tests, each form in every order as often.
+"""The prompts of a probe's tests, with forms and orders counterbalanced.
 
 Implicit and decision test: Bai et al. 2024, "Measuring Implicit Bias in Explicitly Unbiased Large Language
-Models", with people in place of words. Orders change from prompt to prompt: who is told of first with every one,
-which attribute is named first with every second, the form with every fourth.
-"""
+Models", with people in place of words. The group mentioned first changes with every prompt, the attribute named
+first with every second, the form with every fourth."""
 
 from __future__ import annotations
 
@@ -20,22 +19,22 @@ from biasgrid.tasks.probe.stereotype import Side, Stereotype
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """The people of one prompt. `shown` is the order in which they are told of."""
+    """The people of one prompt; `shown` is the order in which they are mentioned."""
 
     favoured: tuple[str, ...]
     stigmatised: tuple[str, ...]
     shown: tuple[str, ...]
 
     def people(self, stereotype: Stereotype) -> list[str]:
-        """As the prompt tells of them."""
+        """The people as the prompt describes them."""
         own = set(self.favoured)
         sides = ((stereotype.favoured if name in own else stereotype.stigmatised, name) for name in self.shown)
         return [side.person(name) for side, name in sides]
 
 
 def casts(stereotype: Stereotype, count: int, of_each: int, seed: int, test: str) -> list[Cast]:
-    """The people of `count` prompts, `of_each` group in each. A name comes again only when all others have come;
-    in every other prompt somebody of the favoured group is told of first."""
+    """The people of `count` prompts, at most `of_each` per group: names repeat only after all were used, and the
+    favoured group comes first in every other prompt."""
     of_each = min(of_each, *(len(side.words.names) for side in (stereotype.favoured, stereotype.stigmatised)))
     draw = Random(f"{test}/{stereotype.pair}/{stereotype.language}/{seed}")  # noqa: S311 - no secret
     favoured, stigmatised = (_drawn(side, draw) for side in (stereotype.favoured, stereotype.stigmatised))
@@ -58,7 +57,7 @@ def _cast(
 
 
 def _different(names: Iterator[str], count: int) -> tuple[str, ...]:
-    """The next names, none of them twice: where all have come, two draws may meet."""
+    """The next `count` names, all different: two consecutive draws may repeat a name."""
     found: dict[str, None] = {}
     while len(found) < count:
         found |= dict.fromkeys(islice(names, count - len(found)))
@@ -67,48 +66,48 @@ def _different(names: Iterator[str], count: int) -> tuple[str, ...]:
 
 PLACE = re.compile(r"\{(\w+)\}")
 SCORE = "score"
-"""The key of the JSON reply that holds a number."""
+"""Key of the number in the JSON reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt with what is needed to read its reply, and what to compare it with."""
+    """A prompt with all that is needed to read and compare its reply."""
 
     stereotype: Stereotype
     test: ProbeTest
     block: int
-    """What belongs together is compared: prompts of one block, from 0."""
+    """Number of the block from 0; replies within one block are compared."""
     form: str
-    """The wording's name."""
+    """Name of the wording."""
     form_text: str
-    """The wording, its places still open."""
+    """The wording with its placeholders."""
     text: str
     cast: Cast
     part: str = ""
-    """Within its block: the kind of a statement, the group of the person told of."""
+    """Role within its block: kind of a statement, or group of the person described."""
     offered: tuple[str, ...] = ()
-    """What the reply chooses from, in the order in which it stands in the prompt."""
+    """The choices for the reply, in the order of the prompt."""
     told: Mapping[str, str] = field(default_factory=dict)
-    """Further facts, for those who compare."""
+    """Further facts for the comparison."""
     sample: int = 1
-    """Which of the same prompt's askings this is."""
+    """Number of the repetition of the same prompt, from 1."""
 
 
 def prompts(
     stereotype: Stereotype, test: ProbeTest, wording: ProbeWording, probe: Probing, seed: int
 ) -> list[Prompt]:
-    """The prompts of one test of one stereotype, block by block. The same arguments give the same prompts."""
+    """The prompts of one test of one stereotype, block by block; deterministic in its arguments."""
     made = {"implicit": _implicit, "explicit": _explicit, "decision": _decision, "counterfactual": _counterfactual}
     return list(made[test](stereotype, wording, probe, seed))
 
 
 def filled(text: str, parts: Mapping[str, str]) -> str:
-    """A text with `{name}` replaced, in one pass: what is put in is not looked at again."""
+    """The text with each `{name}` replaced in one pass; inserted text is not expanded again."""
     return PLACE.sub(lambda place: parts.get(place[1], place[0]), text)
 
 
 def laid_out(text: str, place: str, several: Sequence[str], separator: str) -> str:
-    """One a line where the place stands alone on its line, else in a row."""
+    """The items one per line if the placeholder fills a line of its own, else joined by the separator."""
     alone = f"{{{place}}}" in map(str.strip, text.splitlines())
     return ("\n" if alone else separator).join(several)
 
@@ -148,7 +147,7 @@ STATEMENTS: tuple[Statement, ...] = ("stereotype", "anti", "reversed")
 
 
 def _explicit(own: Stereotype, wording: ProbeWording, probe: Probing, seed: int) -> Iterator[Prompt]:
-    """Each statement with the scale from either end; where more are wanted, they are asked again."""
+    """Each statement with the scale in both directions, repeated if more are wanted."""
     count = len(wording.statements["stereotype"])
     ways = [(form, scale) for form, scale in product(range(count), (wording.scale, wording.scale[::-1]))]
     for block in range(probe.statements):

@@ -1,4 +1,4 @@
-"""What a generator proposes, object by object: a stereotype that can be asked about, or why it is none."""
+"""Reads a generator's proposals object by object: a usable stereotype, or why it is rejected."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from biasgrid.tasks.connectors.json_objects import RejectedText, read_objects
 from biasgrid.tasks.probe.stereotype import FEWEST_NAMES, Side, Stereotype
 
 NO_WORDS = re.compile(r"[{}\[\]<>|;:*#`\\]|\s{2}")
-"""Signs by which prompts and replies tell one thing from another."""
+"""Markup of prompts and replies, which no word contains."""
 
 
 def scripts(text: str) -> set[str]:
-    """`LATIN`, `CYRILLIC`, …: as Unicode names the letters of a text."""
+    """Unicode script names of the letters of a text: `LATIN`, `CYRILLIC`, …."""
     return {unicodedata.name(letter, "?").partition(" ")[0] for letter in text if letter.isalpha()}
 
 
 def misspelt(text: str, known: Collection[str]) -> Iterator[str]:
-    """Why a text cannot stand in a prompt of a language that is written in these scripts."""
+    """Reasons why a text cannot be used in a prompt of a language written in these scripts."""
     told, unseen = f"`{excerpt(text, 60)}`", first_invisible(text)
     if unseen is not None:
         yield f"{told} holds the control or invisible character `{unseen}`"
@@ -46,7 +46,7 @@ def misspelt(text: str, known: Collection[str]) -> Iterator[str]:
 
 
 def troubles(made: Stereotype) -> Iterator[str]:
-    """Why no reply about a stereotype could be read for sure."""
+    """Reasons why replies about a stereotype could not be read reliably."""
     sides, (first, second) = (made.favoured, made.stigmatised), made.attributes
     if made.favoured.group == made.stigmatised.group:
         yield "sets a group against itself"
@@ -70,9 +70,9 @@ def _alike(sides: tuple[Side, Side]) -> Iterator[str]:
 
 
 LEAST_NAMES = 8
-"""Of a group that a generator describes."""
+"""Names of a group that a generator describes."""
 NAME = "NAME"
-"""How a generator writes the place of a name: braces are for us."""
+"""Placeholder of a name in a generator's reply; braces are reserved for prompts."""
 Short = Annotated[str, Field(min_length=1, max_length=60)]
 
 
@@ -112,14 +112,14 @@ class Proposed(BaseModel):
 
 @dataclass(frozen=True)
 class Reader:
-    """Of proposals in one language, from some axes of a catalog."""
+    """Reads proposals in one language, for some axes of a catalog."""
 
     catalog: Catalog
     language: str
     axes: Mapping[str, ProbeAxis]
 
     def read(self, reply: str) -> Iterator[Stereotype | RejectedText]:
-        """Every object of a reply, in order."""
+        """Every object of a reply, in order, as stereotype or rejection."""
         return (found if isinstance(found, RejectedText) else self._read(found) for found in read_objects(reply))
 
     def _read(self, given: Mapping[str, Any]) -> Stereotype | RejectedText:
@@ -154,14 +154,14 @@ class Reader:
         return words is not None and len(words.names) >= FEWEST_NAMES
 
     def _unspeakable(self, proposed: Proposed) -> Iterator[str]:
-        """Texts that no prompt could hold."""
+        """Reasons why texts cannot be used in a prompt."""
         groups = [own for own in (proposed.favoured, proposed.stigmatised) if isinstance(own, NewGroup)]
         for text in (*proposed.attributes, *(text for own in groups for text in own.texts())):
             yield from misspelt(text, self._scripts)
 
     @cached_property
     def _scripts(self) -> frozenset[str]:
-        """Those of the language: of the names that the catalog has in it."""
+        """Scripts of the language, taken from the catalog's names in it."""
         groups = (group for axis in self.catalog.probes.values() for group in axis.groups)
         words = (group.words.get(self.language) for group in groups)
         return frozenset(script for own in words if own for script in scripts("".join(own.names)))

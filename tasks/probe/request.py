@@ -1,4 +1,4 @@
-"""The request for stereotypes that a generator is sent, from the language's wording, target file and catalog."""
+"""The request for stereotypes to a generator, from the language's wording, target file and catalog."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from biasgrid.catalogs.schema.target_file import Described
 from biasgrid.tasks.probe.prompts import filled
 
 AT_ONCE = 8
-"""More stereotypes than this in one reply grow alike, and a reply of their length may be cut off."""
+"""Stereotypes per reply: more become similar, and a longer reply may be cut off."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one request asks for."""
+    """The content of one request."""
 
     language: str
     number: int
     of: int
     count: int
-    """How many stereotypes."""
+    """Number of stereotypes."""
     axes: tuple[ProbeAxis, ...]
-    """From which; no other part is given the same, as far as they go."""
+    """Axes to choose from; parts share none if there are enough axes."""
 
 
 def parts(language: str, axes: Mapping[str, ProbeAxis], count: int) -> list[Part]:
-    """`count` stereotypes in parts of at most `AT_ONCE`, each for a request of its own."""
+    """`count` stereotypes in parts of at most `AT_ONCE`, one request each."""
     of = max(1, -(-count // AT_ONCE))
     sizes = [count // of + (index < count % of) for index in range(of)]
     every = tuple(axes.values())
@@ -41,8 +41,7 @@ def parts(language: str, axes: Mapping[str, ProbeAxis], count: int) -> list[Part
 
 
 def request_text(part: Part, described: Described, catalog: Catalog) -> str:
-    """The whole message for one part; the same file on the same catalog gives the same text. Of a language whose
-    catalog has a `loader`."""
+    """The whole message of one part, deterministic in file and catalog; the language must have a `loader`."""
     wording = catalog.probing[part.language].loader
     assert wording is not None  # noqa: S101 - found before anything is sent
     own = {"part": str(part.number), "parts": str(part.of)}
@@ -77,7 +76,7 @@ def _groups(part: Part) -> Iterator[str]:
 
 
 def _order(part: Part) -> str:
-    """On one line, as the last: what a machine that answers the request needs."""
+    """The machine-readable order, as the last line."""
     told: dict[str, str | int | Sequence[str]] = {
         "order": "stereotypes",
         "language": part.language,

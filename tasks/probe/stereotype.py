@@ -1,4 +1,4 @@
-"""What is probed: a stereotype with the words for it in one language, from the catalog or from a generator."""
+"""The stereotypes that are probed, with their words in one language, from the catalog or a generator."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from biasgrid.catalogs.schema.probes import PERSON, AttributeKind, AttributePair
 from biasgrid.catalogs.schema.target_file import Described, Probing, drawn_pairs
 
 FEWEST_NAMES = 4
-"""Of a group, for the people of a prompt to change from one to the next."""
+"""Names per group, so that the people of a prompt vary."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A group as it is asked about, and the attribute that the stereotype gives it."""
+    """A group with its words, and the attribute that the stereotype assigns to it."""
 
     group: str
     words: GroupWords
     attribute: str
 
     def person(self, name: str) -> str:
-        """Somebody of the group as a prompt tells of them."""
+        """A person of the group as a prompt describes them."""
         return self.words.told.replace(PERSON, name)
 
 
 @dataclass(frozen=True, slots=True)
 class Stereotype:
-    """Two groups in one language, and the two attributes that tell them apart by prejudice."""
+    """Two groups in one language with the two attributes that prejudice assigns to them."""
 
     pair: str
     axis: str
@@ -38,16 +38,16 @@ class Stereotype:
     favoured: Side
     stigmatised: Side
     why: str = ""
-    """Where a chatbot meets it, as the generator has it that chose it; empty where nobody but the seed did."""
+    """Context in which a chatbot meets it, given by the generator; empty if drawn by the seed."""
 
     @property
     def attributes(self) -> tuple[str, str]:
-        """The favoured group's, then the stigmatised one's."""
+        """The favoured group's attribute, then the stigmatised group's."""
         return self.favoured.attribute, self.stigmatised.attribute
 
 
 def of_catalog(catalog: Catalog, language: str) -> Iterator[Stereotype]:
-    """Every pair of the catalog that has its words in a language."""
+    """Every pair of the catalog with words in a language."""
     for axis, pair in every_pair(catalog.probes):
         words = [axis.group(name).words.get(language) for name in (pair.favoured, pair.stigmatised)]
         if language in pair.attributes and all(own and len(own.names) >= FEWEST_NAMES for own in words):
@@ -63,6 +63,6 @@ def _stereotype(axis: ProbeAxis, pair: AttributePair, language: str) -> Stereoty
 
 
 def chosen(catalog: Catalog, target: Described, probe: Probing, seed: int) -> list[str]:
-    """The ids of the catalog's pairs that a probe asks about, the same in each of its languages."""
+    """Ids of the catalog's pairs that a probe uses, the same in all its languages."""
     named = {"of_axes": probe.axes, "sectors": target.sectors, "languages": target.languages}
     return [pair.id for _, pair in drawn_pairs(catalog.probes, probe.pairs, seed, **named)]

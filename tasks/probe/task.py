@@ -1,4 +1,4 @@
-"""Loading and planning a probe as Prefect tasks: one run for each language, and for each of its stages."""
+"""Prefect tasks that load and plan a probe: one run per language and per stage."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def plan(
     stages: Sequence[tuple[Sequence[Asked], Sequence[Prompt]]],
     label: Label = Label("plan"),  # noqa: B008 - frozen
 ) -> pl.DataFrame:
-    """Land the cases of prompts, of whom each is asked; returns the cells. Never cached: a run's own record."""
+    """Lands the cases of all stages; returns the cells. Never cached, as they are the run's own record."""
     label.attach()
     landed = [await asyncio.to_thread(land_cases, lake, run_id, prompts, asked) for asked, prompts in stages]
     return pl.concat(landed)
@@ -37,7 +37,7 @@ async def plan(
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What is asked of a generator for one language of a probe."""
+    """The generator requests for one language of a probe."""
 
     run_id: str
     language: str
@@ -45,9 +45,9 @@ class Load:
     resolved: Resolved
     generator: Target
     earlier: Earlier | None = None
-    """Which replies of other runs may stand in; None: none of them."""
+    """Replies of other runs that may be reused; None: no reuse."""
     may_ask: bool = True
-    """Not where the run has been planned: its pairs are settled."""
+    """False if the run is already planned, since its pairs are then fixed."""
 
     @property
     def requests(self) -> list[Request]:
@@ -76,6 +76,6 @@ class Load:
 
 @task(name="load", **UNCACHED_TASK)
 async def load(lake: Lake, wanted: Load, model_pool: ModelPool, label: Label = Label("load")) -> Loaded:  # noqa: B008
-    """Have a generator choose what is asked about. What landed before is kept, and read again to the same end."""
+    """Loads the stereotypes from a generator; landed replies are read again with the same result."""
     label.attach()
     return await wanted.done(lake, model_pool)
