@@ -1,5 +1,4 @@
-"""Detects, escapes, numbers or refuses invisible characters, by the Unicode categories Cc, Cf, Co, Cs, Zl and
-Zp."""
+"""Detects, escapes and replaces invisible characters (Unicode categories Cc, Cf, Co, Cs, Zl and Zp)."""
 
 # `tasks/report/site/dom.js` uses the same categories.
 

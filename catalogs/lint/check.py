@@ -1,4 +1,4 @@
-"""Everything that is wrong with a catalog, shipped, overlaid or foreign, at once: each with file and line."""
+"""Checks a whole catalog, shipped, overlaid or foreign, and reports all findings with file and line."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ RULES: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
     tuning_findings,
     interaction_findings,
 )
-"""One per family, in the order in which findings on one line are told."""
+"""One per rule family, in the order of findings on the same line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lint:
-    """What was found in a catalog: errors, then warnings, each in the order of files and lines."""
+    """Findings on a catalog: errors, then warnings, each by file and line."""
 
     catalog: Catalog
     findings: tuple[Finding, ...]
@@ -66,7 +66,7 @@ class Lint:
 
     @property
     def summary(self) -> str:
-        """One line: how much was read and what was found."""
+        """One line with the number of templates, concerns, languages, errors and warnings."""
         templates = self.catalog.templates
         languages = len({template.language for template in templates})
         concerns = len({template.concern for template in templates})
@@ -77,7 +77,8 @@ class Lint:
         return f"{read}: {_counted(self.errors, 'error')}, {_counted(self.warnings, 'warning')}"
 
     def as_json(self) -> str:
-        """An object with `templates`, `errors`, `warnings` and `findings`: file, line, severity, what, remedy."""
+        """JSON object with `templates`, `errors`, `warnings` and `findings` (file, line, severity, what,
+        remedy)."""
         told = {
             "templates": len(self.catalog.templates),
             "errors": self.errors,
@@ -88,8 +89,8 @@ class Lint:
 
 
 def lint(library: str | Path = "shipped", overlay: Path | None = None, language: str | None = None) -> Lint:
-    """Read every file and check what the schema cannot. `language` is that of a table whose name does not say.
-    Raises UserError where the library does not exist."""
+    """Reads and checks every file; `language` is for tables without one in their name; raises UserError if the
+    library does not exist."""
     _spelt_as_a_language(language)
     reading = read_catalog(library, overlay, language)
     found = dict.fromkeys(_all_findings(reading))

@@ -1,4 +1,4 @@
-"""What the schema of one file cannot see: names that two entries share, and names that no entry has."""
+"""Checks references across files: duplicate names, and names of entries that do not exist."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from biasgrid.catalogs.loading.catalog import Reading
 
 
 def entry_mistakes(reading: Reading) -> Iterator[Problem]:
-    """Every mistake among concerns, communities, languages, requirements, respondents and models."""
+    """All errors among concerns, communities, languages, requirements, respondents and models."""
     yield from _concern_names(reading)
     yield from _concern_markups(reading)
     yield from _communities(reading)

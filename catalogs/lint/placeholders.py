@@ -1,4 +1,4 @@
-"""Placeholders and format names that nothing replaces, so that a model would receive them."""
+"""Finds placeholders and format names that nothing replaces, so that a model would receive them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 
 
 def is_misspelt(template: Template, language: LanguageCatalog) -> bool:
-    """Whether a template's format is no sentence and no format of its language."""
+    """Whether a template's format is neither a sentence nor a format of its language."""
     named, known = template.format, language.formats
     return named not in known and bool(NAME.fullmatch(named)) and ("_" in named or bool(close_names(named, known)))
 
@@ -26,34 +26,34 @@ def is_misspelt(template: Template, language: LanguageCatalog) -> bool:
 BRACES = re.compile(r"\{[^{}]*\}|[{}]")
 PAIRED = re.compile(r"\{[^{}]*\}")
 JSON_OBJECT = re.compile(r"\{\s*[\"'“]")
-"""How a sample of a JSON reply begins: instructions may hold one, and its braces are text."""
+"""Start of a JSON object: instructions may contain a sample reply, whose braces are text."""
 WRITTEN = re.compile(r"^\{?\s*(?P<name>[^\W\d][^\d:{}]*?)_?\s*(?P<number>\d*)\s*(?P<form>:\s*[A-Za-z_]+)?\s*\}?$")
 WRAPPED = re.compile(
     r"(?P<open>[{\[(<%$«]{1,4})\s?(?P<name>[^\W\d_]\w{0,40}?)(?P<number>\d{0,3})(?P<form>:\w{1,40})?"
     r"\s?(?P<close>[}\])>%$»]{1,4})"
 )
 WORD = re.compile(r"(?<![\w{])(?:[A-ZÀ-Ý][A-ZÀ-Ý_]+\d*|[^\W\d_][^\W\d]*\d+)(?![\w}])")
-"""A word in capitals, or one with a number at its end."""
+"""A word in capitals, or one that ends in a number."""
 SENTENCE_END = re.compile(r"[.!?¿¡\n]")
 
 
 @dataclass(frozen=True, slots=True)
 class LooseMarkup:
-    """A placeholder that would be sent as it stands. `text` is how it is written."""
+    """A placeholder that would be sent unreplaced; `text` is its spelling."""
 
     text: str
     reason: str
-    """What it is: an unknown markup, an open brace, a markup without braces."""
+    """Its kind: an unknown markup, an open brace, or a markup without braces."""
     remedy: str
     markup: str | None = None
-    """Its name, where it is well-formed and only unknown."""
+    """Its name, if it is well-formed but unknown."""
 
 
 def loose_markups(
     template: Template, known: Collection[str], others: Collection[str] = ()
 ) -> Iterator[LooseMarkup]:
-    """Every placeholder of a template that is misspelt, malformed or bare; `known` are the markups that its
-    requirement's communities fill, `others` those of other concerns."""
+    """Misspelt, malformed or bare placeholders of a template; `known` are markups of its requirement's
+    communities, `others` of other concerns."""
     offered = (choice.text for choice in template.oracle.choices)
     for text in (template.prefix, template.prompt, *template.paraphrases, *offered, template.format):
         if text:
@@ -97,8 +97,7 @@ def _in_braces(text: str, known: frozenset[str], others: frozenset[str]) -> Iter
 
 
 def _bare(text: str, match: re.Match[str], known: frozenset[str], others: frozenset[str]) -> Iterator[LooseMarkup]:
-    """`COUNTRY` is a markup that lost its braces, but where the whole sentence is in capitals; one of another
-    concern is taken for a word, unless it is numbered or compound."""
+    """Markups without braces, such as `COUNTRY`; skips sentences in capitals and plain words of other concerns."""
     word = match[0]
     name = word.rstrip("0123456789")
     number = word[len(name) :]
@@ -126,7 +125,7 @@ def _shouted(text: str, match: re.Match[str]) -> bool:
 
 
 def _meant(written: str, known: frozenset[str], others: frozenset[str]) -> str:
-    """The markup that was meant, with the number and form that were written."""
+    """The intended markup, with the number and form as written."""
     parts = WRITTEN.match(written)
     named = roughly(parts["name"], known) if parts else None
     if parts and named:
@@ -151,7 +150,7 @@ def _around(text: str, position: int) -> str:
 
 
 def markup_findings(subject: Subject) -> Iterator[Finding]:
-    """A placeholder that would reach a model is an error, a number that is left out a warning."""
+    """Findings on placeholders: an error if one would reach a model, a warning if a number is missing."""
     every = frozenset(found.markup for found in subject.catalog.communities.values())
     for template in subject.catalog.templates:
         found = list(loose_markups(template, subject.markups.known(template), every))

@@ -1,4 +1,4 @@
-"""The catalog that rules check, the templates that a rule applies to, and findings."""
+"""Defines the catalog under check, the templates that a rule applies to, and findings."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """error      would let a placeholder reach a model, mean something else than was written, or never pass
-    warning    weakens what a run can say"""
+    """Error: would send a placeholder, change the meaning or never pass; warning: weakens a run's conclusions."""
 
     severity: Severity
     mistake: Problem
@@ -50,22 +49,22 @@ def at(template: Template) -> str:
 
 
 def error(template: Template, what: str, remedy: str) -> Finding:
-    """A finding on a template without which it must not be asked; `what` goes on after the template's id."""
+    """Error finding on a template, which must not be sent; `what` continues the sentence after its id."""
     return Finding("error", Problem(f"template `{template.id}` {what}", at(template), remedy))
 
 
 def warning(template: Template, what: str, remedy: str) -> Finding:
-    """A finding on a template that can be asked all the same; `what` goes on after the template's id."""
+    """Warning finding on a template, which can still be sent; `what` continues the sentence after its id."""
     return Finding("warning", Problem(f"template `{template.id}` {what}", at(template), remedy))
 
 
 OFTEN = 3
-"""A markup in so many templates of a concern is no slip of the pen: it is the library's own."""
+"""Templates of a concern from which a markup is the library's own rather than a typing error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Markups:
-    """Markups by concern. `owned` are those that only a foreign library has, with its templates that hold them."""
+    """Markups by concern; `owned` are those only in a foreign library, with the templates that contain them."""
 
     catalog: Catalog
     owned: Mapping[tuple[str, str], tuple[Template, ...]]
@@ -75,7 +74,7 @@ class Markups:
         return cls(catalog, {} if catalog.library == "shipped" else _owned(catalog))
 
     def known(self, template: Template) -> set[str]:
-        """The markups that a template may hold."""
+        """The markups that a template may contain."""
         own = {markup for concern, markup in self.owned if concern == template.concern}
         return _shipped(self.catalog, template.concern) | own
 
@@ -90,7 +89,7 @@ class Markups:
 
 
 def _shipped(catalog: Catalog, concern: str) -> set[str]:
-    """The markups of a concern of the catalog; a library's own concern may hold any that a community set fills."""
+    """Markups of a catalog concern; for a library's own concern, those of all community sets."""
     found = catalog.concerns.get(concern)
     return set(found.markups) if found else {each.markup for each in catalog.communities.values()}
 
@@ -108,8 +107,8 @@ def _owned(catalog: Catalog) -> dict[tuple[str, str], tuple[Template, ...]]:
 
 
 def _is_own(concern: str, markup: str, holding: Collection[tuple[str, str]], shipped: set[str]) -> bool:
-    """Neither one of the catalog's, nor its misspelling, nor its translation beside it: a library that says `PAIS`
-    throughout means it, one that says `COUNTRY` too slipped."""
+    """Whether a markup is neither shipped, nor a misspelling, nor a translation used together with the
+    original."""
     meant = exactly(markup, shipped)
     beside = meant is not None and (concern, meant) in holding
     return markup not in shipped and not beside and not close_names(markup, shipped)
@@ -117,7 +116,7 @@ def _is_own(concern: str, markup: str, holding: Collection[tuple[str, str]], shi
 
 @dataclass(frozen=True)
 class Subject:
-    """A catalog and what its rules share."""
+    """A catalog and the data that its rules share."""
 
     reading: Reading
 
@@ -127,47 +126,47 @@ class Subject:
 
     @cached_property
     def markups(self) -> Markups:
-        """The markups that templates may hold."""
+        """The markups that templates may contain."""
         return Markups.of(self.catalog)
 
     @cached_property
     def spoken(self) -> tuple[Template, ...]:
-        """The templates whose language has a catalog."""
+        """Templates in languages that have a catalog."""
         return tuple(
             template for template in self.catalog.templates if template.language in self.catalog.languages
         )
 
     @cached_property
     def own(self) -> tuple[Template, ...]:
-        """Templates written in our format: neither rows of a foreign table nor items of an imported benchmark."""
+        """Templates in our own format: neither rows of a foreign table nor items of an imported benchmark."""
         return tuple(t for t in self.spoken if not in_table(t) and not imported(t))
 
     def language(self, template: Template) -> LanguageCatalog:
-        """The catalog of a spoken template's language."""
+        """The language catalog of a template."""
         return self.catalog.languages[template.language]
 
     def offered(self, template: Template) -> tuple[str, ...]:
-        """The answers that the instruction of a spoken template offers."""
+        """The answers that the template's instruction offers."""
         return answer_format(template, self.language(template)).answers
 
 
 def in_table(template: Template) -> bool:
-    """Whether a template is a row of a foreign table, whose answers and keys nothing declares."""
+    """Whether a template is a row of a foreign table, which declares neither answers nor keys."""
     return Path(template.file).suffix.lower() not in (".yaml", ".yml")
 
 
 def imported(template: Template) -> bool:
-    """Whether a template is an item of a benchmark, written by others on a plan of their own."""
+    """Whether a template is an item of an imported benchmark with a design of its own."""
     return bool(template.facets) or template.oracle.answers in ("letter", "pairs")
 
 
 def own_instruction(template: Template, language: LanguageCatalog) -> str:
-    """The output instruction that a template brings itself; empty where it names one of the language's."""
+    """The output instruction written in the template; empty if it names one of the language's."""
     return "" if template.format in language.formats else template.format
 
 
 def written(template: Template, language: LanguageCatalog) -> Iterator[tuple[str, str]]:
-    """Each text that the author of a template wrote, and what it is called."""
+    """Each text written by the template's author, with its name."""
     yield "prefix", template.prefix
     yield "prompt", template.prompt
     for number, paraphrase in enumerate(template.paraphrases, 1):

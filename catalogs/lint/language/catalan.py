@@ -1,4 +1,4 @@
-"""Catalan as it must not be written: `de el noi`, `de Alemanya`, `la edat`, `un dona`."""
+"""Finds errors in Catalan texts, such as `de el noi`, `de Alemanya`, `la edat`, `un dona`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ CONTRACTIONS = {"de el": "del", "de els": "dels", "a el": "al", "a els": "als", 
 VOWEL = "aeiouàèéíòóúïü"
 ELIDED = re.compile(rf"(?<![\w'’-])(de|el|la)\s+(h?[{VOWEL}][\w·]+)", re.IGNORECASE)
 GLIDE = re.compile(rf"h?[iu][{VOWEL}]", re.IGNORECASE)
-"""A consonant in sound: el iogurt, de Iemen, la hiena."""
+"""Vowel letters pronounced as a consonant: el iogurt, de Iemen, la hiena."""
 ASPIRATED = re.compile(r"h(?:all|obb|ong\b|awai|acker|ipp|ip\b|ockey|olding|amburg|aikú|ooligan)", re.IGNORECASE)
 UNSTRESSED = re.compile(r"h?[iu]", re.IGNORECASE)
-"""Before an unstressed i or u `la` stays whole: la intel·ligència, la universitat, la història."""
+"""`la` is not elided before an unstressed i or u: la intel·ligència, la universitat, la història."""
 STRESSED = re.compile(r"ill(?:a|es)\b|únic|últim|índi|úlcer|ungl|urn|ídol", re.IGNORECASE)
 WHOLE_LA = ("una", "ira", "host", "asimetria", "anormalitat", "amoralitat", "essa", "efa", "ema", "ena", "erra")
 BEFORE_CONSONANT = re.compile(r"(?<![\w'’])([dl])['’]([bcdfgjklmnpqrstvwxz][\w·]+)", re.IGNORECASE)
@@ -48,7 +48,7 @@ PERSONS_MALE = re.compile(
 
 
 def catalan_slips(text: str) -> Iterator[Slip]:
-    """Slips of contraction, elision and gender in a text or in a window of one."""
+    """Errors of contraction, elision and gender in a text or a window of one."""
     for match in CONTRACTED.finditer(text):
         if not match[2][0].isupper():
             right = CONTRACTIONS[" ".join(match[0].lower().split())]

@@ -1,4 +1,4 @@
-"""English as it must not be written: `an woman`, `a 80-year-old`, `a women`."""
+"""Finds errors in English texts, such as `an woman`, `a 80-year-old`, `a women`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ AN_THOUGH = re.compile(r"hour|honest|honor|honour|heir|[fhlmnrsx]-", re.IGNORECA
 A_THOUGH = re.compile(
     r"one(?![a-z])|once|eu|ewe|u[bcfhjkqrstv][aeiou]|unanim|ukrain|ui?y?ghur|uni(?![nm]|dent|deal)", re.IGNORECASE
 )
-"""Written with a vowel, spoken with a consonant: a European, a university, a one-way street, a useful tool."""
+"""Words with an initial vowel letter but a consonant sound: a European, a university, a one-way street, a useful
+tool."""
 SPELT_AN = "AEFHILMNORSX"
 MASS_AFTER_ONE = re.compile(
     r"(?<![\w'’-])(an?|one|each|every)\s+((?:[\w-]+\s+)?(?:women|men|children|persons))(?!['’\w-])", re.IGNORECASE
@@ -26,7 +27,7 @@ IS_PLURAL = re.compile(r"^(?:Is|Was|Does|Has)\s+((?:wo)?men|children|\w+\s+peopl
 
 
 def english_slips(text: str) -> Iterator[Slip]:
-    """Slips of article and number in a text or in a window of one."""
+    """Errors of article and number in a text or a window of one."""
     for match in ARTICLE.finditer(text):
         if _is_article(text, match) and _wrong(match[1].lower(), match[2]):
             right = "a" if match[1].lower() == "an" else "an"
@@ -38,14 +39,14 @@ def english_slips(text: str) -> Iterator[Slip]:
 
 
 def _subjects(text: str) -> Iterator[re.Match[str]]:
-    """`women is`, where the women are the subject: at the start of a sentence."""
+    """`is` after a plural subject at the start of a sentence, such as `women is`."""
     for match in PLURAL_IS.finditer(text):
         if not text[: match.start()].strip() or re.search(r"[.?!]\s+$", text[: match.start()]):
             yield match
 
 
 def _is_article(text: str, match: re.Match[str]) -> bool:
-    """The letter A, as in `vitamin A is` or `A or B`, is none."""
+    """Whether `a` is an article, unlike the letter in `vitamin A is` or `A or B`."""
     if match[2].lower() in ("and", "or", "is", "in"):
         return False
     if match[1] != "A":
@@ -60,7 +61,7 @@ def _wrong(article: str, word: str) -> bool:
 
 
 def _vowel(word: str) -> bool | None:
-    """Whether a word begins with a vowel when spoken; None where one cannot tell."""
+    """Whether a word starts with a vowel sound; None if it cannot be determined."""
     if word[0].isdigit():
         number = re.match(r"\d+", word)
         return word[0] == "8" or (number is not None and number[0] in ("11", "18"))

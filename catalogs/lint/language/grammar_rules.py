@@ -1,7 +1,4 @@
-"""Grammar of what is sent: every wording with every community, and the text between the slots.
-
-A foreign table's slots are filled by its scenario, so that only its own words are read.
-"""
+"""Checks the grammar of every wording with every community; of foreign tables, only the template's own words."""
 
 from __future__ import annotations
 
@@ -40,7 +37,8 @@ MAY_BEGIN = re.compile(r"(?:^|[.?!…:;\n]|[¿¡«\"“‘(\[—–/-])\s*$")
 
 
 def disagreements(text: str, language: str) -> Iterator[Slip]:
-    """`Is {GENDER:plural} …`, `personas {COUNTRY:adjective_ms}`, `a friend of {GENDER:Person}`."""
+    """Errors between a slot and its neighbours: `Is {GENDER:plural} …`, `personas {COUNTRY:adjective_ms}`, `a
+    friend of {GENDER:Person}`."""
     tongue = language.partition("_")[0]
     for slot in SLOT.finditer(text):
         form = slot["form"] or ""
@@ -61,7 +59,7 @@ def _of_verb(text: str, slot: re.Match[str], form: str, tongue: str) -> Iterator
 
 
 def _clash(text: str, slot: re.Match[str], verbs: str, number: str) -> Iterator[Slip]:
-    """The verb that opens the question before a form, or follows one that opens it."""
+    """The verb of the wrong number at the start of a question before a form, or after an initial form."""
     remedy = f"the form is {number}, and so must the verb be"
     before = re.search(rf"(?:^|[.?!:]\s+|¿|«|\")({verbs})\s+$", text[: slot.start()], re.IGNORECASE)
     if before:
@@ -91,18 +89,19 @@ SLIPS: Mapping[str, Callable[[str], Iterator[Slip]]] = {
 
 
 Sets = Mapping[str, tuple[Community, ...]]
-"""The communities of each markup."""
+"""Communities by markup."""
 
 
 @lru_cache(maxsize=1 << 16)
 def _slips_in(text: str, language: str) -> tuple[Slip, ...]:
-    """Each text is read once, however many templates, and checks of a library, share it."""
+    """Errors in a text, cached because templates share texts."""
     tongue = language.partition("_")[0]
     return tuple(SLIPS[tongue](text)) if tongue in SLIPS else ()
 
 
 def grammar_findings(subject: Subject) -> Iterator[Finding]:
-    """One finding per template and kind of slip: the first place, and how many there are."""
+    """Grammar findings on forms, texts as written and texts with communities filled in, with the first example and
+    a count."""
     sets = _communities(subject)
     yield from _in_forms(subject)
     for template in subject.spoken:
@@ -113,7 +112,7 @@ def grammar_findings(subject: Subject) -> Iterator[Finding]:
 
 
 def _communities(subject: Subject) -> dict[str, tuple[Community, ...]]:
-    """The communities of every set of a markup, intersections among them."""
+    """Communities of every set of a markup, intersections included."""
     held: dict[str, list[Community]] = defaultdict(list)
     for found in subject.catalog.communities.values():
         held[found.markup].extend(found.communities)
@@ -123,7 +122,7 @@ def _communities(subject: Subject) -> dict[str, tuple[Community, ...]]:
 
 
 def _as_written(template: Template, part: str, text: str) -> Iterator[Finding]:
-    """Each slip of a text, and of those that overlap the first."""
+    """Errors of a text; of overlapping ones, only the first."""
     end = 0
     for slip in sorted(_slips_in(SLOT.sub("\u2026", text), template.language), key=lambda slip: slip.start):
         if slip.start >= end:
@@ -132,7 +131,7 @@ def _as_written(template: Template, part: str, text: str) -> Iterator[Finding]:
 
 
 def _in_instances(template: Template, subject: Subject, sets: Sets) -> Iterator[Finding]:
-    """What a form does to its neighbours, once for each place where one is asked for."""
+    """Errors between a form and its neighbours, one finding per place with a form."""
     for part, text in written(template, subject.language(template)):
         clashes = list(disagreements(text, template.language))
         for slip in clashes:
@@ -149,7 +148,7 @@ def _in_instances(template: Template, subject: Subject, sets: Sets) -> Iterator[
 
 
 def _in_forms(subject: Subject) -> Iterator[Finding]:
-    """Slips within a form itself, such as `a Asian person`."""
+    """Errors within a form itself, such as `a Asian person`."""
     for found in subject.catalog.communities.values():
         document = subject.reading.documents["communities", found.id]
         for number, community in enumerate(found.communities):
@@ -162,7 +161,7 @@ def _in_forms(subject: Subject) -> Iterator[Finding]:
 
 
 def _slips(each: Rendered, language: str) -> Iterator[Slip]:
-    """Those that a form has a part in: what is wrong between two words of the text is told of the text."""
+    """Errors that involve a form; those between two words of the text are reported for the text."""
     for slip in _slips_in(each.text, language):
         if slip.start + len(slip.found) > each.start:
             yield slip

@@ -1,4 +1,4 @@
-"""Texts that are not in the language that their file states."""
+"""Finds texts that are not in the language that their file states."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from biasgrid.catalogs.schema.entries import Template
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a list."""
     return frozenset(text.split())
 
 
@@ -47,7 +46,7 @@ SIGNS = {
         anys tots totes cada només ja jo ell ells elles ens no el la de en que es dues tant"""
     ),
 }
-"""Frequent words; those that two of the languages share say nothing of either, and are left out of the count."""
+"""Frequent words; those that two languages share are not counted."""
 SPELLINGS = {
     "es": re.compile(r"ñ|\w+(?:ción|ciones|dad|dades)\b|¿(?=\w)"),
     "ca": re.compile(
@@ -56,16 +55,16 @@ SPELLINGS = {
     "en": re.compile(r"\w+(?:ing|tion|ness|ly)\b|\w+n['’]t\b|\w+['’](?:s|re|ve|ll)\b|\bw\w+|\w*(?:th|sh|ck)\w*"),
 }
 WORD = re.compile(r"(?<![\w-])[^\W\d_]+(?:['’][^\W\d_]+)?")
-"""Not what hangs on a hyphen: Catalan `tractar-los` is no Spanish `los`."""
+"""A word, but not a part after a hyphen: Catalan `tractar-los` is not Spanish `los`."""
 QUOTED = re.compile(r"\"[^\"]*\"|«[^»]*»|“[^”]*”|\{[^{}]*\}")
 FEW_WORDS = 3
 READ = 4_000
-"""Characters of a text that are read: as many as say what it is in."""
+"""Number of characters read, enough to detect the language."""
 NAMES = {"en": "English", "es": "Spanish", "ca": "Catalan"}
 
 
 def _alone(tongue: str) -> frozenset[str]:
-    """The words that no other language here has."""
+    """Words that occur in none of the other languages here."""
     others = frozenset().union(*(words for name, words in SIGNS.items() if name != tongue))
     return SIGNS[tongue] - others
 
@@ -75,7 +74,7 @@ ALONE = {tongue: _alone(tongue) for tongue in SIGNS}
 
 @lru_cache(maxsize=8192)
 def frequent_words(text: str) -> dict[str, int]:
-    """How many different words that no other language has a text holds; what it quotes is left out."""
+    """By language: number of different words unique to it in a text, quotations excluded."""
     told = QUOTED.sub(" ", text[:READ])
     found = {word.lower().replace("’", "'") for word in WORD.findall(told) if word != "I"}
     return {tongue: len(found & alone) for tongue, alone in ALONE.items()}
@@ -83,7 +82,7 @@ def frequent_words(text: str) -> dict[str, int]:
 
 @lru_cache(maxsize=8192)
 def signs(text: str) -> dict[str, int]:
-    """As `frequent_words`, and words whose spelling no other language has."""
+    """As `frequent_words`, plus words whose spelling is unique to the language."""
     counted = dict(frequent_words(text))
     told = QUOTED.sub(" ", text[:READ]).lower()
     for tongue, pattern in SPELLINGS.items():
@@ -92,7 +91,7 @@ def signs(text: str) -> dict[str, int]:
 
 
 def foreign_tongue(text: str, tongue: str) -> str | None:
-    """The language that a text is in, where it is plainly not `tongue`; None where it may be."""
+    """The language of a text if it is clearly not `tongue`, else None."""
     if tongue not in SIGNS or len(WORD.findall(QUOTED.sub(" ", text[:READ]))) < FEW_WORDS:
         return None
     counted, plain = signs(text), frequent_words(text)
@@ -103,7 +102,7 @@ def foreign_tongue(text: str, tongue: str) -> str | None:
 
 
 def foreign_phrases(phrases: tuple[str, ...], tongue: str) -> str | None:
-    """As `foreign_tongue`, for a list of words and phrases, of which spelling says too little."""
+    """As `foreign_tongue`, for lists of words and phrases, without the evidence of spelling."""
     counted = frequent_words(". ".join(phrases))
     if tongue not in SIGNS or counted[tongue]:
         return None
@@ -114,12 +113,12 @@ def foreign_phrases(phrases: tuple[str, ...], tongue: str) -> str | None:
 AFFIRMATIVE = {"en": ("yes", "agree"), "es": ("sí", "de acuerdo"), "ca": ("sí", "d'acord")}
 UNACCENTED = ("si",)
 MANY = 10
-"""Prompts of a file from which most of them say what it is in."""
+"""Number of prompts from which the majority's language counts as the file's."""
 
 
 def language_findings(subject: Subject) -> Iterator[Finding]:
-    """A text in another language is an error, an answer in another one a warning. A file most of whose prompts are
-    in another language is told once."""
+    """Findings on texts (errors) and answers (warnings) in another language, one per file if most of its prompts
+    are."""
     yield from _of_languages(subject)
     misnamed = _misnamed(subject.spoken)
     for (file, language), (tongue, count) in misnamed.items():
@@ -135,7 +134,7 @@ def language_findings(subject: Subject) -> Iterator[Finding]:
 
 
 def _misnamed(templates: Iterable[Template]) -> dict[tuple[str, str], tuple[str, int]]:
-    """Files by name and language with the language that most of their prompts are in, and how many."""
+    """By file and stated language: the other language that most prompts are in, and their number."""
     prompts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for template in templates:
         found = foreign_tongue(template.prompt, template.language.partition("_")[0])
@@ -177,7 +176,7 @@ def _answers(template: Template, tongue: str) -> Iterator[Finding]:
 
 
 def _of_languages(subject: Subject) -> Iterator[Finding]:
-    """The named formats of each language."""
+    """Errors of named formats that are in another language."""
     for language in subject.catalog.languages.values():
         document = subject.reading.documents.get(("languages", language.id))
         for name, offered in language.formats.items():

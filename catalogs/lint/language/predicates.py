@@ -1,8 +1,5 @@
-"""Adjectives that do not agree with their subject, in Spanish and Catalan: `los hombres son violentas`.
-
-Checked where a noun of known gender is the subject, with nothing between it and the adjective but parts of the
-noun phrase, a verb and a degree. Adjectives without a gender are skipped.
-"""
+"""Finds Spanish and Catalan adjectives that do not agree in gender with their subject: `los hombres son
+violentas`."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Slip:
-    """`found` is what is written, `remedy` what to write; `start` is where it begins."""
+    """An error: `found` is the text as written, `remedy` the correction, `start` its offset."""
 
     found: str
     remedy: str
@@ -21,15 +18,15 @@ class Slip:
 
 
 INNER = r"(?:\s+(?!(?:y|e|o|u|i|ni|que|con|amb|para|per|a|en|más|més|menos|menys|tan|son|són)\b)[\w·'’]+){0,3}?"
-"""What may stand between: `de 20 años`, `no binarias`; a second noun would be a second subject."""
+"""What may stand between noun and verb: `de 20 años`, `no binarias`; not a second noun."""
 
 CLAUSE = r"(?:(?<=[¿¡«])|(?<=que\s)|(?<=si\s)|(?<![\w'’-])(?=[A-ZÀ-Ý]))"
-"""Where a subject or its verb can stand first: in `contra las personas` the persons are none."""
+"""Start of a clause, where a subject or its verb can stand; not in `contra las personas`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Tongue:
-    """Nouns and endings by gender, as patterns."""
+    """Patterns of a language's nouns and endings, by gender."""
 
     nouns: Mapping[str, str]
     endings: Mapping[str, str]
@@ -64,7 +61,7 @@ CATALAN = _Tongue(
 
 
 def _patterns(tongue: _Tongue) -> list[tuple[str, re.Pattern[str]]]:
-    """For each gender of the noun: an adjective of the other gender is said of it."""
+    """By gender of the noun: patterns with an adjective of the other gender."""
     found = []
     for gender, other in ("mf", "fm"):
         noun = rf"\b(?P<noun>{tongue.nouns[gender]}){INNER}"
@@ -81,7 +78,7 @@ CATALAN_PREDICATES = _patterns(CATALAN)
 
 
 def predicate_slips(text: str, patterns: list[tuple[str, re.Pattern[str]]]) -> Iterator[Slip]:
-    """Adjectives whose gender is not that of the noun they are said of."""
+    """Adjectives whose gender differs from that of their noun."""
     for gender, pattern in patterns:
         for match in pattern.finditer(text):
             named = "masculine" if gender == "m" else "feminine"

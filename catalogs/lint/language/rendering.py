@@ -1,8 +1,5 @@
-"""Every place where a community's form meets the text around it, without writing out every instance.
-
-Rules of grammar look at neighbouring words. So each slot is filled with each community within a window of a few
-words; slots that share a window are filled with every ordered choice. Windows that many templates share are one.
-"""
+"""Renders every community's form in a few words of context, so that grammar is checked without writing out all
+instances."""
 
 from __future__ import annotations
 
@@ -15,18 +12,18 @@ from biasgrid.catalogs.schema.entries import Community
 from biasgrid.catalogs.schema.wording import SLOT
 
 NEAR = 3
-"""Words on each side of a slot that its window shows."""
+"""Words on each side of a slot in its window."""
 REACH = 160
-"""Characters on each side among which those words are looked for."""
+"""Characters on each side that are searched for these words."""
 BEFORE = re.compile(rf"(?:\S+\s+){{0,{NEAR}}}\S*$")
 AFTER = re.compile(rf"\S*(?:\s+\S+){{0,{NEAR}}}")
 Forms = Mapping[str, Mapping[str, str]]
-"""The forms of each community of a set, in one language."""
+"""Forms of each community of a set, in one language."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A slot, or several close to one another, with what stands around them. `slots` are matches of SLOT."""
+    """One slot or several close ones with the surrounding text; `slots` are matches of SLOT."""
 
     before: str
     after: str
@@ -36,7 +33,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A window filled. `start` is where the first form begins, `text` one line of the message."""
+    """A filled window as one line of text; `start` is the offset of the first form."""
 
     text: str
     start: int
@@ -45,7 +42,7 @@ class Rendered:
 
 
 def windows(text: str) -> Iterator[Window]:
-    """The windows of a text, slots that are near one another together."""
+    """Windows of a text; slots close to each other share one."""
     group: list[re.Match[str]] = []
     for slot in SLOT.finditer(text):
         if group and not _close(text[group[-1].end() : slot.start()]):
@@ -69,13 +66,12 @@ def _window(text: str, group: Sequence[re.Match[str]]) -> Window:
 
 
 def _without_slots(text: str) -> str:
-    """Other slots have windows of their own; here they are a word that no rule knows."""
+    """The text with other slots, which have their own windows, replaced by a word unknown to all rules."""
     return SLOT.sub("\u2026", text)
 
 
 def rendered(window: Window, sets: Mapping[str, Sequence[Community]], language: str) -> Iterator[Rendered]:
-    """The window filled with every ordered choice of distinct communities of its markups' sets. A form that a
-    community lacks, and a slot that no set fills, leaves the choice out."""
+    """The window filled with every ordered choice of distinct communities, except choices with a missing form."""
     names = list(dict.fromkeys((slot["markup"], slot["number"]) for slot in window.slots))
     markups = list(dict.fromkeys(markup for markup, _ in names))
     if len(markups) > 1 or markups[0] not in sets:

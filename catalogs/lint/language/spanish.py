@@ -1,4 +1,4 @@
-"""Spanish as it must not be written: `de el hombre`, `un mujer`, `personas negros`."""
+"""Finds errors in Spanish texts, such as `de el hombre`, `un mujer`, `personas negros`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ O_BEFORE_O = re.compile(r"(?<![\w¿-])o\s+h?o\w+", re.IGNORECASE)
 
 
 def spanish_slips(text: str) -> Iterator[Slip]:
-    """Slips of contraction, gender and conjunction in a text or in a window of one."""
+    """Errors of contraction, gender and conjunction in a text or a window of one."""
     for match in CONTRACTED.finditer(text):
         yield Slip(match[0], f"write `{'del' if match[1].lower() == 'de' else 'al'}`", match.start())
     for pattern, gender in ((UN_FEMALE, "feminine"), (UNA_MALE, "masculine")):

@@ -1,4 +1,4 @@
-"""Typography and encoding of texts: blanks, pairs, question marks, repeated words, broken characters."""
+"""Checks typography and encoding: blanks, pairs, question marks, repeated words, broken characters."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ MISREAD = re.compile(
     r"|Å[\x80-\xbf\u0152\u0153\u0160\u0161\u2018-\u201d]|Ä[\x80-\xbf\u0152-\u0192]"
     r"|ï»¿|[\x80-\x9f]"
 )
-"""UTF-8 read as Latin-1 or Windows-1252, and what could not be read at all."""
+"""UTF-8 decoded as Latin-1 or Windows-1252, and replacement characters."""
 UNSEEN = re.compile(f"[{FORMAT}{JOINERS}]")
 WIDE_BLANK = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
 STEERING = re.compile(f"(?!\r)[{CONTROL}]")
 BROKEN_LINE = re.compile(r"[\t\n\r\x85\u2028\u2029]")
 LEGIBLE = re.compile(r"[ -~¡-¬®-ÂÄÆ-áã-îð-ÿ–—‘’“”…€·]*")
-"""Text that no rule of this module can speak of: nearly all of it."""
+"""Text to which no rule here applies, for a fast exit: nearly all text."""
 
 
 def encoding_findings(subject: Subject) -> Iterator[Finding]:
-    """Misread letters are errors; what is only unseen, decomposed or unusual is a warning."""
+    """Encoding findings: errors for wrongly decoded letters, warnings for invisible, decomposed or unusual
+    characters."""
     for template in subject.spoken:
         for part, text in _texts(subject, template):
             if not LEGIBLE.fullmatch(text):
@@ -98,7 +99,7 @@ MAY_STAND_TWICE = {
 BRACKETED = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 LISTED = re.compile(r"(?:(?<=\s)|^)(?:[a-zA-Z]|\d{1,2})\)")
 SENTENCE_END = re.compile(r"(?<![ .][A-Z]\.)(?<=[.!?])\s+")
-"""Not the end of an abbreviation such as U.S."""
+"""End of a sentence, but not of an abbreviation such as U.S."""
 ASKS = {
     "en": re.compile(
         r"(?:(?:is|are|does|did|can|could|would|was|were|has|should(?!.*,))\s+(?!to\b|not\b)\w"
@@ -106,11 +107,11 @@ ASKS = {
         re.IGNORECASE,
     )
 }
-"""How a question begins in a language that does not mark its beginning."""
+"""Start of a question in languages without an opening question mark."""
 
 
 def typography_findings(subject: Subject) -> Iterator[Finding]:
-    """At most one finding of each kind for each text of a template."""
+    """Typography findings, at most one of each kind per text of a template."""
     for template in subject.spoken:
         for part, text in written(template, subject.language(template)):
             if text and not MISREAD.search(text):
@@ -141,7 +142,7 @@ def _slip(word: str) -> bool:
 
 
 def _unpaired(text: str, language: str) -> Iterator[tuple[str, str]]:
-    """Catalan closes its questions, and may open them or not."""
+    """Unpaired marks; in Catalan the opening question mark is optional."""
     for opening, closing in ("«»", "“”"):
         if text.count(opening) != text.count(closing):
             yield f"unpaired `{opening}{closing}`", "open and close what is quoted"

@@ -1,1 +1,1 @@
-"""Rules of the catalog check, one family a module: each yields findings on a `Subject`."""
+"""Rules of the catalog check, one family per module: each yields findings on a `Subject`."""

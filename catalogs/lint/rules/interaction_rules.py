@@ -1,4 +1,4 @@
-"""How agents talk scenes over: rounds without words, and places that are missing or that nothing fills."""
+"""Checks the wording of interactions: rounds without words, and missing or unknown placeholders."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from biasgrid.catalogs.loading.catalog import Reading
 from biasgrid.catalogs.schema.interactions import InteractionWording, Protocol
 
 Needed = dict[tuple[str, frozenset[str]], list[str]]
-"""Rounds and the places that their words need, with the protocols that have them so."""
+"""Rounds and the placeholders that their words need, with the protocols that use them."""
 
 
 def interaction_findings(subject: Subject) -> Iterator[Finding]:
-    """Every finding on the words of agents, language by language."""
+    """All findings on the words of agents, by language."""
     needed = _needed(subject.catalog.protocols)
     for wording in subject.catalog.interaction.values():
         document = subject.reading.documents["interaction", wording.id]
@@ -60,7 +60,7 @@ RULES = (people_findings, scene_findings, interaction_findings)
 def unplayable(
     reading: Reading, domains: Collection[str], languages: Collection[str], protocol: str
 ) -> Iterator[Problem]:
-    """Each with file and line, of these domains and their axes, languages and protocol."""
+    """Errors with file and line for these domains and their axes, languages and protocol."""
     known = reading.catalog
     asked = {name: domain for name, domain in known.scenes.items() if name in domains}
     axes = {scene.axis for domain in asked.values() for scene in domain.scenes}

@@ -1,4 +1,4 @@
-"""Libraries as a whole: concerns, languages, duplicate ids and texts, cells with few templates."""
+"""Checks libraries as a whole: concerns, languages, duplicate ids and texts, cells with few templates."""
 
 from __future__ import annotations
 
@@ -30,16 +30,17 @@ LIGHT = {
         molt també força en general"""
     ),
 }
-"""Words that change little in a question that is otherwise the same."""
+"""Words that hardly change a question."""
 TOKEN = re.compile(r"\{[A-Z_]+\d*\}|[^\W_]+")
 LONGEST = 80
-"""Tokens of a text that is compared for slips of spelling; each costs one look-up."""
+"""Maximum number of tokens of a text compared for spelling errors; each costs one look-up."""
 Cell = tuple[str, ...]
 Words = tuple[str, ...]
 
 
 def double_findings(subject: Subject) -> Iterator[Finding]:
-    """Each template that repeats an earlier one of its language, concern, input, reflection and sector."""
+    """Warnings on templates that repeat an earlier one of the same language, concern, input, reflection and
+    sector."""
     exact: dict[tuple[Cell, str], Template] = {}
     near: dict[tuple[Cell, Words], Template] = {}
     spelt: dict[tuple[Cell, int, Words], list[tuple[Words, Template]]] = defaultdict(list)
@@ -64,12 +65,12 @@ def _told(template: Template, earlier: Template, how: str) -> Finding:
 
 
 def _question(template: Template) -> str:
-    """What is asked, its choices among it: benchmarks ask one question about many."""
+    """The question with its choices, since benchmarks ask one question about many."""
     return " ".join([template.prefix, template.prompt, *(choice.text for choice in template.oracle.choices)])
 
 
 def _asked(template: Template) -> Words:
-    """What is asked, in lower case, without articles, plural endings and forms of slots."""
+    """The question in lower case, without articles, plural endings and forms of slots."""
     tongue = template.language.partition("_")[0]
     light = LIGHT.get(tongue, frozenset())
     text = SLOT.sub(lambda slot: f"{{{slot['markup']}{slot['number']}}}", _question(template))
@@ -78,7 +79,7 @@ def _asked(template: Template) -> Words:
 
 
 def _stem(token: str, tongue: str) -> str:
-    """Without the ending of a plural; English `s` is one after nouns and none after verbs, and says as little."""
+    """The token without an English plural ending `s`; third-person verbs lose theirs too."""
     if tongue == "en" and len(token) > 4 and token.endswith("s") and not token.endswith("ss"):
         return token[:-1]
     return token
@@ -90,7 +91,7 @@ def _one_letter_off(
     asked: Words,
     template: Template,
 ) -> Template:
-    """The earlier template that differs in the spelling of one long word; the template itself where none does."""
+    """The earlier template that differs in the spelling of one long word, else the template itself."""
     found = template
     if not 3 < len(asked) <= LONGEST:
         return found
@@ -104,7 +105,8 @@ def _one_letter_off(
 
 
 def _slip_of_the_pen(word: str, other: str) -> bool:
-    """One letter more, less, other or swapped, inside the word: beginnings and endings mean something."""
+    """Whether words differ by one inserted, deleted, replaced or swapped letter, not in their first or last two
+    letters."""
     if word == other or word[:2] != other[:2] or word[-2:] != other[-2:] or abs(len(word) - len(other)) > 1:
         return False
     shorter = min(len(word), len(other))
@@ -115,12 +117,12 @@ def _slip_of_the_pen(word: str, other: str) -> bool:
 
 
 FEW = 2
-"""Fewer templates than this in a cell say nothing about it."""
+"""Minimum number of templates for a conclusion about a cell."""
 KINDS = (get_args(InputType), get_args(Reflection))
 
 
 def library_findings(subject: Subject) -> Iterator[Finding]:
-    """An unknown concern may be meant in a library of one's own; among ours the reader refuses it."""
+    """Findings on a library; unknown concerns are only a warning in a foreign one."""
     catalog = subject.catalog
     shipped = catalog.library == "shipped"
     yield from _unspoken(catalog)
@@ -150,7 +152,8 @@ def _ids_twice(templates: Iterable[Template]) -> Iterator[Finding]:
 
 
 def _few(templates: Iterable[Template]) -> Iterator[Finding]:
-    """One finding per language: which cells a run would say little about. Sector sets are small by nature."""
+    """One finding per language on cells with few templates; sector sets are left out because they are small by
+    design."""
     spoken: dict[str, list[Template]] = defaultdict(list)
     for template in templates:
         if template.sector is None:

@@ -1,4 +1,4 @@
-"""Oracles that do not fit what the output instruction asks for."""
+"""Checks that oracles fit the output instruction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NEGATED = re.compile(
     re.IGNORECASE,
 )
 ALIKE = 0.85
-"""How alike an offered word and one of the prompt must be for one to be a slip for the other."""
+"""Minimum similarity at which an offered word counts as a misspelling of one in the prompt."""
 SAMPLE = re.compile(r"\{\s*[\"'“]")
 RANGE = re.compile(
     r"(?<![\d.,])(-?\d+(?:[.,]\d+)?)\s?%?(?:,[^,\d]{1,24},)?"
@@ -32,7 +32,7 @@ KEYED = re.compile(
 
 
 def oracle_findings(subject: Subject) -> Iterator[Finding]:
-    """What nothing can pass, or nothing can fail, and keys that contradict their oracle."""
+    """Findings on oracles that always or never pass, and on keys that contradict their oracle."""
     for template in subject.spoken:
         if imported(template):
             continue
@@ -109,7 +109,7 @@ def _wants_no_number(template: Template, instruction: AnswerFormat, subject: Sub
 
 
 def _reachable(template: Template, offered: tuple[str, ...]) -> Iterator[Finding]:
-    """A verbose template may offer the biased answers and leave the other to the model."""
+    """Warnings if none or all of the offered answers pass; verbose templates may offer only the biased answers."""
     if not offered:
         return
     met = passing(offered, template.oracle)
@@ -127,7 +127,7 @@ def _reachable(template: Template, offered: tuple[str, ...]) -> Iterator[Finding
 
 
 def _misspelt_answers(template: Template, offered: tuple[str, ...]) -> Iterator[Finding]:
-    """An offered `The nutrinionist` of whom the prompt says `nutritionist`."""
+    """Warnings on offered answers misspelt from the prompt, such as `The nutrinionist` for `nutritionist`."""
     said = re.findall(r"[^\W\d_]{4,}", template.prompt.lower())
     for answer in offered if template.format and len(said) > 3 else ():
         for word in re.findall(r"[^\W\d_]{6,}", answer.lower()):
@@ -138,7 +138,7 @@ def _misspelt_answers(template: Template, offered: tuple[str, ...]) -> Iterator[
 
 
 def _nearly(word: str, other: str) -> bool:
-    """One or two letters apart, and not by an accent or an ending of number or gender."""
+    """Whether words differ by one or two letters other than accents and endings of number or gender."""
     if abs(len(word) - len(other)) > 1 or word[0] != other[0]:
         return False
     one, two = sorted((folded(word), folded(other)), key=len)
@@ -164,7 +164,7 @@ EXPRESSION = re.compile(r"\.[*+]|\\[bdswBDSW]|^\^|[^\s$]\$$|\[[^\]]+\][*+?]|\([^
 
 
 def value_findings(subject: Subject) -> Iterator[Finding]:
-    """Values of which nothing is left are errors where all are so, else warnings."""
+    """Findings on values that normalize to nothing: an error if all do, else a warning."""
     for template in subject.catalog.templates:
         if template.oracle.answers == "listed":
             yield from _values(template)

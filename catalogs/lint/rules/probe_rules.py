@@ -1,5 +1,4 @@
-"""Probes: groups too small or that share a name, attributes that a reply cannot tell apart, stereotypes that
-nothing can ask for."""
+"""Checks probes: small groups, shared names, indistinguishable attributes, and pairs without a wording."""
 
 from __future__ import annotations
 
@@ -16,12 +15,12 @@ from biasgrid.catalogs.loading.pydantic_errors import Location
 from biasgrid.catalogs.schema.probes import AttributePair, ProbeAxis, ProbeWording
 
 LEAST_NAMES = 20
-"""Of a group in a language: with fewer, the same people come again and again."""
+"""Minimum number of names of a group per language; fewer are repeated too often."""
 WORD = re.compile(r"\w+")
 
 
 def probe_findings(subject: Subject) -> Iterator[Finding]:
-    """Every finding on the axes of bias probes; those on their questions are `probing_findings`."""
+    """All findings on the axes of bias probes; `probing_findings` checks their questions."""
     catalog = subject.catalog
     for axis in catalog.probes.values():
         document = subject.reading.documents["probes", axis.id]
@@ -52,7 +51,7 @@ def _few_names(axis: ProbeAxis, document: Document) -> Iterator[Finding]:
 
 
 def _shared_names(axis: ProbeAxis, document: Document) -> Iterator[Finding]:
-    """A name that two groups have tells of neither; one that holds another is read as either."""
+    """Errors of names that belong to two groups or contain one another."""
     seen: dict[str, dict[str, str]] = {}
     for number, group in enumerate(axis.groups):
         for language, words in group.words.items():
@@ -65,7 +64,7 @@ def _shared_names(axis: ProbeAxis, document: Document) -> Iterator[Finding]:
 
 
 def alike(name: str, group: str, others: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """What is wrong with a name beside `others`, the axis's names so far and their groups, and what to do."""
+    """Conflicts of a name with `others` (names of the axis so far, with their groups), each with its remedy."""
     spelled = plain(name)
     if spelled in others:
         yield (
@@ -79,7 +78,7 @@ def alike(name: str, group: str, others: Mapping[str, str]) -> Iterator[tuple[st
 
 
 def _unspoken(axis: ProbeAxis, pair: AttributePair, document: Document, at: Location) -> Iterator[Finding]:
-    """Languages that both groups have and the pair has not, and the other way about."""
+    """Warnings on languages that both groups have but the pair lacks, or the reverse."""
     groups = [axis.group(name).words for name in (pair.favoured, pair.stigmatised)]
     spoken = groups[0].keys() & groups[1].keys()
     for language in sorted(spoken - pair.attributes.keys()):
@@ -93,7 +92,7 @@ def _unspoken(axis: ProbeAxis, pair: AttributePair, document: Document, at: Loca
 def _unreadable(
     axis: ProbeAxis, pair: AttributePair, language: str, document: Document, at: Location
 ) -> Iterator[Finding]:
-    """A reply that holds the one attribute would hold the other, or somebody's name, by the same letters."""
+    """Errors of attributes that contain each other or a name, so that replies are ambiguous."""
     first, second = pair.attributes[language]
     if inseparable(first, second):
         what = f"pair `{pair.id}`: of `{first}` and `{second}` one holds the other, so no reply is read for sure"
@@ -106,12 +105,12 @@ def _unreadable(
 
 
 def inseparable(first: str, second: str) -> bool:
-    """Whether one of two attributes is read wherever the other is."""
+    """Whether one of two attributes contains the other."""
     return plain(first).strip() in plain(second) or plain(second).strip() in plain(first)
 
 
 def held(text: str, words: Iterable[str]) -> Iterator[str]:
-    """Which of the words stand in a text."""
+    """The words that occur in a text."""
     return (word for word in words if plain(word) in plain(text))
 
 
@@ -129,28 +128,28 @@ def _unasked(
 
 @lru_cache(maxsize=1 << 16)
 def plain(text: str) -> str:
-    """Its words between blanks, without case and accents, which replies leave out."""
+    """The words of a text, separated by blanks, without case and accents, which replies may omit."""
     letters = unicodedata.normalize("NFKD", text.casefold())
     bare = "".join(letter for letter in letters if not unicodedata.combining(letter))
     return f" {' '.join(WORD.findall(bare))} "
 
 
 PLACE = re.compile(r"\{\s*(\w+)\s*\}")
-"""Anything that looks like a place; the braces of a JSON object in an instruction do not."""
+"""Anything that looks like a placeholder; not the braces of a JSON object in an instruction."""
 IMPLICIT = frozenset({"people", "first", "second"})
 STATEMENT = frozenset({"favoured", "stigmatised", "positive", "negative"})
 AGREEMENT = frozenset({"statement", "scale"})
 DECISION = frozenset({"first", "second", "positive", "negative"})
 COUNTERFACTUAL = frozenset({"person"})
 SCORE = '"score"'
-"""The key that the number of a counterfactual is read from."""
+"""The key of a counterfactual's number in the reply."""
 
 Question = tuple[Location, str, frozenset[str]]
-"""Where a text stands in its file, the text, and the places that it needs."""
+"""Location of a text in its file, the text, and the placeholders it needs."""
 
 
 def probing_findings(subject: Subject) -> Iterator[Finding]:
-    """Every finding on the questions, language by language."""
+    """All findings on probe questions, by language."""
     for wording in subject.catalog.probing.values():
         document = subject.reading.documents["probing", wording.id]
         for at, text, places in _questions(wording):
@@ -179,7 +178,7 @@ def _questions(wording: ProbeWording) -> Iterator[Question]:
 
 
 def misplaced(text: str, places: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """What is wrong with the places of a text, and what to do about it."""
+    """Errors of a text's placeholders, each with its remedy."""
     found = {place[0]: place[1] for place in PLACE.finditer(text)}
     for written, name in found.items():
         if written[1:-1] not in places:

@@ -1,4 +1,4 @@
-"""Scenes and tuning examples: people without an axis, casts without enough names, texts that name somebody."""
+"""Checks scenes and tuning examples: missing axes, too few names, and texts that name a person."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from biasgrid.catalogs.loading.pydantic_errors import Location
 from biasgrid.catalogs.schema.scenes import Domain, People, Reasons, Scene, Tuning
 
 Found = tuple[Severity, Location, str, str]
-"""How grave it is, where it stands, what is wrong, and what to do about it."""
+"""Severity, location, error and remedy."""
 
 
 def scene_findings(subject: Subject) -> Iterator[Finding]:
-    """Every finding on the scenes, domain by domain."""
+    """All findings on scenes, by domain."""
     spoken = Axes(subject)
     owners: dict[str, str] = {}
     for domain in subject.catalog.scenes.values():
@@ -31,7 +31,7 @@ def scene_findings(subject: Subject) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class Axes:
-    """What scenes may ask of, in which languages."""
+    """The axes that scenes may use, by language."""
 
     subject: Subject
 
@@ -41,12 +41,12 @@ class Axes:
 
     @property
     def languages(self) -> set[str]:
-        """In which agents can be asked."""
+        """Languages in which agents can be prompted."""
         return set(self.subject.catalog.interaction)
 
     @cached_property
     def names(self) -> dict[tuple[str, str], dict[str, str]]:
-        """By axis and language: the names of its people, each by its bare words."""
+        """By axis and language: normalized names of people, mapped to their spelling."""
         return {
             (people.id, language): {
                 plain(name): name
@@ -60,14 +60,14 @@ class Axes:
 
     @cached_property
     def beginnings(self) -> dict[tuple[str, str], frozenset[str]]:
-        """The first words of these names: a text without them names nobody."""
+        """First words of these names, for a fast check that a text contains none."""
         return {
             spoken: frozenset(word for words in names for word in words.split()[:1])
             for spoken, names in self.names.items()
         }
 
     def named(self, axis: str, language: str, text: str) -> str | None:
-        """Somebody of the axis whom a text names, so that a reader would take what was asked for an answer."""
+        """A person of the axis named in a text, which would be read as an answer; None if there is none."""
         bare = plain(text)
         if self.beginnings.get((axis, language), frozenset()).isdisjoint(bare.split()):
             return None
@@ -119,7 +119,7 @@ def _unasked(language: str, people: People, axes: Axes) -> Iterator[Found]:
 
 
 def _too_many(scene: Scene, people: People, language: str) -> Iterator[Found]:
-    """Groups of which a culture has fewer names than the scene draws."""
+    """Errors of groups that have fewer names in a culture than the scene draws."""
     for group, count in scene.cast.items():
         told = people.groups.get(group, {}).get(language)
         for culture, names in (told.names if told else {}).items():
@@ -129,7 +129,7 @@ def _too_many(scene: Scene, people: People, language: str) -> Iterator[Found]:
 
 
 def _mistakable(scene: Scene) -> Iterator[Found]:
-    """Characters of whom a reply that names one names another."""
+    """Errors of characters whose names cannot be distinguished in a reply."""
     seen: dict[str, str] = {}
     for number, character in enumerate(scene.characters):
         for what, remedy in alike(character.name, character.group, seen):
@@ -138,7 +138,8 @@ def _mistakable(scene: Scene) -> Iterator[Found]:
 
 
 def _giveaways(scene: Scene, axes: Axes, language: str) -> Iterator[Found]:
-    """Texts that name somebody whom the scene may draw; one with characters of its own draws nobody."""
+    """Errors of texts that name a person whom the scene may draw; scenes with characters of their own draw
+    none."""
     if scene.characters:
         return
     told: dict[Location, str] = {("goal", language): scene.goal[language]}
@@ -150,7 +151,7 @@ def _giveaways(scene: Scene, axes: Axes, language: str) -> Iterator[Found]:
 
 
 def people_findings(subject: Subject) -> Iterator[Finding]:
-    """Every finding on the groups of scenes, axis by axis."""
+    """All findings on the groups of scenes, by axis."""
     catalog = subject.catalog
     for people in catalog.people.values():
         document = subject.reading.documents["people", people.id]
@@ -163,7 +164,7 @@ def people_findings(subject: Subject) -> Iterator[Finding]:
 
 
 def _shared_names(people: People) -> Iterator[tuple[Location, str, str]]:
-    """Of a language and a culture, from which all people of a scene are drawn; others never meet."""
+    """Errors of names shared within a language and culture, from which all people of a scene are drawn."""
     seen: dict[tuple[str, str], dict[str, str]] = {}
     for group, languages in people.groups.items():
         for language, told in languages.items():
@@ -177,7 +178,7 @@ def _shared_names(people: People) -> Iterator[tuple[Location, str, str]]:
 
 
 def tuning_findings(subject: Subject) -> Iterator[Finding]:
-    """Every finding on the assignments, domain by domain."""
+    """All findings on tuning assignments, by domain."""
     axes = Axes(subject)
     domains = subject.catalog.scenes
     for tuning in subject.catalog.tuning.values():
@@ -207,7 +208,7 @@ def _tuning_mistakes(tuning: Tuning, domain: Domain | None, axes: Axes, domains:
 
 
 def _unfit(scene: Scene) -> Iterator[Found]:
-    """Scenes that no assignment can be biased or fair in."""
+    """Errors of scenes in which no assignment can be biased or fair."""
     if scene.is_control:
         what = f"has reasons for `{scene.id}`, a control: no assignment of it shows bias"
         yield "error", ("scenes", scene.id), what, "take them away"
@@ -227,7 +228,7 @@ def _untold(scene: Scene, reasons: Reasons) -> Iterator[Found]:
 
 
 def _named(scene: Scene, reasons: Reasons, axes: Axes) -> Iterator[Found]:
-    """Reasons that name somebody, although other people are drawn for every assignment."""
+    """Errors of reasons that name a person, since people are drawn for every assignment."""
     for presence, told in (("present", reasons.present), ("absent", reasons.absent)):
         for language, text in told.items():
             if name := axes.named(scene.axis, language, text):

@@ -1,4 +1,4 @@
-"""Templates: their form, their parallels in other languages, and the share that constant answers pass."""
+"""Checks templates: forms, parallels in other languages, and the share that constant answers pass."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from biasgrid.catalogs.schema.wording import SLOT, slots, wordings
 
 
 def form_findings(subject: Subject) -> Iterator[Finding]:
-    """Forms that a community lacks, formats that are no name of the language, twins that are none."""
-    # where some templates could not be read, a twin may be one of them
+    """Findings on forms that a community lacks, unknown formats and missing twins."""
+    # a twin may be among the templates that could not be read
     yield from _twins(subject.catalog.templates, all_read=not subject.reading.mistakes)
     for template in subject.spoken:
         yield from _formless(template, subject)
@@ -38,11 +38,11 @@ def _twins(templates: Iterable[Template], all_read: bool) -> Iterator[Finding]:
 
 
 def _formless(template: Template, subject: Subject) -> Iterator[Finding]:
-    """Slots that a community of the catalog has no form for. A slot without a form takes a scenario's literals."""
+    """Errors of slots without a form, or with a form that a community lacks."""
     text = " ".join(wording.text for wording in wordings(template, subject.language(template)))
     for slot in {match[0]: match for match in SLOT.finditer(text)}.values():
         sets = [found for found in subject.catalog.communities.values() if found.markup == slot["markup"]]
-        # a set that could not be composed is told as such
+        # a set that could not be composed is reported elsewhere
         sets = [found for found in sets if found.communities]
         if not sets or (slot["form"] is None and subject.catalog.library != "shipped"):
             continue
@@ -61,7 +61,7 @@ def _lacking(template: Template, asked: str, form: str, found: CommunitySet) -> 
         named = ", ".join(f"`{name}`" for name in lacking[:8]) + (", …" if len(lacking) > 8 else "")
         what = f"asks for `{asked}`, and there is no form `{form}` of {named} in `{template.language}`"
         remedy = nearest(form, found.communities[0].forms.get(template.language, {}))
-        # an intersection is asked about only where a requirement names it
+        # an intersection is used only if a requirement names it
         told = warning if found.intersection else error
         yield told(template, what, remedy)
 
@@ -74,7 +74,7 @@ def _misspelt_format(template: Template, subject: Subject) -> Iterator[Finding]:
 
 
 FEWEST = 10
-"""Items from which a share says something."""
+"""Minimum number of items for a share to be meaningful."""
 LEAST, MOST = 0.4, 0.6
 CONSTANT = {"en": ("No", "Yes"), "es": ("No", "Sí"), "ca": ("No", "Sí")}
 AGREEING = {"en": ("Disagree", "Agree"), "es": ("En desacuerdo", "De acuerdo"), "ca": ("En desacord", "D'acord")}
@@ -82,14 +82,14 @@ AGREEING = {"en": ("Disagree", "Agree"), "es": ("En desacuerdo", "De acuerdo"), 
 
 @dataclass(frozen=True, slots=True)
 class _Pool:
-    """Expected-value items that are asked together."""
+    """Expected-value items that are evaluated together."""
 
     name: str
     items: tuple[Template, ...]
 
 
 def key_findings(subject: Subject) -> Iterator[Finding]:
-    """One line for the keys and one for constant answers, per language and concern, and per sector."""
+    """Warnings on reverse-keyed shares and constant answers, per language and concern and per sector."""
     for pool in _pools(subject.spoken):
         if len(pool.items) < FEWEST:
             continue
@@ -127,7 +127,7 @@ def _constant(pool: _Pool, subject: Subject) -> Iterator[Finding]:
 
 
 def _baselines(pool: _Pool, subject: Subject) -> Mapping[str, int]:
-    """How many items each constant answer passes."""
+    """Number of items that each constant answer passes."""
     counts: dict[str, int] = {"No": 0, "Yes": 0, "the first option": 0}
     for template in pool.items:
         offered = subject.offered(template)
@@ -139,7 +139,7 @@ def _baselines(pool: _Pool, subject: Subject) -> Mapping[str, int]:
 
 
 def _constants(template: Template, offered: tuple[str, ...]) -> tuple[str, str]:
-    """No and yes, in the words of the instruction."""
+    """The answers for no and yes, in the words of the instruction."""
     tongue = template.language.partition("_")[0]
     no, yes = CONSTANT.get(tongue, CONSTANT["en"])
     disagree, agree = AGREEING.get(tongue, AGREEING["en"])
@@ -151,11 +151,12 @@ def _of_file(pool: _Pool, what: str, remedy: str) -> Finding:
 
 
 SHOWN = 6
-"""Ids that one line names."""
+"""Maximum number of ids in one message."""
 
 
 def parallel_findings(subject: Subject) -> Iterator[Finding]:
-    """One line per language and concern for what is missing, one per template that differs."""
+    """Findings on missing translations, one per language and concern, and on templates that differ between
+    languages."""
     by_id: dict[str, dict[str, Template]] = defaultdict(dict)
     for template in subject.own:
         by_id[template.id][template.language] = template
@@ -200,7 +201,7 @@ def _differences(one: Template, other: Template) -> list[str]:
 
 
 def _structure(template: Template) -> dict[str, str]:
-    """What is the same in every language."""
+    """Properties that must be equal in every language."""
     named = " ".join(slot.name for slot in slots(template.prompt))
     return {
         "concern": template.concern,
