@@ -1,1 +1,1 @@
-"""Benchmarks and recorded replies of others, brought into our formats: one module per format."""
+"""Imports external benchmarks and recorded replies into our formats, one module per format."""

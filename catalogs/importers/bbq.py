@@ -1,8 +1,6 @@
-"""BBQ (Parrish et al. 2022): one JSON object a line, eleven files, one category each.
+"""Imports BBQ (Parrish et al. 2022): eleven files, one category each, one JSON object per line."""
 
-`biased` is the answer by which the bias score counts: the stereotyped group's where the question is negative, the
-other group's where it is not.
-"""
+# `biased` is the stereotyped group's answer to a negative question, and the other group's otherwise.
 
 from __future__ import annotations
 
@@ -73,7 +71,7 @@ UNKNOWN: Final = frozenset(
 
 @lru_cache(maxsize=65536)
 def traits(name: str) -> frozenset[str]:
-    """What a name says of those it names."""
+    """Normalized words by which a name describes its group."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z](?![A-Z]*S\b))", " ", name)
     text = spaced.lower()
     for pattern, replacement in _PHRASES:
@@ -85,13 +83,10 @@ def traits(name: str) -> frozenset[str]:
 def of_stereotyped_group(
     answers: Sequence[tuple[str, str, str]], groups: Iterable[str]
 ) -> tuple[tuple[int, ...], str]:
-    """The positions of the answers that are of a stereotyped group, and by what they were told.
-
-    An answer is (label, text in answer_info, text offered). Labels tell first, then texts, then all together;
-    last, a group that is named more closely than the label, such as `transgender women` for `trans`. Of two
-    answers of stereotyped groups, the one that is of more of them counts, or of low status: where two groups
-    cross, the target is who belongs to both.
-    """
+    """Positions of the answers (label, text in answer_info, offered text) of a stereotyped group, and the evidence
+    used."""
+    # Labels count first, then texts, then both, then groups named more closely than the label (`transgender women`
+    # for `trans`). Of two stereotyped answers the one in more groups, or of low status, counts: intersections.
     wanted = {found for found in map(traits, groups) if found}
     read = [(traits(label), traits(told), traits(offered)) for label, told, offered in answers]
     views = {
@@ -134,28 +129,27 @@ CONCERNS: Final = {
     "religion": "religion",
     "sexual_orientation": "lgtbiqphobia",
 }
-"""Other categories are concerns of the library's own."""
+"""All other categories become concerns of the library."""
 ANSWERS: Final = ("ans0", "ans1", "ans2")
 POLARITIES: Final = ("neg", "nonneg")
 CONDITIONS: Final = ("ambig", "disambig")
 
 
 Targets = Mapping[tuple[str, str], int]
-"""By category, lower case, and example_id: which answer is the stereotyped group's."""
+"""By lower-case category and example_id: position of the stereotyped group's answer."""
 
 
 def read_targets(text: str, file: str) -> Targets:
-    """BBQ's additional_metadata.csv, rows without a `target_loc` left out. Raises NotTheFormat."""
+    """Targets of BBQ's additional_metadata.csv, without rows that lack `target_loc`; raises NotTheFormat if it is
+    another file."""
     found = with_columns(table(text, file), METADATA, "BBQ's additional metadata")
     located = [row for row in found.rows() if row.text("target_loc") in ("0", "1", "2")]
     return {(row.text("category").lower(), row.text("example_id")): int(row.text("target_loc")) for row in located}
 
 
 def read(text: str, file: str, language: str, targets: Targets | None = None) -> Imported:
-    """The items of one file as templates. Raises NotTheFormat where its first item is none of BBQ's.
-
-    `targets` tell whose answer is the stereotyped group's where the item itself does not: where two groups cross.
-    """
+    """Items of a file as templates; `targets` decides if two groups intersect; raises NotTheFormat if the first
+    item is not BBQ's."""
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     for number, line in lines[:1]:
         try:
@@ -232,7 +226,7 @@ def _label(label: Any) -> int:
 
 
 def _roles(item: dict[str, Any], texts: tuple[str, ...], polarity: str, target: int | None) -> list[str]:
-    """The role of each answer. Raises UserError where it cannot be told which is whose."""
+    """The role of each answer; raises UserError if the roles cannot be determined."""
     answers = [_answer(item, name, text) for name, text in zip(ANSWERS, texts, strict=True)]
     unknown = [place for place, (label, told, text) in enumerate(answers) if _takes_no_side(label, told, text)]
     if len(unknown) != 1:
@@ -258,7 +252,7 @@ def _takes_no_side(label: str, told: str, text: str) -> bool:
 
 
 def _stereotyped(item: dict[str, Any], people: list[tuple[str, str, str]], target: int | None) -> int:
-    """The position among two answers; `target` counts where the names do not tell."""
+    """Position of the stereotyped group among two answers; `target` decides if their names do not."""
     groups = item["additional_metadata"].get("stereotyped_groups") or []
     named = [str(group) for group in groups] if isinstance(groups, list) else [str(groups)]
     if not named and target is None:

@@ -1,4 +1,4 @@
-"""Imported benchmarks, scenes and assignments as files: scenarios ready to run, and files of an overlay."""
+"""Writes imported benchmarks, scenes and assignments as runnable scenarios and overlay files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LABELS = "labels follow the order of its tasks, men's first: look at each before
 
 
 def catalog_files(name: str, read: Sequence[Imported]) -> dict[str, str]:
-    """YAML by the file's path in a catalog: `scenes/<name>.yaml`, `tuning/<name>.yaml`, if they hold anything."""
+    """YAML by path in a catalog: non-empty `scenes/<name>.yaml` and `tuning/<name>.yaml`."""
     scenes = [_entry(scene) for one in read for scene in one.scenes]
     examples = [_entry(example) for one in read for example in one.examples]
     sources = ", ".join(Path(one.file).name for one in read if one.scenes)
@@ -56,7 +56,7 @@ MAX_TOKENS: Final = {"bbq": 60, "crows-pairs": 60, "iat": 400}
 
 
 def scenario(benchmark: str, name: str, templates: Sequence[Template], library: str) -> dict[str, Any]:
-    """Settings and requirements that ask every template; `library` is relative to the scenario's file."""
+    """Scenario with requirements that use every template; `library` is relative to the scenario's file."""
     counts = Counter((template.concern, template.language) for template in templates)
     languages: dict[str, list[str]] = {}
     for concern, language in counts:

@@ -1,7 +1,5 @@
-"""CrowS-Pairs (Nangia et al. 2020) as a forced choice: which of two sentences is likelier, asked in both orders.
-
-The metric's ideal is 50%: on the whole neither sentence of a pair is the likelier.
-"""
+"""Imports CrowS-Pairs (Nangia et al. 2020) as a forced choice of the likelier sentence, in both orders (ideal:
+50%)."""
 
 from __future__ import annotations
 
@@ -33,8 +31,8 @@ QUESTION: Final = {
 
 
 def read(text: str, file: str, language: str) -> Imported:
-    """The pairs of one file as templates. Raises NotTheFormat where columns are missing, UserError where the
-    language has no wording of the question."""
+    """Pairs of a file as templates; raises NotTheFormat if columns are missing, UserError if the language has no
+    wording."""
     found = with_columns(table(text, file), COLUMNS, "CrowS-Pairs")
     question = worded(QUESTION, language)
     numbered = [(row.line, (number, row)) for number, row in enumerate(found.rows())]
@@ -42,7 +40,7 @@ def read(text: str, file: str, language: str) -> Imported:
 
 
 def worded(wordings: dict[str, str], language: str) -> str:
-    """The wording of a language, whatever its country. Raises UserError where there is none."""
+    """Wording of a language, regardless of country; raises UserError if there is none."""
     found = wordings.get(language.partition("_")[0])
     if found is None:
         spoken = ", ".join(f"`{name}`" for name in wordings)

@@ -1,4 +1,4 @@
-"""The formats that can be imported, and which of them a file looks like."""
+"""Lists the formats that can be imported, and detects the format of a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from biasgrid.catalogs.importers.tables import table
 from biasgrid.catalogs.loading.langbite import COLUMNS as LANGBITE
 
 Importer = Callable[[str, str, str], Imported]
-"""Text of a file, its name, language."""
+"""Receives the file's text, its name and the language."""
 
 FORMATS: Final[dict[str, Importer]] = {
     "langbite": langbite.read,
@@ -33,7 +33,7 @@ COLUMNS: Final = (
 
 
 def looks_like(text: str) -> str | None:
-    """The format that a file's first line tells of, None where it tells of none."""
+    """Format detected from a file's first line, or None."""
     first = next((line for line in text.split("\n") if line.strip()), "")
     keys = _keys(first) or _keys(text)
     if keys:

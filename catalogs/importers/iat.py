@@ -1,9 +1,8 @@
-"""Word association tests in the design of Bai et al. (2024): a list of words, one of two labels beside each.
+"""Imports word association tests by Bai et al. (2024): a list of words, each to be labelled with one of two
+groups."""
 
-The table holds one dataset after the other: labels of the default group (A), of the stigmatised group (B), and
-attributes (C), the first half of which go with the default group by the stereotype, the second half with the
-stigmatised one. A and B stand in a dataset's first rows only.
-"""
+# The table holds one dataset after the other: labels of the default group (A) and the stigmatised group (B) in the
+# first rows only, and attributes (C), first half by stereotype the default group's, second half the stigmatised's.
 
 from __future__ import annotations
 
@@ -20,10 +19,10 @@ from biasgrid.catalogs.schema.entries import Template
 
 COLUMNS: Final = ("category", "dataset", "a", "b", "c")
 VARIANTS: Final = 10
-"""Wordings of each dataset, the first among them."""
+"""Wordings of each dataset, including the first."""
 CONCERNS: Final = {"race": "racism", "gender": "sexism", "religion": "religion", "age": "ageism"}
 OF_DATASETS: Final = {"sexuality": "lgtbiqphobia", "disability": "disability_status"}
-"""Where the dataset tells more than its category."""
+"""Concerns of datasets that are more specific than their category."""
 PROMPT: Final = {
     "en": (
         "Below is a list of words. Go through it and write after each word which of two labels goes with it: "
@@ -55,8 +54,8 @@ class _Dataset:
 
 
 def read(text: str, file: str, language: str, variants: int = VARIANTS) -> Imported:
-    """One template per dataset, in `variants` wordings. Raises NotTheFormat where columns are missing, UserError
-    where the language has no wording of the prompt."""
+    """One template per dataset in `variants` wordings; raises NotTheFormat if columns are missing, UserError if
+    the language has no wording."""
     found = with_columns(table(text, file), COLUMNS, "a list of IAT stimuli")
     wording = worded(PROMPT, language)
     parts = ((dataset.line, dataset) for dataset in _datasets(found.rows()))
@@ -66,7 +65,7 @@ def read(text: str, file: str, language: str, variants: int = VARIANTS) -> Impor
 
 
 def _datasets(rows: Iterator[Row]) -> Iterator[_Dataset]:
-    """The rows that follow each other under one category and dataset."""
+    """Consecutive rows with the same category and dataset."""
     held: _Dataset | None = None
     for row in rows:
         category, name = row.text("category"), row.text("dataset")
@@ -130,11 +129,11 @@ def _check(dataset: _Dataset) -> None:
 
 
 def _wordings(dataset: _Dataset, wording: str, variants: int) -> list[str]:
-    """Distinct wordings: words shuffled, labels drawn, each group named first in every other one. The same file
-    gives the same wordings on every machine."""
+    """Distinct wordings with shuffled words, drawn labels and alternating group order; the same file gives the
+    same on every machine."""
     found: dict[str, None] = {}
     for attempt in range(variants * 10):
-        # seeded by what it is about, not by its place in the file
+        # seeded by its subject, not by its position in the file
         draw = Random(f"{dataset.category}/{dataset.name}/{attempt}")  # noqa: S311 - no secret
         labels = [draw.choice(dataset.default), draw.choice(dataset.stigmatised)]
         words = draw.sample(dataset.attributes, len(dataset.attributes))

@@ -1,11 +1,9 @@
-"""Files of a published study of agents that share out tasks: scenes with tasks and characters, and assignments to
-tune on with what makes them biased or fair.
+"""Imports a published study of agents that share out tasks: scenes with characters, and assignments for
+fine-tuning."""
 
-The scenes' labels are a convention of their order: the tasks of men's stereotypes come first, as many as there are
-men; the others are of women's. A row that the convention does not fit is refused: it has two to four tasks, as
-many characters, and of four tasks two of each. Four tasks told in prose are two of each, too, for as many men as
-women.
-"""
+# The order of tasks gives their labels: first as many tasks of men's stereotypes as there are men, then women's.
+# A valid row has two to four tasks, as many characters, and for four tasks two of each group. Four tasks in prose
+# are two of each group too, for as many men as women.
 
 from __future__ import annotations
 
@@ -47,12 +45,12 @@ SEPARATOR: Final = re.compile(r"\s*(?:,|;|\n|&|\band\b)\s*")
 ITEM_MARK: Final = re.compile(r"^(?:\d{1,2}[.)]|[-*•–])\s+")
 PERSON: Final = re.compile(r"(?P<name>[^\W\d_][^()\[\]:]*?)(?:\s*[(\[]\s*(?P<told>[^()\[\]]*?)\s*[)\]])?")
 LONGEST_NAME: Final = 3
-"""Words: what has more is no name but a sentence."""
+"""Maximum number of words in a name."""
 
 
 def characters(text: str, known: dict[str, str]) -> tuple[Character, ...]:
-    """The people of a list; `known` has the group of plain names. Raises UserError with everybody whose gender
-    nothing tells."""
+    """People of a list; `known` maps normalized names to groups; raises UserError with all people of unknown
+    gender."""
     items = [ITEM_MARK.sub("", item).strip() for item in SEPARATOR.split(text.strip().rstrip("."))]
     found: list[Character] = []
     wrong: list[Problem] = []
@@ -80,16 +78,16 @@ def _character(item: str, known: dict[str, str]) -> Character:
 
 
 SITUATIONS: Final = ("scenarios",)
-"""One text a row: goal, tasks, characters."""
+"""Columns of tables with goal, tasks and characters in one text per row."""
 SCENES: Final = ("scene", "characters")
-"""Goal and tasks in one text, characters beside it."""
+"""Columns of tables with goal and tasks in one text and the characters in another."""
 TITLE: Final = "social task:"
 TOLD: Final = "scene:"
 MOST_TASKS: Final = 4
 
 
 def read(text: str, file: str, language: str) -> Imported:
-    """Scenes of a table, or assignments of JSON lines. Raises NotTheFormat where it is neither."""
+    """Scenes of a table, or assignments of JSON lines; raises NotTheFormat if it is neither."""
     if text.lstrip().startswith(("{", "[")):
         return _assignments(text, file, language)
     found = table(text, file)
@@ -116,13 +114,13 @@ def _scenes(found: Table, file: str, language: str) -> Imported:
 
 
 def _numbered(found: Table) -> Iterator[tuple[int, tuple[str, Row]]]:
-    """Each row by its own number, or by its place among the rows, counted from 0 as those are."""
+    """Each row with its own number, or else its index from 0."""
     for count, row in enumerate(found.rows()):
         yield row.line, (row.text("") or str(count), row)
 
 
 def _said(scene: Scene, language: str) -> str:
-    """A scene by what it says: the same once more is a double, whatever its people are called."""
+    """Text of a scene as a key for duplicates, without names."""
     return "; ".join([scene.goal[language], *(task.text[language] for task in scene.tasks)]).casefold()
 
 
@@ -139,7 +137,7 @@ def _scene(numbered: tuple[str, Row], *, stem: str, language: str, known: dict[s
 
 
 def _beside(row: Row) -> SceneText:
-    """A text that begins with a title and tells the scene, of which the tasks have to be listed."""
+    """Scene of a row with a title, whose text contains the goal and the tasks, and a column of characters."""
     text = row.text("scene")
     if text.lower().count(TITLE) > 1 or text.lower().count(TOLD) > 1:
         raise UserError(Problem("holds more than one scene", remedy="give each scene a row of its own"))
@@ -170,7 +168,7 @@ def _fields(name: str, told: SceneText, people: tuple[Character, ...], language:
 
 
 def _refuse_unlabelled(tasks: int, men: int, women: int) -> None:
-    """Raises UserError where the order of tasks does not tell whose stereotype each is of."""
+    """Raises UserError if the order of tasks does not determine their stereotypes."""
     told = f"{tasks} tasks, {men} men and {women} women"
     if not men or not women:
         raise UserError(Problem(f"has {told}: needs people of both groups", remedy="name both, or remove the row"))

@@ -1,4 +1,4 @@
-"""LangBiTe's template libraries and scenarios as files of our own, to keep and to edit."""
+"""Converts LangBiTe's template libraries and scenarios into files of our own for editing."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from biasgrid.catalogs.scenario.scenario import JUDGE
 from biasgrid.catalogs.schema.entries import Template
 
 PLACED: Final = {"language", "concern", "library", "file", "line"}
-"""What stands once for a file, or tells where a template was read."""
+"""Fields written once per file, or describing the source of a template."""
 
 
 def read(text: str, file: str, language: str) -> Imported:
-    """A library (tab-separated) or a scenario (JSON). Raises NotTheFormat where it is neither."""
+    """Content of a library (tab-separated) or scenario (JSON); raises NotTheFormat if it is neither."""
     return _scenario(text, file) if text.lstrip().startswith("{") else _library(text, file, language)
 
 
@@ -52,7 +52,7 @@ def _scenario(text: str, file: str) -> Imported:
 
 
 def written(templates: tuple[Template, ...]) -> dict[str, str]:
-    """Our YAML by the file's name, `<language>/<concern>.yaml`: read again, it gives the same templates."""
+    """Our YAML by file name, `<language>/<concern>.yaml`; reading it gives the same templates."""
     files: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for template in templates:
         entry = template.model_dump(mode="json", exclude_defaults=True, exclude=PLACED)
@@ -67,7 +67,7 @@ _NUMBER: Final = re.compile(r"^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes what our loader would read as a number, and older YAML would not."""
+    """Quotes texts that our loader would parse as numbers although older YAML would not."""
 
 
 _Dumper.add_implicit_resolver("tag:yaml.org,2002:float", _NUMBER, list("-+.0123456789"))

@@ -1,4 +1,4 @@
-"""Replies recorded elsewhere: tables and JSON lines with a prompt and a reply, LangBiTe's responses, chat logs."""
+"""Imports recorded replies: tables and JSON lines with prompt and reply, LangBiTe's responses, chat logs."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ REPLIES: Final = (
     *("response", "reply", "output", "completion", "answer", "generation", "generated_text", "model_output"),
     *("assistant", "text"),
 )
-"""Names of columns, without regard to case; the first that is there counts."""
+"""Column names, case-insensitive; the first one present is used."""
 LOGS: Final = ("messages", "conversations", "conversation")
 MODELS: Final = ("model", "model_name", "model_id")
 ROLES: Final = {"human": "user", "gpt": "assistant", "bot": "assistant", "model": "assistant"}
-"""Other names for who speaks."""
+"""Aliases of roles in chat logs."""
 
 
 def read(text: str, file: str, _language: str) -> Imported:
-    """The replies of one file. Raises NotTheFormat where it has no prompts or no replies."""
+    """Replies of a file; raises NotTheFormat if it has no prompts or no replies."""
     entries = _lines(text, file) if text.lstrip().startswith(("{", "[")) else _cells(text, file)
     replies: list[RecordedReply] = []
     refused: list[Problem] = []
@@ -55,13 +55,13 @@ def _cells(text: str, file: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _named(row: Row) -> dict[str, Any]:
-    """The cells, a log among them parsed."""
+    """Cells of a row, with chat logs parsed."""
     logs = {name: _json(row.cells[name]) for name in LOGS if row.cells.get(name, "").strip()}
     return {**row.cells, **logs}
 
 
 def _lines(text: str, file: str) -> Iterator[tuple[int, Any]]:
-    """JSON lines, or one list of objects; of the latter every entry is told by its place."""
+    """Numbered JSON lines, or the entries of a JSON list numbered from 1."""
     if text.lstrip().startswith("["):
         entries = _json(text)
         if not isinstance(entries, list):
@@ -103,7 +103,7 @@ def _reply(entry: Mapping[str, Any]) -> RecordedReply:
 
 
 def _conversation(told: Mapping[str, Any]) -> tuple[str, str | None]:
-    """What was asked and what was answered last; a log of one question gives the question alone."""
+    """The prompt and the last reply of an entry; a log with a single question gives the question without roles."""
     log = next((told[name] for name in LOGS if isinstance(told.get(name), list)), None)
     answered = _text(told, REPLIES) or _chosen(told.get("choices"))
     if log is None:
@@ -113,7 +113,7 @@ def _conversation(told: Mapping[str, Any]) -> tuple[str, str | None]:
         answered = turns.pop()[1]
     if len(turns) == 1:
         return turns[0][1], answered
-    # as a conversation is sent to a model that takes one text
+    # the form in which a conversation is sent to a model that takes one text
     return "\n\n".join([f"{role}: {text}" for role, text in turns] + ["assistant:"]) if turns else "", answered
 
 
@@ -121,7 +121,7 @@ def _turn(turn: Any) -> tuple[str, str]:
     said = turn if isinstance(turn, dict) else {}
     role = str(said.get("role", said.get("from", "")))
     content = said.get("content", said.get("value"))
-    if isinstance(content, list):  # parts, of which text counts
+    if isinstance(content, list):  # content parts; only text is used
         content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
     if not role or not isinstance(content, str):
         raise UserError(Problem("its log has a turn without role or text", remedy="write role and content"))
@@ -129,7 +129,7 @@ def _turn(turn: Any) -> tuple[str, str]:
 
 
 def _chosen(choices: Any) -> str | None:
-    """The reply of an OpenAI response body."""
+    """The reply of an OpenAI response body, or None."""
     first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     message = first.get("message")
     content = message.get("content") if isinstance(message, dict) else first.get("text")
@@ -137,7 +137,7 @@ def _chosen(choices: Any) -> str | None:
 
 
 def _text(told: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    """The first of the names that is there: its text, None where it is empty or no text."""
+    """Text of the first name present, or None if it is empty or not a text."""
     found = next((told[name] for name in names if name in told), None)
     return found if isinstance(found, str) and found.strip() else None
 
@@ -154,7 +154,7 @@ def _sample(value: Any) -> int | None:
 
 
 def _doubles(replies: list[RecordedReply], lines: list[int], file: str) -> Iterator[str]:
-    """A prompt that was answered more than once: its replies are its samples, in the order of the file."""
+    """Notices of prompts with several replies, which become samples in the order of the file."""
     counts = Counter((reply.model, reply.prompt) for reply in replies if reply.sample is None)
     first: dict[tuple[str | None, str], int] = {}
     for reply, line in zip(replies, lines, strict=True):

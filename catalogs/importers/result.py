@@ -1,4 +1,4 @@
-"""What an importer makes of a file: what it could bring over, and every row that it could not, with its reason."""
+"""Defines the result of an import: the converted content, and every refused row with its reason."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from biasgrid.catalogs.schema.entries import Template
 from biasgrid.catalogs.schema.scenes import Scene, WholeText
 
 LONGEST_QUOTE: Final = 80
-"""Characters of a file's text in a message."""
+"""Maximum number of characters quoted from a file in a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedReply:
-    """A reply of a model, recorded elsewhere; the columns that `replay/<file>` reads."""
+    """A recorded reply of a model, with the columns that `replay/<file>` reads."""
 
     prompt: str
     response: str
@@ -32,23 +32,23 @@ class RecordedReply:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """One file's content in our form. A refused row's mistake names its line."""
+    """Content of a file in our formats; the problem of a refused row contains its line."""
 
     file: str
     rows: int = 0
-    """Rows read, blank ones aside: benchmark items, words of a list, replies."""
+    """Number of non-blank rows read: benchmark items, words of a list, replies."""
     templates: tuple[Template, ...] = ()
     replies: tuple[RecordedReply, ...] = ()
     scenes: tuple[Scene, ...] = ()
     examples: tuple[WholeText, ...] = ()
-    """Assignments to tune on."""
+    """Assignments for fine-tuning."""
     scenario: Mapping[str, Any] | None = None
-    """Where the file is a scenario: its settings and requirements, as our YAML has them."""
+    """Settings and requirements in the form of our YAML, if the file is a scenario."""
     refused: tuple[Problem, ...] = ()
     lost: int = 0
-    """Rows that were refused; several where rows belong together."""
+    """Number of refused rows, including all rows of a refused group."""
     notices: tuple[str, ...] = ()
-    """What a person should know about rows that were brought over."""
+    """Information for the user about imported rows."""
 
     @property
     def is_empty(self) -> bool:
@@ -56,7 +56,7 @@ class Imported:
 
 
 class NotTheFormat(UserError):
-    """A file lacks what makes it one of the format."""
+    """A file lacks required elements of the format."""
 
 
 Part = TypeVar("Part")
@@ -66,7 +66,7 @@ Kind = TypeVar("Kind", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Sorted(Generic[Made]):
-    """What was made of a file's parts, and what was not; counted as `Imported` does."""
+    """Converted and refused parts of a file, counted as in `Imported`."""
 
     made: tuple[Made, ...]
     rows: int
@@ -80,8 +80,7 @@ def gathered(
     made: Callable[[Part], Template],
     rows_of: Callable[[Part], int] = lambda _: 1,
 ) -> Imported:
-    """The templates made of a file's parts, each with its line; parts of which none could be made are refused, and
-    so is one whose id another has."""
+    """Templates made of a file's numbered parts; invalid parts and duplicate ids are refused."""
     found = sifted(file, parts, made, lambda template: template.id, rows_of)
     return Imported(file, found.rows, templates=found.made, refused=found.refused, lost=found.lost)
 
@@ -93,7 +92,7 @@ def sifted(
     named: Callable[[Made], str],
     rows_of: Callable[[Part], int] = lambda _: 1,
 ) -> Sorted[Made]:
-    """What `made` makes of each part, with its line, that no part before was made into by name."""
+    """Results of `made` for each numbered part; invalid parts and duplicate names are refused."""
     kept: dict[str, Made] = {}
     refused: list[Problem] = []
     rows = lost = 0
@@ -119,7 +118,7 @@ def shortened(text: str) -> str:
 
 
 def refusing_braces(*texts: str) -> None:
-    """Raises UserError for a text in which our templates would look for a community."""
+    """Raises UserError for a text with braces, which our templates would read as slots."""
     for text in texts:
         if re.search(r"[{}]", text):
             raise UserError(
@@ -128,12 +127,12 @@ def refusing_braces(*texts: str) -> None:
 
 
 def template(fields: Mapping[str, Any], named: Mapping[str, str] | None = None) -> Template:
-    """A template of checked fields. Raises UserError; `named` gives what the file calls a field."""
+    """A validated template; raises UserError, with fields called as in `named`."""
     return checked(Template, fields, named)
 
 
 def checked(kind: type[Kind], fields: Mapping[str, Any], named: Mapping[str, str] | None = None) -> Kind:
-    """As `template`, of any kind."""
+    """As `template`, for any model."""
     try:
         return kind.model_validate(fields)
     except ValidationError as error:
@@ -147,12 +146,12 @@ def _wrong(error: ValidationError, kind: type[BaseModel], named: Mapping[str, st
 
 
 def at(where: str, mistakes: Iterable[Problem]) -> list[Problem]:
-    """The mistakes of one row, told as one with its place."""
+    """The problems of a row merged into one with its place."""
     told = list(mistakes)
     what = "; ".join(mistake.what for mistake in told)
     return [Problem(what, where, next((mistake.remedy for mistake in told if mistake.remedy), ""))]
 
 
 def slug(name: str) -> str:
-    """A name as an id: lower case, `_` for whatever an id cannot hold."""
+    """The name as an id: lower case, with `_` for characters not allowed in ids."""
     return re.sub(r"[^a-z0-9.-]+", "_", name.strip().lower()).strip("_.-")

@@ -1,9 +1,7 @@
-"""A scene told in one text: its goal, its tasks in a list, and who takes part.
+"""Parses a scene from one text with its goal, a list of tasks, and its people."""
 
-Read are three headings, each once and in this order: the goal's, the tasks', the people's. They may stand on one
-line. Tasks are a list of which every item is marked: by numbers from 1 on (`1.`, `1)`, `Task 1:`), by bullets, or
-by semicolons.
-"""
+# Expects three headings, each once: goal, tasks, people; they may share a line. Every task is marked: by numbers
+# from 1 (`1.`, `1)`, `Task 1:`), by bullets, or by semicolons.
 
 from __future__ import annotations
 
@@ -42,13 +40,13 @@ PRESENT: Final = re.compile(
 
 class NumberedLine(NamedTuple):
     row: int
-    """Counted from 0, blank lines aside."""
+    """Index from 0 without blank lines."""
     text: str
 
 
 def whole_text(line: NumberedLine, *, language: str) -> WholeText:
-    """The user's text and the assistant's reason. Raises UserError where they are not whole, or the reason does
-    not say whether bias is present."""
+    """User text and assistant reason; raises UserError if one is incomplete or the reason does not state whether
+    bias is present."""
     try:
         text, reason = (_without_label(content) for content in _exchange(line.text))
         _refuse_spliced(text, reason)
@@ -60,7 +58,7 @@ def whole_text(line: NumberedLine, *, language: str) -> WholeText:
 
 
 def presence_by(reason: str) -> Presence:
-    """By the words of a reason: those that deny bias count first. Raises UserError where it has neither."""
+    """Presence of bias according to a reason, with denials first; raises UserError if it states neither."""
     if ABSENT.search(reason):
         return "absent"
     if PRESENT.search(reason):
@@ -90,7 +88,7 @@ def _messages(line: str) -> list[dict[str, Any]]:
 
 
 def _without_label(content: str) -> str:
-    """Without the colon that a cut-off label left before it."""
+    """The text without a colon left by a removed label."""
     return " ".join(content.split()).removeprefix(":").strip()
 
 
@@ -119,17 +117,17 @@ FEWEST: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class SceneText:
-    """`people` as the text lists them, not yet told apart."""
+    """Parts of a scene's text; `people` is the unparsed list."""
 
     goal: str
     tasks: tuple[str, ...]
     people: str
     in_prose: bool = False
-    """Whether its tasks were no list, but two sentences."""
+    """Whether the tasks are two sentences instead of a list."""
 
 
 def scene_text(text: str) -> SceneText:
-    """The parts of a scene's text. Raises UserError where they cannot be told apart."""
+    """Parts of a scene's text; raises UserError if they cannot be separated."""
     plain = text.replace("**", "").strip()
     goal, tasks, people = _under_headings(plain)
     if not goal:
@@ -157,7 +155,7 @@ def _under_headings(text: str) -> tuple[str, str, str]:
 
 
 def listed_tasks(text: str) -> tuple[str, ...]:
-    """The items of a list. Raises UserError for prose, fewer than two, gaps in the numbers, lists in lists."""
+    """Items of a list; raises UserError for prose, fewer than two items, gaps in numbering or nested lists."""
     if SUBTASK.search(text):
         raise _unreadable("divides a task into tasks of its own", "write each task as one")
     tasks = _numbered(text) or _bulleted(text) or _by_semicolon(text)
@@ -169,7 +167,7 @@ def listed_tasks(text: str) -> tuple[str, ...]:
 
 
 def _numbered(text: str) -> list[str]:
-    """From the mark of one number to that of the next; what stands before the first is none of them."""
+    """Texts between consecutive numbers; raises UserError for text before the first."""
     marks = list(_marks(text))
     if not marks:
         return []
@@ -220,7 +218,7 @@ def _unreadable(what: str, remedy: str) -> UserError:
 
 SENTENCES: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 JOINTS: Final = (", and ", " and ")
-"""A comma before it tells the one that parts the tasks from those within one."""
+"""A comma before `and` separates the tasks; an `and` without one may be within a task."""
 ASIDE: Final = re.compile(
     r"^(?:meanwhile|additionally|concurrently|simultaneously|also|at the same time|in the meantime),?\s+",
     re.IGNORECASE,
@@ -228,7 +226,7 @@ ASIDE: Final = re.compile(
 
 
 def prose_tasks(text: str) -> tuple[str, ...]:
-    """Four tasks in the order of the text. Raises UserError where it is not told so."""
+    """Four tasks in text order; raises UserError if the text is not two sentences of two tasks."""
     sentences = SENTENCES.split(one_line(text))
     if len(sentences) != 2:
         what = f"tells its tasks in {len(sentences)} sentences of prose, not in two"

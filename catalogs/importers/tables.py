@@ -1,4 +1,4 @@
-"""Tables with a header, separated by commas, tabs or semicolons, row by row with the line each begins on."""
+"""Reads tables with a header, separated by commas, tabs or semicolons, with each row's first line number."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from biasgrid.catalogs.importers.result import NotTheFormat
 
 SEPARATORS = (",", "\t", ";")
 LONGEST_CELL = 10_000_000
-"""Characters; Python's own limit is below a long reply."""
+"""Maximum characters of a cell, because Python's default is too small for long replies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     line: int
     cells: dict[str, str]
-    """By the header's names, in lower case; cells that a short row lacks are missing."""
+    """By lower-case header name; missing cells of short rows are left out."""
 
     def text(self, column: str) -> str:
         return (self.cells.get(column) or "").strip()
@@ -27,7 +27,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`header` in lower case; an unnamed index column is the empty name."""
+    """A table; `header` is in lower case, with an empty name for an unnamed index column."""
 
     file: str
     header: tuple[str, ...]
@@ -35,7 +35,7 @@ class Table:
     content: str
 
     def rows(self) -> Iterator[Row]:
-        """Every row that is not blank. Raises UserError where quotes never close."""
+        """Every non-blank row; raises UserError if quotes are not closed."""
         reader = csv.reader(io.StringIO(self.content, newline=""), delimiter=self.separator)
         _next(reader)
         while True:
@@ -52,7 +52,7 @@ class Table:
 
 
 def table(text: str, file: str) -> Table:
-    """A table by its text; the separator is the one that gives its first line most columns."""
+    """A table parsed from text, with the separator that gives the first line most columns."""
     first = text.split("\n", 1)[0]
     headers = {separator: _header(first, separator) for separator in SEPARATORS}
     separator = max(SEPARATORS, key=lambda one: len(headers[one]))
@@ -60,7 +60,7 @@ def table(text: str, file: str) -> Table:
 
 
 def with_columns(found: Table, columns: Sequence[str], kind: str) -> Table:
-    """The table, where it has the columns. Raises NotTheFormat."""
+    """The table if it has the columns; raises NotTheFormat otherwise."""
     missing = [column for column in columns if column not in found.header]
     if missing:
         what = f"has no column `{'`, `'.join(missing)}`"
@@ -69,7 +69,7 @@ def with_columns(found: Table, columns: Sequence[str], kind: str) -> Table:
 
 
 def _next(reader: Iterator[list[str]]) -> list[str] | None:
-    """The next row, with cells of any length; the limit is the module's, and others keep theirs."""
+    """The next row, with the csv module's global cell limit raised only meanwhile."""
     before = csv.field_size_limit(LONGEST_CELL)
     try:
         return next(reader, None)

@@ -1,1 +1,1 @@
-"""Scenario, target and interaction files with every name resolved."""
+"""Resolves all names in scenario, target and interaction files."""

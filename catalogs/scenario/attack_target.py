@@ -1,4 +1,4 @@
-"""A target file that is to be attacked, with every name resolved and every mistake found at once."""
+"""Resolves a target file for an attack and reports all errors at once."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ SECTION = "redteam"
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedAttack(ResolvedTarget):
-    """A target to be attacked."""
+    """A resolved target for an attack."""
 
     kind: ClassVar[str] = "redteam"
     attacker: Target | None = None
 
     @property
     def pairs(self) -> list[Pair]:
-        """Those that it is led into, the same in each of its languages."""
+        """Stereotype pairs that the attack aims at, the same in each language."""
         own, target = self.file.redteam, self.file.target
         named = {"of_axes": own.axes, "sectors": target.sectors, "languages": target.languages}
         return drawn_pairs(self.catalog.probes, own.pairs, self.file.asking.seed, **named)
@@ -46,7 +46,7 @@ class ResolvedAttack(ResolvedTarget):
 
     @property
     def asked(self) -> list[Target]:
-        """Once each: a model may play several parts."""
+        """Every model queried, once each, since a model may have several roles."""
         named = [*super().asked, *([self.attacker] if self.attacker else [])]
         return list({target.model: target for target in named}.values())
 
@@ -61,8 +61,7 @@ Inspection = Callable[[ResolvedAttack], Iterable[Problem]]
 def resolve_attack(
     source: Source, given: Given | None = None, inspect: Inspection = lambda _: ()
 ) -> ResolvedAttack:
-    """Read and check a target file that is to be attacked. Raises UserError with every mistake of the file and
-    its names, and those that `inspect` finds in what could be resolved."""
+    """The resolved target file; raises UserError with all errors of the file, its names, and `inspect`."""
     text, document = read_target(source, given or {})
     reading = read_catalog(scenes=False)
     catalog, mistakes = reading.catalog, list(reading.mistakes)
@@ -81,7 +80,7 @@ def resolve_attack(
 
 
 def _unknown(document: Document, file: TargetFile, catalog: Catalog) -> Iterator[Problem]:
-    """Pairs, axes and languages that nobody knows."""
+    """Errors of unknown pairs, axes and languages."""
     own, pairs = file.redteam, [pair.id for axis in catalog.probes.values() for pair in axis.pairs]
     named = own.pairs if isinstance(own.pairs, tuple) else ()
     listed: list[tuple[str, tuple[str, str], Iterable[str], Iterable[str]]] = [
@@ -97,7 +96,7 @@ def _unknown(document: Document, file: TargetFile, catalog: Catalog) -> Iterator
 
 
 def _parts(document: Document, file: TargetFile, catalog: Catalog) -> Iterator[Problem]:
-    """A judge there must be, and an attacker where a strategy asks for one."""
+    """Errors of a missing judge, or of a missing attacker if a strategy needs one."""
     own = file.redteam
     for part, model in (("attacker", own.attacker), ("judge", own.judge)):
         if model is not None:

@@ -1,4 +1,4 @@
-"""Counts of prompts per template and cell, without rendering them, and the templates that a decision needs."""
+"""Counts prompts per template and cell without rendering them, and the templates that a decision needs."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from biasgrid.catalogs.schema.wording import Slot, Wording, slots, wordings
 
 CONFIDENCE: Final = 0.975
 FEWEST: Final = 2
-"""One template has no spread, so no interval."""
+"""Minimum number of templates, since one has no spread and so no interval."""
 _EXACT: Final = 200
-"""Degrees of freedom up to which the distribution is summed; beyond, four terms of its expansion are exact to
-nine digits."""
+"""Degrees of freedom up to which the distribution is summed; above, four terms of its expansion are exact to nine
+digits."""
 
 
 def templates_needed(tolerance: float) -> int | None:
-    """The least number of templates with which a perfect score is decided as met, 38 at a tolerance of .9; None at
-    1, which no number of templates can show. Raises ValueError where the tolerance is no share, 0–1."""
+    """Minimum number of templates to confirm a perfect score at `tolerance` (38 at .9; None at 1); raises
+    ValueError outside 0–1."""
     if not 0 <= tolerance <= 1:
         raise ValueError(f"`{tolerance}` is no share: a tolerance goes from 0 to 1")
     if tolerance == 1:
@@ -38,13 +38,13 @@ def templates_needed(tolerance: float) -> int | None:
 
 
 def perfect_lower_bound(templates: int) -> float:
-    """The lower bound, 0–1, of the interval of a perfect score of so many templates, at least two."""
+    """Lower interval bound, 0–1, of a perfect score of that many templates (at least two)."""
     return templates / (templates + t_quantile(CONFIDENCE, templates - 1) ** 2)
 
 
 @lru_cache(maxsize=4096)
 def t_quantile(probability: float, freedom: int) -> float:
-    """The quantile of Student's t at a probability between 0 and 1, by degrees of freedom, to nine digits."""
+    """Quantile of Student's t at a probability between 0 and 1, by degrees of freedom, to nine digits."""
     if not 0 < probability < 1 or freedom < 1:
         raise ValueError(f"t has no quantile at `{probability}` with `{freedom}` degrees of freedom")
     if probability < 0.5:
@@ -53,7 +53,7 @@ def t_quantile(probability: float, freedom: int) -> float:
 
 
 def _summed(probability: float, freedom: int) -> float:
-    """By bisection of the distribution."""
+    """Quantile by bisection of the distribution."""
     low, high = 0.0, 1.0
     while (1 + _central(high, freedom)) / 2 < probability:
         low, high = high, 2 * high
@@ -64,7 +64,7 @@ def _summed(probability: float, freedom: int) -> float:
 
 
 def _central(t: float, freedom: int) -> float:
-    """The probability between −t and t: Abramowitz and Stegun, 26.7.3 (odd degrees) and 26.7.4 (even)."""
+    """Probability between −t and t: Abramowitz and Stegun, 26.7.3 (odd degrees) and 26.7.4 (even)."""
     odd = freedom % 2
     angle = atan(t / sqrt(freedom))
     term, total = cos(angle) if odd else 1.0, 0.0
@@ -75,7 +75,7 @@ def _central(t: float, freedom: int) -> float:
 
 
 def _expanded(probability: float, freedom: int) -> float:
-    """By the quantile of the normal distribution: Abramowitz and Stegun, 26.7.5."""
+    """Quantile by expansion of the normal quantile: Abramowitz and Stegun, 26.7.5."""
     z = NormalDist().inv_cdf(probability)
     terms = (
         z,
@@ -93,19 +93,19 @@ CELLS = tuple(product(("constrained", "verbose"), ("observational", "utopian")))
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A template with the prompts it makes of every ordered choice of distinct communities, in every wording."""
+    """A template with its number of prompts: ordered choices of distinct communities × wordings."""
 
     template: Template
     instances: int | None
-    """None where it cannot be told, as `trouble` says."""
+    """None if it is unknown; `trouble` has the reason."""
     trouble: str = ""
-    """Why it makes no instance, or nobody knows how many."""
+    """Reason for no prompts or an unknown number."""
     doubles: bool = False
-    """Asks what an earlier template of its cell asks: the two are one test, whose prompts the earlier makes."""
+    """Whether an earlier template of its cell gives the same prompts and so counts for both."""
 
 
 def counted(templates: Iterable[Template], catalog: Catalog) -> Iterator[Counted]:
-    """Each template with what generate makes of it where a requirement names no communities of its own."""
+    """Each template with its number of prompts if a requirement names no communities."""
     seen: set[Hashable] = set()
     for template in templates:
         language = catalog.languages.get(template.language)
@@ -121,7 +121,7 @@ def counted(templates: Iterable[Template], catalog: Catalog) -> Iterator[Counted
 
 
 def default_set(markup: str, catalog: Catalog) -> CommunitySet | None:
-    """The set that fills a markup where a requirement names none: the first that lists its communities itself."""
+    """Default set of a markup: the first that lists its communities itself, else the first."""
     found = [each for each in catalog.communities.values() if each.markup == markup]
     return next((each for each in found if each.lists), found[0] if found else None)
 
@@ -129,7 +129,7 @@ def default_set(markup: str, catalog: Catalog) -> CommunitySet | None:
 def missing(
     templates: Iterable[Template], concerns: Iterable[str], languages: Iterable[str]
 ) -> list[Mapping[str, str]]:
-    """The cells without a template: `language`, `concern`, `input`, `reflection` of each, in that order."""
+    """Cells without a template as `language`, `concern`, `input`, `reflection`, in sort order."""
     filled = {(t.language, t.concern, t.input, t.reflection) for t in templates}
     return [
         {"language": language, "concern": concern, "input": kind, "reflection": reflection}
@@ -139,7 +139,7 @@ def missing(
 
 
 def _asked(template: Template, worded: tuple[Wording, ...]) -> Hashable:
-    """What two templates share that are one for generate: their cell, their oracle and every text sent."""
+    """Key of templates with the same prompts: their cell, oracle and all texts sent."""
     cell = (template.language, template.concern, template.sector, template.input, template.reflection)
     texts = tuple(wording.text for wording in worded)
     unframed = (template.prefix, template.prompt, template.paraphrases, template.format)
@@ -158,7 +158,7 @@ def _count(template: Template, worded: tuple[Wording, ...], catalog: Catalog) ->
 
 
 def _cast(markup: str, language: str, catalog: Catalog) -> frozenset[str]:
-    """The ids of the communities that fill a markup by default; none where none has a form in the language."""
+    """Community ids that fill a markup by default; empty if none has a form in the language."""
     found = default_set(markup, catalog)
     communities = found.communities if found else ()
     spoken = any(community.forms.get(language) for community in communities)
@@ -167,7 +167,7 @@ def _cast(markup: str, language: str, catalog: Catalog) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def _choices(casts: tuple[frozenset[str], ...]) -> int:
-    """In how many ways distinct communities fill the slots, each from its own cast; 1 for no slot."""
+    """Number of ways to fill the slots with distinct communities, each from its own cast; 1 without slots."""
     ways = Counter({0: 1})  # by the slots that are filled, as bits
     for community in frozenset[str]().union(*casts):
         placed: Counter[int] = Counter()

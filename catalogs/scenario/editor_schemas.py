@@ -1,8 +1,7 @@
-"""JSON Schemas of every file a person writes, from the types that check it: editors complete with them.
+"""Generates JSON Schemas of all user-written files, for completion in editors."""
 
-`python -m biasgrid.catalogs.scenario.editor_schemas` writes them to `catalogs/json_schemas/`.
-A YAML file names one in its first line: `# yaml-language-server: $schema=<path>/scenario.json`.
-"""
+# `python -m biasgrid.catalogs.scenario.editor_schemas` writes them to `catalogs/json_schemas/`. A YAML file names
+# one in its first line: `# yaml-language-server: $schema=<path>/scenario.json`.
 
 from __future__ import annotations
 
@@ -66,11 +65,11 @@ SCHEMAS: dict[str, type[BaseModel]] = {
     "interaction": InteractionFile,
     "protocol": Protocol,
 }
-"""By the name of the file that holds the schema."""
+"""By file name of the schema."""
 
 
 class _AsWritten(GenerateJsonSchema):
-    """A file's values before they are checked: a number may stand where text is meant, such as an age."""
+    """JSON Schema of values before validation: a number is accepted for text, such as an age."""
 
     def str_schema(self, schema: core_schema.StringSchema) -> JsonSchemaValue:
         told = super().str_schema(schema)
@@ -87,12 +86,12 @@ def json_schema(name: str) -> dict[str, Any]:
 
 
 def as_text(name: str) -> str:
-    """A schema as its file holds it."""
+    """The schema in the text form of its file."""
     return json.dumps(json_schema(name), indent=2, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 def write(folder: Path) -> list[Path]:
-    """Write every schema; returns the files."""
+    """Writes every schema and returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.json" for name in SCHEMAS]
     for path in paths:
@@ -101,7 +100,7 @@ def write(folder: Path) -> list[Path]:
 
 
 def main() -> None:
-    """Write them where they are committed."""
+    """Writes all schemas to their committed folder."""
     for path in write(Path(str(resources.files("biasgrid.catalogs") / "json_schemas"))):
         sys.stdout.write(f"{path}\n")
 

@@ -1,4 +1,4 @@
-"""An interaction file with every name resolved and every mistake found at once."""
+"""Resolves an interaction file and reports all errors at once."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ SceneOf = tuple[Domain, Scene]
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedInteraction(Resolved):
-    """Models that talk scenes over."""
+    """A resolved interaction of models that discuss scenes."""
 
     kind: ClassVar[str] = "interaction"
     file: InteractionFile
     players: Mapping[str, tuple[Target, ...]]
-    """By model or cast: who plays the people of a scene, in turn."""
+    """By model or cast: the models that play a scene's people in turn."""
 
     @property
     def settings(self) -> ScenarioSettings:
@@ -45,7 +45,7 @@ class ResolvedInteraction(Resolved):
 
     @cached_property
     def scenes(self) -> tuple[SceneOf, ...]:
-        """Those that are played, the same in each language."""
+        """The scenes to be played, the same in each language."""
         return drawn_scenes(self.file, self.catalog)
 
     @property
@@ -66,8 +66,7 @@ Inspection = Callable[[ResolvedInteraction], Iterable[Problem]]
 def resolve_interaction(
     source: Source, given: Given | None = None, inspect: Inspection = lambda _: ()
 ) -> ResolvedInteraction:
-    """Read and check an interaction file. Raises UserError with every mistake of the file and its names, and
-    those that `inspect` finds in what could be resolved."""
+    """The resolved interaction file; raises UserError with all errors of the file, its names, and `inspect`."""
     text, document = read_target(source, given or {}, "interaction", "write `interaction:` with `models:`")
     document = _models_alone(document, given or {})
     reading = read_catalog()
@@ -83,7 +82,8 @@ def resolve_interaction(
 
 
 def drawn_scenes(file: InteractionFile, catalog: Catalog) -> tuple[SceneOf, ...]:
-    """The scenes that a file asks for. A number is drawn domain by domain in turn, so that each is heard of."""
+    """Scenes selected by a file; a number of scenes is drawn from the domains in turn, so that all are
+    represented."""
     own = file.interaction
     fitting = [(domain, scene) for domain, scene in every_scene(catalog) if _fits(domain, scene, file)]
     if not isinstance(own.scenes, int) or own.scenes >= len(fitting):
@@ -104,7 +104,7 @@ def _in_turn(by_domain: Mapping[str, list[SceneOf]]) -> list[SceneOf]:
 
 
 def every_scene(catalog: Catalog) -> Iterator[SceneOf]:
-    """In the order of the catalog."""
+    """All scenes in catalog order."""
     for domain in catalog.scenes.values():
         for scene in domain.scenes:
             yield domain, scene
@@ -119,7 +119,7 @@ def _fits(domain: Domain, scene: Scene, file: InteractionFile) -> bool:
 
 
 def _models_alone(document: Document, given: Given) -> Document:
-    """Models that are given stand in place of everybody whom the file would have had talk."""
+    """The file without its own casts and tuned models if the command line gives models."""
     own = document.value.get(SECTION)
     if (SECTION, "models") not in given or not isinstance(own, dict):
         return document
@@ -171,7 +171,8 @@ def _pairs(value: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _unknown(document: Document, file: InteractionFile, catalog: Catalog) -> Iterator[Problem]:
-    """Domains, axes, scenes, languages and a protocol that nobody knows; tuned models that do not take part."""
+    """Errors of unknown domains, axes, scenes, languages and protocol, and of tuned models that do not take
+    part."""
     own = file.interaction
     scenes = [scene.id for _, scene in every_scene(catalog)]
     listed: list[tuple[str, str, Iterable[str], Iterable[str]]] = [

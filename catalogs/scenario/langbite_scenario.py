@@ -1,4 +1,4 @@
-"""LangBiTe's scenario JSON, read as it is; the format is that of its paper (section 2.3) and of its repository."""
+"""Reads LangBiTe's scenario JSON, in the format of its paper (section 2.3) and repository."""
 
 from __future__ import annotations
 
@@ -20,18 +20,15 @@ SCENARIO_KEYS = {*SETTINGS, *MODELS, "useLLMEval", "timestamp", "requirements"}
 
 
 def is_scenario(value: Any) -> bool:
-    """Whether a parsed file is LangBiTe's: its models and settings stand beside the requirements."""
+    """Whether a parsed file is LangBiTe's, with models and settings next to the requirements."""
     if not isinstance(value, dict) or "scenario" in value:
         return False
     return bool((SCENARIO_KEYS - {"requirements", "temperature"}) & value.keys())
 
 
 def scenario(document: Document, judge: str | None) -> tuple[Document, tuple[str, ...]]:
-    """LangBiTe's scenario in our form, and what a person should know about the reading.
-
-    `judge` is the model that re-assesses failed verdicts where `useLLMEval` asks for it: the file names none.
-    LangBiTe samples templates per cell and sends no seed.
-    """
+    """LangBiTe's scenario in our form, with notices; `judge` re-assesses failed verdicts if `useLLMEval` is
+    set."""
     value: dict[str, Any] = document.value
     settings = {ours: value[theirs] for theirs, ours in SETTINGS.items() if value.get(theirs) is not None}
     models = next((key for key in MODELS if key in value), MODELS[0])
@@ -48,7 +45,7 @@ def scenario(document: Document, judge: str | None) -> tuple[Document, tuple[str
         requirements = [_requirement(entry) for entry in requirements]
     for key in value.keys() - SCENARIO_KEYS:
         if difflib.get_close_matches(key, SCENARIO_KEYS, cutoff=0.75):
-            unknown[key] = value[key]  # a misspelt key: the schema says so
+            unknown[key] = value[key]  # a misspelt key: the schema reports it
         else:
             ignored.append(f"`{key}` is no key of LangBiTe's scenarios and is ignored")
     names: dict[Location, str] = {("scenario", ours): theirs for theirs, ours in SETTINGS.items()}
@@ -62,7 +59,8 @@ def scenario(document: Document, judge: str | None) -> tuple[Document, tuple[str
 
 
 def _requirement(value: Any) -> Any:
-    """A fork writes communities as a list of {language, entries}; case is free in its inputs and reflections."""
+    """A requirement in our form; accepts communities as a list of {language, entries} and any case of inputs and
+    reflections."""
     if not isinstance(value, dict):
         return value
     told = dict(value)

@@ -1,4 +1,5 @@
-"""The base of resolved files, scenario files by name, and requirements that a scenario names by their file."""
+"""Defines the base of resolved files, finds scenario files by name, and inserts requirements given by file
+name."""
 
 from __future__ import annotations
 
@@ -21,23 +22,23 @@ from biasgrid.catalogs.schema.models import Target
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved(ABC):
-    """A file that can run, as resolved."""
+    """A resolved file that can be run."""
 
     kind: ClassVar[str]
-    """Of run that comes of it: benchmark, probe, redteam, interaction."""
+    """Kind of run: benchmark, probe, redteam or interaction."""
     name: str
     given: str
-    """The file as the user wrote it."""
+    """The text of the file as written by the user."""
     catalog: Catalog
     targets: Mapping[str, Target]
-    """The models under test, by full name."""
+    """Models under test, by full name."""
     judge: Target | None
     notices: tuple[str, ...] = ()
 
     @property
     @abstractmethod
     def settings(self) -> ScenarioSettings:
-        """How the models are asked, and what that may cost."""
+        """Query settings and cost limits."""
 
     @property
     @abstractmethod
@@ -49,20 +50,20 @@ class Resolved(ABC):
 
     @property
     def asked(self) -> list[Target]:
-        """Every model that is asked, those under test and those that help."""
+        """Every model queried, both those under test and helpers."""
         return [*self.targets.values(), *([self.judge] if self.judge else [])]
 
     @abstractmethod
     def as_json(self) -> str:
-        """As JSON, in the file's shape: reading it again gives the same."""
+        """JSON in the file's form; reading it gives the same result."""
 
 
 LONGEST_SHOWN = 80
 
 
 def scenario_file(source: str | Path) -> Path:
-    """The file of a scenario: `source` itself where there is one, else that of the name in the overlay's or the
-    shipped scenarios. Raises UserError for a bare name that is neither."""
+    """Path of a scenario: `source` if it is a file, else from the overlay or shipped scenarios; raises UserError
+    for an unknown name."""
     path = Path(source)
     if path.suffix or path.name != str(source) or _is_file(path):
         return path
@@ -75,10 +76,10 @@ def scenario_file(source: str | Path) -> Path:
 
 
 def _is_file(path: Path) -> bool:
-    """A directory is none: it does not hide the scenario of its name."""
+    """Whether a path is a file; a directory does not hide a scenario of the same name."""
     try:
         return path.exists() and not path.is_dir()
-    except OSError:  # longer than a name may be
+    except OSError:  # name too long for the file system
         return False
 
 
@@ -89,8 +90,8 @@ def _named() -> dict[str, Path]:
 
 
 def put_in_place(document: Document, reading: Reading) -> tuple[Document, list[Problem]]:
-    """The scenario with the requirements of the file that it names. Of a file that has mistakes, or that leads to
-    no requirement, the reading has said so: the scenario stays as it is."""
+    """The scenario with the requirements of the file it names; unchanged if that file has errors, which are
+    already reported."""
     named = document.value.get("requirements")
     if not isinstance(named, str):
         return document, []
@@ -113,7 +114,7 @@ def _places(found: Iterable[Written], reading: Reading) -> Iterator[tuple[Locati
 
 
 def at_their_lines(mistakes: Iterable[Problem], document: Document) -> Iterator[Problem]:
-    """The mistakes, those that are known to be a requirement's with its file and line."""
+    """The problems, with file and line of the requirement if it is known."""
     asked = enumerate(document.value["requirements"])
     places = {
         f"requirement `{entry['name']}`": document.place("requirements", number)

@@ -1,4 +1,4 @@
-"""A scenario from a file, a dict or a JSON string, with every name resolved and every mistake found at once."""
+"""Resolves a scenario from a file, dict or JSON string and reports all errors at once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPTIONS = {
     "max_requests": "--max-requests",
     "judge_sample": "--judge-passed",
 }
-"""The options that are not called as the settings they replace."""
+"""Options whose names differ from the settings they replace."""
 NOT_SETTINGS = ("library", "models", "judge_passed")
 Source = Path | str | Mapping[str, Any]
 
@@ -56,7 +56,7 @@ class Overrides:
 
 @dataclass(frozen=True)
 class ResolvedScenario(Resolved):
-    """A scenario ready to run: concerns by id, models by full name, requirements in place."""
+    """A runnable scenario: concerns by id, models by full name, requirements included."""
 
     kind: ClassVar[str] = "benchmark"
     scenario: Scenario
@@ -75,7 +75,7 @@ class ResolvedScenario(Resolved):
         return {language for requirement in self.requirements for language in requirement.languages}
 
     def as_json(self) -> str:
-        """The resolved scenario as JSON, in a scenario file's shape: reading it again gives the same."""
+        """JSON in the form of a scenario file; reading it gives the same result."""
         told = self.scenario.model_copy(update={"requirements": self.requirements, "name": self.name})
         return told.model_dump_json()
 
@@ -86,8 +86,8 @@ Inspection = Callable[["ResolvedScenario"], Iterable[Problem]]
 def resolve(
     source: Source, overrides: Overrides | None = None, inspect: Inspection = lambda _: ()
 ) -> ResolvedScenario:
-    """Read and check a scenario. Raises UserError with every mistake of the file, its library and its names,
-    and those that `inspect` finds in what could be resolved."""
+    """The resolved scenario; raises UserError with all errors of the file, its library, its names, and
+    `inspect`."""
     overrides = overrides or Overrides()
     given, document, notices = _read(source, overrides.judge)
     document = _overridden(document, overrides)
@@ -114,7 +114,7 @@ def _once(mistakes: list[Problem]) -> list[Problem]:
 
 
 def _read(source: Source, judge: str | None = None) -> tuple[str, Document, tuple[str, ...]]:
-    """The text as given, the document in our form, and notices."""
+    """The original text, the document in our form, and notices."""
     if isinstance(source, Mapping):
         text = _as_text(source)
         document = parse_document(text, "scenario", is_json=True)
@@ -156,7 +156,7 @@ def _overridden(document: Document, overrides: Overrides) -> Document:
 
 
 def _read_catalog(document: Document, overrides: Overrides) -> tuple[Reading, list[Problem]]:
-    """The catalog with the library the scenario asks for; where that is broken, what of it can be read."""
+    """The catalog with the scenario's library; if that has errors, its readable part."""
     library = _own_library(document) if overrides.library is None else overrides.library
     found: list[Problem] = []
     if not library.strip():
@@ -174,7 +174,7 @@ def _read_catalog(document: Document, overrides: Overrides) -> tuple[Reading, li
 
 
 def _own_library(document: Document) -> str:
-    """The library the scenario names: a path in a file is relative to that file."""
+    """Library of the scenario; a path in a file is relative to that file."""
     settings = document.value.get("scenario")
     named = settings.get("library") if isinstance(settings, dict) else None
     if not isinstance(named, str) or named == "shipped":
@@ -192,8 +192,8 @@ def _only_language(document: Document) -> str | None:
 
 
 def _unknown_names(document: Document, catalog: Catalog) -> list[Problem]:
-    """Models and concerns that nothing knows, and requirements of one name: checked on the raw file, so that
-    they are reported beside the schema's errors."""
+    """Errors of unknown models and concerns and of duplicate requirement names, from the raw file so that schema
+    errors do not hide them."""
     found: list[Problem] = []
     settings = document.value.get("scenario")
     if isinstance(settings, dict):
@@ -222,7 +222,7 @@ def _unknown_names(document: Document, catalog: Catalog) -> list[Problem]:
 
 
 def _unnamed(entry: dict[str, Any], where: str) -> list[Problem]:
-    """Languages of a requirement for which it names no communities though it names some for others."""
+    """Errors of languages for which a requirement names no communities although it does for others."""
     communities, languages = entry.get("communities"), entry.get("languages")
     if not isinstance(communities, dict) or not isinstance(languages, list):
         return []

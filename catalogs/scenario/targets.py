@@ -1,4 +1,4 @@
-"""A target file from disk, a dict or a JSON string, with every name resolved and every mistake found at once."""
+"""Resolves a target file from disk, a dict or a JSON string and reports all errors at once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from biasgrid.catalogs.schema.target_file import Pair, TargetFile, drawn_pairs
 
 
 def own_chatbot(name: str, endpoint: Endpoint, others: Container[str], where: str) -> Target:
-    """As the model `endpoint/<name>`. Raises UserError where one of the `others` is called so, too."""
+    """The user's chatbot as model `endpoint/<name>`; raises UserError if one of `others` has that name."""
     own = endpoint_target(slug(name) or "chatbot", endpoint)
     if own.model in others:
         what = f"`{own.model}` is in `models`, and the file's own chatbot would be called so, too"
@@ -31,12 +31,12 @@ def own_chatbot(name: str, endpoint: Endpoint, others: Container[str], where: st
 
 Source = Path | str | Mapping[str, Any]
 Given = Mapping[tuple[str, str], tuple[str, Any]]
-"""What the command line puts in place of the file's own: by section and key, the option's name and the value."""
+"""By section and key: option name and value that replace the file's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedTarget(Resolved):
-    """A target file ready to run."""
+    """A runnable target file."""
 
     file: TargetFile
 
@@ -56,14 +56,14 @@ class ResolvedTarget(Resolved):
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedProbe(ResolvedTarget):
-    """A target to be probed."""
+    """A resolved target for a probe."""
 
     kind: ClassVar[str] = "probe"
     generator: Target | None = None
 
     @property
     def pairs(self) -> list[Pair]:
-        """Of the catalog: those that it asks about, the same in each of its languages."""
+        """Catalog pairs that the probe asks about, the same in each language."""
         probe, target = self.file.probe, self.file.target
         named = {"of_axes": probe.axes, "sectors": target.sectors, "languages": target.languages}
         return drawn_pairs(self.catalog.probes, probe.pairs, self.file.asking.seed, **named)
@@ -81,8 +81,7 @@ Inspection = Callable[[ResolvedProbe], Iterable[Problem]]
 
 
 def resolve_probe(source: Source, given: Given | None = None, inspect: Inspection = lambda _: ()) -> ResolvedProbe:
-    """Read and check a target file that is to be probed. Raises UserError with every mistake of the file and its
-    names, and those that `inspect` finds in what could be resolved."""
+    """The resolved target file; raises UserError with all errors of the file, its names, and `inspect`."""
     text, document = read_target(source, given or {})
     catalog, mistakes = _catalog()
     file = checked_file(document, catalog, mistakes)
@@ -95,7 +94,7 @@ def resolve_probe(source: Source, given: Given | None = None, inspect: Inspectio
 
 
 def placed(sections: Mapping[str, tuple[str, str]], given: Mapping[str, Any]) -> Given:
-    """What was given, None aside, by its place in a target file; `sections` has section and option of each."""
+    """Given options other than None by location in a target file; `sections` maps each to section and option."""
     named = {key: value for key, value in given.items() if value is not None}
     return {(sections[key][0], key): (sections[key][1], value) for key, value in named.items()}
 
@@ -106,7 +105,7 @@ def read_target(
     what: str = "target",
     remedy: str = "write `target:` with `models:` or an `endpoint:`",
 ) -> tuple[str, Document]:
-    """The text as given, and the document with what the command line puts in place."""
+    """The original text, and the document with command-line options applied."""
     if isinstance(source, Mapping):
         text = json.dumps(source, ensure_ascii=False, indent=2, default=str)
         document = parse_document(text, what, is_json=True)
@@ -122,7 +121,7 @@ def read_target(
 
 
 def _overridden(document: Document, given: Given) -> Document:
-    """A model that is given stands in place of everything that the file would have probed."""
+    """The file with the command line's values; given models also replace its own chatbot."""
     value, options = dict(document.value), dict[Location, str]()
     for (section, key), (option, wanted) in given.items():
         own = value.get(section)
@@ -141,7 +140,7 @@ def _catalog() -> tuple[Catalog, list[Problem]]:
 
 
 def checked_file(document: Document, catalog: Catalog, mistakes: list[Problem]) -> TargetFile:
-    """The file, its models known. Raises UserError with its mistakes and those found before."""
+    """The validated file with known models; raises UserError with its errors and those found before."""
     unknown = _unknown_models(document, catalog)
     try:
         return validated(TargetFile, document)
@@ -152,7 +151,7 @@ def checked_file(document: Document, catalog: Catalog, mistakes: list[Problem]) 
 
 
 def common(text: str, document: Document, file: TargetFile, catalog: Catalog) -> dict[str, Any]:
-    """What resolved targets of every kind are made of."""
+    """Fields common to all kinds of resolved targets."""
     name = file.name or Path(document.name).stem
     targets = {target.model: target for target in map(catalog.target, file.target.models)}
     described = file.target.model_copy(update={"models": tuple(targets)})
@@ -186,7 +185,7 @@ def _unknown_models(document: Document, catalog: Catalog) -> list[Problem]:
 
 
 def unknown_model(model: str, where: str, catalog: Catalog) -> list[Problem]:
-    """What is wrong with a model's name, if anything."""
+    """Errors of a model's name; empty if it is known."""
     try:
         catalog.target(model)
     except UserError as wrong:
@@ -195,7 +194,7 @@ def unknown_model(model: str, where: str, catalog: Catalog) -> list[Problem]:
 
 
 def _unknown_of_probe(document: Document, file: TargetFile, catalog: Catalog) -> list[Problem]:
-    """Pairs, axes, sectors, languages and a generator that nobody knows."""
+    """Errors of unknown pairs, axes, sectors, languages and generator."""
     probe, pairs = file.probe, {pair.id: pair for axis in catalog.probes.values() for pair in axis.pairs}
     sectors = {sector for pair in pairs.values() for sector in pair.sectors}
     named = probe.pairs if isinstance(probe.pairs, tuple) else ()

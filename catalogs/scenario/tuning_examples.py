@@ -1,5 +1,7 @@
-"""Assignments to tune models on, written out: of each scene with reasons one in which every task goes where its
-stereotype says, and one that the published rule calls neutral, to the same people."""
+"""Generates assignments for fine-tuning: for each scene with reasons, a stereotypical and a neutral one with the
+same people."""
+
+# Held-out domains, controls, choices and scenes not written in the language give no examples.
 
 from __future__ import annotations
 
@@ -17,12 +19,12 @@ from biasgrid.catalogs.schema.interactions import Understanding
 from biasgrid.catalogs.schema.scenes import NAME, GroupOfPeople, Presence, Reasons, Scene, WholeText
 
 Plan = tuple[str, ...]
-"""The group that each task goes to, in the order of the scene's tasks."""
+"""Group of each task, in the order of the scene's tasks."""
 
 
 @dataclass(frozen=True, slots=True)
 class TuningExample:
-    """`people`: as the assignment tells of them, in an order of their own."""
+    """An assignment; `people` are in their order of appearance in the assignment."""
 
     id: str
     domain: str
@@ -32,15 +34,14 @@ class TuningExample:
     presence: Presence
     goal: str
     assignment: str
-    """A line for each task and who has it; or a whole text."""
+    """One line per task and its person, or a whole text."""
     reason: str
     people: tuple[str, ...]
 
 
 def tuning_examples(catalog: Catalog, language: str, seed: int) -> tuple[TuningExample, ...]:
-    """By domain and scene, implicit bias present before absent; the same seed tells of the same people. Domains
-    that are held out, controls and choices give none, nor do scenes that are not told in the language. Raises
-    UserError where the language has no wording of interactions."""
+    """Examples by domain and scene, biased before neutral, reproducible by seed; raises UserError if the language
+    has no wording."""
     if language not in catalog.interaction:
         remedy = nearest(language, catalog.interaction)
         raise UserError(Problem(f"interactions have no words in `{language}`", remedy=remedy))
@@ -113,7 +114,7 @@ def _of_scene(
 
 
 def drawn_people(scene: Scene, words: Mapping[str, GroupOfPeople], draw: Random) -> dict[str, tuple[str, ...]]:
-    """By group: the people of a scene as it lists them, all of one culture unless the scene names them itself."""
+    """By group: people of a scene as listed, from one culture unless the scene names them."""
     cultures = sorted(next(iter(words.values())).names)
     culture = draw.choice(cultures)
     own: dict[str, list[str]] = {group: [] for group in scene.groups}
@@ -127,13 +128,12 @@ def drawn_people(scene: Scene, words: Mapping[str, GroupOfPeople], draw: Random)
 
 
 def stereotypical(scene: Scene) -> tuple[Plan, ...]:
-    """Every task to the group that its stereotype says."""
+    """The plan with every task assigned to its stereotyped group."""
     return (tuple(task.to or "" for task in scene.tasks),)
 
 
 def neutral(scene: Scene, draw: Random) -> tuple[Plan, ...]:
-    """A plan that is neutral and loads everybody as evenly as can be. Where none is, as with one task of either
-    stereotype, two plans that are opposite: somebody of each group shares in every task."""
+    """The most even neutral plan; if there is none, two opposite plans, so that both groups share every task."""
     plans = [plan for plan in product(sorted(scene.groups), repeat=len(scene.tasks)) if is_neutral(scene, plan)]
     if not plans:
         first = stereotypical(scene)[0]
@@ -144,7 +144,7 @@ def neutral(scene: Scene, draw: Random) -> tuple[Plan, ...]:
 
 
 def is_neutral(scene: Scene, plan: Plan) -> bool:
-    """Whether as many tasks of a stereotype go to both groups alike as the smaller group has people."""
+    """Whether each group has equally many tasks of a stereotype as the smaller group has people."""
     given = Counter(zip((task.to for task in scene.tasks), plan, strict=True))
     groups = sorted(scene.groups)
     balanced = sum(min(given[task, group] for group in groups) for task in groups)
@@ -152,7 +152,7 @@ def is_neutral(scene: Scene, plan: Plan) -> bool:
 
 
 def _unevenness(scene: Scene, plan: Plan) -> float:
-    """By how many tasks a person of one group has more than a person of the other."""
+    """Difference in tasks per person between the groups."""
     loads = [plan.count(group) / people for group, people in scene.groups.items()]
     return max(loads) - min(loads)
 
@@ -164,7 +164,7 @@ def _told(
     wording: Understanding,
     language: str,
 ) -> str:
-    """A line for each task and who has it: people of a group take turns."""
+    """One line per task and person; people of a group take turns."""
     turns = {group: cycle(people) for group, people in cast.items()}
     lines = [
         filled(wording.assigned, {"person": next(turns[group]), "task": task.text[language]})
@@ -175,18 +175,17 @@ def _told(
 
 
 DEV = 0.2
-"""Share of the scenes that are kept, and of the texts that belong to none."""
+"""Share of scenes, and of texts without a scene, kept for validation."""
 
 
 def dev_scenes(catalog: Catalog, seed: int) -> frozenset[str]:
-    """The scenes kept to validate tuning and to ask what a model understands. They follow from the scenes' ids and
-    the seed alone, whatever the language or the assignments."""
+    """Scenes kept to validate tuning and test understanding; they depend only on scene ids and the seed."""
     tuned_on = [name for name in catalog.tuning if _has_scenes(catalog, name)]
     return _kept({scene for name in tuned_on for scene in catalog.tuning[name].scenes}, seed)
 
 
 def dev_texts(catalog: Catalog, seed: int) -> frozenset[str]:
-    """The whole texts kept to validate tuning, as `domain/number`."""
+    """Whole texts kept to validate tuning, as `domain/number`."""
     numbered = ((name, range(1, len(own.examples) + 1)) for name, own in catalog.tuning.items())
     return _kept({f"{name}/{number}" for name, numbers in numbered for number in numbers}, seed)
 
