@@ -1,1 +1,1 @@
-"""Where everything lands: the Parquet lake and the DuckDB warehouse built from it."""
+"""The Parquet lake and the DuckDB warehouse that is built from it."""

@@ -1,4 +1,4 @@
-"""Rows brought to a table's declared schema, or refused by the name of the column that does not fit."""
+"""Converts rows to a table's declared schema, or rejects them and names the column that does not fit."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.warehouse.schemas import KEYS, SCHEMA_VERSION, TABLES
 
 KEY = "biasgrid.schema"
-"""In the metadata of every Parquet file; files without it are older than the first number."""
+"""Metadata key of the schema version in every Parquet file; files without it are older than version 1."""
 
 
 class LakeTooNew(UserError):
-    """A newer biasgrid wrote into this lake: what its files mean cannot be known here."""
+    """The lake contains files of a newer biasgrid, which this version cannot interpret."""
 
 
 def stamp_version(rows: pa.Table) -> pa.Table:
-    """`rows` with the version of their schema in the metadata."""
+    """`rows` with the schema version in the metadata."""
     return rows.replace_schema_metadata({**(rows.schema.metadata or {}), KEY: str(SCHEMA_VERSION)})
 
 
 def version_of(file: Path) -> str:
-    """The version that a Parquet file was written by: a number, `0` where it is older than numbers. Files that
-    cannot be read are reported by what reads them."""
+    """Schema version of a Parquet file, `0` for files without one. Unreadable files are reported when they are
+    read."""
     with suppress(pl.exceptions.PolarsError, OSError):
         return pl.read_parquet_metadata(file).get(KEY, "0")
     return "0"
@@ -49,19 +49,19 @@ def _told(file: Path, version: str) -> Problem:
     )
 
 
-# Arrow's own pool keeps what it once held, in each thread that wrote a file: a third of a long run's memory.
+# Arrow's own pool keeps freed memory per writing thread: a third of a long run's memory
 pa.set_memory_pool(pa.system_memory_pool())
 
 
 class SchemaMismatch(ValueError):
-    """Rows do not fit a table: names the table, the column and what was found."""
+    """Rows do not fit a table: names the table, the column and the type found."""
 
 
 def conform(table: str, rows: pl.DataFrame | pa.Table) -> pa.Table:
     """`rows` in the declared order and types of `table`; absent columns are null.
 
-    Raises `SchemaMismatch` for an unknown table or column, a type of another kind, a value that does not fit
-    (a number too large, digits that would be lost), and a key column that is absent or null.
+    Raises `SchemaMismatch` for an unknown table or column, an incompatible type, a value that does not fit (a
+    number too large, digits that would be lost), and a key column that is absent or null.
     """
     schema = declared_schema(table)
     given = rows.to_arrow() if isinstance(rows, pl.DataFrame) else rows
@@ -73,14 +73,14 @@ def conform(table: str, rows: pl.DataFrame | pa.Table) -> pa.Table:
 
 
 def declared_schema(table: str) -> pa.Schema:
-    """The schema of `table`; raises `SchemaMismatch` where there is none."""
+    """The schema of `table`; raises `SchemaMismatch` if there is none."""
     if table not in TABLES:
         raise SchemaMismatch(f"`{table}` is no table of the lake; known: {', '.join(TABLES)}")
     return TABLES[table]
 
 
 def polars_schema(table: str) -> pl.Schema:
-    """The declared schema of `table` as Polars sees it."""
+    """The declared schema of `table` as a Polars schema."""
     frame = pl.from_arrow(declared_schema(table).empty_table())
     assert isinstance(frame, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
     return frame.schema

@@ -1,4 +1,4 @@
-"""The DuckDB file: SQL models, their tests, the lake's integrity."""
+"""Builds the DuckDB warehouse: SQL models, their tests, integrity checks of the lake."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from importlib import import_module
 
 
 def load_warehouse() -> None:
-    """Imports and prepares what a build needs: half a second and more, best spent while models answer."""
+    """Imports and prepares what a build needs. Takes half a second or more: call it while models answer."""
     import_module("biasgrid.warehouse.build.build").prepare()

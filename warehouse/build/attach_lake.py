@@ -1,4 +1,4 @@
-"""The lake as a build sees it: `lake.<table>`, in a database that lives in memory."""
+"""Attaches the lake's files to a build as `lake.<table>`, views in an in-memory database."""
 
 # ruff: noqa: S608 - names from our schemas, paths escaped
 
@@ -19,7 +19,7 @@ from biasgrid.warehouse.storage.compaction import are_small, fold_files
 from biasgrid.warehouse.storage.lake import Lake, scan_files
 
 AT_ONCE = 500
-"""Small files that are in memory before they are packed."""
+"""Number of small files that are read into memory together."""
 
 
 def attach_lake(
@@ -28,10 +28,11 @@ def attach_lake(
     sides: Sequence[Side] = (),
     wanted: Collection[str] | None = None,
 ) -> Mapping[str, Sequence[Path]]:
-    """Creates `lake.<table>` as views in memory: all of them, or `wanted` and `lake.runs`. Returns the files
-    that each shows.
+    """Creates views `lake.<table>`, for all tables or for `wanted` and `lake.runs`. Returns the files of each
+    view.
 
-    Verdicts are listed before responses, and those before cases: what lands meanwhile is left out as a whole.
+    Verdicts are listed before responses, and responses before cases, so that rows written meanwhile are left out
+    consistently.
     """
     shown = {name: of for name, of in VIEWS.items() if wanted is None or name in wanted}
     needed = {"runs", *(table for table, _ in shown.values())}
@@ -40,7 +41,7 @@ def attach_lake(
     warehouse.execute("attach ':memory:' as lake (compress)")
     for table in needed:
         _declare(warehouse, table)
-    # every run's kind is looked up in it, and each of its events is a file
+    # a table: the kind of every run is looked up in it, and each run event is a file
     warehouse.execute(f"create table lake.runs as {_rows(warehouse, 'runs', files['runs'])}")
     kinds = dict(warehouse.execute("select run_id, any_value(kind) from lake.runs group by run_id").fetchall())
     for name, (table, kind) in shown.items():
@@ -48,7 +49,7 @@ def attach_lake(
     if "verdicts" in shown:
         _show_superseded(warehouse)
     if "responses" in shown:
-        # every cell, until it is looked for
+        # all cells, until `find_unsettled` narrows them down
         warehouse.execute("create view lake.unsettled as select distinct run_id, cell_id from lake.responses")
     own = ((name, _of_kind(landed[table], kinds, kind)) for name, (table, kind) in shown.items())
     return {name: [file for _, found in of_kind for file in found] for name, of_kind in own}
@@ -58,34 +59,34 @@ VIEWS: Mapping[str, tuple[str, str | None]] = {
     **{table: (table, None) for table in TABLES if table not in ("runs", *OF_KINDS)},
     **SHOWN,
 }
-"""What models read next to `lake.runs`: the table, and where it shows a kind of runs alone, the kind."""
+"""Relations that models read besides `lake.runs`: the table, and the kind of runs if restricted to one."""
 
 
 def _declare(warehouse: duckdb.DuckDBPyConnection, table: str) -> None:
-    """`lake.empty_<table>`, which has its columns in their types."""
+    """Creates `lake.empty_<table>` with the table's columns and types."""
     warehouse.register("declared_rows", declared_schema(table).empty_table())
     warehouse.execute(f"create table lake.empty_{table} as from declared_rows")
     warehouse.unregister("declared_rows")
 
 
 Files = Sequence[tuple[Side | None, Sequence[Path]]]
-"""Of a table: all of them, or those of each side."""
+"""Files of a table, per side if runs are compared."""
 
 
 def _show(warehouse: duckdb.DuckDBPyConnection, name: str, table: str, files: Files) -> None:
-    """`lake.<name>` as a view; where nothing has landed, as a table, which is seen to have no rows."""
+    """Creates `lake.<name>` as a view; without files as an empty table, which DuckDB knows to be empty."""
     kind = "view" if any(found for _, found in files) else "table"
     warehouse.execute(f"create {kind} lake.{name} as {_rows(warehouse, table, files)}")
 
 
 def _show_superseded(warehouse: duckdb.DuckDBPyConnection) -> None:
-    """`lake.superseded_verdicts`. DuckDB sees where there are none, and leaves them out of a SELECT."""
+    """Creates `lake.superseded_verdicts`. If there are none, DuckDB knows this and removes it from queries."""
     is_none = not warehouse.execute(f"{select_superseded()} limit 1").fetchall()
     warehouse.execute(f"create view lake.{SUPERSEDED} as {select_superseded('false' if is_none else 'true')}")
 
 
 def select_superseded(condition: str = "true") -> str:
-    """The SELECT behind `lake.superseded_verdicts`, of the verdicts for which a condition holds."""
+    """The SELECT behind `lake.superseded_verdicts`, for verdicts that meet `condition`."""
     replaced = "select distinct run_id, evaluation_id, supersedes as verdict_id from lake.verdicts"
     return f"{replaced} where supersedes is not null and {condition}"
 
@@ -98,7 +99,7 @@ NOTHING_LANDED = """
 
 
 def empty_relations(warehouse: duckdb.DuckDBPyConnection) -> frozenset[str]:
-    """Those of an attached lake's relations in which nothing has landed. No file is opened for it."""
+    """Relations of an attached lake without any file. Opens no file."""
     return frozenset(name for (name,) in warehouse.execute(NOTHING_LANDED).fetchall())
 
 
@@ -111,7 +112,7 @@ def _as_read(lake: Lake, table: str, files: Files) -> Files:
 
 
 def _of_kind(files: Files, kinds: Mapping[str, str | None], kind: str | None) -> Files:
-    """The files of runs of `kind`, or all; a run without an event counts as a benchmark."""
+    """The files of runs of `kind`, or all if None; a run without an event counts as a benchmark."""
     if kind is None:
         return files
     return [
@@ -130,7 +131,7 @@ def _rows(warehouse: duckdb.DuckDBPyConnection, table: str, files: Files) -> str
 
 
 def _declared_rows(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequence[Path]) -> str:
-    """A SELECT with the declared columns, in their types; null where the files are older than a column."""
+    """A SELECT of the declared columns with their types; columns missing in older files are null."""
     if not files:
         return f"from lake.empty_{table}"
     if are_small([file.stat() for file in files]) and (gathered := _gathered(warehouse, table, files)):
@@ -145,8 +146,8 @@ def _declared_rows(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequ
 
 
 def _gathered(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequence[Path]) -> str | None:
-    """A table in memory with the rows of small files, read by Polars, which takes a quarter of the time for them.
-    None where one cannot be read: DuckDB then reports which."""
+    """An in-memory table with the rows of small files. None if a file cannot be read: DuckDB then reports
+    which."""
     gathered = f"lake.gathered_{table}_{content_hash(*map(str, files))}"
     warehouse.execute(f"create or replace table {gathered} as from lake.empty_{table}")
     try:

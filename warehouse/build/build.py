@@ -1,4 +1,5 @@
-"""The DuckDB file: derived from the lake, checked, then renamed over the old one. Deleting it loses nothing."""
+"""Builds the DuckDB file from the lake, tests it, then renames it over the old one. The file can be rebuilt at any
+time."""
 
 from __future__ import annotations
 
@@ -39,34 +40,32 @@ OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": False,
     "python_enable_replacements": False,
 }
-"""Nothing is fetched at run time, and no Python variable is read as a table."""
+"""DuckDB settings: no download at run time, and no Python variable is read as a table."""
 
 BUILDING = {"preserve_insertion_order": "false", "force_compression": "zstd", "parquet_metadata_cache": "true"}
-"""Rows come in no order, so that none wait for others. Texts are packed by zstd without trying every other way
-first, which takes longer than packing; it applies to nothing but text. Files that many models read are asked once
-what they hold."""
+"""Settings of a build: rows unordered, zstd without trying other codecs, metadata of files read once."""
 
 AT_THE_END = "recovery_mode no_wal_writes"
-"""The new file is synced once, when it is whole, and not for each of its tables."""
+"""Setting that syncs the new file once at the end, not after each table."""
 
 MEMORY = 4 * 1024**3
-"""Bytes that a build takes where DuckDB would take more; what does not fit goes to disk."""
+"""Maximum memory of a build in bytes, if DuckDB's default is higher; larger results are spilled to disk."""
 
 Gate = Callable[[Path], None]
-"""Gets the file that has been built, before it replaces the old one; raises where it must not."""
+"""Receives the built file before it replaces the old one; raises an error to refuse it."""
 
 OURS = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException, duckdb.OutOfMemoryException)
-"""Errors that no file of the lake can bring about."""
+"""Errors that no file of the lake can cause."""
 
 
 def build(
     lake: Lake, target: Path | None = None, models: Traversable | None = None, gate: Gate | None = None
 ) -> Path:
-    """Builds every model from what has landed and returns the file, `lake.database` by default.
+    """Builds all models from the lake and returns the file, `lake.database` by default.
 
     A process that has the old file open keeps reading it. Raises `ModelTestFailed`, `UndeclaredRelation`,
-    `NotOneSelect`, `LakeDamaged`, `LakeTooNew`, `StorageTrouble` or what `gate` raises, and leaves the old file
-    as it was.
+    `NotOneSelect`, `LakeDamaged`, `LakeTooNew`, `StorageTrouble` or an error of `gate`; the old file is then
+    unchanged.
     """
     target = target or lake.database
     ordered = load_models(models)
@@ -76,7 +75,7 @@ def build(
             with open_new_file(partial) as warehouse:
                 keep_texts(warehouse, lake, ordered, fill(warehouse, lake, ordered))
                 _keep_previous_names(warehouse, ordered)
-                warehouse.execute("checkpoint biasgrid")  # what is first written in closing fails unheard
+                warehouse.execute("checkpoint biasgrid")  # DuckDB ignores write errors when it closes
             if gate:
                 gate(partial)
             if turn and target == lake.database:
@@ -85,7 +84,7 @@ def build(
 
 
 def prepare() -> None:
-    """Reads the models and macros into this process's memory."""
+    """Loads the models and macros into this process's memory."""
     load_models()
     load_integrity()
     blank()
@@ -94,8 +93,8 @@ def prepare() -> None:
 def fill(
     warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence[Model], sides: Sequence[Side] = ()
 ) -> Mapping[str, Sequence[Path]]:
-    """Builds and tests models, each after what it reads, from all that has landed, or from these runs alone where
-    there are `sides`. Returns the files of each relation of the lake. Raises as `build` does."""
+    """Builds and tests models in dependency order, from the whole lake or only the runs of `sides`. Returns the
+    files of each relation of the lake. Raises the errors of `build`."""
     try:
         files = attach_lake(warehouse, lake, sides)
         _make_all(warehouse, lake, ordered, {side.name: side.run_id for side in sides})
@@ -107,8 +106,8 @@ def fill(
 
 
 def compute_models(warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence[Model], side: Side) -> None:
-    """As `fill`, of a run that this process is writing: what has just landed is not looked through for damage, nor
-    the models tested, which takes longer than they do."""
+    """Like `fill` for a run that this process is writing, without model tests and integrity checks, which take
+    longer than the models."""
     wanted = {read.removeprefix("lake.") for model in ordered for read in model.reads if read.startswith("lake.")}
     attach_lake(warehouse, lake, (side,), wanted)
     declare_no_repeats(warehouse)
@@ -118,7 +117,7 @@ def compute_models(warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Se
 
 
 def _keep_previous_names(warehouse: duckdb.DuckDBPyConnection, ordered: Sequence[Model]) -> None:
-    """Views by the names that the models of `intermediate` had in release 0.1: `staging.stg_<name>`."""
+    """Creates views with the names that `intermediate` models had in release 0.1: `staging.stg_<name>`."""
     names = (model.name.removeprefix("int_") for model in ordered if model.schema == "intermediate")
     views = (f"create view staging.stg_{name} as from intermediate.int_{name}" for name in names)
     warehouse.execute(";".join(views))
@@ -146,22 +145,22 @@ def _make_all(
 
 @contextmanager
 def hold_build_lock(lake: Lake) -> Iterator[Turn | None]:
-    """Holds the lock on building: no other process builds a warehouse, or removes partial files, meanwhile."""
+    """Holds the build lock: no other process builds a warehouse or removes partial files meanwhile."""
     lake.locks.mkdir(parents=True, exist_ok=True)
     with filelock.FileLock(lake.locks / "warehouse.lock"), take_turns(lake.shared, "warehouse") as turn:
         yield turn
 
 
 def connect(lake: Lake, texts_of: str | None = None) -> duckdb.DuckDBPyConnection:
-    """The warehouse to read from, in UTC: what is run on it can reach neither files nor the network, but those of
-    the lake. `texts_of`: the only run whose prompts, replies and verdicts will be queried one by one, or ALL.
+    """Read-only connection to the warehouse, in UTC. Queries can reach no network and no files except the lake's.
 
-    Raises `UserError` where there is no warehouse yet, or no readable one.
+    `texts_of`: the only run whose prompts, replies and verdicts are queried row by row, or ALL. Raises `UserError`
+    if there is no warehouse, or no readable one.
     """
     if not lake.has_database():
         raise UserError(_absent(lake))
     fetch_texts(lake, texts_of)
-    # attached, not opened: DuckDB would hand out an open database by its path, though the file was replaced
+    # attached, not opened: DuckDB would reuse an open database of the same path, even if the file was replaced
     warehouse = duckdb.connect(config=OFFLINE)
     try:
         warehouse.execute(f"attach {literal(lake.database)} as biasgrid (read_only)")
@@ -176,17 +175,17 @@ def connect(lake: Lake, texts_of: str | None = None) -> duckdb.DuckDBPyConnectio
 
 
 def query(lake: Lake, sql: str, parameters: Parameters = (), texts_of: str | None = None) -> pl.DataFrame:
-    """The answer of the warehouse to one SELECT, with `?` for each of `parameters`. Raises as `connect` does."""
+    """Result of one SELECT on the warehouse; `parameters` replace each `?`. Raises the errors of `connect`."""
     with connect(lake, texts_of) as warehouse:
         return fetch_rows(warehouse, sql, parameters)
 
 
 Parameters = Sequence[object] | Mapping[str, object]
-"""In place of each `?`, or of each `$name`."""
+"""Values for each `?`, or for each `$name`."""
 
 
 def fetch_rows(warehouse: duckdb.DuckDBPyConnection, sql: str, parameters: Parameters = ()) -> pl.DataFrame:
-    """As `query`, of a warehouse that is connected."""
+    """Like `query`, on an open connection."""
     given = dict(parameters) if isinstance(parameters, Mapping) else list(parameters)
     with reading_texts():
         rows = pl.from_arrow(warehouse.sql(sql, params=given).to_arrow_table())
@@ -195,7 +194,7 @@ def fetch_rows(warehouse: duckdb.DuckDBPyConnection, sql: str, parameters: Param
 
 
 def open_new_file(path: Path) -> duckdb.DuckDBPyConnection:
-    """A new file to build in, closed when it is left."""
+    """Connection to a new database file, closed at the end of the `with` block."""
     path.write_bytes(blank())
     warehouse = duckdb.connect(config=OFFLINE)
     storing_it = f"row_group_size {ROW_GROUP}, {AT_THE_END}"
@@ -228,14 +227,13 @@ def _unreadable(lake: Lake, error: duckdb.Error) -> Problem:
 
 
 def run_row(lake: Lake, run_id: str) -> dict[str, Any]:
-    """Its row of staging.stg_runs, the run as last recorded. Raises `UserError` for one that the warehouse does
-    not hold, and where none has been built."""
+    """The run's row in staging.stg_runs. Raises `UserError` if the warehouse lacks the run or does not exist."""
     with connect(lake) as warehouse:
         return find_run_row(warehouse, lake, run_id)
 
 
 def find_run_row(warehouse: duckdb.DuckDBPyConnection, lake: Lake, run_id: str) -> dict[str, Any]:
-    """As `run_row`, of a warehouse that is open."""
+    """Like `run_row`, on an open connection."""
     rows = fetch_rows(warehouse, "select * from staging.stg_runs where run_id = ?", [run_id]).to_dicts()
     if rows:
         return rows[0]

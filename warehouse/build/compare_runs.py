@@ -1,7 +1,7 @@
-"""Two runs, or one run by two of its evaluations, side by side in a warehouse of their own.
+"""Compares two runs, or two evaluations of one run, in a temporary warehouse.
 
-Each side is a run there, and the earlier one precedes the later: the models that decide about two nightly runs
-decide about them.
+Each side is one run there, and the earlier one comes first: models that compare two nightly runs compare the
+sides.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from biasgrid.warehouse.storage.lake import Lake
 def side_by_side(
     lake: Lake, earlier: Side, later: Side, tables: tuple[str, ...]
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A warehouse of the two, with these tables of the schema `comparison`; gone when it is left.
+    """Temporary warehouse of the two sides, with these tables of the schema `comparison`.
 
-    Raises `LakeDamaged` where one of them is damaged, `StorageTrouble` where there is no room.
+    Raises `LakeDamaged` if a side is damaged, `StorageTrouble` if there is no space.
     """
     with TemporaryDirectory(prefix="biasgrid-comparison-") as folder:
         path = Path(folder) / "comparison.duckdb"

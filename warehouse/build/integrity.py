@@ -1,4 +1,4 @@
-"""What no lake may hold: looked for by the rules of `integrity.yml`, and reported by file and id."""
+"""Checks the lake by the rules of `integrity.yml` and reports violations by file and id."""
 
 # ruff: noqa: S608 - names from our own schemas and YAML
 
@@ -28,35 +28,35 @@ from biasgrid.warehouse.storage.lake import Lake
 Row = dict[str, Any]
 EVERYWHERE = "select true"
 COUNTED = 1000
-"""Rows that are counted of each flaw; what is broken by the million needs no exact number."""
+"""Maximum number of rows that are counted per flaw."""
 SHOWN = 3
-"""Rows that are named of each flaw; the others are counted."""
+"""Number of example rows per flaw."""
 
 Runs = Mapping[str, str]
-"""Ids in the lake of the runs that are attached under other ones."""
+"""Attached run id to the run's id in the lake, if they differ."""
 
 
 class Flaw(Frozen):
-    """`rows` of a table that cannot be, each with its `run_id` and the column `id`, which names it."""
+    """A rule that `rows` violate; each row has its `run_id` and an identifying column `id`."""
 
     table: str
     id: str
     what: str
     rows: str
     doubted: str = EVERYWHERE
-    """Which cells to look at: where there are none, `rows` is not queried. They stand in `lake.doubted`."""
+    """Selects the cells to check, stored in `lake.doubted`; if it selects none, `rows` is not queried."""
     lacking_to: str = ""
-    """The relation to whose rows something is lacking, where absence is reported."""
+    """The relation whose rows lack something, if the flaw is that rows are missing."""
     kind: str = KINDS[0]
 
     @property
     def rows_of(self) -> str:
-        """The relation that `rows` stem from: none there, none here."""
+        """The relation that `rows` are derived from: if it is empty, there are no flaws."""
         return _of_kind(self.kind, self.lacking_to or f"lake.{self.table}")
 
 
 class Integrity(Frozen):
-    """`warehouse/models/integrity.yml`."""
+    """Contents of `warehouse/models/integrity.yml`."""
 
     benchmarks: tuple[Flaw, ...]
     every_other_kind: tuple[Flaw, ...]
@@ -70,7 +70,7 @@ class Integrity(Frozen):
 
 @cache
 def load_integrity() -> Integrity:
-    """The rules that come along."""
+    """The shipped rules."""
     read = read_yaml(files("biasgrid.warehouse") / "models" / "integrity.yml")
     given = OUTCOMES[:-1]
     words = {"{outcomes}": str(OUTCOMES), "{given_outcomes}": str(given)}
@@ -79,7 +79,7 @@ def load_integrity() -> Integrity:
 
 
 def _filled(read: Any, words: Mapping[str, str]) -> Any:
-    """What YAML holds, with these words in its texts."""
+    """YAML contents with placeholders replaced."""
     if isinstance(read, dict):
         return {name: _filled(value, words) for name, value in read.items()}
     if isinstance(read, list):
@@ -91,7 +91,7 @@ def _filled(read: Any, words: Mapping[str, str]) -> Any:
 
 @cache
 def flaws_of_kind(kind: str) -> tuple[Flaw, ...]:
-    """Those of another kind of run than benchmarks."""
+    """Flaws of a kind of run other than benchmarks."""
     rules = load_integrity()
     own = (*rules.every_other_kind, *(rules.probes if kind == "probe" else rules.reviewed))
     return tuple(
@@ -110,8 +110,7 @@ def _of_kind(kind: str, sql: str) -> str:
 
 @cache
 def flaws_of_repeats() -> tuple[Flaw, ...]:
-    """Those of the rows that `lake.repeated_<table>` names: what a kill lands again is the same; another content
-    under one id is not."""
+    """Flaws of the rows in `lake.repeated_<table>`: one id with different contents."""
     return (
         _differing("cases", "case_id"),
         _differing("responses", "response_id"),
@@ -131,7 +130,7 @@ def _differing(table: str, key: str, without: str = "") -> Flaw:
 
 
 def find_flaws(warehouse: duckdb.DuckDBPyConnection, flaws: Iterable[Flaw]) -> Iterator[tuple[Flaw, list[Row]]]:
-    """Those that the attached lake has, with the rows that show them."""
+    """The flaws that the attached lake has, each with example rows."""
     nothing = empty_relations(warehouse)
     for flaw in flaws:
         if flaw.rows_of not in nothing and _is_doubted(warehouse, flaw) and (rows := _rows(warehouse, flaw)):
@@ -152,13 +151,13 @@ def _rows(warehouse: duckdb.DuckDBPyConnection, flaw: Flaw) -> list[Row]:
 
 
 def find_unsettled(warehouse: duckdb.DuckDBPyConnection) -> None:
-    """Finds the cells of benchmarks that are unsettled: replies of the others are known to have landed once."""
+    """Finds the unsettled cells of benchmarks: in all others each reply is known to occur once."""
     warehouse.execute(f"create table lake.found_unsettled as {load_integrity().unsettled}")
     warehouse.execute("create or replace view lake.unsettled as from lake.found_unsettled")
 
 
 def refuse_damage(warehouse: duckdb.DuckDBPyConnection, lake: Lake, runs: Runs) -> None:
-    """Looks through the attached lake. Raises `LakeDamaged` with everything that it finds."""
+    """Checks the attached lake. Raises `LakeDamaged` with all flaws found."""
     find_unsettled(warehouse)
     rules = load_integrity()
     if any(find_flaws(warehouse, rules.benchmarks)):
@@ -170,7 +169,7 @@ def refuse_damage(warehouse: duckdb.DuckDBPyConnection, lake: Lake, runs: Runs) 
 def refuse_damage_within(
     warehouse: duckdb.DuckDBPyConnection, lake: Lake, runs: Runs, built: Collection[str]
 ) -> None:
-    """As `refuse_damage`, once `built` are there: what they show of the lake is not looked for again."""
+    """Like `refuse_damage`, after `built` models: flaws that these already exclude are skipped."""
     refuse_flaws(warehouse, lake, flaws_of_repeats(), runs)
     shows = {"intermediate.int_instance_outcomes", "staging.stg_verdicts", "staging.stg_criteria"} <= set(built)
     if not (shows and warehouse.execute(load_integrity().every_case_is_there).fetchall()[0][0]):
@@ -178,7 +177,7 @@ def refuse_damage_within(
 
 
 def refuse_flaws(warehouse: duckdb.DuckDBPyConnection, lake: Lake, flaws: Iterable[Flaw], runs: Runs) -> None:
-    """As `refuse_damage`, for some flaws."""
+    """Like `refuse_damage`, for the given flaws."""
     found = (
         (flaw, [row | {"run_id": runs.get(row["run_id"], row["run_id"])} for row in rows])
         for flaw, rows in find_flaws(warehouse, flaws)
@@ -189,14 +188,14 @@ def refuse_flaws(warehouse: duckdb.DuckDBPyConnection, lake: Lake, flaws: Iterab
 
 
 def refuse_flaws_behind(warehouse: duckdb.DuckDBPyConnection, lake: Lake, runs: Runs) -> None:
-    """As `refuse_damage`, for the flaws that make a model's own tests fail."""
+    """Like `refuse_damage`, for flaws that make a model's own tests fail."""
     rules = load_integrity()
     refuse_flaws(warehouse, lake, (*flaws_of_repeats(), *rules.cases, *rules.behind_failed_tests), runs)
 
 
 def refuse_unreadable(lake: Lake, cause: duckdb.Error) -> None:
-    """Raises `LakeDamaged` where files are why DuckDB could not go on: truncated ones, or, where each has its
-    end, such as cannot be read as a whole."""
+    """Raises `LakeDamaged` if files caused the DuckDB error: truncated files, or else files that cannot be read
+    completely."""
     files = [(table, path) for table in TABLES for path in lake.files(table)]
     for read in (pq.read_metadata, pq.read_table):
         mistakes = [found for table, path in files if (found := _unreadable(lake, table, path, read))]
@@ -228,7 +227,7 @@ def _problem(lake: Lake, flaw: Flaw, rows: Sequence[Row]) -> Problem:
 
 
 def _files(lake: Lake, flaw: Flaw, rows: Sequence[Row]) -> list[Path]:
-    """The files in which the rows stand; none where their absence is reported."""
+    """The files that contain the rows; none if the flaw is that rows are missing."""
     if flaw.lacking_to:
         return []
     runs = {str(row["run_id"]) for row in rows}

@@ -1,6 +1,6 @@
-"""The statistics as DuckDB macros in the schema `statistics`, one topic a file in `warehouse/macros`.
+"""Defines the statistics as DuckDB macros in the schema `statistics`, one file per topic in `warehouse/macros`.
 
-They stay in the finished file: analysts call the very same ones as the models.
+They remain in the finished file, so analysts call the same macros as the models.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ TOPICS = (
 
 
 def define(warehouse: duckdb.DuckDBPyConnection) -> None:
-    """Creates the macros, and the tables that they look quantiles up in, in the database in use."""
-    # in one transaction: each of its own would be synced to disk
+    """Creates the macros and their quantile tables in the current database."""
+    # one transaction: otherwise each definition is synced to disk
     warehouse.execute(f"begin; create schema {SCHEMA}; {_definitions()}; commit")
 
 
@@ -45,12 +45,12 @@ def _definitions() -> str:
 
 
 ROW_GROUP = 61_440
-"""Rows that each thread holds in memory until they are packed: half of DuckDB's own number, half the memory."""
+"""Rows per row group: half of DuckDB's default, to halve the memory of each thread."""
 
 
 @cache
 def blank() -> bytes:
-    """The file, as its bytes: reading the macros takes as long as many models, and a copy takes none of it."""
+    """The bytes of a database with the macros: copying them is much faster than parsing the macros again."""
     with TemporaryDirectory(prefix="biasgrid-blank-") as folder:
         path = Path(folder) / "blank.duckdb"
         with duckdb.connect() as session:

@@ -1,4 +1,4 @@
-"""How a model becomes a table: marts in the order of their grain, shared columns stored once, each unit once."""
+"""Materialises models as tables: marts sorted by grain, shared columns stored once, duplicates removed by unit."""
 
 # ruff: noqa: S608 - names from our own YAML and schemas
 
@@ -15,10 +15,10 @@ from biasgrid.warehouse.build.sql_quoting import quoted
 from biasgrid.warehouse.schemas import UNITS
 
 STORAGE = "storage"
-"""Schema of the tables beneath those models that are views."""
+"""Schema of the tables that views of models read."""
 
 FEW = 50_000
-"""Cases below which a lake is sooner written as it is."""
+"""Number of cases below which shared columns are not stored separately."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +28,14 @@ class Part:
     relation: str
     columns: Collection[str]
     key: str = ""
-    """The column by which the model's rows find theirs; the rows themselves have none."""
+    """The join column for the model's rows; empty for the table of the rows themselves."""
     rows: int | None = 0
     """None: not counted."""
 
 
 def make(warehouse: duckdb.DuckDBPyConnection, model: Model) -> tuple[Part, ...]:
-    """Builds a model's table, or where its rows share columns, tables and a view that joins them, or its view;
-    returns them."""
+    """Builds a model as a table, as a view, or as tables with a view that joins shared columns; returns the
+    tables."""
     if model.is_view:
         warehouse.execute(f"create view {model.relation} as {model.sql}")
         return (Part(model.relation, model.about.columns, rows=None),)
@@ -44,7 +44,7 @@ def make(warehouse: duckdb.DuckDBPyConnection, model: Model) -> tuple[Part, ...]
     dictionaries = list(_dictionaries(warehouse, model))
     shared = {column for dictionary in dictionaries for column in dictionary.columns}
     own = [column for column in model.about.columns if column not in shared]
-    # the same lake makes the same marts, row by row
+    # the same lake yields the same marts, in the same order
     order = f" order by {_listed(model.about.grain)}" if model.schema == "marts" else ""
     if not dictionaries:
         made = _created(warehouse, model.relation, f"from ({model.sql}){order}")
@@ -59,7 +59,7 @@ def make(warehouse: duckdb.DuckDBPyConnection, model: Model) -> tuple[Part, ...]
 
 
 def _in_memory(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Part:
-    """Packing millions of rows takes as long as making them."""
+    """The model as a table in memory: compressing millions of rows takes as long as computing them."""
     table = f"lake.made_{model.name}"
     made = _created(warehouse, table, f"from ({model.sql})")
     warehouse.execute(f"create view {model.relation} as from {table}")
@@ -67,20 +67,19 @@ def _in_memory(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Part:
 
 
 def _created(warehouse: duckdb.DuckDBPyConnection, table: str, rows: str) -> int:
-    """How many rows the new table has."""
+    """Creates a table and returns its number of rows."""
     return int(warehouse.execute(f"create table {table} as {rows}").fetchall()[0][0])
 
 
 def lay_out(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Part:
-    """Builds a model's table without rows as its YAML describes it: to read a SELECT and the macros that it calls
-    takes longer than to run it on a small lake, and most runs are of one kind."""
+    """Creates a model's empty table from its YAML: faster than running its SELECT on a small lake."""
     columns = ", ".join(f"{quoted(name)} {column.type}" for name, column in model.about.columns.items())
     warehouse.execute(f"create table {model.relation} ({columns})")
     return Part(model.relation, model.about.columns)
 
 
 def unmake(warehouse: duckdb.DuckDBPyConnection, model: Model, parts: Sequence[Part]) -> None:
-    """Takes away what `make` made."""
+    """Removes what `make` created."""
     if not model.is_kept or len(parts) > 1:
         warehouse.execute(f"drop view {model.relation}")
     for part in () if model.is_view else parts:
@@ -102,10 +101,7 @@ def _is_small(warehouse: duckdb.DuckDBPyConnection) -> bool:
 
 
 def _dictionary(warehouse: duckdb.DuckDBPyConnection, shared: Shared, part: Part) -> bool:
-    """Texts that thousands of rows have in common take longer to write with each of them than everything else.
-
-    False, and nothing made, where two of them have one hash: they would be the same row.
-    """
+    """Creates a table of shared texts; False, without a table, if two different texts have the same hash."""
     distinct = f"select distinct {_listed(shared.columns)} from {shared.source}"
     warehouse.execute(
         f"create table {part.relation} as select {_key(shared.columns, part.key)}, * from ({distinct})"
@@ -126,8 +122,7 @@ def _listed(columns: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The tables of a model. `is_once`: its rows have been shown to be of one grain each. `is_empty`: it
-    has none, nor can it have any."""
+    """The tables of a model. `is_once`: its grain is known to be unique. `is_empty`: it can have no rows."""
 
     parts: tuple[Part, ...]
     is_once: bool
@@ -139,7 +134,7 @@ class Made:
 
 
 def make_models(warehouse: duckdb.DuckDBPyConnection, ordered: Iterable[Model]) -> Iterator[tuple[Model, Made]]:
-    """Makes models that stand each after what it reads."""
+    """Materialises models, which must be in dependency order."""
     empty = set(empty_relations(warehouse))
     for model in ordered:
         made = _empty(warehouse, model) if model.about.rows_of in empty else _made_once(warehouse, model)
@@ -153,7 +148,7 @@ def _empty(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Made:
 
 
 def _made_once(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Made:
-    """Makes a model, each unit of it once; `lake.repeated_<table>` then names those that have landed twice."""
+    """Materialises a model with each unit once; `lake.repeated_<table>` then lists the repeated units."""
     parts = make(warehouse, model)
     if not model.about.unit:
         return Made(parts, is_once=False)
@@ -173,14 +168,14 @@ def _has_repeats(warehouse: duckdb.DuckDBPyConnection, model: Model, parts: Sequ
 
 
 def declare_no_repeats(warehouse: duckdb.DuckDBPyConnection) -> None:
-    """`lake.repeated_<table>` of every table, without rows. Views, not tables: DuckDB sees that there are none,
-    and leaves out of a SELECT what would be done about them."""
+    """Creates empty views `lake.repeated_<table>`. Views, because DuckDB knows they are empty and simplifies
+    queries."""
     for table in UNITS:
         warehouse.execute(f"create view lake.repeated_{table} as select null::ubigint as unit where false")
 
 
 def find_repeats(warehouse: duckdb.DuckDBPyConnection, tables: Iterable[str]) -> None:
-    """Fills `lake.repeated_<table>` for each of these."""
+    """Fills `lake.repeated_<table>` for each of the tables."""
     for table in tables:
         unit = f"hash({', '.join(UNITS[table])})"
         repeated = f"select {unit} as unit from lake.{table} group by unit having count(*) > 1"

@@ -1,4 +1,4 @@
-"""The tests of a model, from its YAML: grain, nulls, accepted values, invariants, and its columns themselves."""
+"""Tests built models by their YAML: grain, nulls, accepted values, invariants and columns."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ SAMPLE_ROWS = 5
 
 
 class ModelTestFailed(Exception):
-    """Rows that a model's YAML rules out: names model and test, and shows some of them."""
+    """Rows violate a model's YAML: names the model and the test, and shows example rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowTest:
     name: str
     broken: str
-    """An SQL condition on a row that breaks it."""
+    """SQL condition that a violating row meets."""
     columns: frozenset[str]
-    """What the condition reads."""
+    """Columns that the condition reads."""
 
 
 def check(warehouse: duckdb.DuckDBPyConnection, model: Model, made: Made) -> None:
-    """Runs every test of a model that has been built. Raises `ModelTestFailed` at the first that fails."""
+    """Runs all tests of a built model. Raises `ModelTestFailed` at the first failure."""
     if made.is_empty:
         return
     _check_columns(warehouse, model)
@@ -44,7 +44,7 @@ def check(warehouse: duckdb.DuckDBPyConnection, model: Model, made: Made) -> Non
 
 
 def row_tests(model: Model) -> Iterator[RowTest]:
-    """What the model's YAML rules out in a row."""
+    """Row-level tests from the model's YAML."""
     for name, column in model.about.columns.items():
         if column.not_null:
             yield RowTest(f"{name} is not null", f"{quoted(name)} is null", frozenset([name]))
@@ -57,7 +57,7 @@ def row_tests(model: Model) -> Iterator[RowTest]:
 
 @cache
 def columns_in(expression: str) -> frozenset[str]:
-    """The columns that an SQL expression reads."""
+    """Columns that an SQL expression reads."""
     return frozenset(
         column.name for column in sqlglot.parse_one(expression, dialect="duckdb").find_all(exp.Column)
     )
@@ -83,7 +83,7 @@ def _all_tests_pass(warehouse: duckdb.DuckDBPyConnection, model: Model, made: Ma
     broken = " or ".join(f"({test.broken})" for test in row_tests(model)) or "false"
     grain = model.about.grain if _has_own_grain(model, made) else ()
     if model.is_view:
-        # statistics of the files let DuckDB leave most of them unread, if nothing else is queried
+        # file statistics let DuckDB skip most of the files if nothing else is queried
         found = warehouse.execute(f"select 1 from {model.relation} where {broken} limit 1").fetchall()  # noqa: S608 - our own YAML
         return not found and (not grain or _tells_apart(warehouse, grain, model.relation))
     sound = f"{_apart(grain) if grain else 'true'} and not coalesce(bool_or({broken}), false)"
@@ -91,7 +91,7 @@ def _all_tests_pass(warehouse: duckdb.DuckDBPyConnection, model: Model, made: Ma
 
 
 def _has_own_grain(model: Model, made: Made) -> bool:
-    """Whether its grain is still to be tested. A view without a unit has that of a table that is built from it."""
+    """Whether its grain must be tested. A view without a unit has the grain of a table that is built from it."""
     return not made.is_once and (not model.is_view or bool(model.about.unit))
 
 
@@ -111,13 +111,12 @@ def _tells_apart(warehouse: duckdb.DuckDBPyConnection, columns: Iterable[str], r
 
 
 def _apart(columns: Iterable[str]) -> str:
-    """That no two rows have the same hash of some columns: millions of numbers compare sooner than texts."""
+    """Test of uniqueness by hash: comparing millions of numbers is faster than comparing texts."""
     return f"count(*) = count(distinct hash({_listed(columns)}))"
 
 
 def _check_rows(warehouse: duckdb.DuckDBPyConnection, model: Model, parts: Sequence[Part]) -> None:
-    """All tests in one look at the rows: on millions of them each further one would cost as much. What many rows
-    have in common is tested once for all of them."""
+    """Runs all row tests in one scan per table; columns shared by many rows are tested once."""
     together: dict[str, list[RowTest]] = {}
     for test in row_tests(model):
         together.setdefault(_where(test.columns, model, parts), []).append(test)

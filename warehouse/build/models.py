@@ -1,6 +1,6 @@
-"""The SQL models: one file, one SELECT, one table; the YAML file next to it describes its rows.
+"""Loads the SQL models: one file with one SELECT per table, and a YAML file that describes its rows.
 
-A SELECT that ends with `from <step>` in place of `select … from <step>` has the columns that its YAML lists.
+A SELECT that ends with `from <step>` in place of `select … from <step>` has the columns of its YAML.
 """
 
 from __future__ import annotations
@@ -28,34 +28,34 @@ SCHEMAS = ("staging", "intermediate", "marts")
 STATISTICS = "statistics"
 """Schema of the macros."""
 COMPARISON = "comparison"
-"""Schema of the models that only a comparison of two runs builds."""
+"""Schema of models that are built only to compare two runs."""
 
 
 class UndeclaredRelation(Exception):
-    """A model reads something that is neither a table of the lake nor a model."""
+    """A model reads a relation that is neither a table of the lake nor a model."""
 
 
 class NotOneSelect(Exception):
-    """A model's file does not hold exactly one SELECT."""
+    """A model's file does not contain exactly one SELECT."""
 
 
 class Column(Frozen):
     description: str
     type: str = ""
-    """DuckDB's, in lower case."""
+    """DuckDB type, in lower case."""
     unit: str = ""
     """Such as `share, 0–1` or `templates`; empty for ids and words."""
     not_null: bool = False
     accepted: tuple[str, ...] = ()
-    """The only values it may hold, null aside."""
+    """The only allowed values besides null."""
 
 
 class Shared(Frozen):
-    """Columns that many rows have in common: stored once, and joined to the rows by a view of the model's name."""
+    """Columns with values common to many rows: stored once, joined by a view with the model's name."""
 
     columns: tuple[str, ...]
     source: str
-    """A model in which all of them stand: quicker to look through."""
+    """A smaller model that contains all their values."""
 
 
 class Description(Frozen):
@@ -63,25 +63,25 @@ class Description(Frozen):
 
     description: str
     grain: tuple[str, ...] = Field(min_length=1)
-    """Every combination of these columns occurs once."""
+    """Every combination of these columns is unique."""
     columns: dict[str, Column]
     rows_of: str = ""
-    """A relation that the model reads and that each of its rows stems from: none there, none here."""
+    """A relation that every row is derived from: if it is empty, the model is empty."""
     materialized: Literal["table", "view", "while building"] = "table"
-    """A view reads rows of the lake and holds none: long texts are stored once, in the lake. What is made
-    while building is millions of rows for other models: a table in memory, and in the finished file a view."""
+    """`view`: reads the lake, so that long texts are stored once. `while building`: an in-memory table during
+    the build, a view in the finished file."""
     unit: str = ""
-    """The column that holds the hash of what a row is the only one of."""
+    """The column with the hash of a row's unit, which must be unique."""
     unit_of: tuple[str, ...] = ()
-    """Tables of the lake in which that may occur twice; `lake.repeated_<table>` then names it."""
+    """Tables of the lake in which a unit may be repeated; `lake.repeated_<table>` lists repeated ones."""
     unit_doubted: tuple[str, ...] = ("true",)
-    """SQL conditions, each on rows among which that may be; all others are known to occur once. Rows of
-    one unit meet the same ones. Asked one by one, of most DuckDB sees in advance that no row meets them."""
+    """SQL conditions on rows whose units may be repeated; all other units are known to be unique. Rows of one unit
+    meet the same conditions."""
     unit_is_grain: bool = False
-    """Whether rows of different units are of different grain."""
+    """Whether rows of different units have different grain."""
     shared: tuple[Shared, ...] = ()
     invariants: dict[str, str] = Field(default_factory=dict)
-    """What must be true of every row: a sentence, and its SQL expression. Null is not true."""
+    """What must be true of every row: a sentence and its SQL expression. Null counts as false."""
 
     @model_validator(mode="after")
     def _has_types(self) -> Self:
@@ -93,7 +93,7 @@ class Description(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One table to build. `file` is where its SELECT stands, for messages."""
+    """One table to build. `file` is the path of its SELECT, for messages."""
 
     schema: str
     name: str
@@ -112,12 +112,12 @@ class Model:
 
     @property
     def is_kept(self) -> bool:
-        """Whether the finished file has its rows."""
+        """Whether its rows are stored in the finished file."""
         return self.about.materialized == "table"
 
 
 def load_models(folder: Traversable | None = None) -> tuple[Model, ...]:
-    """The models of `folder` (those shipped, by default), each after all that it reads; always in the same order.
+    """The models of `folder` (by default the shipped ones) in a fixed dependency order.
 
     Raises `NotOneSelect`, `UndeclaredRelation`, and graphlib's CycleError.
     """
@@ -130,7 +130,7 @@ def _shipped() -> tuple[Model, ...]:
 
 
 def load_comparison(tables: Iterable[str]) -> list[Model]:
-    """The shipped models of these names that compare two runs, and all that they read, in an order as above."""
+    """The shipped comparison models of these names and all models that they read, in dependency order."""
     return with_sources(_with_comparison(), {f"{COMPARISON}.{table}" for table in tables})
 
 
@@ -140,7 +140,7 @@ def _with_comparison() -> tuple[Model, ...]:
 
 
 def with_sources(ordered: Sequence[Model], relations: Iterable[str]) -> list[Model]:
-    """Of models that stand each after what it reads, those of these names and all that they read."""
+    """Models with these names and all models that they read, in the given order."""
     wanted = set(relations)
     for model in reversed(ordered):
         if model.relation in wanted:
@@ -149,7 +149,7 @@ def with_sources(ordered: Sequence[Model], relations: Iterable[str]) -> list[Mod
 
 
 def read_yaml(file: Traversable) -> Any:
-    """What a YAML file holds."""
+    """Parsed contents of a YAML file."""
     return yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - safe
 
 
@@ -168,7 +168,7 @@ def _found(folder: Traversable, schemas: Iterable[str]) -> Iterable[Model]:
 
 
 def _models_in(room: Traversable, schema: str, place: str) -> Iterable[Model]:
-    """The models of a folder and of the folders in it."""
+    """The models of a folder and its subfolders."""
     for entry in sorted(room.iterdir(), key=lambda entry: entry.name):
         if entry.is_dir():
             yield from _models_in(entry, schema, f"{place}/{entry.name}")
@@ -194,13 +194,13 @@ LAST_STEP = re.compile(r"\n\nfrom (\w+)\n*\Z")
 
 
 def _with_columns(sql: str, columns: Iterable[str]) -> str:
-    """A SELECT that ends with `from <step>` alone, with the columns of its YAML; any other SELECT unchanged."""
+    """A SELECT that ends with a bare `from <step>` gets the columns of its YAML; any other is unchanged."""
     listed = ",\n    ".join(columns)
     return LAST_STEP.sub(lambda last: f"\n\nselect\n    {listed}\nfrom {last[1]}\n", sql)
 
 
 def _relations(file: str, sql: str) -> frozenset[str]:
-    """What a SELECT reads, its own CTEs aside."""
+    """Relations that a SELECT reads, except its own CTEs."""
     statements = sqlglot.parse(sql, dialect="duckdb")
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         raise NotOneSelect(f"{file}: holds something other than exactly one SELECT")
@@ -212,7 +212,7 @@ def _relations(file: str, sql: str) -> frozenset[str]:
 def _name(table: exp.Table) -> str:
     if isinstance(table.this, exp.Anonymous) and table.db == STATISTICS:
         return str(table.this.expressions[0].name)  # a macro over the rows of a step
-    # a table function has no plain name: its SQL stands for it, and is never declared
+    # a table function has no plain name: its SQL is used, which is never declared
     if not isinstance(table.this, exp.Identifier):
         return str(table.this.sql(dialect="duckdb"))
     return ".".join(part.name for part in table.parts)

@@ -1,4 +1,4 @@
-"""A run as the models see it: as it landed, or as one of the two that are compared."""
+"""Defines the scope in which models see a run: as stored, or as one side of a comparison."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from biasgrid.warehouse.build.sql_quoting import literal
 from biasgrid.warehouse.schemas import TABLES
 
 EARLIER, LATER = "earlier", "later"
-"""Ids of the two as runs. The models put runs in the order of their start, then of their ids."""
+"""Run ids of the two sides. Models sort runs by start, then by id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A run, by one of its evaluations."""
+    """A run with one of its evaluations."""
 
     name: str
     """EARLIER or LATER."""
     run_id: str
     evaluation_id: str | None
-    """The only evaluation whose verdicts count; None where the models take the newest of each themselves."""
+    """The only evaluation whose verdicts count; None: models use the newest verdicts."""
     models: Mapping[str, str] = field(default_factory=dict)
-    """By which name the other side knows a model, where by another one."""
+    """Model names mapped to their names on the other side, if they differ."""
     cells: frozenset[str] | None = None
-    """The only cells that it consists of; None for all."""
+    """The only cells included; None for all."""
 
     def select(self, table: str, rows: str) -> str:
-        """A SELECT of this side's rows of a lake table, from the SQL that selects its run's rows."""
+        """A SELECT of this side's rows of a lake table, given the SQL of its run's rows."""
         columns = TABLES[table].names
         changed = {"run_id": literal(self.name)}
         if table == "runs":

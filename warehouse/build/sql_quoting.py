@@ -1,4 +1,4 @@
-"""Values and names as SQL writes them."""
+"""Quotes values and names for SQL."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 
 
 def literal(value: object) -> str:
-    """A text, or what stands for one, such as a path."""
+    """A value as an SQL string literal."""
     return "'" + str(value).replace("'", "''") + "'"
 
 
 def quoted(name: str) -> str:
-    """The name of a column or a table."""
+    """A quoted name of a column or table."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literally(path: Path | str) -> str:
-    """A path, or a part of one, in which DuckDB finds no pattern."""
+    """A path with DuckDB's glob characters escaped."""
     return re.sub(r"([\[*?])", r"[\1]", str(path))

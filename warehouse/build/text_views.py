@@ -1,8 +1,8 @@
-"""Prompts, replies and verdicts one by one: views of the warehouse over the Parquet files in which they landed.
+"""Creates views of prompts, replies and verdicts over the lake's Parquet files.
 
-They are stored once, in the lake. The views know the files that the warehouse was built from, and none that
-landed later. In a DuckDB session, `set variable lake = '/elsewhere'` states that the data directory has moved, and
-`set variable run = '01J…'` that no other run is queried, whose files then stay closed.
+These texts are stored once, in the lake. The views read the files that the warehouse was built from, and no later
+ones. In a DuckDB session, `set variable lake = '/elsewhere'` names the new place of a moved data directory, and
+`set variable run = '01J…'` restricts queries to one run, so that other files stay closed.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from biasgrid.warehouse.schemas import SUPERSEDED, UNITS
 from biasgrid.warehouse.storage.lake import Lake
 
 ALL = "*"
-"""In place of a run: every run's texts are read."""
+"""In place of a run id: texts of all runs."""
 
 
 def fetch_texts(lake: Lake, texts_of: str | None) -> None:
-    """Has what the views read on this machine, where the lake is shared. Raises `StorageTrouble`."""
+    """Downloads the files that the views read, if the lake is shared. Raises `StorageTrouble`."""
     if lake.shared and texts_of:
         for table in UNITS:
             lake.files(table, None if texts_of == ALL else texts_of)
 
 
 def text_settings(lake: Lake, texts_of: str | None) -> Iterator[str]:
-    """Settings of a session that reads a warehouse: these files may be read, and only those of one run need be."""
-    # DuckDB compares a file's name as it is given, in which nothing may look like a pattern, and as it is
+    """DuckDB settings that allow reading these files, and restrict views to one run."""
+    # DuckDB compares a file's name both as given, with patterns escaped, and as it is
     places = ", ".join(literal(f"{root}/lake") for root in (lake.root, literally(lake.root)))
     yield f"allowed_directories = [{places}]"
     yield f"variable lake = {literal(literally(lake.root))}"
@@ -47,9 +47,9 @@ def text_settings(lake: Lake, texts_of: str | None) -> Iterator[str]:
 def keep_texts(
     warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence[Model], files: Mapping[str, Sequence[Path]]
 ) -> None:
-    """Has the models whose rows are not kept read files by themselves, without the lake that is attached while
-    building. `files`: those of each of its relations."""
-    warehouse.execute("set variable run = ''")  # types are declared: no file but the first need be opened
+    """Redefines models that are views so that they read files without the attached lake. `files`: by relation of
+    the lake."""
+    warehouse.execute("set variable run = ''")  # types are declared, so only the first file is opened
     for table in (table for table in UNITS if files.get(table)):
         rows = of_files(table, _wanted(lake, files[table]))
         warehouse.execute(f"create view {STORAGE}.{table} as {rows}")
@@ -63,7 +63,7 @@ def keep_texts(
 
 
 def _wanted(lake: Lake, files: Sequence[Path]) -> str:
-    """An SQL list of files: of the run that the session names, or else of all."""
+    """SQL list of files: those of the run that the session names, else all."""
     places = "\n".join(literally(file.relative_to(lake.root).as_posix()) for file in files)
     listed = f"string_split({literal(places)}, chr(10))"
     of_run = f"list_filter({listed}, lambda place: contains(place, '/run_id=' || getvariable('run') || '/'))"
@@ -74,7 +74,7 @@ def _wanted(lake: Lake, files: Sequence[Path]) -> str:
 
 
 def _keep_few(warehouse: duckdb.DuckDBPyConnection, name: str) -> None:
-    """A table; where it has no rows, a view, in which DuckDB sees that there are none."""
+    """Stores a relation as a table, or as a view if empty, since DuckDB knows that view to be empty."""
     kept, rows = f"{STORAGE}.{name}", f"from lake.{name}"
     if warehouse.execute(f"{rows} limit 1").fetchall():
         warehouse.execute(f"create table {kept} as {rows}")
@@ -86,7 +86,7 @@ def _keep_few(warehouse: duckdb.DuckDBPyConnection, name: str) -> None:
 
 @contextmanager
 def reading_texts() -> Iterator[None]:
-    """Raises `UserError` where a file is not as it was when the warehouse was built."""
+    """Raises `UserError` if a file has changed since the warehouse was built."""
     try:
         yield
     except duckdb.Error as error:
@@ -105,15 +105,15 @@ def _unread(error: duckdb.Error) -> Problem:
 
 @cache
 def column_types(table: str) -> dict[str, str]:
-    """DuckDB's type of each declared column of a table of the lake."""
+    """DuckDB type of each declared column of a lake table."""
     with duckdb.connect() as session:
         session.register("declared_rows", declared_schema(table).empty_table())
         return {name: kind for name, kind, *_ in session.execute("describe declared_rows").fetchall()}
 
 
 def of_files(table: str, files: str) -> str:
-    """A SELECT of the declared columns from Parquet files, which an SQL expression names; those columns that are
-    younger than every file are null."""
+    """A SELECT of the declared columns from Parquet files given by an SQL expression; columns in no file are
+    null."""
     columns = (f"    {quoted(name)}::{kind} as {quoted(name)}" for name, kind in column_types(table).items())
     landed = f"read_parquet({files}, union_by_name = true, hive_partitioning = false)"
     rows = f"{_indented(no_rows(table))}    union all by name\n    from {landed}"

@@ -1,7 +1,8 @@
-"""The process that judges: `python -m biasgrid.warehouse.expectations`, started by an `Inspector`.
+"""The validation process: `python -m biasgrid.warehouse.expectations`, started by an `Inspector`.
 
-It reads a line for each narrowed table and judges it at once, after a line `{"begin": true}`; a line
-`{"pages": …}` is answered by a line with what fails, or with the error. It ends when standard input is closed.
+Each inspection begins with the line `{"begin": true}`; each following line is a narrowed table, which is validated
+at once. A line `{"pages": …}` is answered with one line: the failures or the error. The process ends when standard
+input is closed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Imports what takes seconds, then answers."""
+    """Imports Great Expectations, which takes seconds, then answers requests."""
     answers = _open_answers()
     requests: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
@@ -39,14 +40,14 @@ def main() -> None:
 
 
 class Inspection:
-    """Tables that are judged together; any error is reported to the process that asked."""
+    """Tables that are validated together; any error is reported to the requesting process."""
 
     def __init__(self, validator: Validator) -> None:
         self._validator = validator
         self._error = ""
 
     def judge(self, table: dict[str, Any]) -> None:
-        """Judges a table, unless one before it could not be judged."""
+        """Validates a table, unless an earlier table caused an error."""
         if self._error:
             return
         try:
@@ -55,7 +56,7 @@ class Inspection:
             self._error = _described(error)
 
     def answer(self, pages: Path) -> bytes:
-        """Writes the pages; returns what fails, or the first error."""
+        """Writes the pages; returns the failures, or the first error."""
         if self._error:
             return orjson.dumps({"error": self._error})
         try:
@@ -65,15 +66,15 @@ class Inspection:
 
 
 def _open_answers() -> BinaryIO:
-    """Standard output for answers; what libraries print there joins their errors."""
+    """Standard output for answers; output of libraries is redirected to standard error."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return answers
 
 
 def _listen(requests: SimpleQueue[bytes]) -> None:
-    """Queues requests; the process that sends them holds the other end, which is closed when it ends."""
-    # a reader of its own: when Python ends, it needs the lock of `sys.stdin`, which this thread would hold
+    """Queues requests until the requesting process closes its end of the pipe."""
+    # a separate reader: at exit Python needs the lock of `sys.stdin`, which this thread would hold
     with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as lines:
         for line in lines:
             requests.put(line)

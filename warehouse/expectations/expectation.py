@@ -1,4 +1,4 @@
-"""What is expected of a table, in the four kinds that SQL can narrow down."""
+"""Defines the four kinds of expectations of a table, which SQL can narrow."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from biasgrid.warehouse.build.sql_quoting import literal, quoted
 
 DIGITS = 8
-"""Of a number, behind the point: sums of thirds end a little above one."""
+"""Decimal places for comparison: a sum of thirds can slightly exceed one."""
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """A column holds nothing but these values, null aside."""
+    """A column contains only these values or null."""
 
     column: str
     values: tuple[str, ...]
@@ -24,13 +24,13 @@ class OneOf:
 
     @property
     def broken(self) -> str:
-        """An SQL condition on a row that breaks it."""
+        """SQL condition that a violating row meets."""
         return f"{quoted(self.column)} not in ({', '.join(map(literal, self.values))})"
 
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """Numbers of a column, null aside, are in a range; without `high` it is open."""
+    """The numbers of a column, if not null, are in a range; without `high` it is open."""
 
     column: str
     low: float
@@ -47,14 +47,14 @@ class Between:
 
     @property
     def broken(self) -> str:
-        # DuckDB's NaN is greater than infinity: it breaks an open range as well
+        # NaN is greater than infinity in DuckDB, so it violates an open range as well
         high = "'infinity'::double" if self.high is None else self.high
         return f"{self.number} not between {self.low} and {high}"
 
 
 @dataclass(frozen=True, slots=True)
 class RowRule:
-    """Something is true of every row, by itself."""
+    """A condition on every row by itself."""
 
     sentence: str
     broken: str
@@ -62,15 +62,15 @@ class RowRule:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Something is true of the rows together, or of what other tables say of them."""
+    """A condition on the rows together, or on their relation to other tables."""
 
     sentence: str
     rows: str
-    """A SELECT of what breaks it, with the columns `ids`."""
+    """A SELECT of violations, with the columns `ids`."""
     ids: tuple[str, ...]
     doubted: str = "select true"
-    """Selects what to look at more closely: where it finds nothing, `rows` is not queried. It is
-    `lake.doubted`."""
+    """Selects candidates for a closer check, stored as `lake.doubted`; if it selects none, `rows` is not
+    queried."""
 
 
 Expectation = OneOf | Between | RowRule | Rows
@@ -78,12 +78,12 @@ Expectation = OneOf | Between | RowRule | Rows
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """All that is expected of one table."""
+    """All expectations of one table."""
 
     relation: str
     """Such as `lake.verdicts` or `marts.pass_rates`."""
     ids: tuple[str, ...]
-    """Columns that name a row."""
+    """Columns that identify a row."""
     expectations: tuple[Expectation, ...]
 
     @property
@@ -92,14 +92,14 @@ class Suite:
 
 
 def unique(relation: str, key: Sequence[str], where: str = "true", sentence: str = "") -> Rows:
-    """No two rows have the same key."""
+    """Expectation that no two rows have the same key."""
     listed = ", ".join(map(quoted, key))
     rows = f"select {listed} from {relation} where {where}"  # noqa: S608 - names from our own schemas
     return Rows(
         sentence or f"one row per {' × '.join(key)}",
         f"from ({rows}) group by all having count(*) > 1",
         tuple(key),
-        # millions of numbers compare sooner than texts
+        # comparing millions of numbers is faster than comparing texts
         f"select true from ({rows}) having count(*) > count(distinct hash({listed}))",  # noqa: S608
     )
 
@@ -107,7 +107,7 @@ def unique(relation: str, key: Sequence[str], where: str = "true", sentence: str
 def referring(
     relation: str, ids: Sequence[str], columns: Sequence[str], to: str, where: str = "true", known: str = "true"
 ) -> Rows:
-    """What `columns` name, where none of them is null, is there in `to`, in columns of the same names."""
+    """Expectation that the values of `columns`, if none is null, exist in columns of the same names in `to`."""
     listed = ", ".join(map(quoted, columns))
     named = " and ".join(f"{quoted(column)} is not null" for column in columns)
     there = f"select distinct {listed} from {to} where {known}"  # noqa: S608 - names from our own schemas

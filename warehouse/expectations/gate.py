@@ -1,4 +1,4 @@
-"""Before a new warehouse replaces the old one, it and the lake are inspected."""
+"""Builds a warehouse that replaces the old one only if it and the lake meet all expectations."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from biasgrid.warehouse.storage.lake import Lake
 
 
 def build_inspected(lake: Lake, inspector: Inspector) -> Report:
-    """Builds the warehouse, and puts it in the old one's place if everything is as expected.
+    """Builds the warehouse, and replaces the old one if all expectations are met.
 
-    Raises `ExpectationsFailed` with all that is not, and what `build` raises; the old file then stays.
+    Raises `ExpectationsFailed` with all failures, and the errors of `build`; the old file is then unchanged.
     """
     passed: list[Report] = []
 
@@ -37,7 +37,7 @@ def build_inspected(lake: Lake, inspector: Inspector) -> Report:
 
 
 def _of_lake(lake: Lake, inspector: Inspector) -> Report | None:
-    """The report on a lake from which no warehouse was built; None where nothing fails, or nothing was checked."""
+    """Report on a lake whose warehouse build failed; None if nothing fails or nothing was checked."""
     try:
         with hold_build_lock(lake):
             report = inspect(inspector, lake, None)

@@ -1,4 +1,4 @@
-"""Lake and warehouse narrowed by SQL, table by table, and judged by the process of an `Inspector`."""
+"""Narrows the tables of lake and warehouse by SQL and validates them in the process of an `Inspector`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from biasgrid.warehouse.expectations.suites import all_suites
 from biasgrid.warehouse.storage.lake import Lake
 
 MEMORY = "2GiB"
-"""Larger intermediate results are spilled to disk."""
+"""DuckDB's memory limit; larger intermediate results are spilled to disk."""
 
 
 def inspect(inspector: Inspector, lake: Lake, built: Path | None) -> Report:
-    """Whether the lake and the marts in `built`, or the lake alone, are as expected.
+    """Report on the lake and the marts in `built`, or on the lake alone.
 
-    Writes pages about it in place of those of the last time. Raises `NotInspected` where a file of the lake cannot
-    be read, or the process that judges has ended or failed.
+    Replaces the pages of the previous inspection. Raises `NotInspected` if a file of the lake cannot be read, or
+    the validation process has ended or failed.
     """
     try:
         with _scratch(lake) as folder:
@@ -47,7 +47,7 @@ def inspect(inspector: Inspector, lake: Lake, built: Path | None) -> Report:
 
 
 def _narrowed_tables(lake: Lake, built: Path | None, folder: Path) -> Iterator[Narrowed]:
-    """One after the other: each is judged while the next is read."""
+    """Narrowed tables, one at a time: each is validated while the next is read."""
     with duckdb.connect(config=OFFLINE) as session:
         session.execute(f"set memory_limit = '{MEMORY}'; set TimeZone = 'UTC'")
         session.execute(f"set temp_directory = {literal(folder / 'spilled')}")
@@ -71,7 +71,7 @@ def _inspected(table: Narrowed, failed: set[tuple[str, str]]) -> Inspected:
 
 @contextmanager
 def _scratch(lake: Lake) -> Iterator[Path]:
-    """A folder that the next build removes if this process is killed."""
+    """A temporary folder; if this process is killed, the next build removes it."""
     folder = lake.root / f".{ULID()}.partial"
     folder.mkdir()
     try:

@@ -1,4 +1,4 @@
-"""Tables of any length, narrowed by SQL to what Great Expectations can judge by: a few values of each column."""
+"""Narrows tables of any length by SQL to a few values per column, which Great Expectations can validate."""
 
 # ruff: noqa: S608 - names from our own schemas and YAML
 
@@ -17,15 +17,15 @@ from biasgrid.warehouse.build.sql_quoting import quoted
 from biasgrid.warehouse.expectations.expectation import Between, Expectation, OneOf, Rows, Suite
 
 EXAMPLES = 5
-"""Rows that are named of those that break an expectation."""
+"""Number of example rows per failed expectation."""
 VALUES = 50
-"""Values of a column that are handed on, unknown ones first."""
+"""Maximum number of values of a column that are passed on, unexpected ones first."""
 LONGEST = 160
-"""Characters of a row's name: a damaged lake may hold anything."""
+"""Maximum length of a row's name in characters, since a damaged lake may contain anything."""
 
 Seen = Sequence[Any]
-"""Of an expectation: how many rows break it, then its values, or least and greatest. Nothing where it takes more
-than a look at each row."""
+"""For an expectation: the number of violating rows, then values, or minimum and maximum. Empty for expectations
+that need more than one scan of the rows."""
 
 
 Shown = Sequence[Any]
@@ -33,7 +33,7 @@ Shown = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """How many rows break an expectation, and the names of a few."""
+    """Number of rows that violate an expectation, and the names of a few."""
 
     rows: int = 0
     examples: tuple[str, ...] = ()
@@ -45,23 +45,23 @@ class Breach:
 
 @dataclass(frozen=True, slots=True)
 class Narrowed:
-    """A table narrowed to what its expectations are judged by."""
+    """A table narrowed to the data that its expectations are validated by."""
 
     suite: Suite
     rows: int
     breaches: Mapping[str, Breach]
     """By the sentence of each expectation."""
     shown: Mapping[str, Shown]
-    """By `shown_as`: the values of a column, its least and greatest number, or what breaks a rule."""
+    """By `shown_as`: the values of a column, its minimum and maximum, or the violations of a rule."""
 
     @property
     def judged(self) -> Iterator[Expectation]:
-        """What Great Expectations judges: of a table without rows, what rows alone can break is left out."""
+        """Expectations for Great Expectations; for an empty table, without those that only rows can violate."""
         return (each for each in self.suite.expectations if self.rows or isinstance(each, Rows))
 
 
 def as_request(table: Narrowed) -> dict[str, Any]:
-    """What the process that judges is sent about a table: JSON, with numbers as text, since infinity has none."""
+    """Request for the validation process: JSON with numbers as text, since JSON has no infinity."""
     return {
         "relation": table.suite.relation,
         "expectations": len(table.suite.expectations),
@@ -81,7 +81,7 @@ def _as_rule(table: Narrowed, expectation: Expectation) -> dict[str, Any]:
 
 
 def narrow_table(session: duckdb.DuckDBPyConnection, suite: Suite) -> Narrowed:
-    """Reads a table once for all that its rows show by themselves, then queries what they do not."""
+    """Evaluates all row-level expectations in one scan, then the others by queries of their own."""
     rows, seen = _looked_through(session, suite)
     breaches, shown = {}, {}
     for expectation, own in zip(suite.expectations, seen, strict=True):
@@ -92,7 +92,7 @@ def narrow_table(session: duckdb.DuckDBPyConnection, suite: Suite) -> Narrowed:
 
 
 def shown_as(expectation: Expectation) -> str:
-    """The column of the narrowed table that an expectation is judged by."""
+    """The column of the narrowed table for an expectation."""
     return expectation.column if isinstance(expectation, OneOf | Between) else expectation.sentence
 
 
@@ -135,7 +135,7 @@ def _named(session: duckdb.DuckDBPyConnection, rows: str, ids: Iterable[str]) ->
 
 
 def _readable(name: str) -> str:
-    """A row's name without what a terminal would take for a command."""
+    """A row's name without terminal control characters."""
     return replace_invisible(name[:LONGEST])
 
 
@@ -150,5 +150,5 @@ def _shown(expectation: Expectation, seen: Seen, breach: Breach) -> Shown:
 
 
 def _number(value: float | None) -> float | None:
-    # pandas takes NaN for a value that is not there; below every range it is one that does not fit
+    # pandas treats NaN as missing; minus infinity is below every range and thus a violation
     return -math.inf if value is not None and math.isnan(value) else value

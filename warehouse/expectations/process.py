@@ -1,4 +1,4 @@
-"""The process that imports Great Expectations and judges, as seen from the process that starts it."""
+"""Starts the process that runs Great Expectations, and communicates with it."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from biasgrid.catalogs.errors import Problem
 from biasgrid.warehouse.storage.errors import OldWarehouseStays
 
 HANDED_ON = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "LD_LIBRARY_PATH")
-"""Variables that the process gets: none of them a key."""
+"""Environment variables that the process receives: no keys."""
 QUIET = {"DO_NOT_TRACK": "1", "GX_ANALYTICS_ENABLED": "false", "TQDM_DISABLE": "1"}
-"""Nothing about its use is sent anywhere: this version does not, and others shall not."""
+"""Switches off usage statistics; this version sends none, later ones might."""
 PATIENCE_S = 5.0
 
 
 class NotInspected(OldWarehouseStays):
-    """Why expectations could not be checked, and what to do."""
+    """Reason why expectations could not be checked, with the remedy."""
 
     headline = "the expectations could not be checked"
 
 
 class Inspector:
-    """Used as `with Inspector() as inspector`: Great Expectations is imported meanwhile, in a process of its own.
+    """Runs Great Expectations in a process of its own, which imports it while the `with` block runs.
 
-    That process ends with this one, even where this one is killed: it listens to a pipe that is then closed.
+    That process ends with this one, even if this one is killed, because its pipe is then closed.
     """
 
     def __init__(self) -> None:
-        """Raises `NotInspected` where no process can be started."""
+        """Raises `NotInspected` if no process can be started."""
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `__exit__`, read before
         environment = {name: os.environ[name] for name in HANDED_ON if name in os.environ}
         try:
             self._process = subprocess.Popen(
-                # -P: a folder `warehouse` where the command was typed is not this package
+                # -P: do not import a folder `warehouse` of the current directory
                 [sys.executable, "-P", "-m", "biasgrid.warehouse.expectations"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
                 env={**environment, **QUIET},
-                start_new_session=True,  # Ctrl-C in a terminal is for the parent, which then ends it
+                start_new_session=True,  # Ctrl-C in a terminal reaches the parent, which then ends this process
             )
         except OSError as error:
             self._errors.close()
@@ -59,7 +59,8 @@ class Inspector:
         return self._process.pid
 
     def send(self, request: dict[str, Any]) -> None:
-        """Begins an inspection, or has a table judged. Raises `NotInspected` where the process has ended."""
+        """Begins an inspection, or sends a table for validation. Raises `NotInspected` if the process has
+        ended."""
         requests = self._process.stdin
         assert requests is not None  # noqa: S101 - a pipe
         try:
@@ -69,8 +70,8 @@ class Inspector:
             raise NotInspected(as_problem(self._last_words())) from error
 
     def judge(self, pages: Path) -> set[tuple[str, str]]:
-        """The relation and sentence of each expectation that fails, of the tables of an inspection; writes
-        the pages about them. Raises `NotInspected` where the process has ended or failed."""
+        """Relation and sentence of each failed expectation of the inspection; also writes its pages. Raises
+        `NotInspected` if the process has ended or failed."""
         self.send({"pages": str(pages)})
         answers = self._process.stdout
         assert answers is not None  # noqa: S101 - a pipe
@@ -100,7 +101,7 @@ class Inspector:
 
 @contextmanager
 def start_inspector(wanted: bool) -> Iterator[Inspector | None]:
-    """An inspector that loads while models answer; None where none is wanted. Raises `NotInspected`."""
+    """An inspector that loads while models answer; None if not `wanted`. Raises `NotInspected`."""
     if not wanted:
         yield None
         return
@@ -109,7 +110,7 @@ def start_inspector(wanted: bool) -> Iterator[Inspector | None]:
 
 
 def as_problem(why: str) -> Problem:
-    """Why nothing was checked, and what to do."""
+    """The problem and its remedy if nothing was checked."""
     return Problem(
         f"the process that checks expectations gave up: {why}",
         remedy="`biasgrid warehouse check` tries again; if it ends like this, install anew (`make env`), or go on "

@@ -1,4 +1,4 @@
-"""What an inspection found, and the messages about it."""
+"""The results of an inspection and the messages about it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from biasgrid.warehouse.storage.lake import Lake
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An expectation that does not hold: which, of which table, for how many rows, and what names a few."""
+    """A failed expectation: table, sentence, number of violating rows and the names of a few."""
 
     relation: str
     sentence: str
@@ -24,7 +24,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """One table: its rows, how much is expected of it, and what does not hold."""
+    """One table: its number of rows, its number of expectations, and its failures."""
 
     relation: str
     rows: int
@@ -34,7 +34,7 @@ class Inspected:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Every table that was inspected, and the first of the pages about them."""
+    """Results for all inspected tables, and the path of the first page."""
 
     tables: tuple[Inspected, ...]
     pages: Path
@@ -45,7 +45,7 @@ class Report:
 
 
 class ExpectationsFailed(OldWarehouseStays):
-    """What does not hold, of which table, for how many rows, some of them, and what to do."""
+    """Failed expectations with table, number of rows, examples and remedy."""
 
     headline = "not everything is as expected"
 
@@ -55,7 +55,7 @@ class ExpectationsFailed(OldWarehouseStays):
 
 
 def as_mistakes(report: Report, lake: Lake) -> Iterator[Problem]:
-    """A message for each failure."""
+    """One problem per failure."""
     for failure in report.failures:
         shown = failure.relation.removeprefix("lake.")
         table, _ = SHOWN.get(shown, (shown, ""))

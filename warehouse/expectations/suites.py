@@ -1,4 +1,4 @@
-"""The suites of every table of the lake and of every mart, exported from schemas, models' YAML and `rules.yml`."""
+"""Exports the suites of all lake tables and marts from schemas, models' YAML and `rules.yml`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from biasgrid.warehouse.schemas import EVENTS, KEYS, SHOWN, TABLES, UNITS
 
 
 class Reference(Frozen):
-    """What these columns name is there in `to`, in columns of the same names."""
+    """The values of these columns exist in columns of the same names in `to`."""
 
     columns: tuple[str, ...]
     to: str
@@ -43,7 +43,7 @@ class Invariant(Frozen):
 
 
 class Unique(Frozen):
-    """No two rows, of those that meet `where`, have the same values in these columns."""
+    """No two rows that meet `where` have the same values in these columns."""
 
     sentence: str
     columns: tuple[str, ...]
@@ -51,7 +51,7 @@ class Unique(Frozen):
 
 
 class Rule(Frozen):
-    """A SELECT of what breaks it."""
+    """A SELECT of violations."""
 
     sentence: str
     ids: tuple[str, ...]
@@ -60,15 +60,15 @@ class Rule(Frozen):
 
 
 class LakeTable(Frozen):
-    """What is expected of a table of the lake beyond its schema and its staging model."""
+    """Expectations of a lake table beyond its schema and its staging model."""
 
     ids: tuple[str, ...] = ()
-    """Columns that name a row; by default the key of events and their id, or the columns of `UNITS`."""
+    """Columns that identify a row; by default the key of events and their id, or the columns of `UNITS`."""
     accepted: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     accepted_of_kinds: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """Values in runs other than benchmarks."""
+    """Allowed values in runs other than benchmarks."""
     renamed: dict[str, str] = Field(default_factory=dict)
-    """Columns that the staging model has under another name."""
+    """Columns that have another name in the staging model."""
     least: dict[str, float] = Field(default_factory=dict)
     invariants: dict[str, str] = Field(default_factory=dict)
     references: tuple[Reference, ...] = ()
@@ -77,10 +77,10 @@ class LakeTable(Frozen):
 
 
 class Marts(Frozen):
-    """What is expected of marts beyond their YAML."""
+    """Expectations of marts beyond their YAML."""
 
     ranges: dict[str, tuple[float] | tuple[float, float]]
-    """By unit; without a second number the range is open."""
+    """Range by unit; without a second number the range is open."""
     counted: tuple[str, ...]
     references: tuple[Reference, ...]
     invariants: tuple[Invariant, ...]
@@ -93,7 +93,7 @@ class Kind(Frozen):
 
 
 class Rules(Frozen):
-    """`warehouse/models/rules.yml`."""
+    """Contents of `warehouse/models/rules.yml`."""
 
     marts: Marts
     kinds: dict[str, Kind]
@@ -102,13 +102,13 @@ class Rules(Frozen):
 
 @cache
 def load_rules() -> Rules:
-    """The rules that come along."""
+    """The shipped rules."""
     return Rules.model_validate(read_yaml(files("biasgrid.warehouse") / "models" / "rules.yml"))
 
 
 @cache
 def unit_ranges() -> Mapping[str, tuple[float, float | None]]:
-    """Least and greatest number of each unit that the YAML files name; None: the range is open."""
+    """Minimum and maximum of each unit in the YAML files; None: the range is open."""
     marts = load_rules().marts
     limits = {unit: (ends[0], ends[1] if len(ends) > 1 else None) for unit, ends in marts.ranges.items()}
     return limits | dict.fromkeys(marts.counted, (0, None))
@@ -116,7 +116,7 @@ def unit_ranges() -> Mapping[str, tuple[float, float | None]]:
 
 @cache
 def all_suites() -> tuple[Suite, ...]:
-    """The lake's, then the marts'."""
+    """All suites: those of the lake, then those of the marts."""
     return (*_lake_suites(), *_mart_suites())
 
 
@@ -130,7 +130,7 @@ def _expected_of_mart(model: Model) -> Iterator[Expectation]:
     rules, columns = load_rules().marts, model.about.columns
     yield unique(model.relation, model.about.grain)
     yield from _of_columns(columns)
-    # accepted values stand above, as values and not as a rule
+    # accepted values are expected above as values, not as a rule
     listed = {f"{name} is one of " for name in columns}
     yield from (
         RowRule(test.name, test.broken) for test in row_tests(model) if not test.name.startswith(tuple(listed))
@@ -146,7 +146,7 @@ def _expected_of_mart(model: Model) -> Iterator[Expectation]:
 
 
 def _of_columns(columns: Mapping[str, Column]) -> Iterator[Expectation]:
-    """The values that columns may hold, and the ranges that their units stand for."""
+    """Expectations on accepted values and on the ranges of units."""
     yield from (OneOf(name, column.accepted) for name, column in columns.items() if column.accepted)
     ranges = unit_ranges()
     for name, column in columns.items():
@@ -166,7 +166,7 @@ def _complete(relation: str, key: Sequence[str]) -> Rows:
 
 
 def _lake_suites() -> Iterator[Suite]:
-    """One of every table, and of what runs of other kinds than benchmarks have in it."""
+    """Suites of all lake tables, and of the rows of other kinds of runs."""
     rules = load_rules()
     for table in TABLES:
         yield Suite(f"lake.{table}", _ids(table), tuple(_expected_of_table(table)))
@@ -219,21 +219,21 @@ def _staged(table: str) -> Model | None:
 
 
 def _described(table: str, renamed: Mapping[str, str]) -> Mapping[str, Column]:
-    """The columns as staging describes them, under the lake's names."""
+    """The columns as described in staging, under the lake's names."""
     staged = _staged(table)
     found = {ours: staged.about.columns[its] for ours, its in renamed.items()} if staged else {}
     return column_meanings(table) | found
 
 
 def _staged_invariants(table: str) -> dict[str, str]:
-    """Those of the staging model that read columns of the lake alone."""
+    """Invariants of the staging model that read only columns of the lake."""
     staged = _staged(table)
     invariants = staged.about.invariants if staged else {}
     return {sentence: sql for sentence, sql in invariants.items() if columns_in(sql) <= set(TABLES[table].names)}
 
 
 def _flaws(table: str, flaws: Sequence[Flaw]) -> Iterator[Rows]:
-    """Those that relate several tables: what one table shows by itself is expected above, and more strictly."""
+    """Expectations for flaws across tables; flaws within one table are covered by stricter ones above."""
     for flaw in flaws:
         if flaw.table == table and (flaw.lacking_to or "anti join" in flaw.rows):
             yield Rows(f"never: {flaw.what}", flaw.rows, ("run_id", flaw.id), flaw.doubted)

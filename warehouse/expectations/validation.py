@@ -1,4 +1,4 @@
-"""What SQL has narrowed, judged by Great Expectations: a suite for each table, and its pages."""
+"""Validates narrowed tables with Great Expectations: one suite and one page per table."""
 
 # ruff: noqa: TID251 - here it runs, in a process of its own
 
@@ -24,16 +24,17 @@ from jinja2 import ChoiceLoader, PackageLoader, pass_context
 
 TEMPLATES = PackageLoader("biasgrid.warehouse.expectations", "templates")
 HOME = "../../../index.html"
-"""From a table's page to the list of all tables."""
+"""Relative link from a table's page to the list of all tables."""
 
 
 class Undecided(RuntimeError):
-    """An expectation was not judged, or not as SQL counted it: a defect of ours, never of the lake."""
+    """An expectation was not validated, or its result differs from SQL's count: a bug in biasgrid, not in the
+    lake."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One table in the list of all."""
+    """One table in the list of all tables."""
 
     relation: str
     page: str
@@ -43,7 +44,7 @@ class Line:
 
 
 class Validator:
-    """Judges tables one after the other, and keeps what the pages show."""
+    """Validates tables one at a time, and collects the contents of the pages."""
 
     def __init__(self) -> None:
         context = gx.get_context(mode="ephemeral")
@@ -55,7 +56,7 @@ class Validator:
         self._pages: dict[str, Any] = {}
 
     def judge(self, table: Mapping[str, Any]) -> None:
-        """Judges a table as `narrow.as_request` describes it. Raises `Undecided`."""
+        """Validates a table in the form of `narrow.as_request`. Raises `Undecided`."""
         relation, rules = table["relation"], table["rules"]
         suite = gx.ExpectationSuite(relation, expectations=[_expectation(rule) for rule in rules])
         batch = self._batches.get_batch(batch_parameters={"dataframe": _frame(rules)})
@@ -72,7 +73,7 @@ class Validator:
         self._pages[page] = result
 
     def write(self, pages: Path) -> list[tuple[str, str]]:
-        """Writes a page for each table, and the list of all; returns the relation and sentence of what fails."""
+        """Writes a page per table and the list of tables; returns relation and sentence of each failure."""
         view: Any = OfflinePage()
         renderer = ValidationResultsPageRenderer()
         for name, result in self._pages.items():
@@ -92,7 +93,7 @@ def _column_of(result: Any) -> str:
 
 
 def _expectation(rule: Mapping[str, Any]) -> Expectation:
-    """The rule in Great Expectations' words, of its column of the narrowed table."""
+    """The rule as a Great Expectations expectation on its column of the narrowed table."""
     column = rule["column"]
     if "values" in rule:
         return ExpectColumnValuesToBeInSet(column=column, value_set=rule["values"])
@@ -102,7 +103,7 @@ def _expectation(rule: Mapping[str, Any]) -> Expectation:
 
 
 def _frame(rules: list[Mapping[str, Any]]) -> pd.DataFrame:
-    """A column for each rule, its values from the top, null below."""
+    """One column per rule, with its values from the top and nulls below."""
     height = max((len(rule["shown"]) for rule in rules), default=0)
     return pd.DataFrame({rule["column"]: _column(rule, height) for rule in rules})
 
@@ -113,7 +114,7 @@ def _column(rule: Mapping[str, Any], height: int) -> pd.Series:
 
 
 class OfflinePage(DefaultJinjaPageView):
-    """A page about one table, without the style sheets and scripts that the original fetches from the network."""
+    """A page about one table, without style sheets and scripts from the network."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -121,7 +122,7 @@ class OfflinePage(DefaultJinjaPageView):
 
     @pass_context
     def render_content_block(self, context: Any, block: Any, *given: Any, **named: Any) -> Any:
-        """A part of the page. Plain text is what a table holds, a damaged lake's too: never markup."""
+        """A part of the page. Escapes plain text, since table contents are never markup."""
         if isinstance(block, list):
             block = [html.escape(part) if isinstance(part, str) else part for part in block]
         elif isinstance(block, str):

@@ -1,7 +1,7 @@
-"""The data dictionary: every table of the warehouse and the lake, column by column, as Markdown.
+"""Writes the data dictionary: every table of the warehouse and the lake, column by column, as Markdown.
 
-`python -m biasgrid.warehouse.queries.dictionary` writes it to `docs/warehouse.md`, from the models' YAML
-files and the lake's schemas, and the worked queries into `docs/analysts.md`.
+`python -m biasgrid.warehouse.queries.dictionary` writes it to `docs/warehouse.md`, from the models' YAML files and
+the lake's schemas, and the example queries to `docs/analysts.md`.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ ROWS: Mapping[str, str] = {
     "assessments": "What a judge or a person thinks of a reply beside its verdict, and what people have decided",
     "rules": "Oracles by which a later evaluation judged in place of those that its cases were planned with",
 }
-"""By table; one that is not here takes the words of its staging model."""
+"""Meaning of a row by table; other tables have the meaning of their staging model."""
 OF_THE_LAKE: Mapping[str, str] = {
     "event_id": "The event, a ULID: newer ones sort later",
     "evaluation_id": "The evaluation: a run may be judged several times, newer ones sort later",
 }
-"""Columns that mean something else here than in the staging models, which keep the newest alone."""
+"""Columns whose meaning differs from the staging models, which keep only the newest row."""
 
 
 def table_meaning(table: str) -> str:
-    """What a row of a table of the lake is; empty where nothing describes it."""
+    """Meaning of a row of a lake table; empty if undocumented."""
     staged = _staged(table)
     return ROWS.get(table) or (staged.about.description if staged else "")
 
 
 def column_meanings(table: str) -> dict[str, Column]:
-    """Every column of a table of the lake: as its staging model describes it where that passes it on, else in the
-    words of the comment in the schema; without a description where there is neither."""
+    """All columns of a lake table, described as in its staging model, else by the comment in the schema, else not
+    at all."""
     staged = _staged(table)
     described = staged.about.columns if staged else {}
     commented = {**_comments().get("CELL_KEYS", {}), **_comments().get(table.upper(), {}), **OF_THE_LAKE}
@@ -69,7 +69,7 @@ def _staged(table: str) -> Model | None:
 
 @cache
 def _comments() -> Mapping[str, Mapping[str, str]]:
-    """The comments behind the columns in the schemas' source, by the name that the columns are assigned to."""
+    """Comments on columns in the schemas' source, by the name of the column list."""
     source = (files("biasgrid.warehouse") / "schemas.py").read_text(encoding="utf-8")
     found: dict[str, dict[str, str]] = {}
     assigned = ""
@@ -97,7 +97,7 @@ How to ask them: [analysts.md](analysts.md).
 
 
 def as_markdown() -> str:
-    """The dictionary as its file holds it."""
+    """The dictionary as Markdown."""
     marts_first = sorted(load_models(), key=lambda model: -SCHEMAS.index(model.schema))
     parts = [
         HEAD,
@@ -168,7 +168,7 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _text(words: str) -> str:
-    """Words as a cell of a table can hold them."""
+    """Text escaped for a table cell."""
     return re.sub(r"\s+", " ", words).replace("|", "\\|").strip()
 
 
@@ -181,7 +181,7 @@ def _link(relation: str) -> str:
 
 
 def _described(relation: str) -> str:
-    """Where it is described: rows of a kind, repeated or superseded ones with the table in which they landed."""
+    """The name under which a relation is documented: views of a lake table are documented with that table."""
     schema, _, name = relation.partition(".")
     if schema != "lake" or name in TABLES:
         return relation
@@ -189,8 +189,7 @@ def _described(relation: str) -> str:
 
 
 def write(folder: Path) -> list[Path]:
-    """Writes the dictionary below `folder`, the root of a checkout, and the worked queries where analysts read
-    them; returns the files."""
+    """Writes the dictionary and the example queries below `folder`, the root of a checkout; returns the files."""
     dictionary, guide = folder / DICTIONARY, folder / GUIDE
     dictionary.parent.mkdir(parents=True, exist_ok=True)
     dictionary.write_text(as_markdown(), encoding="utf-8")
@@ -199,7 +198,7 @@ def write(folder: Path) -> list[Path]:
 
 
 def main() -> None:
-    """Write them where they are committed."""
+    """Writes the files of this checkout."""
     for path in write(Path(str(resources.files("biasgrid.warehouse"))).resolve().parent):
         sys.stdout.write(f"{path}\n")
 

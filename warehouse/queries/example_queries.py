@@ -1,4 +1,4 @@
-"""Queries that answer what analysts ask first: `warehouse/queries/*.sql`, each headed by its question."""
+"""Loads the example queries for analysts: `warehouse/queries/*.sql`, each headed by its question."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from importlib.resources import files
 class WorkedQuery:
     name: str
     question: str
-    """The comment that heads it, in one line."""
+    """The comment at its beginning, in one line."""
     sql: str
 
 
 @cache
 def worked_queries() -> dict[str, WorkedQuery]:
-    """All of them by name, in the order of their names."""
+    """All example queries by name, sorted."""
     sources = (file for file in (files("biasgrid.warehouse") / "queries").iterdir() if file.name.endswith(".sql"))
     read = {file.name.removesuffix(".sql"): file.read_text(encoding="utf-8") for file in sources}
     return {name: WorkedQuery(name, _question(read[name]), read[name]) for name in sorted(read)}
@@ -34,10 +34,10 @@ def _question(sql: str) -> str:
 
 
 SECTION = re.compile(r"(?<=<!-- worked queries, written by `make dictionary` -->\n).*?(?=<!-- end -->)", re.DOTALL)
-"""Where they stand in `docs/analysts.md`."""
+"""The section of the queries in `docs/analysts.md`."""
 
 
 def shown_in(document: str) -> str:
-    """A document with the queries of today in its section."""
+    """The document with its section of queries updated."""
     parts = [f"### {query.name}\n\n```sql\n{query.sql}```\n" for query in worked_queries().values()]
     return SECTION.sub(lambda _: "\n" + "\n".join(parts) + "\n", document)

@@ -1,4 +1,5 @@
-"""SQL scripts for a DuckDB session: the lake's tables as views, and what made a table of one run."""
+"""Generates SQL scripts for a DuckDB session: views of the lake's tables, and the models of a table for one
+run."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ def script(
 ) -> str:
     """A script that builds `relations` and all that they read, restricted to a run, and ends with `selects`.
 
-    It wants the lake's views and nothing else. `macros` is the folder of what models call next to DuckDB's own
-    functions, that of the warehouse by default; only those that are called are in the script.
+    It requires only the lake's views. `macros` is the folder of macros, by default the warehouse's; the script
+    contains only those that are called.
     """
     models = made_of(relations)
     called = _called(" ".join(model.sql for model in models), macros or files("biasgrid.warehouse") / "macros")
@@ -48,7 +49,7 @@ def script(
 
 
 def made_of(relations: Iterable[str]) -> list[Model]:
-    """The models of these names and all that they read, each after what it reads."""
+    """The models of these names and all that they read, in dependency order."""
     return with_sources(load_models(), relations)
 
 
@@ -58,7 +59,7 @@ def _as_table(model: Model, run_id: str) -> str:
 
 
 def _of_run(sql: str, run_id: str) -> str:
-    """A model's SELECT in which each table of the lake stands for its rows of one run."""
+    """A model's SELECT with each lake table restricted to one run."""
     restricted = sql
     for first, last, table in reversed(_lake_tables(sql)):
         restricted = restricted[:first] + _rows_of_run(table, run_id) + restricted[last + 1 :]
@@ -78,7 +79,7 @@ def _rows_of_run(table: str, run_id: str) -> str:
 
 
 def _lake_tables(sql: str) -> list[tuple[int, int, str]]:
-    """First and last sign of every `lake.<table>`, comments and texts aside, and the table."""
+    """Start, end and table of every `lake.<table>` outside of comments and strings."""
     tokens = sqlglot.tokenize(sql, read="duckdb")
     return [
         (schema.start, table.end, table.text)
@@ -88,7 +89,7 @@ def _lake_tables(sql: str) -> list[tuple[int, int, str]]:
 
 
 def _called(sql: str, folder: Traversable) -> list[str]:
-    """The definitions that some SQL calls, and those that these call, each after what it calls."""
+    """Definitions of macros that the SQL calls, directly or indirectly, in dependency order."""
     definitions = {_name(definition): definition for definition in _definitions(folder)}
     ordered: dict[str, str] = {}
     entered: set[str] = set()
@@ -114,7 +115,7 @@ def _definitions(folder: Traversable) -> Iterable[str]:
 
 
 def _place(file: Traversable) -> tuple[int, str]:
-    """Each topic of ours after those that it calls."""
+    """Sort key: shipped macro topics in dependency order."""
     topic = file.name.removesuffix(".sql")
     return TOPICS.index(topic) if topic in TOPICS else len(TOPICS), file.name
 
@@ -138,8 +139,7 @@ NOTHING_LANDED = "-- nothing had landed here when this was written: write it aga
 
 
 def as_script(lake: Lake, name: str = "views.sql") -> str:
-    """One view per table of the lake, as SQL that any DuckDB session can run again and again. `name` is what the
-    file will be called."""
+    """SQL that creates one view per lake table and can be run repeatedly. `name`: the file's name."""
     mirrored = MIRRORED.format(address=lake.named) if lake.shared else ""
     return "\n".join([mirrored + VIEWS_HEAD.format(name=name), *(_view(lake, table) for table in TABLES)])
 
