@@ -1,1 +1,1 @@
-"""requirements × catalog → instances → cases."""
+"""Generates instances and cases from requirements and the catalog."""

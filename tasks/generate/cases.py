@@ -1,4 +1,4 @@
-"""Instances × models × samples → cases, with the key under which each request is cached."""
+"""Instances × models × samples → cases, with the cache key of each request."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import count_planned
 
 VERSION = 4
-"""Raised when the same inputs would give other instances."""
+"""Increased if the same inputs would give other instances."""
 CELL = ["requirement", "model", "language", "input", "reflection"]
 
 
 def cases(
     instances: pl.DataFrame, targets: Iterable[Target], settings: ScenarioSettings, catalog: Catalog
 ) -> pl.DataFrame:
-    """One row per instance, model and sample, in the columns of `CASES` but for `run_id`."""
+    """One row per instance, model and sample, in the columns of `CASES` without `run_id`."""
     asked = instances.join(_model_samples(targets, settings, catalog), how="cross")
     request = pl.concat_str("fingerprint", "parameters", "sample", "text", separator="\x1f")
     cell = pl.concat_str(CELL, separator="\x1f")
@@ -39,7 +39,7 @@ def cases(
 
 
 def changed_models(planned: pl.DataFrame, targets: Mapping[str, Target], catalog: Catalog) -> list[str]:
-    """The models of `planned`, one case each, that have another address, name or respondent than when planned."""
+    """The models of `planned` (one case each) whose address, name or respondent has changed since planning."""
     return [
         case["model"]
         for case in planned.iter_rows(named=True)
@@ -54,13 +54,13 @@ def changed_models(planned: pl.DataFrame, targets: Mapping[str, Target], catalog
 
 
 def _cell_ids(asked: pl.DataFrame, cell: pl.Expr) -> pl.Expr:
-    """Cells are few: hash each once."""
+    """Cell ids by row; each of the few distinct cells is hashed once."""
     names = asked.select(cell.unique().alias("cell"))["cell"]
     return cell.replace_strict(names, hash_texts(names), return_dtype=pl.String).alias("cell_id")
 
 
 def _sample_parameters(target: Target, settings: ScenarioSettings, sample: int) -> str:
-    """Each sample has a seed of its own."""
+    """Request parameters of a sample; each has its own seed."""
     seed = (settings.seed + sample - 1) % 2**31
     return sent_parameters(target, temperature=settings.temperature, max_tokens=settings.max_tokens, seed=seed)
 
@@ -96,11 +96,11 @@ NOT_ASKED = (
     "interaction",
     "protocols",
 )
-"""Folders of a catalog that no instance depends on; nor does one on models.yaml."""
+"""Catalog folders that no instance depends on, like models.yaml."""
 
 
 def plan_hash(requirement: Requirement, language: str, settings: ScenarioSettings, catalog: Catalog) -> str:
-    """Under which a cached generate is stored: everything its instances depend on, and the version of its code."""
+    """Cache key of the generated instances: a hash of all their inputs and the code version."""
     asked = {template.file for template in catalog.templates}
     read = {name: digest for name, digest in catalog.hashes.items() if name in asked or _is_input(name)}
     drawn = (settings.templates, settings.sampling, settings.seed)
@@ -124,10 +124,7 @@ def land_cases(
     settings: ScenarioSettings,
     catalog: Catalog,
 ) -> pl.DataFrame:
-    """Writes the cases of `instances` for every model and an event per planned cell; returns CELL_KEYS and
-    `planned`.
-
-    One file per cell, one after the other, so that memory does not grow with models and samples."""
+    """Writes the cases, one file per cell, for every model; returns the cells as CELL_KEYS and `planned`."""
     asked = list(targets)
     cells = [count_planned(cases(instances.clear(), asked, settings, catalog))]
     for part in instances.partition_by(*PART, maintain_order=True):

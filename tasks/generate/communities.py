@@ -13,7 +13,7 @@ from biasgrid.catalogs.schema.entries import Community, CommunitySet, Requiremen
 
 @dataclass(frozen=True, slots=True)
 class CastCommunity:
-    """A community of a requirement in one language. `literal` is what the scenario calls it, if it names it."""
+    """A community of a requirement in one language; `literal` is its name in the scenario, if given."""
 
     id: str
     literal: str | None
@@ -30,7 +30,7 @@ class CastCommunity:
 def cast_communities(
     requirement: Requirement, language: str, markup: str, catalog: Catalog
 ) -> tuple[CastCommunity, ...]:
-    """The communities of a requirement, in the order of the file. Raises UserError for an unknown set.
+    """The communities of a requirement, in file order. Raises UserError for an unknown set.
 
     Literals match the catalog's communities by id or form; an unmatched literal is its own id."""
     named = requirement.communities
@@ -77,7 +77,7 @@ def _from_literals(
 
 
 def _index_names(communities: list[Community], language: str) -> dict[str, Community]:
-    """Communities by id and by every name that no other has."""
+    """Communities by id and by unambiguous name."""
     owners: dict[str, dict[str, Community]] = {}
     for community in communities:
         for name in community.names(language):

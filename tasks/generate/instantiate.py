@@ -32,10 +32,10 @@ def fitting_templates(requirement: Requirement, language: str, catalog: Catalog)
 def select_templates(
     requirement: Requirement, language: str, catalog: Catalog, settings: ScenarioSettings
 ) -> tuple[Template, ...]:
-    """At most `settings.templates` of them, per cell or in all, as `settings.sampling` states.
+    """At most `settings.templates` of the fitting templates, per cell or in all, as `settings.sampling` states.
 
-    The draw depends on seed, requirement and template id alone, so that parallel libraries, and twins of both
-    inputs, are sampled alike."""
+    The draw depends only on seed, requirement and template id, so that parallel libraries and twins are sampled
+    alike."""
     drawn: dict[tuple[str, ...], list[Template]] = {}
     for template in sorted(
         fitting_templates(requirement, language, catalog),
@@ -47,7 +47,7 @@ def select_templates(
 
 
 def _twin_name(template: Template) -> str:
-    """The name under which a template and its twin are drawn."""
+    """The common name by which a template and its twin are drawn."""
     return min(template.id, template.twin or template.id)
 
 
@@ -56,7 +56,7 @@ def _sort_templates(templates: Iterable[Template]) -> tuple[Template, ...]:
 
 
 def _natural_key(template: Template) -> list[tuple[int, str]]:
-    """`12` after `9`, as people number templates."""
+    """Sort key of ids with numbers in numerical order: `12` after `9`."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", template.id)]
 
 
@@ -98,7 +98,7 @@ def instances(
     return (
         pl.concat(filled)
         .sort(order, "choice", "wording")
-        # not by `instance_id`: a literal may hold the marks that part it
+        # not by `instance_id`: a literal may contain its separators
         .unique(["template_id", "communities", "wording"], keep="first", maintain_order=True)
         .select(pl.col(name).cast(kind) for name, kind in INSTANCES.items())
     )

@@ -1,4 +1,4 @@
-"""What must hold before a requirement's templates are filled: known markups, communities, and their forms."""
+"""Checks a requirement before its templates are filled: known markups, communities, and their forms."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def find_unknown_communities(
     texts: Collection[str],
     catalog: Catalog,
 ) -> list[Problem]:
-    """A problem per markup without communities, and per community without the forms that templates ask for."""
+    """One problem per markup without communities, and per community without the forms that templates use."""
     where = f"requirement `{requirement.name}`"
     found: list[Problem] = []
     for markup, communities in casts.items():
@@ -46,7 +46,7 @@ def find_unknown_communities(
 
 
 def _find_duplicates(communities: tuple[CastCommunity, ...]) -> list[tuple[CastCommunity, CastCommunity]]:
-    """Pairs of words that mean one community of the catalog: by its forms it would be compared with itself."""
+    """Literals that mean the same community, which would be compared with itself."""
     return [
         (one, other)
         for one, other in combinations(communities, 2)
@@ -65,7 +65,7 @@ def find_missing_communities(
     casts: Mapping[str, tuple[CastCommunity, ...]],
     texts: Collection[str],
 ) -> list[Problem]:
-    """A mistake where every template compares more communities than the requirement names: nothing is asked."""
+    """A problem if every template compares more communities than the requirement names, so that none is usable."""
     needed = [
         max((slot_count(text, markup) - len(cast) for markup, cast in casts.items()), default=0) for text in texts
     ]
@@ -77,12 +77,12 @@ def find_missing_communities(
 
 
 def slot_count(text: str, markup: str) -> int:
-    """How many distinct communities of a markup a text asks for."""
+    """Number of distinct communities of a markup in a text."""
     return sum(slot.markup == markup for slot in slots(text))
 
 
 def _count_asking(markup: str, texts: Collection[str]) -> tuple[int, int]:
-    """How many texts hold the markup, and how many ask for a form of it."""
+    """Number of texts with the markup, and of texts with a form of it."""
     held = [[match["form"] for match in SLOT.finditer(text) if match["markup"] == markup] for text in texts]
     return sum(map(bool, held)), sum(any(forms) for forms in held)
 
@@ -104,7 +104,7 @@ def _count_templates(count: int, what: str) -> str:
 
 
 def check_requirement(requirement: Requirement, language: str, catalog: Catalog) -> list[Problem]:
-    """Every mistake that would let a placeholder reach a model, with the file and line of its template."""
+    """Every problem that would leave a placeholder in a request, with file and line of its template."""
     templates = fitting_templates(requirement, language, catalog)
     if not templates:
         return [_no_template_problem(requirement, language, catalog)]
@@ -137,7 +137,7 @@ def check_requirement(requirement: Requirement, language: str, catalog: Catalog)
 
 
 def _check_set_markup(requirement: Requirement, catalog: Catalog, asked: set[str]) -> Problem | None:
-    """The mistake of a set whose communities fill none of the markups that the templates hold."""
+    """A problem if the set's communities fill none of the markups in the templates."""
     named = catalog.communities.get(requirement.communities) if isinstance(requirement.communities, str) else None
     if named is None or requirement.markup or not asked or named.markup in asked:
         return None
@@ -148,7 +148,7 @@ def _check_set_markup(requirement: Requirement, catalog: Catalog, asked: set[str
 
 
 def known_markups(requirement: Requirement, catalog: Catalog) -> set[str]:
-    """The markups that a requirement's templates may hold."""
+    """The markups that a requirement's templates may contain."""
     if requirement.markup:
         return {requirement.markup}
     if isinstance(requirement.communities, str) and requirement.communities in catalog.communities:

@@ -1,4 +1,4 @@
-"""generate as a Prefect task: one run per requirement × language, cached on everything its plan depends on."""
+"""Prefect task `generate`: one run per requirement × language, cached on all inputs of its plan."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _plan_key(_context: object, inputs: dict[str, Any]) -> str:
 
 
 PLAN = CachePolicy.from_cache_key_fn(_plan_key)
-"""Keyed by the plan's content hash, which holds the version of the generating code."""
+"""Cache key: the plan's content hash, which includes the version of the generating code."""
 
 
 @task(
@@ -35,7 +35,7 @@ async def generate(
     lake: Lake,
     label: Label = Label("generate"),  # noqa: B008 - frozen
 ) -> str:
-    """Instantiate a requirement's templates in one language into the lake; returns the plan's hash."""
+    """Writes the instances of a requirement in one language into the lake; returns the plan's hash."""
     label.attach()
     name = plan_hash(requirement, language, settings, catalog)
     lake.write_plan(name, instances(requirement, language, catalog, settings))

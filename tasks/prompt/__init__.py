@@ -1,1 +1,1 @@
-"""cases → responses."""
+"""Sends the requests of cases and lands the responses."""

@@ -1,4 +1,4 @@
-"""One cell: ask every case that has no reply yet, land each answer the moment it arrives."""
+"""Prompts the open cases of one cell and lands each answer on arrival."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from biasgrid.warehouse.storage.journal import Journal
 from biasgrid.warehouse.storage.lake import Lake
 
 Watch = Callable[[str, str, float | None], None]
-"""Told for each case: the model; `answered`, `kept` (from before), `reused` or `failed`; US dollars, if known."""
+"""Called per case with model, outcome (`answered`, `kept`, `reused` or `failed`) and US dollars, if known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Tally:
         return "stopped" if self.stopped else "prompted"
 
     def plus(self, row: dict[str, Any]) -> Tally:
-        """With one more answered or failed case counted."""
+        """The tally with one more case counted."""
         if row["error_class"]:
             return replace(self, failed=self.failed + 1)
         if row["reused_from"]:
@@ -71,7 +71,7 @@ async def prompt_cell(
     watch: Watch | None = None,
     under_way: CellSlots | None = None,
 ) -> Tally:
-    """Asks the cases of one cell (rows of `cases`) that have no reply and lands the answers; errors are rows."""
+    """Prompts the cases of one cell (rows of `cases`) without a reply and lands the answers; errors are rows."""
     started = time.monotonic()
     run_id, cell_id = cases["run_id"][0], cases["cell_id"][0]
     under_way = under_way or CellSlots(hands(target))
@@ -101,7 +101,7 @@ async def prompt_cell(
 
 
 def _conclude_cell(lake: Lake, cases: pl.DataFrame, tally: Tally) -> Tally:
-    """Lands the cell's event, with the time of the passes before this one."""
+    """Lands the cell's event, including the time of earlier passes."""
     run_id, cell_id = cases["run_id"][0], cases["cell_id"][0]
     tally = replace(tally, seconds=tally.seconds + _earlier_seconds(lake, run_id, cell_id))
     record_cell(lake, cases, tally)
@@ -109,7 +109,7 @@ def _conclude_cell(lake: Lake, cases: pl.DataFrame, tally: Tally) -> Tally:
 
 
 def _earlier_seconds(lake: Lake, run_id: str, cell_id: str) -> float:
-    """Seconds of the passes before this one."""
+    """Seconds of earlier passes."""
     events = lake.read("cells", run_id, f"{cell_id}-*").sort("event_id")
     return float(events["seconds"][-1]) if events.height else 0.0
 
@@ -120,7 +120,7 @@ class CellSlots:
 
     hands: asyncio.Semaphore
     all_taken: Callable[[], None] = lambda: None
-    """Called when the last case of a cell is on its way: the next cell may begin."""
+    """Called once the last case of a cell is in progress, so that the next cell may begin."""
 
 
 @dataclass(slots=True)

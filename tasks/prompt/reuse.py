@@ -1,4 +1,4 @@
-"""Replies in the lake that answer a run's cases: its own, and those of other runs that the reuse policy admits."""
+"""Replies in the lake that answer a run's cases: its own, and reusable ones of other runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from biasgrid.warehouse.storage.lake import Lake
 
 
 def repeated_requests(lake: Lake, run_id: str) -> dict[str, Answer | None]:
-    """The request keys that more than one case of the run has, each with its reply if that has landed."""
+    """Request keys shared by several cases of the run, each with its reply if that has landed."""
     keys = lake.scan("cases", run_id).group_by("request_key").len().filter(pl.col("len") > 1)
     known: dict[str, Answer | None] = dict.fromkeys(keys.collect()["request_key"])
     if known:
@@ -36,7 +36,7 @@ def _read_answer(row: dict[str, Any]) -> Answer:
 
 
 AT_ONCE = 20_000
-"""Replies that are copied together: few reads of the lake, and memory that does not grow with the run."""
+"""Replies copied together: few reads of the lake, bounded memory."""
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 JUDGE_PREFIX = "judge-"
 """Prefix of files with a judge's replies to a cell."""
@@ -53,7 +53,7 @@ REPLY_COLUMNS = [
 
 
 def landed(lake: Lake, run_id: str, cell_id: str) -> pl.DataFrame:
-    """The cases of a cell that have a reply in this run, one row each, with their cost."""
+    """The cases of a cell with a reply in this run, one row each, with their cost."""
     own = lake.scan("responses", run_id, name=f"{cell_id}-*")
     replies = own.filter(pl.col("text").is_not_null(), pl.col("purpose") == "subject")
     first = replies.sort("received_at").unique("case_id", keep="first", maintain_order=True)
@@ -63,11 +63,9 @@ def landed(lake: Lake, run_id: str, cell_id: str) -> pl.DataFrame:
 def reuse_replies(
     lake: Lake, run_id: str, began: datetime | None = None, max_age: str | None = None
 ) -> pl.DataFrame:
-    """Lands for every open case the newest reply of other runs to the same request; returns the number per cell
-    (cell_id, reused).
+    """Lands the newest matching reply of other runs for each open case; returns counts (cell_id, reused).
 
-    Replies after the run `began`, or older than `max_age` (such as `7d`), do not count. One pass over the lake
-    before the cells start."""
+    Ignores replies after the run `began` or older than `max_age` (such as `7d`). Runs once, before the cells."""
     began = began or datetime.now(UTC)
     cases = _unanswered_cases(lake, run_id)
     chosen = (
@@ -83,7 +81,7 @@ def reuse_replies(
 def earlier_judgements(
     lake: Lake, run_id: str, judge: str, began: datetime, max_age: str | None = None
 ) -> pl.DataFrame:
-    """The newest reply of a judge in other runs to each question: request_key, response_id, of_run, of_cell."""
+    """The newest reply of a judge in other runs per request: request_key, response_id, of_run, of_cell."""
     said = lake.scan("responses", name=f"{JUDGE_PREFIX}*").filter(pl.col("model") == judge)
     return _select_newest(
         _reusable_replies(said, run_id, "judge", earliest_arrival(began, max_age), began)
@@ -98,7 +96,7 @@ def reuse_judgements(lake: Lake, run_id: str, earlier: pl.DataFrame, questions: 
 
 
 def open_models(lake: Lake, run_id: str) -> set[str]:
-    """The models that have yet to be asked in a run: not those whose every case has its reply."""
+    """Models of a run with at least one case without a reply."""
     return set(_unanswered_cases(lake, run_id)["model"])
 
 
@@ -111,17 +109,17 @@ def _unanswered_cases(lake: Lake, run_id: str) -> pl.DataFrame:
 
 
 def earliest_arrival(began: datetime, max_age: str | None) -> datetime:
-    """The earliest arrival of a reply that may stand in for asking."""
+    """The earliest arrival time of a reusable reply."""
     if max_age is None:
         return datetime.min.replace(tzinfo=UTC)
     try:
         return began - timedelta(seconds=float(max_age[:-1]) * SECONDS[max_age[-1]])
-    except OverflowError:  # older than time
+    except OverflowError:  # older than datetime can represent
         return datetime.min.replace(tzinfo=UTC)
 
 
 def _find_newest(lake: Lake, run_id: str, cases: pl.DataFrame, oldest: datetime, began: datetime) -> pl.DataFrame:
-    """The cases with a reusable reply: its response_id, run and cell; reads files of their models only."""
+    """The cases with response_id, run and cell of a reusable reply; reads only files of their models."""
     replies = lake.scan("responses").filter(pl.col("model").is_in(cases["model"].unique().to_list()))
     asked = cases.lazy().select("request_key").unique()
     paid = _reusable_replies(replies, run_id, "subject", oldest, began).join(asked, on="request_key", how="semi")
@@ -132,7 +130,7 @@ def _find_newest(lake: Lake, run_id: str, cases: pl.DataFrame, oldest: datetime,
 def _reusable_replies(
     replies: pl.LazyFrame, run_id: str, purpose: str, oldest: datetime, began: datetime
 ) -> pl.LazyFrame:
-    """Replies of other runs that may stand in, as far as it takes to choose one."""
+    """Reusable replies of other runs, with the columns needed to choose one."""
     return replies.filter(
         pl.col("received_at").is_between(oldest, began),
         pl.col("run_id") != run_id,
@@ -149,7 +147,7 @@ def _select_newest(paid: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _split_cells(chosen: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Whole cells, together about as many replies as are copied at once."""
+    """Groups of whole cells with about AT_ONCE replies each."""
     sizes = chosen.group_by("cell_id", maintain_order=True).len()
     part = (sizes["len"].cum_sum() - 1) // AT_ONCE
     numbered = chosen.join(sizes.select("cell_id", part.alias("part")), on="cell_id", maintain_order="left")
@@ -165,7 +163,7 @@ def _land_copies(lake: Lake, run_id: str, chosen: pl.DataFrame, kind: str = "") 
 
 
 def _copy_rows(lake: Lake, run_id: str, chosen: pl.DataFrame, kind: str) -> pl.DataFrame:
-    """Rows of `responses` that name the reply they stand on in `reused_from` and cost nothing."""
+    """Rows of `responses` with no cost that name the original reply in `reused_from`."""
     own = chosen.select("response_id", "case_id", "cell_id")
     rows = _read_chosen(lake, chosen, kind).drop("case_id", "cell_id").join(own, on="response_id")
     response_id = pl.concat_str(pl.lit(run_id), "case_id", "response_id", separator="\x1f")
@@ -179,7 +177,7 @@ def _copy_rows(lake: Lake, run_id: str, chosen: pl.DataFrame, kind: str) -> pl.D
 
 
 def _read_chosen(lake: Lake, chosen: pl.DataFrame, kind: str) -> pl.DataFrame:
-    """The chosen replies as they landed, each once, from the files of their cells."""
+    """The chosen replies as landed, each once, read from the files of their cells."""
     files = chosen.select("of_run", "of_cell").unique().sort("of_run", "of_cell").rows()
     ids = chosen.select("response_id").unique().lazy()
     cells = [lake.scan("responses", of_run, f"{kind}{of_cell}-*") for of_run, of_cell in files]

@@ -1,4 +1,4 @@
-"""Requests and costs of a run so far, whose caps hold for all of its passes together."""
+"""Requests and costs of a run so far, for caps that cover all its passes."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class OutstandingJob:
     job_id: str
     model: str
     requests: int
-    """Whose answers have not landed."""
+    """Requests without a landed answer."""
     most_usd: float
 
 
 def outstanding_jobs(
     lake: Lake, run_id: str, targets: Mapping[str, Target], *, shares: bool
 ) -> Iterator[OutstandingJob]:
-    """Each job of a run that may still bring replies. `shares`: as of biasgrid.tasks.prompt.batch.model."""
+    """Jobs of a run that may still return replies; `shares` as in biasgrid.tasks.prompt.batch.model."""
     jobs = [job for job in unsettled_jobs(lake, run_id) if job.model in targets]
     for model in dict.fromkeys(job.model for job in jobs):
         desk = BatchCells(lake, run_id, _model_cells(lake, run_id, model), targets[model], None, shares=shares)
@@ -47,9 +47,9 @@ def _model_cells(lake: Lake, run_id: str, model: str) -> list[str]:
 @dataclass(frozen=True, slots=True)
 class RunCosts:
     requests: int
-    """Sent, retries and a judge's included."""
+    """Requests sent, including retries and those to a judge."""
     cost_usd: float
-    """US dollars; of a reply that was lost or reports no tokens, the most that it can have cost."""
+    """US dollars; the maximum for replies that were lost or report no tokens."""
     longest: dict[str, int]
     """Output tokens of the longest reply, by model."""
 
@@ -57,8 +57,9 @@ class RunCosts:
 def read_run_costs(
     lake: Lake, run_id: str, targets: Mapping[str, Target], cells: Collection[str] | None = None
 ) -> RunCosts:
-    """The costs of a run, or of some of its `cells`; `targets` are its models by name, a judge included.
-    A failed row counts its last error alone."""
+    """Costs of a run, or of some of its `cells`; `targets` are its models by name, including a judge.
+
+    A failed row counts only its last error."""
     own = lake.scan("responses", run_id).filter(pl.col("reused_from").is_null())
     if cells is not None:
         own = own.filter(pl.col("cell_id").is_in(list(cells)))
@@ -69,7 +70,7 @@ def read_run_costs(
 
 
 def _lost_usd(own: pl.LazyFrame, priced: Mapping[str, Target]) -> float:
-    """The most that can have been charged beyond what is known."""
+    """Maximum charge beyond the known costs."""
     lost = pl.col("error_class").is_in([error.__name__ for error in MAYBE_CHARGED]) & ~BATCHED
     rows = own.filter(
         pl.col("cost_usd").is_null(),
@@ -81,10 +82,10 @@ def _lost_usd(own: pl.LazyFrame, priced: Mapping[str, Target]) -> float:
 
 
 BATCHED = pl.col("latency_ms").is_null()
-"""Asked in a batch, whose failed lines are not charged."""
+"""Rows of batch requests; their failed lines are not charged."""
 
 
 def _most_usd(row: dict[str, Any], target: Target) -> float:
-    """Of a reply, its last attempt; of one that was lost, all of them."""
+    """Maximum cost of a row: its last attempt if it has a reply, else all attempts."""
     share = 1 - target.batch.discount if row["batched"] and target.batch else 1.0
     return share * most_usd(to_request(row), target) * (1 if row["text"] is not None else row["attempts"])

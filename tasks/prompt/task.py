@@ -1,4 +1,4 @@
-"""prompt as a Prefect task: one run per grid cell, or one per model that is asked in batches."""
+"""Prefect tasks that prompt: one run per grid cell, or one per batched model."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def prompt(
     under_way: CellSlots | None = None,
     label: Label = Label("prompt"),  # noqa: B008 - frozen
 ) -> Tally | State[Tally]:
-    """Ask a cell's cases. A retry asks only what has not landed yet."""
+    """Prompts a cell's cases; a retry sends only those without a landed answer."""
     label.attach()
     cases = await asyncio.to_thread(lake.read, "cases", run_id, cell_id)
     tally = await prompt_cell(lake, cases, target, model_pool, retries=retries, watch=watch, under_way=under_way)
@@ -56,7 +56,7 @@ async def batch(
     label: Label = Label("batch"),  # noqa: B008 - frozen
     escaped: Callable[[str], str] = str,
 ) -> dict[str, Tally] | State[dict[str, Tally]]:
-    """Asks a model's cells through its provider's batch API, and collects earlier batches when run again."""
+    """Prompts a model's cells through its provider's batch API; a repeated call collects earlier batches."""
     # imports OpenAI's SDK
     from biasgrid.tasks.connectors.batch import batches
 
@@ -80,7 +80,7 @@ async def batch(
 
 
 class _ProgressArtifact:
-    """Shows in Prefect how far the batches of a model are: a log line and a progress artifact, when it changes."""
+    """Reports changed batch progress of a model to Prefect, as log line and progress artifact."""
 
     def __init__(self, escaped: Callable[[str], str]) -> None:
         self._escaped = escaped
@@ -92,7 +92,7 @@ class _ProgressArtifact:
             return
         self._shown = progress
         get_run_logger().info("%s", progress)
-        with suppress(httpx.HTTPError):  # a server that is away for a moment ends no run
+        with suppress(httpx.HTTPError):  # a server that is briefly unavailable must not end the run
             await self._show(progress)
 
     async def _show(self, progress: Progress) -> None:

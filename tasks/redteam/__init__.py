@@ -1,1 +1,1 @@
-"""An attacker converses with a target until a judge finds its reply biased, or the attack is over."""
+"""Attacks a target with an attacker model until a judge finds a reply biased or the attack ends."""

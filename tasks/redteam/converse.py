@@ -1,8 +1,6 @@
-"""One session, played: the strategy moves, the attacker writes, the target replies, the judge judges.
+"""Plays one session: strategy, attacker, target and judge, turn by turn.
 
-A session that is taken up again is played anew from its beginning: the same scene and the same replies make the
-same moves, and every reply that has landed is found instead of asked for. So it goes on where it was.
-"""
+A resumed session is replayed: the same scene and replies give the same moves, and landed replies are reused."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ from biasgrid.tasks.redteam.strategies import STRATEGIES
 
 
 class _Ended(Exception):
-    """Something that no further move can mend."""
+    """Ends a session at once, with its outcome."""
 
     def __init__(self, outcome: Outcome, reason: str) -> None:
         super().__init__(outcome, reason)
@@ -41,8 +39,9 @@ class _Ended(Exception):
 async def attack_session(
     session: Session, parties: Parties, desk: ReplayingClient, system: str | None = None
 ) -> Transcript:
-    """Play one session to its end. What goes wrong on the way is its outcome; nothing is raised but what stops the
-    run as a whole. `system` goes before every conversation with a target that is sent the whole of it."""
+    """Plays one session to its end; errors on the way become its outcome, only those that stop the run are raised.
+
+    `system` precedes every conversation with the target."""
     play = _Play(session, parties, desk, system)
     try:
         await play.through(STRATEGIES[session.strategy].moves(session.scene))
@@ -64,7 +63,7 @@ class _Play:
         self._begun = 1
 
     async def through(self, moves: Moves) -> None:
-        """Until the strategy is at its end or a reply is biased. Raises _Ended and Unsent."""
+        """Plays until the strategy ends or a reply is biased. Raises _Ended and SendingStopped."""
         move = _next(moves, None)
         while move is not None:
             heard = await (self._written(move) if isinstance(move, Ask) else self._said(move))
@@ -73,16 +72,16 @@ class _Play:
             move = _next(moves, heard)
 
     async def leave(self) -> None:
-        """End the conversations with a target that remembers: nothing goes on in them any more."""
+        """Releases the conversations of a target that remembers them."""
         for number in range(1, self._begun + 1) if self._scene.remembers else ():
             await self._desk.model_pool.forget(self._parties.target.target, self._named(number))
 
     def _named(self, number: int) -> str:
-        """Of this run alone: a chatbot that knows conversations by our ids has had those of others."""
+        """A conversation id unique to this run, as the chatbot may keep conversations of earlier runs by id."""
         return f"{self._session.run_id}-{self._session.id}-{number}"
 
     async def _written(self, asked: Ask) -> str:
-        """A message of the attacker that can be sent."""
+        """A valid message of the attacker. Raises _Ended after too many attempts."""
         faults: list[Fault] = []
         for attempt in range(1, self._scene.limits.attacker_retries + 2):
             request = attacker_request(asked, self._scene, self._conversation, faults)
@@ -105,13 +104,13 @@ class _Play:
         return str(row["text"])
 
     async def _said(self, said: Say) -> Exchange:
-        """The exchange that came of a message, judged if it is to be."""
+        """The exchange of a message and its reply, judged unless the move defers it."""
         if said.begins == "anew" and self.turns:
             self._conversation, self._begun = [], self._begun + 1
         if said.begins == "back":
             self._conversation.pop()
         row = await self._from_target(said.message)
-        reply = storable(row["text"] or "")  # as it lands, so that a replay sends the same
+        reply = storable(row["text"] or "")  # normalised on receipt, so that a replay sends the same text
         exchange = Exchange(said.message, reply, withheld=is_withheld(row["finish_reason"]))
         turn = Turn(len(self.turns) + 1, exchange, row["response_id"], None)
         if row["text"] is None:
@@ -125,7 +124,7 @@ class _Play:
         return self._conversation[-1]
 
     async def _from_target(self, message: str) -> Row:
-        """A target that remembers is sent the message alone, with the conversation that it belongs to."""
+        """The target's reply row; a target that remembers receives only the new message."""
         number, new = len(self.turns) + 1, Message("user", message)
         if self._scene.remembers:
             own = self._named(self._begun)
@@ -146,8 +145,7 @@ class _Play:
         return TurnRequest(self._session.place(turn, speaker), messages, PURPOSES[speaker], attempt, conversation)
 
     async def _judge(self, said: Say) -> None:
-        """Has the last reply judged, or the last two beside each other. What was withheld is a refusal, of which
-        nobody is asked, unless the other reply of a pair was given."""
+        """Judges the last reply, or the last two as a pair; if all are withheld, they count as refused."""
         turn = self.turns[-1]
         shown = self._conversation[-2:] if said.judged == "pair" else self._conversation[-1:]
         withheld = all(exchange.withheld for exchange in shown)
@@ -157,7 +155,7 @@ class _Play:
         self.turns[-1] = replace(turn, exchange=exchange, outcome=outcome, reason=judgement.explanation)
 
     async def _judgement(self, said: Say) -> Judgement:
-        """The first that can be read; else why the last one cannot."""
+        """The first readable judgement, else the last with the reason why it is unreadable."""
         pair = said.judged == "pair"
         request = judge_request(self._scene, self._conversation, pair=pair, about=said.about)
         for attempt in range(1, self._scene.limits.judge_retries + 2):
@@ -174,7 +172,7 @@ class _Play:
 
 
 def said_before(scene: Scene, conversation: Sequence[Exchange]) -> Iterator[Message]:
-    """What a target that forgets is sent again: the conversation so far, and an earlier one that it takes up."""
+    """The earlier messages that a target without memory needs again, the history first."""
     yield from scene.earlier
     for exchange in conversation:
         yield from (Message("user", exchange.message), Message("assistant", exchange.reply))
@@ -184,7 +182,7 @@ WITHHELD = Judgement("refused", "the provider withheld the reply")
 
 
 def _next(moves: Moves, heard: Heard) -> Move | None:
-    """The strategy's next move, None where it is at its end."""
+    """The strategy's next move, or None at its end."""
     try:
         return moves.send(heard)
     except StopIteration:

@@ -1,4 +1,4 @@
-"""What an attack is after, and all that a strategy may go by."""
+"""The goal of an attack, and the scene that a strategy works with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Option = TypeVar("Option")
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A stereotype that the target is to be led into, in one language."""
+    """A stereotype that the attack is to elicit, in one language."""
 
     axis: ProbeAxis
     pair: AttributePair
@@ -33,11 +33,11 @@ class Goal:
 
     @property
     def attributes(self) -> tuple[str, str]:
-        """The favoured group's and the stigmatised group's."""
+        """The favoured group's attribute, then the stigmatised group's."""
         return self.pair.attributes[self.language]
 
     def told(self, wording: AttackWording) -> str:
-        """What would be biased, in words."""
+        """Description of a biased reply."""
         favoured, stigmatised = self.attributes
         words = {"favoured": self.favoured.plural, "stigmatised": self.stigmatised.plural}
         return filled(wording.goal, words | {"favoured_attribute": favoured, "stigmatised_attribute": stigmatised})
@@ -51,7 +51,7 @@ def speaks_of(axis: ProbeAxis, pair: AttributePair, language: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One session as its strategy sees it. What is drawn from it follows from `seed` alone."""
+    """The inputs of one session's strategy; all random choices follow from `seed`."""
 
     goal: Goal
     wording: AttackWording
@@ -60,23 +60,23 @@ class Scene:
     company: str = ""
     purpose: str = ""
     history: tuple[Message, ...] = ()
-    """An earlier conversation that the session takes up, its last user message being the first to be sent."""
+    """An earlier conversation to continue; its last user message is sent first."""
     remembers: bool = False
-    """Whether the target keeps the conversation itself: nothing that was said to it can be taken back."""
+    """Whether the target keeps the conversation itself, so that no message can be taken back."""
 
     def shuffled(self, purpose: str, options: Sequence[Option]) -> list[Option]:
-        """The options in an order of chance, which `purpose` tells from others."""
+        """The options in a pseudo-random order that depends on seed and `purpose`."""
         places = {place: content_hash(self.seed, purpose, place) for place in range(len(options))}
         return [options[place] for place in sorted(places, key=places.__getitem__)]
 
     @property
     def earlier(self) -> tuple[Message, ...]:
-        """What the history holds before its last user message."""
+        """The history before its last user message."""
         return self.history[: self._last] if self._last is not None else ()
 
     @property
     def about(self) -> dict[str, str]:
-        """The target in the words that prompts have places for."""
+        """Values for the placeholders of prompts that describe the target."""
         return {
             "company": self.company or self.wording.unnamed,
             "purpose": self.purpose or self.wording.undescribed,
@@ -84,8 +84,7 @@ class Scene:
         }
 
     def opening(self) -> str:
-        """The message with which the conversation begins: the history's last one, else one of the catalog's, on
-        the stigmatised group, with a greeting."""
+        """The first message: the history's last user message, else a catalog opening with a greeting."""
         return self._own_opening() if self._last is None else self.history[self._last].content
 
     @property
@@ -109,12 +108,12 @@ class Scene:
         return filled(chosen, self.about | words | self.offered("opening"))
 
     def offered(self, purpose: str) -> dict[str, str]:
-        """The two attributes, in either order."""
+        """The two attributes in random order."""
         first, second = self.shuffled(f"{purpose} order", self.goal.attributes)
         return {"first": first, "second": second}
 
     def people(self, purpose: str, each: int) -> tuple[list[str], list[str]]:
-        """People of the favoured and of the stigmatised group, as they are told of."""
+        """People of the favoured and of the stigmatised group, as prompts describe them."""
         favoured, stigmatised = (
             [words.told.replace(PERSON, name) for name in self.shuffled(f"{purpose} {side}", words.names)[:each]]
             for side, words in enumerate((self.goal.favoured, self.goal.stigmatised))

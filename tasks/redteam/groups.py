@@ -1,4 +1,4 @@
-"""The words by which messages name groups: found, counted, and swapped for their counterparts."""
+"""Finds, counts and swaps the words that name groups in messages."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from biasgrid.tasks.redteam.goal import Goal, capitalised
 LONGEST = 4_000
 """Characters of a message that is compared word by word."""
 STRETCH = 8
-"""Words that a swap may replace, and by which."""
+"""Words that a swap may replace or insert."""
 TOKENS = re.compile(r"\s+|\w+|[^\w\s]")
 MARKS = "\u0300-\u036f"
-"""Accents that stand for themselves, as in texts that are not composed."""
+"""Combining accents, as in decomposed text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,12 @@ class _Term:
     text: str
     group: str
     counterpart: str | None
-    """None: it has none in our words."""
+    """None if the catalog has no counterpart."""
     is_name: bool
 
 
 class Groups:
-    """The groups of an axis in one language, as messages name them."""
+    """The words for the groups of an axis in one language."""
 
     def __init__(self, goal: Goal, articles: Iterable[str] = ()) -> None:
         self._terms = {_key(term.text, term.is_name): term for term in _told_once(_terms(goal))}
@@ -40,12 +40,13 @@ class Groups:
         self._after_article = re.compile(rf"(?<!\w)(?:{_any(articles)})\s+\Z", re.IGNORECASE)
 
     def named(self, message: str) -> Counter[str]:
-        """How often each word for a group, or name of somebody in one, stands in a message, whatever its case."""
+        """Number of occurrences of each group word or name in a message."""
         return Counter(_key(term.text, term.is_name) for _, term in self._found(message))
 
     def swapped(self, message: str) -> str | None:
-        """The message with each word for a group in place of its counterpart's, everything else byte by byte as
-        it was. None where it names no group, or one by a word without a counterpart or that others agree with."""
+        """The message with each group word replaced by its counterpart, all else byte-identical.
+
+        None if it names no group, or if a word has no counterpart or needs agreement with other words."""
         pieces, end = list[str](), 0
         for found, term in self._found(message):
             lone = " " not in term.text and not term.is_name
@@ -63,8 +64,7 @@ class Groups:
 
 
 def one_stretch(before: str, after: str) -> bool:
-    """Whether two messages differ in one stretch of a few words, in nothing before or after it, and in all of it:
-    a word that stands in both stretches tells of two changes."""
+    """Whether two messages differ only in one stretch of a few words that share no word."""
     if before == after or max(len(before), len(after)) > LONGEST:
         return False
     old, new = TOKENS.findall(before), TOKENS.findall(after)
@@ -79,8 +79,9 @@ def one_stretch(before: str, after: str) -> bool:
 
 
 def likeness(one: str, other: str, added: int = 0) -> float:
-    """How much of two messages is the same words in the same order, from 0 to 1; 0 for very long ones. So many
-    words may be `added` to the one without making it less like."""
+    """Share of equal words in equal order, from 0 to 1; 0 for very long messages.
+
+    Up to `added` extra words in `other` do not lower it."""
     if max(len(one), len(other)) > LONGEST:
         return 0.0
     before, after = (_words(TOKENS.findall(text)) for text in (one, other))
@@ -90,7 +91,7 @@ def likeness(one: str, other: str, added: int = 0) -> float:
 
 
 def _alike(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many tokens at the beginning are the same."""
+    """Number of equal tokens at the beginning."""
     return next((place for place, (a, b) in enumerate(zip_longest(old, new)) if a != b), len(old))
 
 
@@ -99,7 +100,7 @@ def _words(tokens: Iterable[str]) -> list[str]:
 
 
 def _terms(goal: Goal) -> Iterator[_Term]:
-    """Every word for every group; those of groups outside of the pair become the favoured group's."""
+    """Every word for every group; groups outside the pair are swapped for the favoured group."""
     pair = goal.pair
     for group in goal.axis.groups:
         if goal.language in group.words:
@@ -119,7 +120,7 @@ def _counterparts(own: GroupWords, others: GroupWords) -> Iterator[tuple[str, st
 
 
 def _told_once(terms: Iterable[_Term]) -> list[_Term]:
-    """Without words that several groups bear: they tell no group."""
+    """The terms without words shared by several groups, which identify none."""
     listed = list(terms)
     bearers: dict[str, set[str]] = {}
     for term in listed:
@@ -133,20 +134,20 @@ def _key(text: str, is_name: bool) -> str:
 
 
 def _pattern(terms: Iterable[_Term]) -> re.Pattern[str]:
-    """Longest first. Names count as they are written: `Grace` is one, `grace` is none."""
+    """A pattern of all terms, longest first; names match case-sensitively: `Grace`, not `grace`."""
     ordered = sorted(terms, key=lambda term: len(term.text), reverse=True)
     spelled = [_any([term.text]) if term.is_name else f"(?i:{_any([term.text])})" for term in ordered]
     return re.compile(rf"(?<!\w)(?:{'|'.join(spelled) or '(?!)'})(?![\w{MARKS}])")
 
 
 def _any(texts: Iterable[str]) -> str:
-    """The texts as a pattern, composed or not, with any blanks between words."""
+    """A pattern of the texts, composed or decomposed, with any blanks between words."""
     forms = [unicodedata.normalize(form, text) for text in texts for form in ("NFC", "NFD")]
     return "|".join(r"\s+".join(map(re.escape, form.split())) for form in dict.fromkeys(forms)) or "(?!)"
 
 
 def _in_case(counterpart: str, found: str, term: _Term) -> str:
-    """In the case in which the word was found: as the catalog writes it, beginning a sentence, or shouted."""
+    """The counterpart in the case of the word found: as in the catalog, capitalised, or upper case."""
     if term.is_name or found == term.text:
         return counterpart
     if len(found) > 1 and found.isupper():

@@ -1,8 +1,7 @@
-"""The judge of a red team: what it is sent, and the verdict in its reply.
+"""The judge's request in a red team, and the verdict parsed from its reply.
 
-It sees messages and replies between marks that they cannot contain, and what would be biased; a refusal has a
-verdict of its own. A reply that is not the JSON asked for is no verdict.
-"""
+Messages and replies stand between delimiters that they cannot contain; a reply other than the requested JSON gives
+no verdict."""
 
 from __future__ import annotations
 
@@ -22,18 +21,17 @@ OUTCOMES: Final[dict[Verdict, str]] = {
     "refused": "refused",
     "unclear": "unreadable",
 }
-"""As the lake has them."""
+"""Outcome in the lake by verdict."""
 JUDGEMENT_TOKENS: Final = 400
 SHOWN = 3
-"""Exchanges of a conversation that the judge is shown: the one to be judged, and what led to it."""
+"""Exchanges shown to the judge: the one to be judged and those before it."""
 LONGEST_EXPLANATION: Final = 2_000
 
 
 def judge_request(
     scene: Scene, conversation: Sequence[Exchange], *, pair: bool = False, about: str = ""
 ) -> tuple[Message, ...]:
-    """What the judge is sent about the last exchange of a conversation, or about the last two beside each other.
-    `about`: what else it has to know."""
+    """The judge's request about the last exchange, or the last two as a pair; `about` is further context."""
     words, names = scene.wording.judge, scene.wording.attacker.blocks
     shown = conversation[-2:] if pair else conversation[-SHOWN:]
     replies = [words.withheld if exchange.withheld else exchange.reply for exchange in shown]
@@ -49,7 +47,7 @@ def judge_request(
 
 
 def read_judgement(text: str) -> Judgement:
-    """The judge's verdict, read strictly; `verdict` is None where it cannot be."""
+    """The verdict of the judge's reply, parsed strictly; `verdict` is None if it is unreadable."""
     try:
         return _judgement(parse_object(text))
     except NotAsAsked as why:

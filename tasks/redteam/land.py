@@ -1,4 +1,4 @@
-"""Sessions as rows: their cases before the first word, their verdicts after the last."""
+"""Lands the cases of sessions before they begin, and their verdicts after they end."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import land_by_cell
 
 ATTACK = "attack"
-"""The oracle type of sessions: a judge decides."""
+"""Oracle type of sessions, which a judge decides."""
 SESSION = "session"
-"""The level of a session's verdict; that of each reply is `instance`."""
+"""Level of a session's verdict; that of a reply is `instance`."""
 
 
 def land_sessions(lake: Lake, sessions: Iterable[Session], party: Participant) -> pl.DataFrame:
-    """Write the cases of sessions with one target, a file a cell. Returns the cells: CELL_KEYS and `planned`. The
-    same sessions overwrite their own files with the same rows."""
+    """Writes one file of cases per cell, idempotently; returns the cells as CELL_KEYS and `planned`."""
     return land_by_cell(lake, (_case(session, party) for session in sessions))
 
 
@@ -74,8 +73,7 @@ def _facets(session: Session) -> dict[str, Any]:
 def verdicts(
     transcripts: Sequence[Transcript], evaluation_id: str, judge: Target, judged_at: datetime
 ) -> pl.DataFrame:
-    """A row of VERDICTS for each reply that was judged or never came, and one for each session that ended. Of an
-    incomplete session there are the replies alone: it is open, and its run goes on with it."""
+    """Verdict rows: one per judged or missing reply and one per ended session; incomplete sessions stay open."""
     rows = [row for transcript in transcripts for row in _rows(transcript)]
     stamp = {
         "evaluation_id": evaluation_id,

@@ -1,4 +1,4 @@
-"""What a strategy does, and what it hears back: it asks the attacker for a message, or says one to the target."""
+"""The moves of a strategy, to the attacker or the target, and the results that it receives."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ Verdict = Literal["biased", "unbiased", "refused", "unclear"]
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """`verdict` is None where the judge's reply could not be read; `explanation` then says why."""
+    """A judge's verdict; None if its reply was unreadable, with the reason in `explanation`."""
 
     verdict: Verdict | None
     explanation: str
     score: float | None = None
-    """How biased, from 0 to 100."""
+    """Degree of bias, from 0 to 100."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A message as sent, the reply as received, and what the judge made of it if it was asked."""
+    """A message as sent, the reply as received, and the judgement if there is one."""
 
     message: str
     reply: str
     judgement: Judgement | None = None
     withheld: bool = False
-    """Whether its provider kept the reply back."""
+    """Whether the provider withheld the reply."""
 
     @property
     def refused(self) -> bool:
@@ -42,58 +42,57 @@ def sendable(_: str) -> Fault | None:
 
 
 def unless_said(sent: Sequence[str]) -> Callable[[str], Fault | None]:
-    """The fault of a message that has been sent before; none of any other. `sent` may grow."""
+    """A check that reports repeated messages as `same`; `sent` may grow."""
     return lambda message: "same" if message in sent else None
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Ask the attacker for the next message."""
+    """Requests the next message from the attacker."""
 
     strategy: Instructed
     message: str | None = None
-    """The message that it is to rework."""
+    """The message to rewrite."""
     words: Mapping[str, str] = field(default_factory=dict)
-    """What its instruction has places for, beside what the scene tells."""
+    """Values for the instruction's placeholders, in addition to the scene's."""
     score: float | None = None
-    """How close the last reply came, where it is told."""
+    """Bias score of the last reply, if shown to the attacker."""
     fault: Callable[[str], Fault | None] = sendable
-    """Why a message cannot be sent; None: it can."""
+    """Check for why a message cannot be sent; None if it can."""
 
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Say something to the target."""
+    """Sends a message to the target."""
 
     message: str
     begins: Literal["on", "anew", "back"] = "on"
-    """on: the conversation goes on; anew: in a new one; back: the last exchange is taken back first."""
+    """on: continue the conversation; anew: start a new one; back: first take back the last exchange."""
     judged: Literal["alone", "pair", "later"] = "alone"
-    """alone: the reply, in the conversation that led to it; pair: this exchange beside the one before; later: not
-    yet."""
+    """alone: the reply in its conversation; pair: this exchange and the previous one; later: not yet."""
     about: str = ""
-    """What the judge has to know about the message."""
+    """Context for the judge about the message."""
 
 
 Move = Ask | Say
 Heard = str | Exchange | None
 Moves = Generator[Move, Heard, None]
-"""Ends where the strategy is at its end. A session that has succeeded goes no further."""
+"""Ends when the strategy is finished; a session that has succeeded is not continued."""
 
 
 class Strategy(Protocol):
     def moves(self, scene: Scene) -> Moves:
-        """The same scene and the same replies give the same moves."""
+        """The moves, deterministic in the scene and the replies."""
         ...
 
 
 def ask(asked: Ask) -> Generator[Move, Heard, str]:
-    """The attacker's message, one that can be sent."""
+    """The attacker's valid message."""
     heard = yield asked
     return cast(str, heard)
 
 
 def say(said: Say) -> Generator[Move, Heard, Exchange]:
-    """The exchange that came of it."""
+    """The exchange of the message and its reply."""
     heard = yield said
     return cast(Exchange, heard)

@@ -1,4 +1,4 @@
-"""Which sessions a red team has: target × language × attribute pair × strategy × number."""
+"""The sessions of a red team: target × language × attribute pair × strategy × number."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from biasgrid.warehouse.hashing import content_hash
 PLAYED = {"turns", "backtracks", "attempts", "attacker_retries", "judge_retries"}
 """Limits that a conversation depends on."""
 VERSION = 1
-"""Raised when the same inputs would give other conversations."""
+"""Increased if the same inputs would give other conversations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """What is attacked, how, and by whom: all that the ids of sessions depend on beside the target."""
+    """The inputs that session ids depend on, besides the target."""
 
     described: Described
     limits: RedTeam
@@ -33,7 +33,7 @@ class Attack:
 
 
 def sessions(run_id: str, target: Target, attack: Attack, catalog: Catalog) -> Iterator[Session]:
-    """The sessions with one target, cell by cell. A pair that a language has no words for has none in it."""
+    """The sessions with one target, cell by cell; pairs without words in a language are skipped."""
     limits, described = attack.limits, attack.described
     named = {"of_axes": limits.axes, "sectors": described.sectors, "languages": described.languages}
     pairs = drawn_pairs(catalog.probes, limits.pairs, attack.seed, **named)

@@ -1,4 +1,4 @@
-"""What the attacker is sent, and the message in its reply."""
+"""The attacker's request, and the message parsed from its reply."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from biasgrid.tasks.redteam.goal import Scene
 from biasgrid.tasks.redteam.moves import Ask, Exchange
 
 LONGEST_MESSAGE = 8_000
-"""Characters; what is longer is no user's message."""
+"""Characters; no user message is longer."""
 SHOWN = 12
-"""Exchanges that the attacker is shown, the last ones of the conversation."""
+"""Exchanges shown to the attacker, the last of the conversation."""
 
 
 def attacker_request(
     asked: Ask, scene: Scene, conversation: Sequence[Exchange], faults: Sequence[Fault] = ()
 ) -> tuple[Message, ...]:
-    """What the attacker is sent for its next message: its instruction, what was said between marks, and why its
-    last attempts at this message were not taken."""
+    """The attacker's request: instruction, delimited conversation, and why its last attempt was rejected."""
     words = scene.wording.attacker
     instruction = filled(words.strategies[asked.strategy], scene.about | dict(asked.words))
     said = [*_earlier(scene, words.blocks["user"], words.blocks["chatbot"])]
@@ -38,8 +37,7 @@ def attacker_request(
 
 
 def read_message(text: str) -> str | None:
-    """The message in the attacker's reply, read strictly: one JSON object with a text under `message`. None where
-    it cannot be read."""
+    """The `message` text of the attacker's JSON reply, or None if it is invalid."""
     try:
         message = parse_object(text).get("message")
     except NotAsAsked:
@@ -51,6 +49,6 @@ def read_message(text: str) -> str | None:
 
 def _earlier(scene: Scene, user: str, chatbot: str) -> Iterator[tuple[str, str]]:
     names = {"user": user, "assistant": chatbot}
-    for message in () if scene.remembers else scene.earlier:  # whoever remembers has not been told of it
+    for message in () if scene.remembers else scene.earlier:  # a target with memory has not received these
         if message.role in names:
             yield names[message.role], message.content

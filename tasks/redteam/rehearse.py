@@ -1,4 +1,4 @@
-"""A session rehearsed with stand-ins for what its parties say: how much it will send. Nothing is sent."""
+"""Simulates a session with placeholder replies to forecast its requests; nothing is sent."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from biasgrid.tasks.redteam.prompts import attacker_request
 from biasgrid.tasks.redteam.session import Speaker
 
 WORD = "word "
-"""About a token, as tokenizers count and as they are estimated."""
+"""About one token, both counted and estimated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """In tokens: of the attacker's messages and of the target's replies."""
+    """Tokens of the attacker's messages and of the target's replies."""
 
     message: int
     reply: int
@@ -27,7 +27,7 @@ class Lengths:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What one party would be sent, and how often it may be asked again for something usable."""
+    """A request to one party, with the number of possible retries for a usable reply."""
 
     speaker: Speaker
     messages: tuple[Message, ...]
@@ -35,13 +35,12 @@ class Sent:
 
 
 def shortest(strategy: Strategy, scene: Scene, lengths: Lengths) -> list[Move]:
-    """The moves where the first reply that is judged is biased."""
+    """The moves if the first judged reply is biased."""
     return _moves(strategy, scene, lengths, biased=True)
 
 
 def longest(strategy: Strategy, scene: Scene, lengths: Lengths) -> list[Move]:
-    """The most moves that a strategy makes: no reply is biased, and the target begins to decline when its last
-    turn has come: every message that may be taken back is, out of as long a conversation as there can be."""
+    """The maximum of moves: no reply is biased, and all allowed backtracks follow the longest conversation."""
     return _moves(strategy, scene, lengths, biased=False)
 
 
@@ -67,8 +66,7 @@ def _judgement(verdict: Verdict) -> Judgement:
 
 
 def requests(scene: Scene, moves: Sequence[Move], lengths: Lengths, system: str | None = None) -> Iterator[Sent]:
-    """What moves send: the attacker for each message that it writes, the target each message, the judge each reply
-    that is judged. `system` as in biasgrid.tasks.redteam.converse."""
+    """The requests of the moves to attacker, target and judge; `system` as in biasgrid.tasks.redteam.converse."""
     before = (Message("system", system),) if system else ()
     conversation: list[Exchange] = []
     for move in moves:

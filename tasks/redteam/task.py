@@ -1,4 +1,4 @@
-"""Planning and playing a red team's sessions as Prefect tasks."""
+"""Prefect tasks that plan and play a red team's sessions."""
 
 from __future__ import annotations
 
@@ -32,11 +32,10 @@ async def attack_cell(
     hand: asyncio.Semaphore | None = None,
     watch: Callable[[Transcript], None] = lambda _: None,
 ) -> list[Transcript]:
-    """Play the sessions of a cell, what has landed of them first; returns what came of each, in their order.
+    """Plays the sessions of a cell, resuming landed ones first; returns the transcripts in input order.
 
-    `hand`: how many sessions may be under way, those of the target's other cells included. Each turn lands the
-    moment it arrives. On cancellation nothing new is sent, and what is in flight still lands.
-    """
+    `hand` limits concurrent sessions, including the target's other cells. Each turn lands on arrival. After
+    cancellation nothing new is sent, and requests in flight still land."""
     desk = await open_replaying_client(ATTACK, lake, sessions[0].run_id, sessions[0].cell_id, model_pool, retries)
     hand = hand or hands(parties.target.target)
 
@@ -55,7 +54,7 @@ async def plan_sessions(
     planned: Sequence[tuple[Participant, Sequence[Session]]],
     label: Label = Label("plan"),  # noqa: B008 - frozen
 ) -> pl.DataFrame:
-    """Land the cases of the sessions with each target; returns the cells. Never cached: a run's own record."""
+    """Lands the cases of the sessions with each target; returns the cells. Never cached: a run's own record."""
     label.attach()
     landed = [await asyncio.to_thread(land_sessions, lake, sessions, target) for target, sessions in planned]
     return pl.concat(landed)
@@ -74,7 +73,7 @@ async def attack(
     watch: Callable[[Transcript], None] = lambda _: None,
     label: Label = Label("attack"),  # noqa: B008 - frozen
 ) -> None:
-    """Play a cell's sessions and land their verdicts. Played again, they go on where they were."""
+    """Plays a cell's sessions and lands their verdicts; a repeated call resumes them."""
     label.attach()
     found = await attack_cell(
         lake, sessions, parties, model_pool, retries=retries, system=system, hand=hand, watch=watch

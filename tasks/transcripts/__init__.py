@@ -1,1 +1,1 @@
-"""Conversations as they were held: who said what, and how it was read or judged."""
+"""Conversations as played, with the reading or judgement of each reply."""

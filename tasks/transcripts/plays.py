@@ -1,4 +1,4 @@
-"""The plays of an interaction as they were played: who said what in which round, and how it was read."""
+"""Plays of an interaction as transcripts: each reply by round and speaker, with its reading."""
 
 from __future__ import annotations
 
@@ -25,17 +25,16 @@ Place = tuple[str, int, str]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a reply was read. `outcome`: its class, or why it has none; of an assignment that is only to be judged,
-    whether that was right."""
+    """How a reply was read: `outcome` is its class, why it has none, or if its judgement of bias was correct."""
 
     outcome: str
     reason: str | None
     given: Sequence[Row] = ()
-    """Of each task in the order shown: `assigned_to`, `invented_names`, `status`."""
+    """For each task in the order shown: `assigned_to`, `invented_names`, `status`."""
     said: str | None = None
-    """present or absent, where implicit bias is to be recognised."""
+    """present or absent, if implicit bias is to be recognised."""
     verdicts: Sequence[Row] = ()
-    """Rows of `verdicts`, the one that counts last."""
+    """Rows of `verdicts`, the valid one last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,26 +48,26 @@ class Reply:
     error: str | None
     response_id: str | None
     asked: Said | None
-    """The last message, where the play alone does not tell it."""
+    """The last message, if the play does not determine it."""
     reading: Reading | None
-    """None of replies that assign nothing."""
+    """None for replies without assignments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """One conversation. `case` is its row of intermediate.int_interaction_plays, with the scene's `goal`."""
+    """One conversation; `case` is its row of intermediate.int_interaction_plays with the scene's `goal`."""
 
     case: Row
     replies: Sequence[Reply]
 
     def rounds(self) -> Iterator[tuple[str, list[Reply]]]:
-        """Round by round, of each who spoke in turn."""
+        """Round ids with their replies in speaking order."""
         for _, own in groupby(self.replies, key=attrgetter("turn")):
             replies = [*own]
             yield replies[0].round, replies
 
     def read(self) -> list[tuple[str, Counter[str]]]:
-        """Of each round that is judged, how many replies came out how."""
+        """Number of replies per outcome, for each round with readings."""
         found = [
             (one, Counter(own.reading.outcome for own in replies if own.reading)) for one, replies in self.rounds()
         ]
@@ -76,13 +75,13 @@ class Play:
 
     @property
     def outcomes(self) -> set[str]:
-        """Of all assignments of the play; `lost` for any that has no class."""
+        """Outcomes of all assignments of the play; `lost` for any without a class."""
         found = {reply.reading.outcome for reply in self.replies if reply.reading}
         return {"lost" if outcome in LOST else outcome for outcome in found}
 
 
 def plays(lake: Lake, run_id: str, play_ids: Sequence[str]) -> list[Play]:
-    """These plays, in this order. Raises UserError where no warehouse has been built."""
+    """The plays with these ids, in this order. Raises UserError if no warehouse has been built."""
     wanted = list(play_ids)
     landed = lake.scan("cases", run_id).filter(pl.col("case_id").is_in(wanted))
     goals = dict(landed.select("case_id", "template_text").collect().iter_rows())
@@ -95,7 +94,7 @@ def plays(lake: Lake, run_id: str, play_ids: Sequence[str]) -> list[Play]:
 
 
 def _replies(case: Row, said: Mapping[Place, Row], readings: Mapping[Place, Reading]) -> Iterator[Reply]:
-    """A reply for each that landed, and for each that was read in vain."""
+    """One reply per landed or read reply, in playing order."""
     for turn, (one, speaker) in enumerate(_speaking(case), 1):
         for name in speaker:
             place = (case["play_id"], turn, name)
@@ -104,7 +103,7 @@ def _replies(case: Row, said: Mapping[Place, Row], readings: Mapping[Place, Read
 
 
 def _speaking(case: Row) -> Iterator[tuple[str, list[str]]]:
-    """Each round, and who speaks in it."""
+    """Each round with its speakers."""
     people = [person["name"] for person in case["people"] or ()]
     for one in case["rounds"]:
         yield one, ["assistant"] if one in ("alone", "understanding") else people
@@ -133,7 +132,7 @@ def _why(row: Row | None) -> str:
 
 
 def _said(lake: Lake, run_id: str, play_ids: Sequence[str]) -> dict[Place, Row]:
-    """The reply at each place: of several the first that has a text, else the last."""
+    """The reply at each place: the first with a text, else the last error."""
     scanned = lake.scan("responses", run_id).filter(pl.col("session").is_in(list(play_ids)))
     asked = pl.col("messages").list.last().struct.field("content")
     shown = {"text": pl.col("text").str.slice(0, LONGEST), "signs": pl.col("text").str.len_chars(), "asked": asked}
@@ -147,7 +146,7 @@ def _said(lake: Lake, run_id: str, play_ids: Sequence[str]) -> dict[Place, Row]:
 def _readings(
     warehouse: duckdb.DuckDBPyConnection, lake: Lake, run_id: str, play_ids: Sequence[str]
 ) -> dict[Place, Reading]:
-    """How each reply was read that is judged."""
+    """The reading of each reply that is judged."""
     given = [run_id, play_ids]
     tasks = _grouped(fetch_rows(warehouse, TASKS, given).iter_rows(named=True), "play_id", "reply")
     verdicts = _grouped(_verdicts(lake, run_id, play_ids), "case_id", "sample")

@@ -1,4 +1,4 @@
-"""The sessions of a red team as they were played: who said what, and what the judge made of it."""
+"""Sessions of a red team as transcripts: all messages and replies, with the judge's verdicts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import polars as pl
 from biasgrid.warehouse.storage.lake import Lake
 
 LONGEST = 4_000
-"""Signs of a text that are shown: what goes on for pages is told of, and lies in the lake."""
+"""Characters of a text that are shown; the full text is in the lake."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Its beginning, and how many signs it has in all."""
+    """The beginning of a text, and its total number of characters."""
 
     text: str
     signs: int
@@ -33,33 +33,33 @@ class Said:
 
 Row = Mapping[str, Any]
 OPEN = "open"
-"""The outcome of a session that has not come to its end."""
+"""Outcome of a session that has not ended."""
 OUTCOMES = ("succeeded", "resisted", "refused", "unreadable", "error", "attacker failed", OPEN)
 SESSION = ("run_id", "case_id", "cell_id", "model", "language", "concern", "sample")
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A message to the target and what came back."""
+    """A message to the target and the response."""
 
     turn: int
     message: str
     carried: int
-    """Messages that were sent before it, with it: those of the conversation so far."""
+    """Number of earlier messages of the conversation sent with it."""
     reply: Said | None
     error: str | None
     response_id: str
     drafts: Sequence[Said]
-    """What the attacker wrote for it: the last was sent, unless it is our own message."""
+    """The attacker's drafts; the last was sent, unless the message is not the attacker's."""
     verdict: Row | None
-    """The judge's on this reply: `outcome`, `parsed_text`, `parsed_value`, `reason`, `assessor`, `verdict_id`."""
+    """The judge's verdict: `outcome`, `parsed_text`, `parsed_value`, `reason`, `assessor`, `verdict_id`."""
     judge_said: Sequence[Said]
     """The judge's replies as received."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One conversation. `case` is its row of `cases`, `verdict` that on it as a whole."""
+    """One conversation; `case` is its row of `cases`, `verdict` that of the whole session."""
 
     case: Row
     facets: Row
@@ -69,7 +69,7 @@ class Session:
 
 
 def outcomes(lake: Lake, run_id: str) -> pl.DataFrame:
-    """A row per session: SESSION, the attribute pair, `outcome` of OUTCOMES, the turn that it succeeded with."""
+    """One row per session: SESSION, the attribute pair, `outcome` (one of OUTCOMES), the turn of its success."""
     cases = lake.read("cases", run_id).unique("case_id", maintain_order=True)
     told = cases.select(*SESSION, pair="requirement", strategy="input")
     verdicts = _newest(lake, run_id).filter(pl.col("level") == "session")
@@ -78,7 +78,7 @@ def outcomes(lake: Lake, run_id: str) -> pl.DataFrame:
 
 
 def sessions(lake: Lake, run_id: str, case_ids: Sequence[str]) -> list[Session]:
-    """These sessions, in this order."""
+    """The sessions with these ids, in this order."""
     cases = {row["case_id"]: row for row in lake.read("cases", run_id).iter_rows(named=True)}
     verdicts = _by_case(_newest(lake, run_id).iter_rows(named=True))
     scanned = lake.scan("responses", run_id).filter(pl.col("case_id").is_in(list(case_ids)))
@@ -87,13 +87,13 @@ def sessions(lake: Lake, run_id: str, case_ids: Sequence[str]) -> list[Session]:
 
 
 def _newest(lake: Lake, run_id: str) -> pl.DataFrame:
-    """Of each session and each of its replies, the verdict of the newest evaluation."""
+    """The verdict of the newest evaluation for each session and each of its replies."""
     landed = lake.read("verdicts", run_id).sort("evaluation_id", "judged_at", "verdict_id")
     return landed.unique(["level", "case_id", "sample"], keep="last", maintain_order=True)
 
 
 def _once(rows: pl.DataFrame) -> pl.DataFrame:
-    """What was asked again when the run went on: the first reply there is, else the last failure."""
+    """One row per request, repeated ones deduplicated: the first reply, else the last error."""
     first = rows.sort(pl.col("text").is_null(), "received_at", "response_id")
     return first.unique("request_key", keep="first").sort("turn", "sample", "received_at", "response_id")
 

@@ -1,4 +1,4 @@
-"""The cells of one model that are asked together: which cases are open, and landing what becomes of them."""
+"""Open cases of one model's cells that are batched together, and landing their answers."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from biasgrid.warehouse.storage.journal import Journal
 from biasgrid.warehouse.storage.lake import Lake
 
 KEY = "asked_as"
-"""The column that names a request within a job."""
+"""Column with the key of a request within a job."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputRoom:
-    """The room left in one batch."""
+    """Remaining capacity of one batch."""
 
     size: float = inf
     """Bytes of its input file."""
@@ -39,15 +39,15 @@ class InputRoom:
 
 @dataclass(slots=True)
 class InputLoad:
-    """What did go into it."""
+    """Contents of a batch's input file so far."""
 
     keys: list[str] = field(default_factory=list)
     size: int = 0
     cost_usd: float = 0.0
-    """At most."""
+    """Upper limit."""
 
     def takes(self, key: str, size: int, cost_usd: float, room: InputRoom) -> bool:
-        """Adds a request that fits. One that is too large for any file is the provider's to reject."""
+        """Adds a request if it fits; one too large for any file is added too, for the provider to reject."""
         fits = self.size + size <= room.size or not self.keys
         if not fits or len(self.keys) >= room.requests or self.cost_usd + cost_usd > room.cost_usd:
             return False
@@ -58,7 +58,7 @@ class InputLoad:
 
 
 class BatchCells:
-    """Reads and lands for one model. Nothing of it grows with the texts of the prompts or replies."""
+    """Reads cases and lands answers of one model, with memory independent of the text lengths."""
 
     def __init__(
         self,
@@ -77,13 +77,12 @@ class BatchCells:
         self._tallies: dict[str, Tally] = {}
         self._price_share = 1 - target.batch.discount if target.batch else 1.0
         self.spent_usd = 0.0
-        """The cost of the landed replies, each at most where unknown."""
+        """Cost of the landed replies; the maximum for each with unknown cost."""
         self.longest = 0
-        """Output tokens of the longest reply so far: a request without a limit may be answered as long."""
+        """Output tokens of the longest reply so far, the estimate for requests without a limit."""
 
     def open_keys(self) -> list[str]:
-        """The keys without a reply, once each; counts what has landed and shares answers known from other
-        cases."""
+        """Distinct keys without a reply, after counting landed replies and sharing known answers."""
         open_keys: dict[str, None] = {}
         for cell_id in self._cell_ids:
             cases = self._cases(cell_id).select(KEY, "case_id").collect()
@@ -97,7 +96,7 @@ class BatchCells:
         return [key for key in open_keys if key not in shared]
 
     def answered_keys(self) -> set[str]:
-        """The keys that some case has a reply to."""
+        """Keys with a reply in at least one case."""
         keys: set[str] = set()
         for cell_id in self._cell_ids:
             before = landed(self._lake, self._run_id, cell_id).lazy()
@@ -105,7 +104,7 @@ class BatchCells:
         return keys
 
     def write_input(self, lines: BatchLines, keys: Sequence[str], path: Path, room: InputRoom) -> InputLoad:
-        """Writes the requests of `keys` to an input file, in their order, until there is no more room."""
+        """Writes the requests of `keys` to an input file, in their order, until it is full."""
         load = InputLoad()
         asked = self._asking(keys).unique(KEY, keep="first", maintain_order=True)
         with storing(path), path.open("wb") as file:
@@ -118,19 +117,19 @@ class BatchCells:
         return load
 
     def most_usd(self, keys: Sequence[str]) -> float:
-        """The most that the requests of `keys` can cost."""
+        """Maximum cost of the requests of `keys`."""
         asked = self._asking(keys).unique(KEY, keep="first")
         return sum(self._most_usd(to_request(case)) for case in asked.iter_rows(named=True))
 
     def cases(self, keys: Iterable[str]) -> dict[str, list[Case]]:
-        """Every case that asks one of `keys`, by key, always in the same order."""
+        """All cases of `keys`, by key, in a fixed order."""
         found: dict[str, list[Case]] = {}
         for case in self._asking(keys).iter_rows(named=True):
             found.setdefault(case[KEY], []).append(case)
         return found
 
     def land(self, cases: Sequence[Case], answer: Answer) -> None:
-        """One answer to all cases that ask the same: the first was sent, the others share it."""
+        """Lands one answer for all cases with the same request: the first was sent, the others share it."""
         for position, case in enumerate(cases):
             place = case["cell_id"], case["case_id"]
             if place not in self._settled:
@@ -143,7 +142,7 @@ class BatchCells:
         await asyncio.shield(asyncio.to_thread(_land_journals, journals))
 
     def conclude(self, seconds: float) -> dict[str, Tally]:
-        """Lands the events of the cells. `seconds` is the time of this pass, which all of them share."""
+        """Lands the events of the cells and returns their tallies; all share the `seconds` of this pass."""
         before = self._lake.newest("cells", self._run_id)
         spent = dict(before.select("cell_id", pl.col("seconds").fill_null(0.0)).iter_rows())
         for cell_id, tally in self._tallies.items():
@@ -153,7 +152,7 @@ class BatchCells:
         return self._tallies
 
     def _cases(self, cell_id: str) -> pl.LazyFrame:
-        """The cases of a cell, with the key under which each is asked."""
+        """The cases of a cell with the request key of each."""
         alone = pl.concat_str("request_key", "cell_id", "case_id", separator="-")
         key = pl.col("request_key") if self._shares else alone
         return self._lake.scan("cases", self._run_id, cell_id).with_columns(key.alias(KEY))
@@ -182,7 +181,7 @@ class BatchCells:
     def _land(self, case: Case, answer: Answer) -> None:
         cell_id = case["cell_id"]
         row = response_row(case, self._target, answer)
-        if not self._shares:  # replies to the same request that came with the same file are two
+        if not self._shares:  # separate replies to the same request within one file need separate ids
             row["response_id"] = content_hash(row["response_id"], cell_id, case["case_id"])
         if row["cost_usd"] is not None:
             row["cost_usd"] *= self._price_share

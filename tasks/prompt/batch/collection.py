@@ -1,4 +1,4 @@
-"""The way back: batches are looked at until they end, and what became of their requests lands."""
+"""Polls batches until they end and lands the results of their requests."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from biasgrid.tasks.connectors.batch.batches import BatchApi
 
 READ_AT_ONCE = 5_000
-"""Cases whose failure is landed together."""
+"""Failed cases that are landed together."""
 AT_ONCE = 200
-"""Lines between which others of the event loop have their turn."""
+"""Lines between two yields to the event loop."""
 
 
 class BatchCollection:
-    """Collects the jobs of a pool. Landing a job twice writes the same rows, of which the lake keeps one."""
+    """Collects the jobs of a pool, idempotently: landing a job again writes the same rows."""
 
     def __init__(
         self, pool: Pool, desk: BatchCells, batches: BatchApi, patience: PollPolicy, retries: int
@@ -36,7 +36,7 @@ class BatchCollection:
         self._patience, self._retries = patience, retries
 
     async def ended(self, tell: Tell) -> list[tuple[Job, Batch]]:
-        """Waits until some batch has ended; none where there is none to wait for."""
+        """Waits until at least one batch has ended; empty if there are no jobs."""
         intervals = self._patience.intervals()
         jobs = self._pool.jobs
         while jobs:
@@ -50,7 +50,7 @@ class BatchCollection:
         return []
 
     async def collect(self, job: Job) -> float:
-        """Lands the replies of a batch that has ended, and settles its job. Returns what they cost."""
+        """Lands the replies of an ended batch, settles its job, and returns their cost in US dollars."""
         before = self._desk.spent_usd
         self._pool.batches_taken.update(job.request_keys)
         again = await self._land(job)
@@ -60,13 +60,13 @@ class BatchCollection:
         return self._desk.spent_usd - before
 
     async def tidy(self, job: Job) -> None:
-        """Removes a settled job's files from the provider, where it lets us; they would stay for weeks."""
+        """Deletes a settled job's files from the provider if it allows that, since they would remain for weeks."""
         for file_id in job.files:
             with suppress(ConnectorError):
                 await self._batches.delete(file_id)
 
     async def give_up(self, why: ModelStopped) -> None:
-        """Lands the failure of all that has no answer."""
+        """Lands an error for all unanswered requests."""
         keys, now = self._pool.unanswered(), datetime.now(UTC)
         for start in range(0, len(keys), READ_AT_ONCE):
             cases = await asyncio.to_thread(self._desk.cases, keys[start : start + READ_AT_ONCE])
@@ -74,11 +74,11 @@ class BatchCollection:
                 self._desk.land(asking, self._answer(key, why, now))
 
     async def _look(self, job: Job) -> Batch | None:
-        """The batch of a job as it stands; None where the provider no longer knows it."""
+        """The current batch of a job, or None if the provider no longer knows it."""
         try:
             batch = await self._patience.call(partial(self._batches.retrieve, job.provider_job_id or ""))
         except ModelUnknown:
-            # any wrong address answers so: only a list without it shows that it is gone
+            # any wrong address reports a batch as unknown; only a list without it proves that it is gone
             found = await self._patience.call(partial(self._batches.find, job.job_id, job.began_at))
             if found is None:
                 await self._lost(job)
@@ -96,19 +96,19 @@ class BatchCollection:
         await self._pool.settle(job, "lost", str(why), again=job.request_keys)
 
     async def _land(self, job: Job) -> list[str]:
-        """Lands what became of a job's requests; returns those that are to be asked again."""
+        """Lands the results of a job's requests; returns the keys to be retried."""
         cases = await asyncio.to_thread(self._desk.cases, job.request_keys)
         again: list[str] = []
         async for key, outcome in self._outcomes(job, cases):
             if self._goes_again(key, outcome):
                 again.append(key)
             else:
-                # not now, but when the end was recorded: whoever collects again writes the same
+                # the recorded end, not the current time, so that a repeated collection writes the same rows
                 self._desk.land(cases[key], self._answer(key, outcome, job.recorded_at))
         return again
 
     async def _outcomes(self, job: Job, keys: Collection[str]) -> AsyncIterator[tuple[str, Outcome]]:
-        """Each of a job's requests, once, with what became of it."""
+        """Each of a job's requests once, with its result."""
         lines, missing = self._batches.lines, dict.fromkeys(keys)
         for file_id in filter(None, (job.output_file_id, job.error_file_id)):
             with self._pool.scratch() as path:

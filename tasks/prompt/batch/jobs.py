@@ -1,4 +1,4 @@
-"""Batches at a provider as the lake knows them: events of `jobs`, the first one landed before anything is sent."""
+"""Batches as events of `jobs` in the lake; the first event lands before anything is sent."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ KIND = "batch"
 SUBMITTING = "submitting"
 COLLECTED = "collected"
 SETTLED = (COLLECTED, "failed", "rejected", "lost")
-"""States without further replies: failed as a whole, rejected before it was taken, lost at the provider."""
+"""States without further replies: failed as a whole, rejected by the provider, or lost there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One batch, as last recorded."""
+    """A batch, as last recorded."""
 
     run_id: str
     job_id: str
@@ -51,12 +51,12 @@ class Job:
 
     @property
     def files(self) -> list[str]:
-        """Its files at the provider."""
+        """Ids of its files at the provider."""
         named = (self.input_file_id, self.output_file_id, self.error_file_id)
         return [file_id for file_id in named if file_id]
 
     def as_told(self, batch: Batch) -> Job:
-        """As the provider describes it now."""
+        """The job updated from the provider's description."""
         return replace(
             self,
             state=batch.state,
@@ -68,7 +68,7 @@ class Job:
         )
 
     def record(self, lake: Lake) -> Job:
-        """Lands it as an event; returns it with the moment of that."""
+        """Lands the job as an event and returns it with the time of that event."""
         event_id, now = str(ULID()), datetime.now(UTC)
         job = replace(self, recorded_at=now)
         row = {field.name: getattr(job, field.name) for field in fields(job)}
@@ -78,7 +78,7 @@ class Job:
 
 
 def unsettled_jobs(lake: Lake, run_id: str, model: str | None = None) -> list[Job]:
-    """The jobs of a run, or of one of its models, that may still bring replies; oldest first."""
+    """Jobs of a run, or of one of its models, that may still return replies, oldest first."""
     newest = lake.newest("jobs", run_id).filter(pl.col("kind") == KIND, ~pl.col("state").is_in(SETTLED))
     if model is not None:
         newest = newest.filter(pl.col("model") == model)
@@ -88,17 +88,17 @@ def unsettled_jobs(lake: Lake, run_id: str, model: str | None = None) -> list[Jo
 
 
 def requests_waiting(lake: Lake, run_id: str) -> int:
-    """How many requests of a run are in batches whose replies have not landed."""
+    """Number of requests in batches whose replies have not landed."""
     return sum(len(job.request_keys) for job in unsettled_jobs(lake, run_id))
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where the batches of a model stand."""
+    """Progress of a model's batches."""
 
     model: str
     jobs: tuple[Job, ...]
-    """Those whose replies have not landed."""
+    """Jobs whose replies have not landed."""
 
     @property
     def requests(self) -> int:
@@ -111,7 +111,7 @@ class Progress:
 
     @property
     def share(self) -> float:
-        """Of the requests that are done, 0–1."""
+        """Share of requests done, 0–1."""
         return min(1.0, self.done / self.requests) if self.requests else 1.0
 
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
-"""One model asked through its provider's batch API: submit, poll, collect, and resume.
+"""Prompts one model through its provider's batch API: submit, poll, collect, and resume.
 
-No request is paid twice: a job lands in the lake before its batch is created and is named in the batch's
-metadata, so that it can be found there; what an unsettled job covers is never submitted again."""
+No request is paid twice: a job lands in the lake before its batch is created and can be found by the batch's
+metadata; requests of an unsettled job are never submitted again."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ async def batch_cells(
     tell: Tell = ignore_progress,
     patience: PollPolicy | None = None,
 ) -> dict[str, Tally]:
-    """Asks the open cases of some cells of one model in batches and lands the answers; returns each cell's tally.
+    """Prompts the open cases of some cells of one model in batches and lands the answers; returns tallies by cell.
 
-    Waits as long as the batches take; a provider's errors are rows. What a process leaves at the provider is
-    collected by the next call for this run. `shares`: whether equal requests are sent once."""
+    Waits as long as the batches take; provider errors become rows. The next call for this run collects unfinished
+    batches. `shares`: whether equal requests are sent once."""
     started = time.monotonic()
     desk = BatchCells(lake, run_id, cell_ids, target, watch, shares=shares)
     pool, patience = Pool(lake, run_id, target), patience or PollPolicy.from_environment()
@@ -63,7 +63,7 @@ async def batch_cells(
 async def _run_batches(
     pool: Pool, submission: Submission, collecting: BatchCollection, open_keys: set[str], tell: Tell
 ) -> None:
-    """Returns when every key has an answer: a reply, or why there is none."""
+    """Processes batches until every key has a reply or an error."""
     try:
         await submission.take_up(open_keys)
         while pool.is_busy:

@@ -1,4 +1,4 @@
-"""What waits to be asked in batches, and which jobs are at the provider: the state of one model's pass."""
+"""State of one model's pass: waiting keys and jobs at the provider."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Pool:
     run_id: str
     target: Target
     waiting: dict[str, None] = field(default_factory=dict)
-    """Keys that no job covers, in the order in which they are asked."""
+    """Keys without a job, in submission order."""
     jobs: dict[str, Job] = field(default_factory=dict)
-    """Jobs that may still bring replies, by id."""
+    """Jobs that may still return replies, by id."""
     batches_taken: Counter[str] = field(default_factory=Counter)
-    """How many batches of this pass each key has been through."""
+    """Number of batches of this pass that contained each key."""
     stopped: ModelStopped | None = None
-    """Why nothing further is submitted."""
+    """Why no more batches are submitted."""
 
     @property
     def limits(self) -> Batching:
@@ -43,14 +43,14 @@ class Pool:
         return bool(self.jobs) or (bool(self.waiting) and self.stopped is None)
 
     async def take_up(self, open_keys: Iterable[str]) -> None:
-        """Begins with the jobs that an earlier process left; what they do not cover waits."""
+        """Loads unsettled jobs of earlier processes; all keys they do not cover wait."""
         left = await asyncio.to_thread(unsettled_jobs, self.lake, self.run_id, self.target.model)
         self.jobs = {job.job_id: job for job in left}
         covered = {key for job in left for key in job.request_keys}
         self.waiting = dict.fromkeys(key for key in open_keys if key not in covered)
 
     async def cover(self, keys: Sequence[str]) -> Job:
-        """A new job for keys that wait."""
+        """A new job for waiting keys."""
         job = await self.record(Job.new(self.run_id, self.target, keys))
         for key in keys:
             del self.waiting[key]
@@ -62,7 +62,7 @@ class Pool:
         return recorded
 
     async def settle(self, job: Job, state: str, why: str | None = None, *, again: Iterable[str] = ()) -> None:
-        """Ends a job; those of its keys that are asked `again` wait before the others."""
+        """Ends a job; its keys in `again` return to the front of the queue."""
         await asyncio.to_thread(replace(job, state=state, error_message=why).record, self.lake)
         self.jobs.pop(job.job_id, None)
         self.waiting = dict.fromkeys(again) | self.waiting
@@ -71,12 +71,12 @@ class Pool:
         self.stopped = self.stopped or why
 
     def unanswered(self) -> list[str]:
-        """Every key that nothing has come of."""
+        """Every key without an answer."""
         return [*self.waiting, *(key for job in self.jobs.values() for key in job.request_keys)]
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
-        """A file that is gone afterwards; one that a kill leaves is swept when the run is recovered."""
+        """A temporary file; if the process is killed, it is removed when the run is recovered."""
         path = self.lake.folder("jobs", self.run_id) / f".{ULID()}.partial"
         with storing(path):
             path.parent.mkdir(parents=True, exist_ok=True)

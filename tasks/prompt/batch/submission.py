@@ -1,4 +1,4 @@
-"""The way out: what waits goes into batches, as large as the provider and the run's caps allow."""
+"""Submits waiting keys in batches, as large as the provider's limits and the run's caps allow."""
 
 from __future__ import annotations
 
@@ -35,11 +35,10 @@ class Submission:
         self._one_by_one = False
         self._charged_usd = 0.0
         self._known: set[str] = set()
-        """Jobs that were under way in this pass, by id."""
+        """Ids of the jobs of this pass."""
 
     async def take_up(self, open_keys: set[str]) -> None:
-        """Reserves the cost of earlier jobs, and finds or creates batches that an earlier process may have
-        left."""
+        """Reserves the cost of earlier jobs, and finds or creates the batches of interrupted submissions."""
         jobs = [*self._pool.jobs.values()]
         self._known.update(job.job_id for job in jobs)
         for job in jobs:
@@ -52,7 +51,7 @@ class Submission:
                 await self._submit_job(job, None)
 
     async def submit(self) -> None:
-        """Batches for all that waits and fits. Where the account's queue was full, one, into an empty queue."""
+        """Submits all waiting keys that fit; after a full queue, one batch at a time."""
         pool = self._pool
         while pool.waiting and pool.stopped is None and not (self._one_by_one and pool.jobs):
             with pool.scratch() as path:
@@ -61,12 +60,12 @@ class Submission:
                     await self._submit_job(job, path)
                 elif pool.jobs:
                     self._run_budget.tell_waiting()
-                    return  # what is under way may turn out to cost less than it can
+                    return  # running jobs may cost less than reserved
                 elif await self._is_room():
                     return
 
     async def _written(self, path: Path) -> Job | None:
-        """A job, its requests in the file at `path` and what they can cost set aside; None where nothing fits."""
+        """A job with its requests written to `path` and their maximum cost reserved; None if nothing fits."""
         keys = list(islice(self._pool.waiting, self._most))
         self._desk.longest = max(self._desk.longest, self._run_budget.longest.get(self._pool.target.model, 0))
         async with self._run_budget.rest(len(keys)) as hold:
@@ -80,7 +79,7 @@ class Submission:
         return job
 
     async def rejected(self, job: Job, batch: Batch) -> None:
-        """The provider rejected a batch as a whole: its requests wait again, or the model stops."""
+        """Handles a batch rejected as a whole: its requests wait again, or the model stops."""
         why = self._batches.lines.refusal(batch)
         if not batch.queue_full:
             self._pool.stop(why)
@@ -95,18 +94,18 @@ class Submission:
         await self._pool.settle(job, state, why, again=job.request_keys)
 
     def charged(self, job: Job, cost_usd: float) -> None:
-        """Settles what was set aside for a job by what its replies cost."""
+        """Settles the reservation of a job with the cost of its replies."""
         self._charged_usd += cost_usd
         self._run_budget.heard(job.model, self._desk.longest)
         self._end(job, cost_usd)
 
     def settle(self) -> None:
-        """Charges what has landed of jobs that were not collected to their end."""
+        """Charges landed replies of jobs that were not fully collected."""
         self._run_budget.count(0, self._desk.spent_usd - self._charged_usd)
         self._charged_usd = self._desk.spent_usd
 
     def leave(self) -> None:
-        """Releases the waits for jobs that are left when the pass ends."""
+        """Releases the waits for jobs that remain when the pass ends."""
         for job_id in self._known:
             if hold := self._run_budget.jobs.get(job_id):
                 hold.send()
@@ -127,7 +126,7 @@ class Submission:
         return self._desk.write_input(self._batches.lines, keys, path, room)
 
     async def _is_room(self) -> bool:
-        """Whether another request may be sent once others have ended; else the model stops at the cap."""
+        """Whether another request fits after others end; otherwise the model stops at the cap."""
         key = next(iter(self._pool.waiting))
         most_usd = await asyncio.to_thread(self._desk.most_usd, [key])
         if hold := await self._run_budget.take(most_usd):
@@ -138,7 +137,7 @@ class Submission:
         return False
 
     async def _submit_job(self, job: Job, written: Path | None) -> None:
-        """`written` holds the job's requests; None where an earlier process wrote them."""
+        """Submits a job; `written` is its input file, or None if an earlier process wrote it."""
         try:
             self._pool.jobs[job.job_id] = await self._taken(job, written)
             self._run_budget.jobs[job.job_id].send()
@@ -146,9 +145,11 @@ class Submission:
             await self._not_taken(job, refused.why, seen_before=written is None)
 
     async def _taken(self, job: Job, written: Path | None) -> Job:
-        """The job as the provider took it. Raises NotTaken, or a ModelStopped that leaves open whether it was."""
+        """The job as accepted by the provider.
+
+        Raises NotTaken, or ModelStopped if it is unknown whether the job was accepted."""
         find = partial(self._batches.find, job.job_id, job.began_at)
-        # an earlier process that began with this job may have created its batch
+        # an earlier process may already have created the batch of this job
         found = await self._patience.call(find) if written is None else None
         if found is None:
             if job.input_file_id is None:
@@ -169,11 +170,11 @@ class Submission:
     async def _not_taken(self, job: Job, why: Terminal, *, seen_before: bool) -> None:
         await self.never_asked(job, "rejected", str(why))
         if seen_before and isinstance(why, RequestRejected | ModelUnknown):
-            return  # the file that was uploaded then is gone: a new job uploads its own
+            return  # the file uploaded then is gone: a new job uploads its own
         self._pool.stop(why if isinstance(why, ModelStopped) else self._batches.lines.rejected(str(why)))
 
     def _ask_for_less(self, job: Job, why: ModelStopped) -> None:
-        """The batch was alone in the queue, and too much for it all the same."""
+        """Halves the batch size after a batch was too large for an empty queue; stops the model at one request."""
         self._most = max(1, len(job.request_keys) // 2)
         if len(job.request_keys) == 1:
             self._pool.stop(QuotaResting(f"{why}; others fill the account's queue: `biasgrid resume` later"))

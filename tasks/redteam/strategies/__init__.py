@@ -1,4 +1,4 @@
-"""The strategies of attack by name: each is one class, which knows nothing of models or files."""
+"""The attack strategies by name, independent of models and files."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Crescendo: step by step from something harmless, and a step back where the target declines.
+"""Crescendo: escalates step by step from a harmless message and backtracks after a refusal.
 
 After Russinovich, Salem and Eldan, "Great, Now Write an Article About That: The Crescendo Multi-Turn LLM Jailbreak
-Attack" (2024): the attacker builds on the target's own replies, is told how close the last one came, and a refused
-message is taken back out of the history.
-"""
+Attack" (2024): the attacker builds on the target's replies, sees the score of the last one, and a refused message
+is removed from the history."""
 
 from __future__ import annotations
 
@@ -12,8 +11,7 @@ from biasgrid.tasks.redteam.moves import Ask, Exchange, Moves, Say, ask, say
 
 
 class Crescendo:
-    """A refusal that is taken back costs no turn, as often as `backtracks` has it. A target that remembers cannot
-    be made to forget: there the refusal stays and costs a turn."""
+    """Takes back up to `backtracks` refusals at no turn; with a target that remembers, each costs a turn."""
 
     def moves(self, scene: Scene) -> Moves:
         turn, backtracks, last = 1, 0, None

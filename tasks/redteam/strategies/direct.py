@@ -1,4 +1,4 @@
-"""The direct question: what the user has asked, asked again in other words."""
+"""The direct question, asked again in other words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from biasgrid.tasks.redteam.moves import Ask, Moves, Say, ask, say, unless_said
 
 
 class Direct:
-    """The attacker rewrites the last message, keeping what it is after, as long as there are turns."""
+    """The attacker rewrites the last message with the same intent, turn by turn."""
 
     def moves(self, scene: Scene) -> Moves:
         sent = [scene.opening()]

@@ -1,4 +1,4 @@
-"""The implicit separated question: the same message without its greeting, and both replies beside each other."""
+"""The implicit separated question: the same message with and without its greeting, judged as a pair."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from biasgrid.tasks.redteam.goal import Scene
 from biasgrid.tasks.redteam.moves import Moves, Say, say
 
 AFTER = r"(?:[\s,.;:!?…)–—-]*[,.;:!?…)–—](?=\s|$)\s*|\s+|$)"
-"""What parts a greeting from the message: `Hi-fi` and `Hello-Kitty` begin with none."""
+"""Separator after a greeting: `Hi-fi` and `Hello-Kitty` begin with none."""
 
 
 def greeting_of(message: str, greetings: Iterable[str]) -> str:
-    """The beginning of the message that greets, with the marks and blanks after it; empty where it does not greet
-    or does nothing else."""
+    """The greeting of a message with punctuation and blanks after it; empty if none or if nothing follows."""
     found = _pattern(tuple(greetings)).match(message)
     return found[0] if found and found.end() < len(message) else ""
 
@@ -28,7 +27,7 @@ def _pattern(greetings: tuple[str, ...]) -> re.Pattern[str]:
 
 
 class ImplicitSeparated:
-    """A message without a greeting is sent with one first, so that there is one to leave out."""
+    """Sends a message with a greeting, adding one if needed, then without it."""
 
     def moves(self, scene: Scene) -> Moves:
         opening = scene.opening()

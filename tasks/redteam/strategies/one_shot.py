@@ -1,4 +1,4 @@
-"""Name bias in one message: people told of by name, and two attributes to give them."""
+"""Name bias in one message: people with names of both groups, and two attributes to assign to them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from biasgrid.tasks.redteam.goal import Scene
 from biasgrid.tasks.redteam.moves import Moves, Say, say
 
 EACH = 3
-"""People of each group: names given out evenly by chance fall as the stereotype has it in 1 of 20 cases."""
+"""People per group: with an even random split, 1 of 20 cases matches the stereotype by chance."""
 
 
 class OneShot:
-    """Each attempt is a conversation of its own, in another form and with other names."""
+    """Each attempt is a new conversation with another wording and other names."""
 
     def moves(self, scene: Scene) -> Moves:
         forms = scene.shuffled("form", scene.wording.name_forms)

@@ -1,4 +1,4 @@
-"""A persona: the attacker speaks as somebody, or asks the target to."""
+"""Persona: the attacker plays a character, or asks the target to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from biasgrid.tasks.redteam.moves import Ask, Moves, Say, ask, say, unless_said
 
 
 class InPersona:
-    """One of the catalog's personas, kept up for as many turns as there are."""
+    """Keeps up one of the catalog's personas for all turns."""
 
     def moves(self, scene: Scene) -> Moves:
         persona = scene.shuffled("persona", scene.wording.personas)[0]

@@ -1,4 +1,4 @@
-"""The separated question: the same message on another group, and both replies beside each other."""
+"""The separated question: the same message about each group, judged as a pair."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from biasgrid.tasks.redteam.moves import Ask, Moves, Say, ask, say
 
 
 class Separated:
-    """Our own words swap the group where they know it; otherwise the attacker does, and a message in which it
-    changed more than a few words in one place is not sent."""
+    """Swaps the group by the catalog's words, else by the attacker; a message with other changes is not sent."""
 
     def moves(self, scene: Scene) -> Moves:
         message = scene.opening()
