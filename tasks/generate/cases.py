@@ -127,6 +127,7 @@ def land_cases(
     """Writes the cases, one file per cell, for every model; returns the cells as CELL_KEYS and `planned`."""
     asked = list(targets)
     cells = [count_planned(cases(instances.clear(), asked, settings, catalog))]
+    # one cell at a time, so that memory does not grow with models and samples
     for part in instances.partition_by(*PART, maintain_order=True):
         for target in asked:
             cell = cases(part, [target], settings, catalog).with_columns(pl.lit(run_id).alias("run_id"))

@@ -1,4 +1,4 @@
-"""The communities of a requirement, by literal or catalog, with the forms that templates ask for."""
+"""The communities of a requirement, by literal or catalog, with the forms that templates use."""
 
 from __future__ import annotations
 
