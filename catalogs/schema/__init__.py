@@ -1,1 +1,1 @@
-"""Types of everything that a catalog or a user's file may hold."""
+"""Defines the types of all contents of catalogs and user files."""

@@ -1,5 +1,5 @@
-"""What a red team says, in one language: how conversations open, who the attacker poses as, what attacker and
-judge are told."""
+"""Defines the wording of attacks in one language: openings, the attacker's personas, instructions of attacker and
+judge."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ASIDE = {"company", "purpose"}
 
 
 def filled(text: str, words: Mapping[str, str]) -> str:
-    """The text with what stands for `{name}` put in its place; other braces, such as JSON's, stay."""
+    """The text with each `{name}` replaced; other braces, such as JSON's, stay."""
     return PLACE.sub(lambda found: words.get(found[1], found[0]), text)
 
 
@@ -163,7 +163,7 @@ class AttackWording(Frozen):
 
 
 def _holding(text: str, required: set[str], further: set[str], what: str = "") -> str:
-    """Raises ValueError where a placeholder is missing or none."""
+    """Raises ValueError if a placeholder is missing or unknown."""
     found = set(PLACE.findall(text))
     lacking, unknown = sorted(required - found), sorted(found - required - further)
     if lacking:

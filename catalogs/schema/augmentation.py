@@ -1,4 +1,4 @@
-"""What a model is told when it is asked to write templates, in the words of their language."""
+"""Defines the prompts with which a model generates templates, in the templates' language."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Augmentation(Frozen):
 
 
 def _holding(prompt: str, required: Sequence[str], further: Sequence[str] = ()) -> str:
-    """Raises ValueError where a place is missing, or nothing fills one."""
+    """Raises ValueError if a placeholder is missing or unknown."""
     places = set(PLACE.findall(prompt))
     lacking = [f"{{{name}}}" for name in required if name not in places]
     unknown = [f"{{{name}}}" for name in sorted(places - {*required, *further})]
@@ -100,7 +100,7 @@ def _holding(prompt: str, required: Sequence[str], further: Sequence[str] = ()) 
 
 
 def filled(text: str, parts: Mapping[str, str]) -> str:
-    """A text with `{name}` replaced, in one pass: what is put in is not looked at again."""
+    """The text with each `{name}` replaced in one pass, so that inserted text is not searched again."""
     return PLACE.sub(lambda place: parts.get(place[1], place[0]), text)
 
 
@@ -119,15 +119,16 @@ class Context(Frozen):
     """Situations that a model may begin with where none is given."""
 
     def told(self, language: str) -> str:
-        """Name and description in a language; in another one where it has none of its own."""
+        """Name in `language`, or in another one if it has none, and the description in `language` if there is
+        one."""
         name = self.names.get(language) or next(iter(self.names.values()))
         description = self.descriptions.get(language)
         return f"{name}: {description}" if description else name
 
 
 def find_context(given: str, contexts: Mapping[str, Context], language: str) -> Context:
-    """The context of that id or name, whatever its case, or one made of a description in the user's own words.
-    Raises UserError for a single word that no context is called: it may be misspelt."""
+    """The context with that id or name (any case), or one from the user's description; raises UserError for an
+    unknown single word."""
     names = {_plain(name): one.id for one in contexts.values() for name in (one.id, *one.names.values())}
     if _plain(given) in names:
         return _spoken(contexts[names[_plain(given)]], language)
@@ -145,7 +146,7 @@ def _spoken(context: Context, language: str) -> Context:
 
 
 def slug(text: str) -> str:
-    """A text as part of a file's name: lower-case letters, digits and hyphens, at most forty."""
+    """Text for a file name: lower-case letters, digits and hyphens, at most forty."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:40].strip("-") or "own"
 
 
@@ -199,6 +200,6 @@ class LoaderWording(Frozen):
     """What each kind of attribute is."""
 
     def texts(self) -> Iterator[tuple[str, str, frozenset[str]]]:
-        """Each text by its key, with the places that it needs."""
+        """Each text with its key and the placeholders it needs."""
         for name, places in PLACES.items():
             yield name, str(getattr(self, name)), places

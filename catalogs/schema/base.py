@@ -1,4 +1,4 @@
-"""The base of all catalog types: immutable, unknown keys refused; and ids made from free names."""
+"""Defines the base of all catalog types (immutable, unknown keys refused), and ids made from free names."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Discriminator
 
 
 def slug(text: str) -> str:
-    """Latin letters without accents and digits, between dashes: `ACME Beratung` is `acme-beratung`. Empty where
-    nothing is left of it."""
+    """Latin letters without accents and digits, joined by hyphens: `ACME Beratung` is `acme-beratung`; empty if
+    none is left."""
     bare = unicodedata.normalize("NFKD", text.casefold()).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", bare).strip("-")
 

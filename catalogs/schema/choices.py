@@ -1,4 +1,4 @@
-"""The values that options of runs choose from. Without pydantic: the command line lists them in its help."""
+"""Defines the values of run options, without pydantic because the command line lists them in its help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One HTTP request of an endpoint, as its file describes it: its parts, placeholders and secrets."""
+"""Defines an endpoint's HTTP request: its parts, placeholders and secrets."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def placeholders(text: str) -> tuple[str, ...]:
-    """The names that a text asks for, each once, in their order."""
+    """Distinct placeholder names of a text, in order."""
     return tuple(dict.fromkeys(found[2] for found in PLACEHOLDER.finditer(text) if found[2]))
 
 
 def only(text: str) -> str | None:
-    """The name, where a text is one placeholder and nothing else."""
+    """Placeholder name, if the text is a single placeholder, else None."""
     found = PLACEHOLDER.fullmatch(text)
     return found[2] if found else None
 
 
 def filled(text: str, value: Callable[[str], str]) -> str:
-    """The text with `value(name)` in the place of each placeholder. What is filled in is not looked through."""
+    """The text with each placeholder replaced by `value(name)`; inserted text is not searched again."""
     return PLACEHOLDER.sub(lambda found: value(found[2]) if found[2] else f"{{{found[1]}}}", text)
 
 
 def variables(text: str) -> tuple[str, ...]:
-    """The environment variables that a text names, each once, in their order."""
+    """Distinct environment variables of a text, in order."""
     return tuple(dict.fromkeys(VARIABLE.findall(text)))
 
 
@@ -65,7 +65,7 @@ SHORT = 6
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Whether a value, apart from what is filled in later, looks like a key or a password."""
+    """Whether a value, without its placeholders, looks like a key or password."""
     literal = VARIABLE.sub("", PLACEHOLDER.sub("", value))
     if SHAPED.search(literal) or RANDOM.search(literal):
         return True
@@ -164,7 +164,7 @@ class Call(Frozen):
 
     @property
     def kind(self) -> BodyKind:
-        """How what is filled in is written in the body."""
+        """Encoding of placeholder values in the body."""
         named = (self.content_type or (TEXT_TYPE if isinstance(self.body, str) else JSON_TYPE)).lower()
         mime = named.partition(";")[0].strip()
         if mime == FORM_TYPE:
@@ -175,17 +175,17 @@ class Call(Frozen):
 
     @property
     def sent_as(self) -> str:
-        """Its Content-Type header."""
+        """Value of the Content-Type header."""
         by_kind = {"json": JSON_TYPE, "form": FORM_TYPE}
         return self.content_type or by_kind.get(self.kind, TEXT_TYPE)
 
     def asks_for(self) -> frozenset[str]:
-        """The placeholders of its address, headers and body."""
+        """Placeholders of its address, headers and body."""
         texts = [self.url, *self.headers.values(), *(text for _, text in _texts(self.body))]
         return frozenset(name for text in texts for name in placeholders(text))
 
     def named_variables(self) -> Iterator[tuple[str, str]]:
-        """Each environment variable with the header that holds it."""
+        """Each environment variable, with its header."""
         for header, value in self.headers.items():
             for name in variables(value):
                 yield name, header
@@ -203,7 +203,7 @@ def _refuse(text: str, misplaced: tuple[str, ...], why: str) -> None:
 
 
 def _texts(value: JsonValue, key: str = "body") -> Iterator[tuple[str, str]]:
-    """Every text of a body with the key that it stands under."""
+    """Every text of a body with its key."""
     if isinstance(value, str):
         yield key, value
     elif isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Chatbots behind HTTP, as files describe them: requests, paths to the reply, memory."""
+"""Defines chatbots behind HTTP: requests, paths to the reply, memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WANTED = "write keys and indexes, such as `choices[0].message.content` or `data.
 
 
 def steps(path: str) -> tuple[Step, ...]:
-    """The steps of a path, `$.` before it left out. Raises ValueError where it is none."""
+    """Steps of a path without its `$.`; raises ValueError if it is invalid."""
     rest = path.strip().removeprefix("$")
     found: list[Step] = []
     at = 0
@@ -51,8 +51,8 @@ def _step(match: re.Match[str]) -> Step:
 
 
 def found_at(document: object, path: tuple[Step, ...]) -> Iterator[object]:
-    """What stands there: one value, or with `[*]` any number. Raises LookupError with the first step that leads
-    nowhere."""
+    """Values at a path: one, or any number with `[*]`; raises LookupError with the first step that does not
+    exist."""
     if not path:
         yield document
         return
@@ -67,7 +67,7 @@ def found_at(document: object, path: tuple[Step, ...]) -> Iterator[object]:
 
 
 def _inside(document: object, step: str | int) -> object:
-    """`data.0` is the first of a list, and the key `0` of a mapping."""
+    """Value of a step: in `data.0`, `0` is an index in a list or a key in a mapping."""
     if isinstance(document, dict) and str(step) in document:
         return document[str(step)]
     index = int(step) if re.fullmatch(r"-?[0-9]{1,9}", str(step)) else None
@@ -174,7 +174,7 @@ class Endpoint(Call):
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The sampling parameters that it is sent."""
+        """Sampling parameters that are sent."""
         return tuple(name for name in PARAMETERS if name in self.asks_for())
 
     def variables(self) -> Iterator[tuple[str, str]]:
@@ -183,7 +183,7 @@ class Endpoint(Call):
             yield from call.named_variables()
 
     def reaching(self) -> dict[str, object]:
-        """Everything that reaches the chatbot or decides what is read from it, as JSON; no key is in it."""
+        """JSON, without keys, of everything that affects requests or the reading of replies."""
         return self.model_dump(mode="json", exclude=set(NOT_SENT))
 
 
@@ -195,5 +195,5 @@ class NamedEndpoint(Endpoint):
     """Whose chatbot it is, and what for."""
 
     def bare(self) -> Endpoint:
-        """The endpoint as it might stand in another file."""
+        """The endpoint in the form it would have in another file."""
         return Endpoint.model_validate(self.model_dump(exclude={"id", "description"}))

@@ -1,8 +1,7 @@
-"""What a catalog or a scenario file may hold of concerns, communities, templates and requirements, checked at the
-border by pydantic; `oracle`, `models` and `respondents` have the rest.
+"""Defines concerns, communities, templates and requirements in catalogs and scenario files, validated by
+pydantic."""
 
-JSON Schemas for editors are generated from these classes into `catalogs/json_schemas/`.
-"""
+# JSON Schemas for editors are generated from these classes into `catalogs/json_schemas/`.
 
 from __future__ import annotations
 
@@ -54,7 +53,7 @@ class Community(Frozen):
     """Per language, further names by which scenarios and libraries of others call it."""
 
     def names(self, language: str) -> tuple[str, ...]:
-        """Every text by which it is called in a language."""
+        """Every text that names it in a language."""
         words = [text for form, text in self.forms.get(language, {}).items() if form != AGREEMENT]
         return tuple(dict.fromkeys([*words, *self.also.get(language, ())]))
 
@@ -95,7 +94,7 @@ class CommunitySet(Frozen):
 
     @property
     def lists(self) -> bool:
-        """Whether its communities all stand in its own file."""
+        """Whether all its communities are in its own file."""
         return not self.includes and self.intersection is None
 
 

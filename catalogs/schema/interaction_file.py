@@ -1,4 +1,4 @@
-"""A file that says which models talk which scenes over, and how."""
+"""Defines files that specify which models discuss which scenes, and how."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How agents talk a scene over: in which rounds, and in which words of each language."""
+"""Defines how agents discuss a scene: the rounds, and the wording in each language."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Round(Frozen):
 
     @property
     def places(self) -> frozenset[str]:
-        """What its words hold wherever it stands: how to assign, and what was heard."""
+        """Placeholders that its words need in any position: the form of assignments and the messages received."""
         assigns = {"form"} if self.kind == "assignment" else set()
         return frozenset(assigns | ({"heard"} if self.hears != "nobody" else set()))
 
@@ -52,7 +52,7 @@ class Protocol(Frozen):
 
     @property
     def places(self) -> dict[str, frozenset[str]]:
-        """By round: what its words have to hold."""
+        """By round: placeholders that its words must contain."""
         opening = self.rounds[0].id
         return {one.id: one.places | ({"scene"} if one.id == opening else set()) for one in self.rounds}
 
@@ -204,7 +204,7 @@ def _both_holding(asked: Asked, required: set[str]) -> Asked:
 
 
 def _holding(text: str, required: set[str], what: str = "") -> str:
-    """Raises ValueError where a place is missing or nothing fills one."""
+    """Raises ValueError if a placeholder is missing or unknown."""
     if set(PLACE.findall(text)) != required:
         needed = ", ".join(f"`{{{name}}}`" for name in sorted(required))
         raise ValueError(f"{what}must hold {needed} and no other place" if needed else f"{what}must hold no place")

@@ -1,4 +1,4 @@
-"""Models and their providers: how each is reached, what it costs, and what it accepts."""
+"""Defines models and their providers: connection, cost and accepted parameters."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class ModelEntry(Frozen):
     """Whether it replies by a JSON Schema; None: as its provider's models do."""
 
     def tuned(self) -> ModelEntry:
-        """What of it holds for a model that came of fine-tuning it: its price does not."""
+        """The entry of a fine-tuned model, without the price, which differs."""
         return ModelEntry(limits=self.limits, parameters=self.parameters, structured=self.structured)
 
 
@@ -97,8 +97,8 @@ DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
 def bases_of(model: str) -> list[str]:
-    """The models of which a tuned one may have come: `openai/ft:gpt-4o-mini-2024-07-18:org:own:id` of that, and of
-    the same without its date. None where the name is not that of a tuned model."""
+    """Possible base models of a fine-tuned one (`openai/ft:gpt-4o-mini-2024-07-18:org:own:id`), with and without
+    date; empty for other names."""
     found = TUNED.match(model)
     if found is None:
         return []
@@ -145,7 +145,7 @@ HTTP = "http"
 
 
 def endpoint_target(name: str, endpoint: Endpoint) -> Target:
-    """A chatbot as a model, `endpoint/<name>`. All its limits are its own."""
+    """A chatbot as a model, `endpoint/<name>`, with limits of its own only."""
     price = endpoint.usd_per_request
     return Target(
         model=f"{ENDPOINT}/{name}",
@@ -170,6 +170,6 @@ PATIENCE_S = 300.0
 
 
 def patient(target: Target) -> Target:
-    """The target with time enough for a long reply."""
+    """The target with a timeout long enough for a long reply."""
     limits = target.limits.model_copy(update={"timeout_s": max(target.limits.timeout_s, PATIENCE_S)})
     return target.model_copy(update={"limits": limits})

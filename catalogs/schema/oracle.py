@@ -1,7 +1,6 @@
-"""Oracles, and the registry of their operations: ours, and a user's own from the entry points `biasgrid.oracles`.
+"""Defines oracles and the registry of operations, ours and those of the entry points `biasgrid.oracles`."""
 
-An operation is declared here and read in tasks/evaluate/oracles; docs/oracles.md shows how to add one.
-"""
+# An operation is declared here and read in tasks/evaluate/oracles; docs/oracles.md shows how to add one.
 
 from __future__ import annotations
 
@@ -66,7 +65,7 @@ class Operation:
 
     @property
     def reader(self) -> Callable[..., Any]:
-        """`read`, imported."""
+        """The imported `read`."""
         if callable(self.read):
             return self.read
         reader: Callable[..., Any] = EntryPoint("read", self.read, GROUP).load()
@@ -157,7 +156,7 @@ class Oracle(Frozen):
 
     @property
     def judged(self) -> Operation:
-        """The operation that `operation` names."""
+        """The operation named by `operation`."""
         return find_operation(self.operation)
 
     @property
@@ -174,12 +173,12 @@ class Oracle(Frozen):
 
 
 def _suggest_operations(schema: dict[str, Any]) -> None:
-    """In a JSON Schema: editors complete the shipped operations, and accept others."""
+    """Makes a JSON Schema suggest the shipped operations and accept others."""
     schema["anyOf"] = [{"enum": list(OPERATIONS)}, {"type": schema.pop("type")}]
 
 
 def describe_rule(oracle: Oracle) -> str:
-    """The rule in words of an oracle whose operation is one of `judgeable_operations`."""
+    """Text of the rule of an oracle whose operation is one of `judgeable_operations`."""
     rule = oracle.judged.rule
     if rule is None:
         raise ValueError(f"replies to {oracle.operation} are read or not read: there is no rule in words")
@@ -188,19 +187,19 @@ def describe_rule(oracle: Oracle) -> str:
 
 @cache
 def judgeable_operations() -> tuple[str, ...]:
-    """Names of the operations by which a judge or a person can judge one reply by meaning."""
+    """Names of operations for which a judge or a person can judge a single reply by its meaning."""
     return tuple(name for name in operation_names() if find_operation(name).rule is not None)
 
 
 @cache
 def operation_names() -> tuple[str, ...]:
-    """Every operation that an oracle may name, the shipped ones first."""
+    """All operation names that an oracle may use, shipped ones first."""
     return tuple(dict.fromkeys([*OPERATIONS, *sorted(point.name for point in entry_points(group=GROUP))]))
 
 
 @cache
 def find_operation(name: str) -> Operation:
-    """The operation of a name. Raises UserError where it is unknown or cannot be imported."""
+    """The operation of a name; raises UserError if it is unknown or cannot be imported."""
     if name in OPERATIONS:
         return OPERATIONS[name]
     for point in entry_points(group=GROUP, name=name):

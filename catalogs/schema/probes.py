@@ -1,5 +1,4 @@
-"""What a bias probe asks about: groups with names that are typical of them, attributes that a stereotype gives to
-one group and not to the other, and the words of its questions."""
+"""Defines bias probes: groups with typical names, attributes of stereotypes, and the wording of questions."""
 
 from __future__ import annotations
 
@@ -158,12 +157,12 @@ class ProbeWording(Frozen):
 
 
 def every_pair(axes: Mapping[str, ProbeAxis]) -> Iterator[tuple[ProbeAxis, AttributePair]]:
-    """The pairs of all axes, in the order of their files."""
+    """The pairs of all axes, in file order."""
     return ((axis, pair) for axis in axes.values() for pair in axis.pairs)
 
 
 def tally(axes: Mapping[str, ProbeAxis], language: str) -> dict[str, int]:
-    """How many `axes`, `groups`, `pairs` and `names` can be asked about in a language."""
+    """Number of `axes`, `groups`, `pairs` and `names` available in a language."""
     groups = [(axis.id, group.words.get(language)) for axis in axes.values() for group in axis.groups]
     words = [(axis, own) for axis, own in groups if own is not None]
     return {

@@ -1,4 +1,4 @@
-"""Simulated models of known bias, as their files describe them."""
+"""Defines simulated models of known bias."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Leaning(Frozen):
         return self.pairs.get(pair, self.axes.get(axis, self.default))
 
     def times(self, factor: float) -> Leaning:
-        """The same leaning, its strengths multiplied by a factor of at most one."""
+        """The same bias, with its strengths multiplied by a factor of at most one."""
         weaker = {name: factor * strength for name, strength in self.axes.items()}
         pairs = {name: factor * strength for name, strength in self.pairs.items()}
         return self.model_copy(update={"default": factor * self.default, "axes": weaker, "pairs": pairs})
@@ -161,7 +161,7 @@ class Respondent(Frozen):
     seed: int = 0
 
     def tuned(self, share: float = 1.0) -> Respondent:
-        """The respondent that comes of fine-tuning it; `share`: of the way there, as checkpoints are."""
+        """The respondent after fine-tuning, or at `share` of it for checkpoints."""
         left = 1 - self.tuning.effect * share
         assigning = self.assigning.model_copy(update={"strength": left * self.assigning.strength})
         return self.model_copy(update={"leaning": self.leaning.times(left), "assigning": assigning})

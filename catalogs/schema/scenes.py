@@ -1,4 +1,4 @@
-"""Scenes in which people share out tasks, and the people: groups that differ in one axis, with their names."""
+"""Defines scenes in which people share out tasks, and the people: groups of one axis with their names."""
 
 from __future__ import annotations
 
@@ -133,17 +133,17 @@ class Scene(Frozen):
 
     @property
     def groups(self) -> dict[str, int]:
-        """How many people of each."""
+        """Number of people per group."""
         return dict(self.cast) or dict(Counter(character.group for character in self.characters))
 
     @property
     def is_control(self) -> bool:
-        """Whether no task has a stereotype: a score that is not the random one is then no bias but an artefact."""
+        """Whether no task has a stereotype, so that a score other than the random one is an artefact."""
         return all(task.to is None for task in self.tasks)
 
     @property
     def languages(self) -> set[str]:
-        """In which goal and every task are told."""
+        """Languages of the goal and of every task."""
         return set(self.goal).intersection(*(task.text for task in self.tasks))
 
 
@@ -178,9 +178,8 @@ class Domain(Frozen):
 
 
 def tally(domains: Mapping[str, Domain]) -> Iterator[dict[str, Any]]:
-    """One row per domain × axis × language, by domain: `scenes`, how many of them are `controls` and `choices`,
-    whether the domain is `held_out` or played `by_name` alone, and by group how many `people` take part and how
-    many `tasks` a stereotype gives it."""
+    """One row per domain × axis × language: counts of `scenes`, `controls` and `choices`, `held_out`, `by_name`,
+    and `people` and `tasks` per group."""
     for domain in sorted(domains.values(), key=lambda domain: domain.id):
         for axis in sorted({scene.axis for scene in domain.scenes}):
             own = [scene for scene in domain.scenes if scene.axis == axis]

@@ -1,4 +1,4 @@
-"""A file that describes what is assessed, a model or a chatbot, and how it is probed and attacked."""
+"""Defines files that describe the model or chatbot under test, and how it is probed and attacked."""
 
 from __future__ import annotations
 
@@ -161,9 +161,8 @@ def drawn_pairs(
     sectors: Collection[str] = (),
     languages: Collection[str] = (),
 ) -> list[Pair]:
-    """The pairs of these ids, or so many: of some axes, such as chatbots of some sectors meet, with words in all
-    of these languages; none named, of all. A pair of each axis in turn, until there are enough. The same seed
-    draws the same."""
+    """Pairs with these ids, or a number of pairs drawn from the axes in turn, by sector and with words in all
+    languages; reproducible by seed."""
     if not isinstance(wanted, int):
         return [(axis, pair) for axis, pair in every_pair(axes) if pair.id in wanted]
     fitting = [
@@ -176,7 +175,7 @@ def drawn_pairs(
 
 
 def _is_met(pair: AttributePair, sectors: set[str]) -> bool:
-    """Whether a chatbot of these sectors meets it; what belongs to no sector is met everywhere."""
+    """Whether a pair applies to chatbots of these sectors; pairs without a sector always apply."""
     return not sectors or not pair.sectors or bool(sectors & set(pair.sectors))
 
 

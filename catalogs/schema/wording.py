@@ -1,4 +1,4 @@
-"""How a template becomes the text that is sent: framing, slots and the forms of communities."""
+"""Defines how a template becomes a message: framing, slots and the forms of communities."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ class Slot:
 
 
 def slot_of(match: re.Match[str]) -> Slot:
-    """The slot that a match of SLOT stands for."""
+    """The slot of a SLOT match."""
     return Slot(match["markup"], int(match["number"] or 0))
 
 
 def slots(text: str) -> tuple[Slot, ...]:
-    """The distinct slots of a text, in their order by number: the order of an instance's communities."""
+    """Distinct slots of a text by number, which is the order of an instance's communities."""
     return tuple(sorted({slot_of(match) for match in SLOT.finditer(text)}))
 
 
 def strayed(template: TemplateFields) -> tuple[int, ...]:
-    """Which paraphrases, counted from 1, do not ask about the same communities as the prompt."""
+    """Numbers (from 1) of paraphrases that ask about other communities than the prompt."""
     asked = slots(template.prompt)
     return tuple(number for number, text in enumerate(template.paraphrases, 1) if slots(text) != asked)
 
 
 def answer_format(template: Template, language: LanguageCatalog) -> AnswerFormat:
-    """The output instruction a template names, or its own sentence with the answers it offers."""
+    """The output instruction that a template names, or its own with the offered answers."""
     named = language.formats.get(template.format)
     if named is not None:
         return named
@@ -58,7 +58,7 @@ class Wording:
 
 
 def wordings(template: Template, language: LanguageCatalog) -> tuple[Wording, ...]:
-    """Every way in which a template is asked; the first is the prompt as written, in the order as given."""
+    """All wordings of a template in the given order, with the prompt as written first."""
     return tuple(
         Wording(_message(prompt, oracle.choices, template, language), oracle)
         for oracle in orders(template.oracle)
@@ -67,22 +67,22 @@ def wordings(template: Template, language: LanguageCatalog) -> tuple[Wording, ..
 
 
 def pattern(template: Template, language: LanguageCatalog) -> str:
-    """The first wording's message, its slots still open."""
+    """Message of the first wording, with open slots."""
     return _message(template.prompt, template.oracle.choices, template, language)
 
 
 def orders(oracle: Oracle) -> tuple[Oracle, ...]:
-    """The oracle in every order in which its choices are offered."""
+    """The oracle in every order of its choices."""
     if oracle.orders == "given":
         return (oracle,)
     return (oracle, oracle.model_copy(update={"choices": oracle.choices[::-1]}))
 
 
 def _message(prompt: str, choices: tuple[Choice, ...], template: Template, language: LanguageCatalog) -> str:
-    """Framed prompt, lettered choices and output instruction; filling its slots gives what is sent."""
+    """The message with framing, lettered choices and output instruction; its slots are still open."""
     question = prompt
     if template.prefix:
-        # one pass over the framing: a `{prompt}` inside the prefix must stay what it is
+        # one pass over the framing: a `{prompt}` inside the prefix must stay unchanged
         parts = {"prefix": template.prefix, "prompt": prompt}
         question = re.sub(r"\{(prefix|prompt)\}", lambda match: parts[match[1]], language.framing)
     instruction = answer_format(template, language).text
