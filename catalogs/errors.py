@@ -10,8 +10,8 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One user error: `what` quotes the invalid value in backticks, `where` is file (and line), option or
-    variable, `remedy` the fix."""
+    """One user error: `what` with the value in backticks, `where` (file and line, option, variable) and
+    `remedy`."""
 
     what: str
     where: str = ""
@@ -46,8 +46,7 @@ def place(path: Path | str, line: int | None = None) -> str:
 
 
 def nearest(word: str, known: Iterable[str], meaning: Mapping[str, str] | None = None) -> str:
-    """A remedy with the closest known names, case-insensitive, or all of a few; `meaning` maps a name to what is
-    offered."""
+    """A remedy with the closest known names, or all of a few; `meaning` maps a name to the one offered."""
     names = sorted({(meaning or {}).get(name, name) for name in known})
     close = close_names(word, known, meaning)
     if close:

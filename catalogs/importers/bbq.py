@@ -83,8 +83,8 @@ def traits(name: str) -> frozenset[str]:
 def of_stereotyped_group(
     answers: Sequence[tuple[str, str, str]], groups: Iterable[str]
 ) -> tuple[tuple[int, ...], str]:
-    """Positions of the answers (label, text in answer_info, offered text) of a stereotyped group, and the evidence
-    used."""
+    """Positions of the answers (label, answer_info text, offered text) of a stereotyped group, and the
+    evidence."""
     # Labels count first, then texts, then both, then groups named more closely than the label (`transgender women`
     # for `trans`). Of two stereotyped answers the one in more groups, or of low status, counts: intersections.
     wanted = {found for found in map(traits, groups) if found}
@@ -140,16 +140,14 @@ Targets = Mapping[tuple[str, str], int]
 
 
 def read_targets(text: str, file: str) -> Targets:
-    """Targets of BBQ's additional_metadata.csv, without rows that lack `target_loc`; raises NotTheFormat if it is
-    another file."""
+    """Targets of BBQ's additional_metadata.csv; rows without `target_loc` are skipped. Raises NotTheFormat."""
     found = with_columns(table(text, file), METADATA, "BBQ's additional metadata")
     located = [row for row in found.rows() if row.text("target_loc") in ("0", "1", "2")]
     return {(row.text("category").lower(), row.text("example_id")): int(row.text("target_loc")) for row in located}
 
 
 def read(text: str, file: str, language: str, targets: Targets | None = None) -> Imported:
-    """Items of a file as templates; `targets` decides if two groups intersect; raises NotTheFormat if the first
-    item is not BBQ's."""
+    """Items of a file as templates; `targets` decides for intersecting groups. Raises NotTheFormat."""
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     for number, line in lines[:1]:
         try:

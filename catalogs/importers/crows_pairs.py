@@ -1,5 +1,4 @@
-"""Imports CrowS-Pairs (Nangia et al. 2020) as a forced choice of the likelier sentence, in both orders (ideal:
-50%)."""
+"""Imports CrowS-Pairs (Nangia et al. 2020): which of two sentences is likelier, in both orders (ideal: 50%)."""
 
 from __future__ import annotations
 
@@ -31,8 +30,7 @@ QUESTION: Final = {
 
 
 def read(text: str, file: str, language: str) -> Imported:
-    """Pairs of a file as templates; raises NotTheFormat if columns are missing, UserError if the language has no
-    wording."""
+    """Pairs as templates; raises NotTheFormat if columns are missing, UserError if there is no wording."""
     found = with_columns(table(text, file), COLUMNS, "CrowS-Pairs")
     question = worded(QUESTION, language)
     numbered = [(row.line, (number, row)) for number, row in enumerate(found.rows())]

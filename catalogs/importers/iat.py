@@ -1,5 +1,4 @@
-"""Imports word association tests by Bai et al. (2024): a list of words, each to be labelled with one of two
-groups."""
+"""Imports word association tests by Bai et al. (2024), in which each word is labelled with one of two groups."""
 
 # The table holds one dataset after the other: labels of the default group (A) and the stigmatised group (B) in the
 # first rows only, and attributes (C), first half by stereotype the default group's, second half the stigmatised's.
@@ -54,8 +53,7 @@ class _Dataset:
 
 
 def read(text: str, file: str, language: str, variants: int = VARIANTS) -> Imported:
-    """One template per dataset in `variants` wordings; raises NotTheFormat if columns are missing, UserError if
-    the language has no wording."""
+    """One template per dataset; raises NotTheFormat if columns are missing, UserError if there is no wording."""
     found = with_columns(table(text, file), COLUMNS, "a list of IAT stimuli")
     wording = worded(PROMPT, language)
     parts = ((dataset.line, dataset) for dataset in _datasets(found.rows()))
@@ -129,8 +127,7 @@ def _check(dataset: _Dataset) -> None:
 
 
 def _wordings(dataset: _Dataset, wording: str, variants: int) -> list[str]:
-    """Distinct wordings with shuffled words, drawn labels and alternating group order; the same file gives the
-    same on every machine."""
+    """Distinct wordings with shuffled words, drawn labels and alternating group order, reproducible per file."""
     found: dict[str, None] = {}
     for attempt in range(variants * 10):
         # seeded by its subject, not by its position in the file

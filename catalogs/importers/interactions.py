@@ -1,5 +1,4 @@
-"""Imports a published study of agents that share out tasks: scenes with characters, and assignments for
-fine-tuning."""
+"""Imports a published study of agents that share out tasks: scenes, and assignments for fine-tuning."""
 
 # The order of tasks gives their labels: first as many tasks of men's stereotypes as there are men, then women's.
 # A valid row has two to four tasks, as many characters, and for four tasks two of each group. Four tasks in prose
@@ -49,8 +48,7 @@ LONGEST_NAME: Final = 3
 
 
 def characters(text: str, known: dict[str, str]) -> tuple[Character, ...]:
-    """People of a list; `known` maps normalized names to groups; raises UserError with all people of unknown
-    gender."""
+    """People of a list; `known` maps names to groups. Raises UserError with all people of unknown gender."""
     items = [ITEM_MARK.sub("", item).strip() for item in SEPARATOR.split(text.strip().rstrip("."))]
     found: list[Character] = []
     wrong: list[Problem] = []

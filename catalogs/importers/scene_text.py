@@ -45,8 +45,8 @@ class NumberedLine(NamedTuple):
 
 
 def whole_text(line: NumberedLine, *, language: str) -> WholeText:
-    """User text and assistant reason; raises UserError if one is incomplete or the reason does not state whether
-    bias is present."""
+    """User text and reason; raises UserError if one is incomplete or the reason does not state presence of
+    bias."""
     try:
         text, reason = (_without_label(content) for content in _exchange(line.text))
         _refuse_spliced(text, reason)

@@ -77,8 +77,7 @@ class Lint:
         return f"{read}: {_counted(self.errors, 'error')}, {_counted(self.warnings, 'warning')}"
 
     def as_json(self) -> str:
-        """JSON object with `templates`, `errors`, `warnings` and `findings` (file, line, severity, what,
-        remedy)."""
+        """JSON object with `templates`, `errors`, `warnings`, `findings` (file, line, severity, what, remedy)."""
         told = {
             "templates": len(self.catalog.templates),
             "errors": self.errors,
@@ -89,8 +88,7 @@ class Lint:
 
 
 def lint(library: str | Path = "shipped", overlay: Path | None = None, language: str | None = None) -> Lint:
-    """Reads and checks every file; `language` is for tables without one in their name; raises UserError if the
-    library does not exist."""
+    """Findings on all files; `language` is for tables without one in their name. Raises UserError."""
     _spelt_as_a_language(language)
     reading = read_catalog(library, overlay, language)
     found = dict.fromkeys(_all_findings(reading))

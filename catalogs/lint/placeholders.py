@@ -52,8 +52,8 @@ class LooseMarkup:
 def loose_markups(
     template: Template, known: Collection[str], others: Collection[str] = ()
 ) -> Iterator[LooseMarkup]:
-    """Misspelt, malformed or bare placeholders of a template; `known` are markups of its requirement's
-    communities, `others` of other concerns."""
+    """Misspelt, malformed or bare placeholders; `known` are the requirement's markups, `others` other
+    concerns'."""
     offered = (choice.text for choice in template.oracle.choices)
     for text in (template.prefix, template.prompt, *template.paraphrases, *offered, template.format):
         if text:

@@ -107,8 +107,7 @@ def _owned(catalog: Catalog) -> dict[tuple[str, str], tuple[Template, ...]]:
 
 
 def _is_own(concern: str, markup: str, holding: Collection[tuple[str, str]], shipped: set[str]) -> bool:
-    """Whether a markup is neither shipped, nor a misspelling, nor a translation used together with the
-    original."""
+    """Whether a markup is neither shipped, nor a misspelling, nor a translation next to the original."""
     meant = exactly(markup, shipped)
     beside = meant is not None and (concern, meant) in holding
     return markup not in shipped and not beside and not close_names(markup, shipped)

@@ -99,8 +99,7 @@ class Catalog:
         return names
 
     def requirements_in(self, name: str) -> tuple[Requirement, ...]:
-        """Requirements of a file in catalogs/requirements and of the files it includes; raises UserError if it
-        does not exist."""
+        """Requirements of a file and of its included files; raises UserError if it does not exist."""
         if name not in self.requirements:
             raise UserError(Problem(f"requirements `{name}` are unknown", remedy=nearest(name, self.requirements)))
         return tuple(written.requirement for written in included(name, self.requirements))
@@ -206,8 +205,8 @@ class Reading:
 def load_catalog(
     library: str | Path = "shipped", overlay: Path | None = None, language: str | None = None
 ) -> Catalog:
-    """Reads and checks every file (`library`: `shipped` or a path; `language`: for tables without one in their
-    name); raises UserError with all errors."""
+    """The checked catalog; `language` is for tables without one in their name. Raises UserError with all
+    errors."""
     reading = read_catalog(library, overlay, language)
     if reading.mistakes:
         raise UserError(reading.mistakes)
@@ -221,8 +220,8 @@ def read_catalog(
     *,
     scenes: bool = True,
 ) -> Reading:
-    """As `load_catalog`, but keeps what is readable despite errors; `scenes=False` skips scenes; raises UserError
-    if the library or overlay does not exist."""
+    """As `load_catalog`, but keeps what is readable. Raises UserError if the library or overlay does not exist."""
+    # `scenes=False` skips scenes, two fifths of the reading time, needed by interactions only.
     named = overlay or (Path(os.environ[OVERLAY]) if os.environ.get(OVERLAY) else None)
     if named is not None and not named.is_dir():
         raise UserError(Problem(f"`{named}` is no directory", OVERLAY, "name a directory, or unset it"))

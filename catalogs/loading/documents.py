@@ -53,8 +53,7 @@ for _tag, _pattern, _first in [
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed file; `lines` maps the path of each value, such as `("requirements", 0, "tolerance")`, to its
-    line."""
+    """A parsed file; `lines` maps a value's path, such as `("requirements", 0, "tolerance")`, to its line."""
 
     name: str
     text: str
@@ -101,8 +100,7 @@ def read_text(path: Path) -> str:
 
 
 def parse_document(text: str, name: str, *, is_json: bool = False) -> Document:
-    """A document parsed from text, called `name` in messages; raises UserError for invalid syntax or duplicate
-    keys."""
+    """A document parsed from text; raises UserError for invalid syntax or duplicate keys."""
     _check_characters(text, name)
     value, node = _from_json(text, name) if is_json else _from_yaml(text, name)
     lines = _lines(node, text, name)
@@ -113,8 +111,7 @@ def parse_document(text: str, name: str, *, is_json: bool = False) -> Document:
 
 
 def _lines(node: yaml.Node | None, text: str, name: str) -> dict[Location, int]:
-    """Line of each value by path; raises UserError if YAML aliases expand to more values than the text could
-    hold."""
+    """Line of each value by path; raises UserError if YAML aliases expand to too many values."""
     most = max(10 * len(text), 100_000)
     try:
         lines = list(islice(_walk(node, ()), most))
@@ -227,8 +224,7 @@ def _repeated_keys(node: yaml.Node | None) -> Iterator[tuple[str, int]]:
 
 
 def validated(model: type[Model], document: Document, value: Any = None, at: Location = ()) -> Model:
-    """`value` (default: the whole document) validated as `model`; raises UserError with every error and its
-    line."""
+    """`value` (default: the document) validated as `model`; raises UserError with every error and its line."""
     try:
         return model.model_validate(document.value if value is None else value)
     except ValidationError as error:

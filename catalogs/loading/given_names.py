@@ -40,8 +40,7 @@ def given_names() -> GivenNames:
 
 
 def genders(people: People | None) -> dict[str, str]:
-    """Gender group by normalized name, from the shipped names and the axis `gender`; names of both groups are left
-    out."""
+    """Gender group by normalized name, shipped or of the axis `gender`; ambiguous names are left out."""
     found: dict[str, set[str]] = {}
     for group, name in (*_shipped(), *_of_axis(people)):
         found.setdefault(_plain(name), set()).add(group)

@@ -57,8 +57,7 @@ def included(name: str, files: Files) -> tuple[Written, ...]:
 
 
 def include_mistakes(files: Files, documents: Documents, unread: Collection[str]) -> Iterator[Problem]:
-    """Errors for missing includes, duplicate requirement names and cyclic includes; files in `unread` exist and
-    are skipped."""
+    """Errors of missing includes, duplicate requirement names and cycles; files in `unread` are skipped."""
     for file in files.values():
         document = documents[FOLDER, file.id]
         for number, other in enumerate(file.includes):

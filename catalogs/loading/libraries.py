@@ -41,8 +41,7 @@ def read_library(
     languages: Mapping[str, LanguageCatalog],
     language: str | None = None,
 ) -> tuple[tuple[Template, ...], dict[str, str], list[Problem]]:
-    """Templates of a file or directory, SHA-256 of each file, and all errors; `concerns` maps lower-case spellings
-    to ids, `language` is for tables without one in their name."""
+    """Templates, SHA-256 of each file, and all errors; `language` is for tables without one in their name."""
     templates: list[Template] = []
     hashes: dict[str, str] = {}
     mistakes: list[Problem] = []

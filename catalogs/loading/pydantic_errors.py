@@ -87,8 +87,7 @@ def remedy(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
 
 
 def follows(problem: Mapping[str, Any], others: Iterable[Location]) -> bool:
-    """Whether an error only follows from another, such as a list that is too short because its items are
-    invalid."""
+    """Whether an error only follows from another, such as a list too short because its items are invalid."""
     at: Location = problem["loc"]
     if problem["type"] == "too_short":
         return any(len(other) > len(at) and other[: len(at)] == at for other in others)
@@ -100,8 +99,7 @@ def follows(problem: Mapping[str, Any], others: Iterable[Location]) -> bool:
 
 
 def called(location: Location, value: Any, names: Mapping[Location, str] | None = None) -> str:
-    """Readable name of a location: the nearest entry with a name or id, then the path; `names` overrides moved
-    locations."""
+    """Readable name of a location: nearest named entry, then the path; `names` overrides moved locations."""
     if location in (names or {}):
         return f"`{(names or {})[location]}`"
     owner = ""
@@ -122,8 +120,7 @@ def _path(parts: Sequence[str]) -> str:
 
 
 def _followed(location: Location, value: Any) -> Iterator[tuple[str | int, Any]]:
-    """Existing parts of a location with their values, and a missing last key; pydantic's union branches are
-    skipped."""
+    """Existing parts of a location with their values, and a missing last key; without union branches."""
     for position, part in enumerate(location):
         is_there = part < len(value) if isinstance(value, list) and isinstance(part, int) else False
         if is_there or (isinstance(value, dict) and part in value):

@@ -49,8 +49,7 @@ YAML_SUFFIXES = (".yaml", ".yml")
 
 
 class Reader:
-    """Reads files; `mistakes` and `hashes` (SHA-256) cover all files so far, `documents` the source of each entry
-    and model."""
+    """Reads files and collects errors, SHA-256 of each file, and the source of each entry and model."""
 
     def __init__(self, overlay: Path | None) -> None:
         shipped = Path(str(resources.files("biasgrid.catalogs")))
@@ -91,8 +90,7 @@ class Reader:
         return merged
 
     def templates(self, languages: Mapping[str, LanguageCatalog]) -> tuple[Template, ...]:
-        """Templates of all languages; an overlay template replaces the shipped one with the same language and
-        id."""
+        """Templates of all languages; the overlay's replaces the shipped one with the same language and id."""
         found: dict[tuple[str, str], Template] = {}
         for root, label in self.roots:
             here: dict[tuple[str, str], Template] = {}
@@ -134,8 +132,7 @@ class Reader:
     def _templates_of(
         self, document: Document, languages: Mapping[str, LanguageCatalog]
     ) -> tuple[tuple[Template, ...], list[Problem]]:
-        """Templates of a file; a shipped file is read once per process unless an overlay changes the language's
-        words."""
+        """Templates of a shipped file, cached per process unless an overlay changes the language's words."""
         own = [name for name in languages if not self.documents["languages", name].name.startswith(SHIPPED)]
         if own or not document.name.startswith(SHIPPED):
             return read_templates(document, languages)

@@ -20,13 +20,11 @@ CONFIDENCE: Final = 0.975
 FEWEST: Final = 2
 """Minimum number of templates, since one has no spread and so no interval."""
 _EXACT: Final = 200
-"""Degrees of freedom up to which the distribution is summed; above, four terms of its expansion are exact to nine
-digits."""
+"""Degrees of freedom up to which the distribution is summed; beyond, its expansion is exact to nine digits."""
 
 
 def templates_needed(tolerance: float) -> int | None:
-    """Minimum number of templates to confirm a perfect score at `tolerance` (38 at .9; None at 1); raises
-    ValueError outside 0–1."""
+    """Minimum templates to confirm a perfect score (38 at .9; None at 1); raises ValueError outside 0–1."""
     if not 0 <= tolerance <= 1:
         raise ValueError(f"`{tolerance}` is no share: a tolerance goes from 0 to 1")
     if tolerance == 1:

@@ -82,8 +82,7 @@ def resolve_interaction(
 
 
 def drawn_scenes(file: InteractionFile, catalog: Catalog) -> tuple[SceneOf, ...]:
-    """Scenes selected by a file; a number of scenes is drawn from the domains in turn, so that all are
-    represented."""
+    """Scenes selected by a file; a number of scenes is drawn from the domains in turn."""
     own = file.interaction
     fitting = [(domain, scene) for domain, scene in every_scene(catalog) if _fits(domain, scene, file)]
     if not isinstance(own.scenes, int) or own.scenes >= len(fitting):
@@ -171,8 +170,7 @@ def _pairs(value: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _unknown(document: Document, file: InteractionFile, catalog: Catalog) -> Iterator[Problem]:
-    """Errors of unknown domains, axes, scenes, languages and protocol, and of tuned models that do not take
-    part."""
+    """Errors of unknown domains, axes, scenes, languages and protocol, and of unused tuned models."""
     own = file.interaction
     scenes = [scene.id for _, scene in every_scene(catalog)]
     listed: list[tuple[str, str, Iterable[str], Iterable[str]]] = [

@@ -27,8 +27,7 @@ def is_scenario(value: Any) -> bool:
 
 
 def scenario(document: Document, judge: str | None) -> tuple[Document, tuple[str, ...]]:
-    """LangBiTe's scenario in our form, with notices; `judge` re-assesses failed verdicts if `useLLMEval` is
-    set."""
+    """LangBiTe's scenario in our form, and notices; `judge` is used if `useLLMEval` is set."""
     value: dict[str, Any] = document.value
     settings = {ours: value[theirs] for theirs, ours in SETTINGS.items() if value.get(theirs) is not None}
     models = next((key for key in MODELS if key in value), MODELS[0])
@@ -59,8 +58,7 @@ def scenario(document: Document, judge: str | None) -> tuple[Document, tuple[str
 
 
 def _requirement(value: Any) -> Any:
-    """A requirement in our form; accepts communities as a list of {language, entries} and any case of inputs and
-    reflections."""
+    """A requirement in our form, from lists of {language, entries} and inputs and reflections in any case."""
     if not isinstance(value, dict):
         return value
     told = dict(value)

@@ -1,5 +1,4 @@
-"""Defines the base of resolved files, finds scenario files by name, and inserts requirements given by file
-name."""
+"""Defines the base of resolved files, finds scenario files, and inserts requirements given by file name."""
 
 from __future__ import annotations
 
@@ -62,8 +61,7 @@ LONGEST_SHOWN = 80
 
 
 def scenario_file(source: str | Path) -> Path:
-    """Path of a scenario: `source` if it is a file, else from the overlay or shipped scenarios; raises UserError
-    for an unknown name."""
+    """Path of a scenario: an existing file, or a name in the overlay or shipped scenarios. Raises UserError."""
     path = Path(source)
     if path.suffix or path.name != str(source) or _is_file(path):
         return path
@@ -90,8 +88,7 @@ def _named() -> dict[str, Path]:
 
 
 def put_in_place(document: Document, reading: Reading) -> tuple[Document, list[Problem]]:
-    """The scenario with the requirements of the file it names; unchanged if that file has errors, which are
-    already reported."""
+    """The scenario with the requirements of the file it names; unchanged if that file has errors."""
     named = document.value.get("requirements")
     if not isinstance(named, str):
         return document, []

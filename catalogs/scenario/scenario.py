@@ -86,8 +86,7 @@ Inspection = Callable[["ResolvedScenario"], Iterable[Problem]]
 def resolve(
     source: Source, overrides: Overrides | None = None, inspect: Inspection = lambda _: ()
 ) -> ResolvedScenario:
-    """The resolved scenario; raises UserError with all errors of the file, its library, its names, and
-    `inspect`."""
+    """The resolved scenario; raises UserError with all errors of file, library, names, and `inspect`."""
     overrides = overrides or Overrides()
     given, document, notices = _read(source, overrides.judge)
     document = _overridden(document, overrides)
@@ -192,8 +191,8 @@ def _only_language(document: Document) -> str | None:
 
 
 def _unknown_names(document: Document, catalog: Catalog) -> list[Problem]:
-    """Errors of unknown models and concerns and of duplicate requirement names, from the raw file so that schema
-    errors do not hide them."""
+    """Errors of unknown models, unknown concerns and duplicate requirement names, from the raw file."""
+    # the raw file, so that schema errors do not hide them
     found: list[Problem] = []
     settings = document.value.get("scenario")
     if isinstance(settings, dict):

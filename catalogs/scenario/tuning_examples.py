@@ -1,5 +1,4 @@
-"""Generates assignments for fine-tuning: for each scene with reasons, a stereotypical and a neutral one with the
-same people."""
+"""Generates tuning assignments: per scene with reasons, a stereotypical and a neutral one."""
 
 # Held-out domains, controls, choices and scenes not written in the language give no examples.
 
@@ -40,8 +39,7 @@ class TuningExample:
 
 
 def tuning_examples(catalog: Catalog, language: str, seed: int) -> tuple[TuningExample, ...]:
-    """Examples by domain and scene, biased before neutral, reproducible by seed; raises UserError if the language
-    has no wording."""
+    """Examples by domain and scene, biased first, reproducible by seed; raises UserError without a wording."""
     if language not in catalog.interaction:
         remedy = nearest(language, catalog.interaction)
         raise UserError(Problem(f"interactions have no words in `{language}`", remedy=remedy))

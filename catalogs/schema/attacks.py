@@ -1,5 +1,4 @@
-"""Defines the wording of attacks in one language: openings, the attacker's personas, instructions of attacker and
-judge."""
+"""Defines the wording of attacks in one language: openings, personas, instructions of attacker and judge."""
 
 from __future__ import annotations
 

@@ -119,16 +119,14 @@ class Context(Frozen):
     """Situations that a model may begin with where none is given."""
 
     def told(self, language: str) -> str:
-        """Name in `language`, or in another one if it has none, and the description in `language` if there is
-        one."""
+        """Name in `language` (or another one if it has none), with the description in `language` if any."""
         name = self.names.get(language) or next(iter(self.names.values()))
         description = self.descriptions.get(language)
         return f"{name}: {description}" if description else name
 
 
 def find_context(given: str, contexts: Mapping[str, Context], language: str) -> Context:
-    """The context with that id or name (any case), or one from the user's description; raises UserError for an
-    unknown single word."""
+    """The context of that id or name, or one from a description; raises UserError for an unknown word."""
     names = {_plain(name): one.id for one in contexts.values() for name in (one.id, *one.names.values())}
     if _plain(given) in names:
         return _spoken(contexts[names[_plain(given)]], language)

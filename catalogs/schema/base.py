@@ -9,8 +9,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator
 
 
 def slug(text: str) -> str:
-    """Latin letters without accents and digits, joined by hyphens: `ACME Beratung` is `acme-beratung`; empty if
-    none is left."""
+    """Latin letters and digits, joined by hyphens: `ACME Beratung` is `acme-beratung`; empty if none is left."""
     bare = unicodedata.normalize("NFKD", text.casefold()).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", bare).strip("-")
 

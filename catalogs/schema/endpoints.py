@@ -51,8 +51,7 @@ def _step(match: re.Match[str]) -> Step:
 
 
 def found_at(document: object, path: tuple[Step, ...]) -> Iterator[object]:
-    """Values at a path: one, or any number with `[*]`; raises LookupError with the first step that does not
-    exist."""
+    """One value at a path, or any number with `[*]`; raises LookupError with the first missing step."""
     if not path:
         yield document
         return
@@ -178,7 +177,7 @@ class Endpoint(Call):
         return tuple(name for name in PARAMETERS if name in self.asks_for())
 
     def variables(self) -> Iterator[tuple[str, str]]:
-        """Each environment variable that it needs with the header that holds it."""
+        """Each environment variable it needs, with its header."""
         for call in self.calls:
             yield from call.named_variables()
 

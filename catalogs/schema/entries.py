@@ -1,5 +1,4 @@
-"""Defines concerns, communities, templates and requirements in catalogs and scenario files, validated by
-pydantic."""
+"""Defines concerns, communities, templates and requirements, as validated by pydantic."""
 
 # JSON Schemas for editors are generated from these classes into `catalogs/json_schemas/`.
 

@@ -97,8 +97,7 @@ DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
 def bases_of(model: str) -> list[str]:
-    """Possible base models of a fine-tuned one (`openai/ft:gpt-4o-mini-2024-07-18:org:own:id`), with and without
-    date; empty for other names."""
+    """Possible bases of a tuned model (`openai/ft:gpt-4o-mini-2024-07-18:org:own:id`), with and without date."""
     found = TUNED.match(model)
     if found is None:
         return []

@@ -178,8 +178,7 @@ class Domain(Frozen):
 
 
 def tally(domains: Mapping[str, Domain]) -> Iterator[dict[str, Any]]:
-    """One row per domain × axis × language: counts of `scenes`, `controls` and `choices`, `held_out`, `by_name`,
-    and `people` and `tasks` per group."""
+    """One row per domain × axis × language: counts of scenes, controls, choices, people and tasks by group."""
     for domain in sorted(domains.values(), key=lambda domain: domain.id):
         for axis in sorted({scene.axis for scene in domain.scenes}):
             own = [scene for scene in domain.scenes if scene.axis == axis]

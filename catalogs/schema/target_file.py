@@ -161,8 +161,7 @@ def drawn_pairs(
     sectors: Collection[str] = (),
     languages: Collection[str] = (),
 ) -> list[Pair]:
-    """Pairs with these ids, or a number of pairs drawn from the axes in turn, by sector and with words in all
-    languages; reproducible by seed."""
+    """Pairs with these ids, or a number of fitting pairs drawn from the axes in turn; reproducible by seed."""
     if not isinstance(wanted, int):
         return [(axis, pair) for axis, pair in every_pair(axes) if pair.id in wanted]
     fitting = [

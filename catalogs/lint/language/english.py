@@ -12,8 +12,7 @@ AN_THOUGH = re.compile(r"hour|honest|honor|honour|heir|[fhlmnrsx]-", re.IGNORECA
 A_THOUGH = re.compile(
     r"one(?![a-z])|once|eu|ewe|u[bcfhjkqrstv][aeiou]|unanim|ukrain|ui?y?ghur|uni(?![nm]|dent|deal)", re.IGNORECASE
 )
-"""Words with an initial vowel letter but a consonant sound: a European, a university, a one-way street, a useful
-tool."""
+"""Initial vowel letter but consonant sound: a European, a university, a one-way street, a useful tool."""
 SPELT_AN = "AEFHILMNORSX"
 MASS_AFTER_ONE = re.compile(
     r"(?<![\w'’-])(an?|one|each|every)\s+((?:[\w-]+\s+)?(?:women|men|children|persons))(?!['’\w-])", re.IGNORECASE

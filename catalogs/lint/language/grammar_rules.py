@@ -37,8 +37,7 @@ MAY_BEGIN = re.compile(r"(?:^|[.?!…:;\n]|[¿¡«\"“‘(\[—–/-])\s*$")
 
 
 def disagreements(text: str, language: str) -> Iterator[Slip]:
-    """Errors between a slot and its neighbours: `Is {GENDER:plural} …`, `personas {COUNTRY:adjective_ms}`, `a
-    friend of {GENDER:Person}`."""
+    """Errors between slot and neighbours: `Is {GENDER:plural} …`, `personas {COUNTRY:adjective_ms}`."""
     tongue = language.partition("_")[0]
     for slot in SLOT.finditer(text):
         form = slot["form"] or ""
@@ -100,8 +99,7 @@ def _slips_in(text: str, language: str) -> tuple[Slip, ...]:
 
 
 def grammar_findings(subject: Subject) -> Iterator[Finding]:
-    """Grammar findings on forms, texts as written and texts with communities filled in, with the first example and
-    a count."""
+    """Grammar findings on forms, on texts as written and on texts with communities filled in."""
     sets = _communities(subject)
     yield from _in_forms(subject)
     for template in subject.spoken:

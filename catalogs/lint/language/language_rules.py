@@ -117,8 +117,7 @@ MANY = 10
 
 
 def language_findings(subject: Subject) -> Iterator[Finding]:
-    """Findings on texts (errors) and answers (warnings) in another language, one per file if most of its prompts
-    are."""
+    """Texts (errors) and answers (warnings) in another language; one finding for a file mostly in another."""
     yield from _of_languages(subject)
     misnamed = _misnamed(subject.spoken)
     for (file, language), (tongue, count) in misnamed.items():

@@ -1,5 +1,4 @@
-"""Finds Spanish and Catalan adjectives that do not agree in gender with their subject: `los hombres son
-violentas`."""
+"""Finds Spanish and Catalan adjectives of another gender than their subject: `los hombres son violentas`."""
 
 from __future__ import annotations
 

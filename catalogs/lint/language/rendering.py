@@ -1,5 +1,4 @@
-"""Renders every community's form in a few words of context, so that grammar is checked without writing out all
-instances."""
+"""Renders every community's form in a few words of context, for grammar checks without all instances."""
 
 from __future__ import annotations
 

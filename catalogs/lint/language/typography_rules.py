@@ -28,8 +28,7 @@ LEGIBLE = re.compile(r"[ -~¡-¬®-ÂÄÆ-áã-îð-ÿ–—‘’“”…€·
 
 
 def encoding_findings(subject: Subject) -> Iterator[Finding]:
-    """Encoding findings: errors for wrongly decoded letters, warnings for invisible, decomposed or unusual
-    characters."""
+    """Errors of wrongly decoded letters; warnings on invisible, decomposed or unusual characters."""
     for template in subject.spoken:
         for part, text in _texts(subject, template):
             if not LEGIBLE.fullmatch(text):

@@ -39,8 +39,7 @@ Words = tuple[str, ...]
 
 
 def double_findings(subject: Subject) -> Iterator[Finding]:
-    """Warnings on templates that repeat an earlier one of the same language, concern, input, reflection and
-    sector."""
+    """Warnings on templates that repeat an earlier one of the same cell."""
     exact: dict[tuple[Cell, str], Template] = {}
     near: dict[tuple[Cell, Words], Template] = {}
     spelt: dict[tuple[Cell, int, Words], list[tuple[Words, Template]]] = defaultdict(list)
@@ -105,8 +104,7 @@ def _one_letter_off(
 
 
 def _slip_of_the_pen(word: str, other: str) -> bool:
-    """Whether words differ by one inserted, deleted, replaced or swapped letter, not in their first or last two
-    letters."""
+    """Whether words differ by one inserted, deleted, replaced or swapped letter, not at their start or end."""
     if word == other or word[:2] != other[:2] or word[-2:] != other[-2:] or abs(len(word) - len(other)) > 1:
         return False
     shorter = min(len(word), len(other))
@@ -152,8 +150,7 @@ def _ids_twice(templates: Iterable[Template]) -> Iterator[Finding]:
 
 
 def _few(templates: Iterable[Template]) -> Iterator[Finding]:
-    """One finding per language on cells with few templates; sector sets are left out because they are small by
-    design."""
+    """One finding per language on cells with few templates; sector sets are small by design and left out."""
     spoken: dict[str, list[Template]] = defaultdict(list)
     for template in templates:
         if template.sector is None:

@@ -138,8 +138,7 @@ def _mistakable(scene: Scene) -> Iterator[Found]:
 
 
 def _giveaways(scene: Scene, axes: Axes, language: str) -> Iterator[Found]:
-    """Errors of texts that name a person whom the scene may draw; scenes with characters of their own draw
-    none."""
+    """Errors of texts that name a person whom the scene may draw; scenes with own characters draw none."""
     if scene.characters:
         return
     told: dict[Location, str] = {("goal", language): scene.goal[language]}

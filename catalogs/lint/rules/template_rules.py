@@ -155,8 +155,7 @@ SHOWN = 6
 
 
 def parallel_findings(subject: Subject) -> Iterator[Finding]:
-    """Findings on missing translations, one per language and concern, and on templates that differ between
-    languages."""
+    """Findings on missing translations (one per language and concern) and on differing templates."""
     by_id: dict[str, dict[str, Template]] = defaultdict(dict)
     for template in subject.own:
         by_id[template.id][template.language] = template
