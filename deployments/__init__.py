@@ -1,1 +1,1 @@
-"""How biasgrid is put on machines: Prefect deployments, images, schedules."""
+"""Deploys biasgrid: Prefect deployments, images, schedules."""

@@ -1,4 +1,4 @@
-"""`python -m biasgrid.deployments`: makes a Prefect server ready for biasgrid; doing it again changes nothing."""
+"""`python -m biasgrid.deployments` prepares a Prefect server for biasgrid; repeating it changes nothing."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def set_up_server(
 
 @contextmanager
 def _reporting_server_errors() -> Iterator[None]:
-    """Raises `UserError` where the server does not answer, or refuses the credentials."""
+    """Raises `UserError` if the server does not answer, or rejects the credentials."""
     where = str(get_current_settings().api.url)
     try:
         yield

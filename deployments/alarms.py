@@ -1,4 +1,4 @@
-"""Automations: notifications, and what becomes of a run whose machine is gone."""
+"""Prefect automations: notifications, and handling of runs whose machine is lost."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ OURS = ("custom-webhook", "biasgrid-alarms")
 """Type and name of the block that holds the webhook's address."""
 NOTIFIES = "send-notification"
 COMPARED = {"description", "trigger", "actions"}
-"""What makes an automation ours; whether it is switched on is the operator's."""
+"""Fields of an automation that biasgrid sets; whether it is enabled is the operator's choice."""
 SENT = {"subject": "{{subject}}", "body": "{{body}}", "text": "{{subject}}\n{{body}}"}
-"""What is posted: `text` is what most chat programs show."""
+"""Body of the notification: most chat programs show `text`."""
 
 
 def load_automations(seconds: Mapping[str, float]) -> Iterator[dict[str, Any]]:
-    """The automations of `automations/`; `seconds`: by file name, the time within which something is expected."""
+    """The automations of `automations/`; `seconds`: deadline by file name."""
     folder = files("biasgrid.deployments") / "automations"
     for path in sorted(folder.iterdir(), key=lambda path: path.name):
         stem, _, kind = path.name.rpartition(".")
@@ -42,7 +42,7 @@ def is_notice(automation: Mapping[str, Any]) -> bool:
 
 
 async def set_up_alarm(client: PrefectClient, automation: Mapping[str, Any], block: UUID | None) -> str | None:
-    """Creates an automation, or changes what differs; returns the change, None for none."""
+    """Creates or updates an automation; returns the change, or None."""
     actions = [
         {**action, "block_document_id": block} if action["type"] == NOTIFIES else action
         for action in automation["actions"]
@@ -63,7 +63,7 @@ def _same(one: AutomationCore, other: AutomationCore) -> bool:
 
 
 async def set_up_webhook(client: PrefectClient, url: str) -> str | None:
-    """Keeps the address of a webhook as a secret; returns the change, None for none."""
+    """Stores a webhook's address as a secret; returns the change, or None."""
     block = CustomWebhookNotificationBlock(name="biasgrid", url="{{url}}", json_data=SENT, secrets={"url": url})
     before = await _document(client, *OURS)
     if before is not None and _address(before.data) == url:
@@ -73,7 +73,7 @@ async def set_up_webhook(client: PrefectClient, url: str) -> str | None:
 
 
 async def block_id(client: PrefectClient, named: str) -> UUID:
-    """The id of a block `type/name`. Raises UserError where there is none."""
+    """The id of a block `type/name`. Raises UserError if there is none."""
     found = await find_block(client, named)
     if found is None:
         what = f"there is no notification block `{named}` on the Prefect server"
@@ -83,7 +83,7 @@ async def block_id(client: PrefectClient, named: str) -> UUID:
 
 
 async def find_block(client: PrefectClient, named: str) -> UUID | None:
-    """The id of a block `type/name`, None where there is none."""
+    """The id of a block `type/name`, or None."""
     kind, _, name = named.partition("/")
     document = await _document(client, kind, name) if name else None
     return document and UUID(str(document.id))

@@ -1,4 +1,4 @@
-"""Processes of a small team's machine: begun together, watched, ended in order."""
+"""Starts, monitors and stops the processes of a single machine in order."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 PATIENCE_S = 30.0
-"""For a worker whose runs land what is in flight; what is there after it is killed."""
+"""Seconds for a worker's runs to store replies in flight; remaining processes are then killed."""
 LOOK_S = 0.5
 PROCESSES = ("ps", "-A", "-o", "ppid=,pid=")
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One of ours, in a session of its own: a terminal's Ctrl-C comes to us alone, and we end all in order."""
+    """A child process in a session of its own: Ctrl-C reaches only the parent, which ends all in order."""
 
     name: str
     log: Path
@@ -35,8 +35,8 @@ class Process:
         return self.handle.poll() is not None
 
     def end(self, patience_s: float = PATIENCE_S) -> None:
-        """Asks it, waits, and then ends whatever it has started and not ended. What a worker runs is asked before:
-        a worker that receives a signal kills it."""
+        """Terminates the process and its children, and kills those left after `patience_s`. A worker's children
+        are signalled first, since a signalled worker kills them."""
         if self.runs and not self.is_gone:
             _ask_to_end(_children(self.handle.pid), patience_s)
         if not self.is_gone:
@@ -47,7 +47,7 @@ class Process:
         self.handle.wait()
 
     def kill(self) -> None:
-        """Ends it and whatever it has started, at once."""
+        """Kills it and all processes that it has started."""
         with suppress(ProcessLookupError):
             os.killpg(self.handle.pid, signal.SIGKILL)
         self.handle.wait()
@@ -63,18 +63,18 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """To be the only one who serves: a file whose lock the processes inherit, so that it lasts as long as any of
-    them, though the process that began them was killed."""
+    """Exclusive right to serve: a locked file that child processes inherit, so that the lock lasts until all have
+    ended, even if the parent is killed."""
 
     descriptor: int
 
     def note(self, group: int) -> None:
-        """One more process, by the id of its group."""
+        """Records a process by the id of its group."""
         os.write(self.descriptor, f"{group}\n".encode())
 
 
 class Claimed(Exception):
-    """Another process has the claim, or left processes behind that have it."""
+    """Another process has the claim, or left processes that hold it."""
 
     def __init__(self, groups: Sequence[int]) -> None:
         super().__init__(groups)
@@ -83,7 +83,7 @@ class Claimed(Exception):
 
 @contextmanager
 def hold_claim(path: Path) -> Iterator[Claim]:
-    """The claim that a file stands for. Raises `Claimed`."""
+    """Holds the claim on a file. Raises `Claimed`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
     try:
@@ -106,7 +106,7 @@ def start_process(
     *,
     runs: bool = False,
 ) -> Process:
-    """Starts a Python module with its arguments and the claim; its output goes to `log`."""
+    """Starts a Python module that inherits the claim; its output is written to `log`."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as output:
         handle = subprocess.Popen(  # noqa: S603 - our own words
@@ -124,8 +124,8 @@ def start_process(
 
 @contextmanager
 def end_in_order(processes: list[Process]) -> Iterator[None]:
-    """The last that began is the first to end: workers before the server that they report to. Who interrupts that
-    once more does not want to wait."""
+    """Ends processes in reverse order: workers before the server that they report to. A second interrupt kills
+    them."""
     try:
         yield
     finally:
@@ -139,7 +139,7 @@ def end_in_order(processes: list[Process]) -> Iterator[None]:
 
 
 def wait_for_first_end(processes: Sequence[Process]) -> Process:
-    """Waits until one of them ends by itself."""
+    """Waits for the first process that ends by itself."""
     while True:
         for process in processes:
             if process.is_gone:
@@ -148,7 +148,7 @@ def wait_for_first_end(processes: Sequence[Process]) -> Process:
 
 
 def _children(parent: int) -> list[int]:
-    """Processes that a process has started; none where the system has no `ps`."""
+    """Ids of a process's children; none if the system has no `ps`."""
     try:
         listed = subprocess.run(PROCESSES, capture_output=True, text=True, check=True).stdout  # noqa: S603 - constant
     except (OSError, subprocess.CalledProcessError):
@@ -158,7 +158,7 @@ def _children(parent: int) -> list[int]:
 
 
 def _ask_to_end(pids: Sequence[int], patience_s: float) -> None:
-    """And waits until they have, or for as long as there is patience."""
+    """Sends SIGTERM and waits until all have ended, or `patience_s` is over."""
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)

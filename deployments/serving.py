@@ -1,4 +1,4 @@
-"""One machine that does it all: Prefect's server, workers, and a scenario every night."""
+"""Serves on one machine: Prefect's server, workers, and a nightly scenario."""
 
 from __future__ import annotations
 
@@ -35,34 +35,35 @@ from biasgrid.deployments.webhooks import webhook_address
 from biasgrid.deployments.work_pools import NIGHTS, SHARDS
 
 LEASES = {"PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem"}
-"""By default a server forgets with its process who holds slots of a limit, and never frees them."""
+"""Stores leases on disk: by default a restarted server forgets the holders of limits, and never frees their
+slots."""
 START_S = 120.0
-"""A server that makes its database takes a while on a slow machine."""
+"""Seconds for the server to start, including creation of its database."""
 Report = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What is served: a scenario every night, and on demand."""
+    """The scenario to serve, every night and on demand."""
 
     scenario: str
-    """A path, absolute, or the name of one that comes along."""
+    """An absolute path, or the name of a shipped scenario."""
     cron: str
     timezone: str
     data: str
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """What replaces the scenario's own, by the names of the flows' parameters."""
+    """Overrides of the scenario's settings, by the names of the flows' parameters."""
     gate: str = "regression"
     host: str = "127.0.0.1"
     port: int = 4200
     at_once: int = 2
-    """Shards that run side by side on this machine."""
+    """Number of shards in parallel on this machine."""
     webhook_from: str | None = None
-    """The environment variable with the address that alarms are posted to."""
+    """Environment variable with the address for notifications."""
 
     @property
     def address(self) -> str:
-        """Of Prefect's API: as configured, else our own server's."""
+        """URL of Prefect's API: as configured, else that of the local server."""
         return os.environ.get("PREFECT_API_URL") or f"http://{self.host}:{self.port}/api"
 
     @property
@@ -76,7 +77,7 @@ class Service:
 
 
 def find_problems(service: Service) -> list[Problem]:
-    """What is wrong with when and where it is to be served."""
+    """Errors in the schedule or the settings of a service."""
     found = [*_time_mistakes(service), *_webhook_mistakes(service.webhook_from)]
     if service.has_own_server and _is_taken(service.host, service.port):
         what = f"port {service.port} of {service.host} is taken"
@@ -94,7 +95,7 @@ def _webhook_mistakes(variable: str | None) -> Iterator[Problem]:
 
 
 def _time_mistakes(service: Service) -> Iterator[Problem]:
-    """As Prefect reads schedules."""
+    """Errors in the time, as Prefect parses schedules."""
     try:
         CronSchedule(cron=service.cron, timezone="UTC")
     except ValidationError:
@@ -108,8 +109,7 @@ def _time_mistakes(service: Service) -> Iterator[Problem]:
 
 
 def serve(service: Service, report: Report) -> None:
-    """Serves until it is interrupted. Raises UserError where nothing can be served so, `Ended` where a part of
-    it ends by itself."""
+    """Serves until interrupted. Raises UserError if it cannot start, `Ended` if a process ends by itself."""
     if found := find_problems(service):
         raise UserError(found)
     os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
@@ -122,7 +122,7 @@ def serve(service: Service, report: Report) -> None:
         _wait_until_healthy(service, processes)
         _deploy(service)
         processes.append(_worker(service, claim, SHARDS, service.at_once))
-        processes.append(_worker(service, claim, NIGHTS))  # the first to end: nights then cancel their shards
+        processes.append(_worker(service, claim, NIGHTS))  # ends first: nightly runs cancel their shards
         report(_welcome(service))
         try:
             raise Ended(wait_for_first_end(processes))
@@ -133,7 +133,7 @@ def serve(service: Service, report: Report) -> None:
 
 @contextmanager
 def _alone(service: Service) -> Iterator[Claim]:
-    """Raises UserError where another process serves from the same `PREFECT_HOME`, or was killed meanwhile."""
+    """Raises UserError if another process serves from the same `PREFECT_HOME`, or left processes there."""
     path = service.logs / "serving.lock"
     try:
         with hold_claim(path) as claim:
@@ -146,7 +146,7 @@ def _alone(service: Service) -> Iterator[Claim]:
 
 
 class Ended(UserError):
-    """A part of what is served has ended by itself."""
+    """A process of the service has ended by itself."""
 
     def __init__(self, process: Process) -> None:
         what = f"{process.name} ended by itself (exit code {process.handle.returncode}), so the rest was stopped"
@@ -155,7 +155,7 @@ class Ended(UserError):
 
 @contextmanager
 def _pointed(service: Service) -> Iterator[None]:
-    """This process and those that it starts speak to the same server, with its own authentication."""
+    """Points this process and its children to the same server, with its authentication."""
     wanted = {"PREFECT_API_URL": service.address}
     if secret := os.environ.get("PREFECT_SERVER_API_AUTH_STRING"):
         wanted["PREFECT_API_AUTH_STRING"] = os.environ.get("PREFECT_API_AUTH_STRING") or secret
@@ -215,7 +215,7 @@ def _is_taken(host: str, port: int) -> bool:
 
 
 def deployment_declaration(service: Service) -> dict[str, Any]:
-    """The deployments that come along, with this scenario every night."""
+    """The shipped deployments, with this scenario every night."""
     declared: dict[str, Any] = yaml.safe_load(
         (files("biasgrid.deployments") / "prefect.yaml").read_text(encoding="utf-8")
     )
@@ -228,7 +228,7 @@ def deployment_declaration(service: Service) -> dict[str, Any]:
 
 
 def _deploy(service: Service) -> None:
-    """In processes of their own: what this one has read of Prefect's settings is older than its server."""
+    """Runs in child processes, because this process has read Prefect's settings before its server was started."""
     ready = ["biasgrid.deployments"]
     if service.webhook_from:
         ready += ["--webhook-from", service.webhook_from]

@@ -1,4 +1,4 @@
-"""What a Prefect server needs next to the deployments: work pools, alarms, limits of providers."""
+"""Sets up a Prefect server for the deployments: work pools, alarms, concurrency limits of providers."""
 
 from __future__ import annotations
 
@@ -25,29 +25,28 @@ from biasgrid.flows.rate_limits.pools import Pool
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What differs from place to place."""
+    """Settings that differ between installations."""
 
     pool_type: PoolType = "process"
-    """Of the pool whose runs ask models."""
+    """Type of the pool whose runs send requests to models."""
     nights_type: PoolType = "process"
-    """Of the pool whose runs wait for them."""
+    """Type of the pool for nightly runs, which wait for those."""
     webhook_url: str | None = None
-    """Where alarms are posted to, as JSON with `subject`, `body` and `text`; kept as a secret, in a block."""
+    """Webhook for notifications, as JSON with `subject`, `body` and `text`; stored as a secret block."""
     notification_block: str | None = None
-    """In place of it, a notification block that exists, such as `slack-webhook/on-call`."""
+    """An existing notification block, such as `slack-webhook/on-call`, used instead of the webhook."""
     heartbeat_missed_s: float = 90.0
-    """Seconds without a heartbeat after which a run counts as crashed; the job templates ask for one every 30, the
-    shortest that Prefect has."""
+    """Seconds without a heartbeat after which a run counts as crashed; job templates send one every 30 s,
+    Prefect's minimum."""
     late_s: float = 900.0
     """Seconds after which a nightly run that has not begun counts as late."""
     provider_limits: Mapping[str, int] = field(default_factory=dict)
-    """Requests that a provider takes at once, over all workers; the others' are those of `models.yaml`."""
+    """Concurrent requests per provider, over all workers; by default those of `models.yaml`."""
 
 
 async def set_up(settings: Settings | None = None, client: PrefectClient | None = None) -> list[str]:
-    """Creates what is missing on the Prefect server and changes what differs; returns each change.
-    Notifications are set up once a recipient is named. Raises UserError for a block
-    that does not exist and a pool of another type."""
+    """Creates or updates resources on the Prefect server and returns each change; notifications only if a
+    recipient is named. Raises UserError for a missing block or a pool of another type."""
     settings = settings or Settings()
     if client is None:
         async with get_client() as opened:
@@ -70,14 +69,14 @@ async def _set_up_alarms(client: PrefectClient, settings: Settings) -> list[str 
 
 
 async def _recipient_block(client: PrefectClient, settings: Settings) -> UUID | None:
-    """The block of the recipient: as named, else that of a webhook that was named earlier."""
+    """The recipient's block: as named, else that of an earlier webhook."""
     if settings.notification_block:
         return await block_id(client, settings.notification_block)
     return await find_block(client, "/".join(OURS))
 
 
 async def set_up_limit(client: PrefectClient, provider: str, limit: int) -> str | None:
-    """Limits the requests that a provider gets at once from all workers; returns the change, None for none."""
+    """Limits concurrent requests to a provider over all workers; returns the change, or None."""
     name = Pool(provider, limit).name
     try:
         found = await client.read_global_concurrency_limit_by_name(name)

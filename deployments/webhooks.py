@@ -1,4 +1,4 @@
-"""Where alarms are posted to: an address that a variable of the environment holds."""
+"""Reads the webhook address for notifications from an environment variable."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from biasgrid.catalogs.errors import Problem, UserError
 
 
 def webhook_address(variable: str) -> str:
-    """The address that an environment variable holds. Raises UserError, which shows no part of what it holds."""
+    """The address in an environment variable. Raises UserError, whose message shows no part of the value."""
     address = os.environ.get(variable, "")
     if not address.startswith(("http://", "https://")):
         what = f"the environment variable `{variable}` holds no address of a webhook"

@@ -1,4 +1,4 @@
-"""Work pools: one for nightly runs, which wait, and one for what sends requests to models."""
+"""Work pools: one for nightly runs, which wait, and one for runs that send requests to models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from biasgrid.catalogs.errors import Problem, UserError
 
 PoolType = Literal["process", "docker", "kubernetes"]
 NIGHTS, SHARDS = "biasgrid-nights", "biasgrid"
-"""Two, so that a night which waits for its shards takes no place of theirs."""
+"""Two pools, so that a waiting nightly run takes no slot of its shards."""
 MEANINGS = {
     NIGHTS: "Nights, which wait for their shards, and the warehouse's rebuilding.",
     SHARDS: "What asks models: shards of nights, and benchmarks on demand.",
@@ -22,15 +22,15 @@ MEANINGS = {
 
 
 def job_template(pool_type: PoolType) -> dict[str, Any]:
-    """How a worker of that type starts a run, and what of it a deployment may change."""
+    """How a worker of that type starts a run, and which settings a deployment may override."""
     text = (files("biasgrid.deployments") / "work-pools" / f"{pool_type}.json").read_text(encoding="utf-8")
     template: dict[str, Any] = json.loads(text)
     return template
 
 
 async def set_up_pool(client: PrefectClient, name: str, pool_type: PoolType) -> str | None:
-    """Creates a pool, or renews its job template; returns the change, None for none. Limits and
-    pauses that an operator has set stay. Raises UserError where the name belongs to a pool of another type."""
+    """Creates a pool or updates its job template; returns the change, or None. Keeps an operator's limits and
+    pauses. Raises UserError if the name belongs to a pool of another type."""
     wanted = job_template(pool_type)
     try:
         pool = await client.read_work_pool(name)

@@ -1,4 +1,4 @@
-"""Assessments: what a judge or a person thinks of a reply, next to the verdict that counts."""
+"""Assessments of replies by judges or people, stored in addition to the verdict that counts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ TABLE: Final = "assessments"
 GIVEN: Final = "given"
 BLIND, DECISION = "blind", "decision"
 UNIT: Final = ("cell_id", "case_id", "response_id", "rule_key")
-"""What is assessed: a reply, by a rule."""
+"""Key of what is assessed: a reply, by a rule."""
 _ONE: Final = ("cell_id", "case_id", "sample", "purpose", "assessor_kind", "assessor")
 
 
 def empty_assessments() -> pl.DataFrame:
-    """No rows, in the columns and types of ASSESSMENTS."""
+    """An empty table with the columns and types of ASSESSMENTS."""
     return pl.DataFrame(schema=polars_schema(TABLE))
 
 
@@ -33,23 +33,23 @@ def to_assessment_form(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def add_rule_keys(rows: pl.DataFrame) -> pl.DataFrame:
-    """`rows` with the `rule_key` of their `oracle` (JSON): the same for the same rule, however it is written."""
+    """`rows` with the `rule_key` of their `oracle` (JSON), independent of its notation."""
     oracles = rows["oracle"].unique()
     keys = pl.DataFrame({"oracle": oracles, "rule_key": [rule_key(oracle) for oracle in oracles]})
     return rows.join(keys.cast(pl.String), on="oracle", how="left", maintain_order="left")
 
 
 def rule_key(oracle: str) -> str:
-    """A hash of an oracle's JSON that leaves defaults and order aside."""
+    """Hash of an oracle's JSON that ignores defaults and order."""
     return content_hash("rule", Oracle.model_validate_json(oracle).model_dump(mode="json"))
 
 
 def newest_assessments(rows: pl.DataFrame, unit: Sequence[str] = _ONE) -> pl.DataFrame:
-    """The last assessment of each reply by each assessor. Each turn of a session, its `sample`, has a reply."""
+    """The newest assessment of each reply per assessor. Each turn of a session is one `sample`."""
     return rows.sort("assessed_at", "assessment_id").unique(list(unit), keep="last", maintain_order=True)
 
 
 def assessments_of_people(lake: Lake, run_id: str, cell_id: str | None = None) -> pl.DataFrame:
-    """Assessments by people of a run's replies, or a cell's, in all evaluations."""
+    """Assessments by people of a run's replies, or of a cell's, in all evaluations."""
     rows = lake.scan(TABLE, run_id).filter(pl.col("assessor_kind") == "person")
     return (rows if cell_id is None else rows.filter(pl.col("cell_id") == cell_id)).collect()

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written next to their path, synced, then renamed to it."""
+"""Writes files atomically: to a temporary path, synced, then renamed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 from ulid import ULID
 
 PARTIAL = ".*.partial*"
-"""What a killed process may leave behind; it is never read."""
+"""Pattern of temporary files, which are never read; a killed process may leave some."""
 
 
 @contextmanager
 def replace_atomically(path: Path) -> Iterator[Path]:
-    """Yields a path to write to. On success it becomes `path`; on any error it goes and `path` stays."""
+    """Yields a temporary path that becomes `path` on success; on any error `path` is unchanged."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.parent / f".{ULID()}.partial"
     try:
@@ -29,7 +29,7 @@ def replace_atomically(path: Path) -> Iterator[Path]:
 
 
 def remove_partial_files(folder: Path) -> None:
-    """Removes what killed writers left in `folder`. The caller holds the lock on it."""
+    """Removes temporary files of killed processes from `folder`. The caller holds its lock."""
     for partial in folder.glob(PARTIAL):
         if partial.is_dir():
             shutil.rmtree(partial, ignore_errors=True)

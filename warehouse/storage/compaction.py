@@ -1,7 +1,7 @@
-"""Many small files of a run as one: a year of nights lands hundreds of thousands, and a build opens each of them.
+"""Compacts many small files of a run into one, since each build opens hundreds of thousands after a year of runs.
 
-`folded/<table>/run_id=<run>/` has the rows of a run's files as they were when it was written. It is derived, as
-the warehouse is: deleting it loses nothing, and what has landed since, or was changed, makes it anew.
+`folded/<table>/run_id=<run>/` holds a copy of the rows of a run's files. It is derived and can be deleted; it is
+written again when a file is added or changed.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from biasgrid.warehouse.storage.atomic_file import replace_atomically
 from biasgrid.warehouse.storage.lake import Lake, scan_files
 
 MANY = 8
-"""Files of a run in a table from which on one takes their place."""
+"""Minimum number of files of a run in a table for compaction."""
 
 SMALL = 256 * 1024
-"""Bytes of a file, in the mean, below which opening it takes as long as reading it."""
+"""Mean file size in bytes below which opening takes as long as reading."""
 
 
 def fold_files(lake: Lake, table: str, files: Sequence[Path]) -> list[Path]:
-    """These files of a table, in the lake's order, one in place of those of each run that has many small ones.
-    Files that cannot be read, or whose place cannot be written, stay as they are."""
+    """The files of a table in the lake's order, with one compacted file for each run that has many small ones.
+    Files that cannot be read or compacted are returned as they are."""
     place = lake.root / "folded" / table
     found = [file for own in _by_run(files) for file in _fold(place, table, own)]
     _sweep(place, {file.parent for file in found})
@@ -55,7 +55,7 @@ def _fold(place: Path, table: str, files: list[Path]) -> list[Path]:
 
 
 def _mark(files: Sequence[Path], stats: Sequence[os.stat_result]) -> str:
-    """Another one where a file has come, gone or changed, or is to be read by another schema."""
+    """Cache key: changes if a file is added, removed or changed, or if the schema changes."""
     marks = (f"{file.name} {of.st_size} {of.st_mtime_ns}" for file, of in zip(files, stats, strict=True))
     return content_hash(str(SCHEMA_VERSION), *marks)
 
@@ -74,7 +74,7 @@ def _written(one: Path, table: str, files: list[Path]) -> bool:
 
 
 def _sweep(place: Path, used: set[Path]) -> None:
-    """Folders of runs that are gone, or have not many small files any more."""
+    """Removes folders of runs that are deleted or no longer have many small files."""
     for own in place.glob("run_id=*"):
         if own not in used:
             shutil.rmtree(own, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Space that a run holds back, so that replies on their way when the disk is full, and paid for, still land."""
+"""Reserves disk space for a run, so that paid replies in flight can be stored if the disk is full."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 from biasgrid.warehouse.storage.errors import StorageTrouble, storing
 
 HELD_BYTES = 2 * 1024 * 1024
-"""Room for a thousand replies and the run's last events."""
+"""Bytes for a thousand replies and the run's last events."""
 
 
 class Reserve:
-    """Of one run in one process: what it holds back, and what became of its storage.
+    """Reserved space and storage error of one run in one process.
 
-    Once there is trouble, the run sends nothing more; only replies that are in flight and events are written.
+    After an error, the run sends no more requests; only replies in flight and events are written.
     """
 
     _of_runs: dict[Path, Reserve] = {}  # noqa: RUF012 - of the process, as its file descriptors are
@@ -25,17 +25,17 @@ class Reserve:
         self.path = folder / (f".reserve-{part}" if part else ".reserve")
         self.trouble: StorageTrouble | None = None
         self.lost = 0
-        """Replies that arrived and could not be kept."""
+        """Number of replies that were received but could not be stored."""
 
     @classmethod
     def of(cls, folder: Path) -> Reserve:
-        """The reserve of the run with its journals in `folder`; one that holds nothing, where none is held."""
+        """The reserve of the run whose journals are in `folder`; an empty one if none is held."""
         return cls._of_runs.get(folder) or cls(folder)
 
     @classmethod
     def hold(cls, folder: Path, part: str | None = None) -> Reserve:
-        """Takes the space, once for a run and process; each that writes a `part` of a run has its own. Raises
-        `StorageTrouble` where there is none: such a run would not get far."""
+        """Allocates the space, once per run and process, and separately per `part` of a run. Raises
+        `StorageTrouble` if there is not enough."""
         if folder in cls._of_runs:
             return cls._of_runs[folder]
         reserve = cls(folder, part)
@@ -50,13 +50,13 @@ class Reserve:
         return reserve
 
     def spend(self, trouble: StorageTrouble) -> bool:
-        """Notes the trouble, the first of several, and makes room. Returns whether another try is worth it."""
+        """Records the first error and frees the space. Returns whether a retry is useful."""
         self.trouble = self.trouble or trouble
         self._free()
         return trouble.is_full
 
     def refuse_more(self) -> None:
-        """Raises the trouble that there is, each time anew: one error in several places at once would be its own
+        """Raises a new copy of the recorded error: one object raised in several places would become its own
         cause."""
         if self.trouble is not None:
             raise StorageTrouble(*self.trouble.args)
@@ -82,7 +82,7 @@ def _fill(file: int) -> None:
     try:
         os.posix_fallocate(file, 0, HELD_BYTES)
     except (AttributeError, OSError) as error:
-        # not on every system, and not of every file system
+        # not supported by all operating and file systems
         if isinstance(error, OSError) and error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
             raise
         os.pwrite(file, bytes(HELD_BYTES), 0)

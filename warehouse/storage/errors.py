@@ -1,4 +1,4 @@
-"""Storage that gives way: a disk that is full, broken or no longer to be written, a lake that has been damaged."""
+"""Storage errors: a full, broken or read-only disk, a damaged lake."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ REMEDIES: Mapping[frozenset[int], str] = {
 
 
 class StorageTrouble(UserError):
-    """What failed, at which path, and what to do: one message. Exit code 3: what landed before stays readable,
-    and `biasgrid resume` continues from there."""
+    """A write failed: what, at which path, and the remedy. Exit code 3: stored data stays readable, and `biasgrid
+    resume` continues from there."""
 
     def __init__(
         self, path: Path | str, code: int, run_id: str | None = None, lost: int = 0, why: str = ""
     ) -> None:
-        """`lost` counts the replies that arrived and could not be kept; `why` describes storage that has no
-        numbers for what is wrong with it: `cannot be …: …`."""
+        """`lost`: number of replies received but not stored. `why`: message `cannot be …: …` of storage without
+        error codes."""
         super().__init__(_problem(path, code, run_id, lost, why))
         self.args = (path, code, run_id, lost, why)
         self.path, self.code, self.run_id, self.lost, self.why = path, code, run_id, lost, why
 
     @classmethod
     def behind(cls, error: BaseException, path: Path) -> StorageTrouble | None:
-        """The trouble with `path` that an error reports; None for other errors."""
+        """The storage error at `path` that an exception reports; None for other exceptions."""
         if isinstance(error, StorageTrouble):
             return error
         code = _code(error)
@@ -45,28 +45,28 @@ class StorageTrouble(UserError):
 
     @property
     def is_full(self) -> bool:
-        """Whether it is space that lacks, which what was held back can still give."""
+        """Whether space is missing, so that freeing the reserve helps."""
         return self.code in FULL
 
     def of_run(self, run_id: str, lost: int) -> StorageTrouble:
-        """The same trouble, with the run that it ended."""
+        """The same error, with the run that it ended."""
         return StorageTrouble(self.path, self.code, run_id, lost, self.why)
 
 
 class OldWarehouseStays(UserError):
-    """Why a new warehouse did not take the place of the old one, and what to do. Exit code 3."""
+    """Why the old warehouse was not replaced, with the remedy. Exit code 3."""
 
     headline = "no new warehouse could be made"
 
 
 class LakeDamaged(OldWarehouseStays):
-    """What is broken in the lake, in which file, and what to do."""
+    """Damage in the lake: what, in which file, and the remedy."""
 
     headline = "the lake is damaged"
 
 
 class storing:  # noqa: N801 - used as `with storing(path):`
-    """Raises `StorageTrouble` in place of what a library raises where it cannot write to `path`."""
+    """Raises `StorageTrouble` in place of a library's error if `path` cannot be written."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -86,7 +86,7 @@ def _code(error: BaseException) -> int | None:
     known = frozenset[int]().union(*REMEDIES)
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno if error.errno in known else None
-    # DuckDB and Polars repeat the system's own words, without its number
+    # DuckDB and Polars repeat the system's message without its error number
     text = str(error).lower()
     return next((code for code in sorted(known) if os.strerror(code).lower() in text), None)
 

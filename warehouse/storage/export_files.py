@@ -1,4 +1,4 @@
-"""Files that are handed out: whole or not there, and safe to open in a spreadsheet."""
+"""Writes exported files atomically, and safe to open in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.warehouse.storage.atomic_file import replace_atomically
 
 _FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
-"""How a cell begins that a spreadsheet would run instead of showing it (OWASP, CSV injection)."""
+"""Start of a cell that a spreadsheet would run as a formula (OWASP, CSV injection)."""
 _TEXTS = pl.selectors.string() | pl.selectors.categorical() | pl.selectors.enum()
 
 
 def write_table(path: Path, rows: pl.DataFrame) -> Path:
-    """Writes `rows` as comma-separated UTF-8, the cells that a spreadsheet would run defused by a quote."""
+    """Writes `rows` as comma-separated UTF-8, with a quote before cells that a spreadsheet would run."""
     return write_text(path, as_csv(rows))
 
 
 def as_csv(rows: pl.DataFrame) -> str:
-    """`rows` as comma-separated text under a header: nested values as JSON, text that a spreadsheet would run
-    with a quote before it, column names too."""
+    """`rows` as CSV text with a header: nested values as JSON, formulas escaped by a quote, also in column
+    names."""
     return csv_header(rows.columns) + csv_rows(rows)
 
 
 def csv_header(columns: Sequence[str]) -> str:
-    """The line of column names."""
+    """The header line."""
     header = io.StringIO()
     names = defuse_formulas(pl.DataFrame({"name": columns}, schema={"name": pl.String}))["name"]
     csv.writer(header, lineterminator="\n").writerow(names)
@@ -39,17 +39,18 @@ def csv_header(columns: Sequence[str]) -> str:
 
 
 def csv_rows(rows: pl.DataFrame) -> str:
-    """The lines below the header, as `as_csv` has them."""
+    """The lines below the header, as in `as_csv`."""
     return defuse_formulas(flatten_nested(rows)).write_csv(include_header=False)
 
 
 def write_text(path: Path, text: str, option: str = "--out") -> Path:
-    """Writes `text` in one step. Raises `UserError` where it cannot be written; `option` named the place."""
+    """Writes `text` atomically. Raises `UserError` if it cannot be written; `option` is the CLI option of the
+    path."""
     return write_bytes(path, text.encode(), option)
 
 
 def write_bytes(path: Path, content: bytes, option: str = "--out") -> Path:
-    """As `write_text`."""
+    """Like `write_text`, for bytes."""
     with report_write_errors(path, f"`{path}`", option), replace_atomically(path) as partial:
         partial.write_bytes(content)
     return path
@@ -57,7 +58,7 @@ def write_bytes(path: Path, content: bytes, option: str = "--out") -> Path:
 
 @contextmanager
 def report_write_errors(out: Path, what: str = "the report", option: str = "--out") -> Iterator[None]:
-    """Raises `UserError` where `what` cannot be written to `out`, which `option` named."""
+    """Raises `UserError` if `what` cannot be written to `out`, the value of `option`."""
     try:
         yield
     except OSError as error:
@@ -67,12 +68,12 @@ def report_write_errors(out: Path, what: str = "the report", option: str = "--ou
 
 
 def defuse_formulas(rows: pl.DataFrame) -> pl.DataFrame:
-    """Text cells that begin like a formula, with a quote before them; numbers stay numbers."""
+    """Rows with a quote before text cells that begin like a formula; numbers stay numbers."""
     return rows.with_columns(_TEXTS.cast(pl.String).str.replace(_FORMULA, "'${0}"))
 
 
 def flatten_nested(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows with nested values as JSON text, which is how CSV can hold them."""
+    """Rows with nested values as JSON text, since CSV has no nested values."""
     nested = [column for column in rows.iter_columns() if column.dtype.is_nested()]
     return rows.with_columns(
         pl.Series(column.name, [_as_json(value) for value in column.to_list()], dtype=pl.String)

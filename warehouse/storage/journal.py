@@ -1,12 +1,12 @@
-"""Responses land the moment they arrive: a line in their cell's journal, later Parquet.
+"""Stores each response on arrival as a line in its cell's journal, which later becomes Parquet.
 
-A kill of the process loses at most what was in flight: every line is handed to the operating system whole,
-by one call, before the next request is sent. Lines are not synced one by one, which would cost more than the
-request: a power cut may lose what the system has not written yet, on Linux the last half minute, and Parquet
-files, which are synced before their journal goes, not at all. What a cut loses is asked again.
+A killed process loses at most the requests in flight: each line is written by one system call before the next
+request is sent. Lines are not synced one by one, which would cost more than the request: a power cut can lose
+unwritten lines, on Linux those of the last 30 seconds, but no Parquet files, which are synced before their journal
+is removed. Lost replies are requested again.
 
-Storage that machines share has no append and no rename: what was appended since is sent there every two seconds
-as a segment, an object of its own, and a start on any machine lands what segments there are.
+Shared storage has no append and no rename: new lines are uploaded every two seconds as a segment, a separate
+object; a start on any machine converts all segments to Parquet.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ from biasgrid.warehouse.storage.s3.uploader import Uploader
 
 SEGMENT_ROWS = 20_000
 SEGMENT_BYTES = 64 * 1024 * 1024
-"""A long cell has a journal for each so many rows or bytes, so that memory stays small when it lands."""
+"""A long cell has one journal per this number of rows or bytes, to limit memory during conversion."""
 
 JUDGED = "judge-"
-"""Begins the name of the journal in which a judge's replies about a cell land."""
+"""Prefix of the journal with a judge's replies about a cell."""
 
 UNIT = list(UNITS["responses"])
 
 SEGMENTS = 300
-"""What was sent in two seconds each, collected into one journal."""
+"""Number of two-second segments that are merged into one journal."""
 
 SEGMENT = "~"
-"""Parts a cell's id from its segment's in the name of a full journal; no name in the lake has it."""
+"""Separates cell id and segment id in the name of a full journal; names in the lake never contain it."""
 
 
 class Journal:
     """The responses of one cell, appended line by line. For one writer: hold the run's `RunLock`."""
 
     def __init__(self, lake: Lake, run_id: str, cell_id: str, segment_rows: int = SEGMENT_ROWS) -> None:
-        """Raises `StorageTrouble` where the run has met some: what is asked now could not be kept."""
+        """Raises `StorageTrouble` if the run has had a storage error, since new replies could not be stored."""
         folder = lake.journal_folder(run_id)
         self.path = folder / f"{check_name(cell_id)}.jsonl"
         self._lake = lake
@@ -65,8 +65,8 @@ class Journal:
     def append(self, row: Row) -> None:
         """Writes one response to the operating system before it returns.
 
-        Raises `SchemaMismatch` for a column or value that `responses` cannot hold, and `StorageTrouble` where
-        the run shall send nothing more; the response itself is kept all the same wherever there is a way.
+        Raises `SchemaMismatch` for a column or value that `responses` cannot hold, and `StorageTrouble` if the run
+        must send no more requests; the response itself is stored if at all possible.
         """
         response = line(row)
         self._keep(response)
@@ -77,10 +77,9 @@ class Journal:
             self._begin_segment()
 
     def land(self) -> list[Path]:
-        """Turns what was appended into Parquet, a file a segment, and removes the journal. Takes a while, best
-        spent in a thread.
+        """Converts the journal to Parquet, one file per segment, and removes it. Slow: call it in a thread.
 
-        Raises `StorageTrouble` where the run has met some: the journal stays, and lands when the run is resumed.
+        Raises `StorageTrouble` if the run has had a storage error: the journal is kept until the run is resumed.
         """
         self.close()
         self._rows = self._bytes = 0
@@ -99,7 +98,7 @@ class Journal:
     def _begin_segment(self) -> None:
         self.close()
         self._rows = self._bytes = 0
-        with suppress(OSError):  # a disk that refuses a name will refuse the next line, and say so
+        with suppress(OSError):  # a disk that refuses a name also refuses the next line, with an error
             self.path.rename(self.path.with_stem(f"{self.path.stem}{SEGMENT}{ULID()}"))
 
     def _keep(self, response: bytes) -> None:
@@ -134,10 +133,10 @@ class Journal:
 def recover(
     lake: Lake, run_id: str | None = None, *, part: str | None = None, cells: Collection[str] | None = None
 ) -> int:
-    """Turns left-over journals into Parquet and returns the number of responses rescued.
+    """Converts left-over journals to Parquet and returns the number of recovered responses.
 
-    Runs that another process writes are left alone; asking for such a run by name raises `RunBusy`. Who writes a
-    `part` of a run names its `cells`: those of others stay as they are.
+    Skips runs that another process writes; if `run_id` names such a run, raises `RunBusy`. A writer of a `part` of
+    a run passes its `cells`; journals of other cells are unchanged.
     """
     if run_id is not None:
         return _recover_run(lake, run_id, part, cells)
@@ -151,7 +150,7 @@ def recover(
 
 def _recover_run(lake: Lake, run_id: str, part: str | None = None, cells: Collection[str] | None = None) -> int:
     with RunLock(lake, run_id, part), storing(lake.root):
-        for table in TABLES if part is None else ():  # others may be writing theirs
+        for table in TABLES if part is None else ():  # other processes may be writing theirs
             remove_partial_files(lake.folder(table, run_id))
         collected = _collect_segments(lake, run_id, cells)
         journals = sorted(lake.journal_folder(run_id).glob("*.jsonl"))
@@ -162,7 +161,7 @@ def _recover_run(lake: Lake, run_id: str, part: str | None = None, cells: Collec
 
 
 def _is_of(name: str, cells: Collection[str] | None) -> bool:
-    """Whether a journal, of a cell or of its judge, is of one of `cells`."""
+    """Whether a journal, of a cell or of its judge, belongs to one of `cells`."""
     return cells is None or name.removeprefix(JUDGED) in cells
 
 
@@ -171,8 +170,7 @@ def _cell_of(journal: Path) -> str:
 
 
 def _collect_segments(lake: Lake, run_id: str, cells: Collection[str] | None) -> list[str]:
-    """Fetches what was sent of journals, by this machine or others; returns the cells. They are kept next to what
-    this machine has."""
+    """Downloads journal segments of all machines next to this machine's journals; returns the cells."""
     if lake.shared is None:
         return []
     folder = lake.journal_folder(run_id)
@@ -196,7 +194,7 @@ def _land(lake: Lake, run_id: str, journal: Path, *, left_over: bool = False) ->
     if not journal.exists():
         return None
     cell_id = _cell_of(journal)
-    # a kill between landing and unlinking leaves a journal whose rows have landed already
+    # a kill between writing Parquet and removing the journal leaves a journal whose rows are already stored
     landed = lake.scan("responses", run_id, f"{cell_id}-*")
     ids = landed.select("response_id").collect()
     rows = read_lines(journal).join(ids, on="response_id", how="anti", maintain_order="left")
@@ -209,12 +207,12 @@ def _land(lake: Lake, run_id: str, journal: Path, *, left_over: bool = False) ->
 
 
 def _answered(landed: pl.LazyFrame) -> pl.DataFrame:
-    """What has its reply: asked again by another machine, which did not know this one's last ones."""
+    """Units that have a reply: another machine may have requested them again."""
     return landed.filter(pl.col("error_class").is_null()).select(UNIT).unique().collect()
 
 
 def _open(path: Path) -> tuple[int, bool]:
-    """A descriptor to append to, and whether the file ends within a line."""
+    """A file descriptor for appending, and whether the file ends with an incomplete line."""
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     size = os.fstat(file).st_size

@@ -1,4 +1,4 @@
-"""A response as one line of JSON, and a journal's lines as rows again."""
+"""Converts responses to lines of JSON and back to rows."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from biasgrid.warehouse.schemas import KEYS, RESPONSES
 
 Row = Mapping[str, object]
 BLOCK_BYTES = 4 * 1024 * 1024
-"""Lines are parsed in blocks of so many bytes side by side; a longer line makes one block of the whole file."""
+"""Lines are parsed in parallel in blocks of this size; with a longer line the whole file is one block."""
 
 
 def line(row: Row) -> bytes:
-    """One response as it stands in a journal. Raises `SchemaMismatch` for what `responses` cannot hold."""
+    """One response as a journal line. Raises `SchemaMismatch` for values that `responses` cannot hold."""
     for column, value in row.items():
         kind = type(value)
         if kind not in _KINDS.get(column, ()) or (kind is int and not -LARGEST <= value <= LARGEST):  # type: ignore[operator]
@@ -36,8 +36,8 @@ def line(row: Row) -> bytes:
 
 
 def read_lines(journal: Path) -> pl.DataFrame:
-    """The whole lines of a journal in the columns of `responses`, each response once. A line torn by a kill or a
-    full disk is left out. Other threads run meanwhile."""
+    """The complete lines of a journal in the columns of `responses`, without duplicates. Lines cut off by a kill
+    or a full disk are skipped. Other threads can run meanwhile."""
     rows = _parsed(journal)
     frame = pl.from_arrow(rows)
     assert isinstance(frame, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
@@ -55,12 +55,12 @@ def _parsed(journal: Path) -> pa.Table:
 
 
 def _parsed_at_once(journal: Path, block: int) -> pa.Table:
-    """Raises ArrowInvalid where a line is torn, or longer than a block."""
+    """Raises ArrowInvalid if a line is incomplete or longer than a block."""
     options = pj.ParseOptions(
         explicit_schema=RESPONSES, newlines_in_values=False, unexpected_field_behavior="ignore"
     )
     rows = pj.read_json(journal, read_options=pj.ReadOptions(block_size=block), parse_options=options)
-    rows.validate(full=True)  # the parser takes bytes that are no UTF-8
+    rows.validate(full=True)  # the parser accepts invalid UTF-8
     return rows
 
 
@@ -83,7 +83,7 @@ def _parsed_line(text: bytes) -> dict[str, Any] | None:
 
 
 def _valid(value: object) -> object:
-    """Surrogate pairs joined, lone ones replaced by U+FFFD: Parquet takes valid Unicode only."""
+    """Joins surrogate pairs and replaces lone surrogates by U+FFFD, since Parquet requires valid Unicode."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, Mapping):
@@ -109,7 +109,7 @@ LARGEST = 2**63 - 1
 
 
 def _refuse_misfit(column: str, value: object) -> None:
-    """Found when a row is appended, not when its journal must land."""
+    """Raises when the row is appended, not later when the journal is converted."""
     if column not in _TYPES:
         raise SchemaMismatch(f"`responses` has no column `{column}`")
     if isinstance(value, int) and value.bit_length() > 63:

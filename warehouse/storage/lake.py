@@ -1,4 +1,4 @@
-"""The data directory: Parquet tables that only grow, journals of what is under way, the DuckDB file.
+"""The data directory: append-only Parquet tables, journals of running runs, the DuckDB file.
 
 ```
 <root>/lake/<table>/run_id=<id>/<name>.parquet
@@ -10,7 +10,7 @@
 <root>/expectations/index.html
 ```
 
-On S3-compatible storage the same lies below `s3://bucket/prefix`, and the root is this machine's mirror of it.
+S3-compatible storage has the same layout below `s3://bucket/prefix`; the root is then its local mirror.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from biasgrid.warehouse.storage.s3.mirror import SharedStorage
 from biasgrid.warehouse.storage.s3.uploader import Uploader
 
 PARTS = frozenset({"lake", "journal"})
-"""At least one is there where anything has landed."""
+"""At least one of these exists if anything has been stored."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
 class UnsafeName(ValueError):
-    """A run id, file name or hash that could leave its folder."""
+    """A run id, file name or hash that could point outside its folder."""
 
 
 def check_name(name: str) -> str:
-    """`name`, if it can stand in a path: letters, digits, `.`, `_`, `-`, at most 200. Raises `UnsafeName`."""
+    """`name` if it is safe in a path: letters, digits, `.`, `_`, `-`, at most 200. Raises `UnsafeName`."""
     if not _NAME.fullmatch(name):
         raise UnsafeName(f"`{name!r}` cannot be a name in the lake: letters, digits, `.`, `_` and `-` only")
     return name
@@ -55,15 +55,15 @@ def check_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Lake:
-    """Everything that landed below one root. Opening it creates nothing; writing creates what it needs."""
+    """All data below one root. Opening creates nothing; writing creates the folders it needs."""
 
     root: Path
     shared: SharedStorage | None = None
-    """The shared storage, if there is one: `root` is then a mirror of it."""
+    """The shared storage, if any: `root` is then its local mirror."""
 
     @classmethod
     def at(cls, named: Path | str) -> Lake:
-        """The lake in a directory or at `s3://bucket/prefix`, whether there is one or not."""
+        """The lake in a directory or at `s3://bucket/prefix`, which need not exist."""
         address = Address.of(named)
         if address is None:
             return cls(Path(named).expanduser().absolute())
@@ -72,7 +72,7 @@ class Lake:
 
     @classmethod
     def open(cls, named: Path | str) -> Lake:
-        """As `at`, one that can be written to. Raises `UserError` where it cannot, and leaves nothing behind."""
+        """Like `at`, for writing. Raises `UserError` if it is not writable, and leaves no files behind."""
         lake = cls.at(named)
         if lake.shared:
             lake.shared.refuse_unwritable()
@@ -81,16 +81,16 @@ class Lake:
 
     @property
     def exists(self) -> bool:
-        """Whether there is anything. Raises `UserError` where the storage cannot be listed."""
+        """Whether the lake has any data. Raises `UserError` if the storage cannot be listed."""
         return bool(self.shared.bucket.names() & PARTS) if self.shared else self.root.is_dir()
 
     @property
     def named(self) -> str:
-        """As `at` takes it."""
+        """The address, as `at` accepts it."""
         return str(self.shared.address) if self.shared else str(self.root)
 
     def told(self, path: Path) -> Path | str:
-        """The address, for people, of a path below the root."""
+        """The path or URL of a path below the root, for messages."""
         return self.shared.address.told(self.shared.name(path)) if self.shared else path
 
     @property
@@ -100,7 +100,7 @@ class Lake:
 
     @property
     def pages(self) -> Path:
-        """Pages about the last check of lake and warehouse."""
+        """Pages of the last inspection of lake and warehouse."""
         return self.root / "expectations"
 
     @property
@@ -126,19 +126,18 @@ class Lake:
         return _visible(self.root / "lake" / table, f"run_id=*/{pattern}")
 
     def bring(self, path: Path) -> None:
-        """Makes `path` as it is on the shared storage, if there is one. Raises
-        `StorageTrouble`."""
+        """Updates `path` from the shared storage, if any. Raises `StorageTrouble`."""
         if self.shared:
             self.shared.bring(path)
 
     def has_database(self) -> bool:
-        """Whether a DuckDB file has been published; it then lies at `database` as it was published last."""
+        """Whether a DuckDB file has been published; downloads the newest one to `database`."""
         return self.shared.bring_file(self.database) if self.shared else self.database.exists()
 
     @contextmanager
     def landing(self, path: Path) -> Iterator[Path]:
-        """Yields a path to write to; what is written has landed at `path`, as a whole, or not at all. Raises
-        `StorageTrouble` where it cannot be written."""
+        """Yields a temporary path whose file becomes `path` atomically. Raises `StorageTrouble` if it cannot be
+        written."""
         with storing(path), replace_atomically(path) as partial:
             yield partial
             if self.shared:
@@ -151,14 +150,14 @@ class Lake:
             self.bring(folder)
 
     def runs(self) -> list[str]:
-        """Ids of all runs that have landed an event, oldest first."""
+        """Ids of all runs with at least one event, oldest first."""
         return sorted({path.parent.name.removeprefix("run_id=") for path in self.files("runs")})
 
     def write(self, table: str, run_id: str, name: str, rows: pl.DataFrame | pa.Table) -> Path:
-        """Lands `rows` under `name`, replacing what that name held. Raises `SchemaMismatch`, `UnsafeName`.
+        """Stores `rows` under `name`, replacing an earlier file. Raises `SchemaMismatch`, `UnsafeName`.
 
-        Raises `StorageTrouble` where it cannot be written, and where the run has met some before: what is held
-        back for that moment is for its events, and for replies that are in flight.
+        Raises `StorageTrouble` if it cannot be written, or if the run has had a storage error: the reserved space
+        is only for events and replies in flight.
         """
         path = self.folder(table, run_id) / f"{check_name(name)}.parquet"
         table_rows = conform(table, rows)
@@ -179,16 +178,16 @@ class Lake:
             pq.write_table(rows, partial, compression="zstd")
 
     def scan(self, table: str, run_id: str | None = None, name: str | None = None) -> pl.LazyFrame:
-        """`table` with its declared schema, empty where nothing has landed; columns younger than a file are
-        null. Raises `LakeTooNew` for what a newer biasgrid has written."""
+        """`table` with its declared schema, empty without files; columns missing in older files are null. Raises
+        `LakeTooNew` for files of a newer biasgrid."""
         return scan_files(table, self.files(table, run_id, name))
 
     def read(self, table: str, run_id: str | None = None, name: str | None = None) -> pl.DataFrame:
-        """What `scan` describes, in memory."""
+        """Like `scan`, in memory."""
         return self.scan(table, run_id, name).collect()
 
     def newest(self, table: str, run_id: str | None = None) -> pl.DataFrame:
-        """Of an event table, the newest row of each key: of `runs` per run, of `cells` per run and cell."""
+        """The newest row of each key of an event table: of `runs` per run, of `cells` per run and cell."""
         return newest(self.read(table, run_id), EVENTS[table])
 
     def plan_path(self, plan_hash: str) -> Path:
@@ -199,21 +198,21 @@ class Lake:
         return path.exists() or bool(self.shared and self.shared.bring_file(path))
 
     def write_plan(self, plan_hash: str, frame: pl.DataFrame) -> Path:
-        """Keeps a generated plan, of any columns, under the hash of what it was generated from."""
+        """Stores a generated plan, with any columns, under the hash of its inputs."""
         path = self.plan_path(plan_hash)
         with self.landing(path) as partial:
             frame.write_parquet(partial, compression="zstd")
         return path
 
     def read_plan(self, plan_hash: str) -> pl.DataFrame:
-        """The plan kept under `plan_hash`; raises FileNotFoundError where there is none."""
+        """The plan stored under `plan_hash`; raises FileNotFoundError if there is none."""
         path = self.plan_path(plan_hash)
         self.has_plan(plan_hash)
         return pl.read_parquet(path, glob=False, hive_partitioning=False)
 
 
 def scan_files(table: str, files: list[Path]) -> pl.LazyFrame:
-    """The rows of `files` as `Lake.scan` gives them."""
+    """The rows of `files`, in the form of `Lake.scan`."""
     schema = polars_schema(table)
     refuse_newer(files)
     if not files:
@@ -244,7 +243,7 @@ def _refuse_other_runs(table: str, run_id: str, rows: pa.Table) -> None:
 
 
 def _refuse_unwritable(root: Path) -> None:
-    """Makes the directory where it is missing."""
+    """Creates the directory if it is missing."""
     made = [folder for folder in (root, *root.parents) if not folder.exists()]
     try:
         root.mkdir(parents=True, exist_ok=True)

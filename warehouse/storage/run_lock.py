@@ -1,4 +1,4 @@
-"""One writer per run: of the processes of a machine by a file lock, of machines that share storage by a lease."""
+"""Allows one writer per run: by a file lock within a machine, by a lease between machines with shared storage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from biasgrid.warehouse.storage.s3.leases import EXPIRES_S, Lease, LeaseTaken, M
 from biasgrid.warehouse.storage.s3.uploader import Uploader
 
 BEGINNING_S = 10.0
-"""How long the start of a part may wait for the starts of others."""
+"""Maximum wait in seconds of a starting part for other starting parts."""
 
 
 class RunBusy(UserError):
@@ -25,18 +25,17 @@ class RunBusy(UserError):
 
     @classmethod
     def named(cls, run_id: str, host: str = "") -> RunBusy:
-        """`host` holds the run on storage that machines share."""
+        """The error for a run; `host` holds it on shared storage."""
         what = f"run `{run_id}` is being written by another process{f' on `{host}`' if host else ''}"
         lost = f"; if that machine is lost, its hold on the run ends after {EXPIRES_S:.0f} s" if host else ""
         return cls(Problem(what, remedy=f"wait until it ends, or stop it, then try again{lost}"))
 
 
 class RunLock:
-    """One writer per run, or per part of a run, with some space held back for it. Goes with its process, so that a
-    kill leaves no run locked; one that others share is free a minute after its machine is lost.
+    """Lock on a run or on a part of a run, with reserved disk space. It ends with its process, so a killed process
+    leaves no lock; on shared storage it expires a minute after the machine is lost.
 
-    Parts are for processes that share a run, each with cells of its own. Who writes the whole shares it with
-    nobody: neither begins while the other runs.
+    Parts are for processes that share a run, each with its own cells. A lock on the whole run excludes all parts.
     """
 
     def __init__(self, lake: Lake, run_id: str, part: str | None = None) -> None:
@@ -51,7 +50,7 @@ class RunLock:
         self._lock = _file_lock(self._path)
 
     def __enter__(self) -> RunLock:
-        """Raises `RunBusy` where another process holds it, `StorageTrouble` where a run has no room."""
+        """Raises `RunBusy` if another process holds the lock, `StorageTrouble` if there is no disk space."""
         try:
             with storing(self._path):
                 self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,7 +70,7 @@ class RunLock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Raises `StorageTrouble` in place of what it led to, once and with what was lost."""
+        """Raises `StorageTrouble` in place of errors that it caused, once and with the number of lost replies."""
         reserve = Reserve.of(self._journals)
         if self._lock.lock_counter == 1:
             if courier := Uploader.of(self._journals):
@@ -85,7 +84,7 @@ class RunLock:
         if self._subject == self._whole:
             self._lock.acquire()
             return
-        # parts begin one after the other, while no process of this machine has the whole
+        # parts start one at a time, while no process of this machine locks the whole run
         with _file_lock(self._path.with_name(f"{self._whole}.lock")).acquire(timeout=BEGINNING_S):
             self._lock.acquire()
 
@@ -115,7 +114,7 @@ class RunLock:
         Uploader(self._lake.shared, self._journals, lease).start()
 
     def _refuse_parts(self) -> None:
-        """Raises `RunBusy` where a process of this machine writes a part of the run."""
+        """Raises `RunBusy` if a process of this machine writes a part of the run."""
         for path in self._path.parent.glob(f"{self._whole}+*.lock"):
             try:
                 with _file_lock(path):

@@ -1,4 +1,5 @@
-"""A run's own record: its scenario, the hashes of what it asked, its states. Events, the newest counts."""
+"""Records each run: its scenario, the hashes of its inputs, and its states as events, of which the newest
+counts."""
 
 from __future__ import annotations
 
@@ -23,13 +24,13 @@ CELL = [name for name, _ in CELL_KEYS]
 
 
 def count_planned(cases: pl.DataFrame) -> pl.DataFrame:
-    """The cells of some cases: CELL_KEYS and `planned`, the number of their cases."""
+    """CELL_KEYS and the number of cases, `planned`, of each cell."""
     return cases.group_by(CELL, maintain_order=True).agg(pl.len().cast(pl.Int64).alias("planned"))
 
 
 def land_by_cell(lake: Lake, cases: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """Write cases, those of a cell in a row, a file a cell. Returns the cells as `count_planned` does, none for no
-    cases. The same cases overwrite their own files with the same rows."""
+    """Writes one file per cell; cases of a cell must be consecutive. Returns the cells like `count_planned`.
+    Repeating it with the same cases is safe."""
     cells = [pl.DataFrame(schema={**dict.fromkeys(CELL, pl.String), "planned": pl.Int64})]
     for cell_id, own in groupby(cases, key=itemgetter("cell_id")):
         rows = pl.DataFrame(list(own), infer_schema_length=None)
@@ -39,7 +40,7 @@ def land_by_cell(lake: Lake, cases: Iterable[Mapping[str, Any]]) -> pl.DataFrame
 
 
 def record_planned(lake: Lake, run_id: str, cells: pl.DataFrame) -> None:
-    """Lands one event with the cells of a run and their numbers of cases."""
+    """Stores one event per cell of a run with its number of cases."""
     event_id = str(ULID())
     events = cells.with_columns(
         pl.lit(run_id).alias("run_id"),
@@ -51,7 +52,7 @@ def record_planned(lake: Lake, run_id: str, cells: pl.DataFrame) -> None:
 
 
 def planned_cells(lake: Lake, run_id: str) -> pl.DataFrame:
-    """The cells of a run whose cases have landed, in the order in which they were planned."""
+    """The cells of a run whose cases are stored, in planned order."""
     events = lake.read("cells", run_id, "planned-*")
     return events.unique("cell_id", keep="last", maintain_order=True).select(*CELL, "planned")
 
@@ -64,7 +65,7 @@ PACKAGES = ("biasgrid", "prefect", "duckdb", "pyarrow", "polars", "openai", "hug
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run as last recorded."""
+    """One run in its newest recorded state."""
 
     run_id: str
     state: State
@@ -79,11 +80,11 @@ class Run:
 
     @property
     def of_kind(self) -> str:
-        """Such as `an interaction`."""
+        """The kind with its article, such as `an interaction`."""
         return _named(self.kind)
 
     def record(self, lake: Lake, state: State) -> Run:
-        """Lands an event with the new state and returns the run as it now stands."""
+        """Stores an event with the new state and returns the updated run."""
         now = datetime.now(UTC)
         ended = None if state in UNDER_WAY else now
         run = replace(self, state=state, ended_at=ended)
@@ -113,7 +114,7 @@ def begin_run(
 
 
 def refuse_other_kinds(run: Run, what: str, *kinds: str) -> None:
-    """Raises UserError where a run is of a kind that `what` cannot be done with."""
+    """Raises UserError if the run's kind is not one of `kinds`, which `what` requires."""
     if run.kind not in kinds:
         message = f"run `{run.run_id}` is {run.of_kind}, of which there is no {what}"
         fitting = " or ".join(map(_named, kinds))
@@ -126,25 +127,25 @@ def _named(kind: str) -> str:
 
 
 def as_json(values: Mapping[str, str]) -> str:
-    """As runs and evaluations record what they went by."""
+    """JSON form in which runs and evaluations record hashes and versions."""
     return orjson.dumps(dict(values), option=orjson.OPT_SORT_KEYS).decode()
 
 
 def versions() -> dict[str, str]:
-    """Of Python and the packages that a run's results may hang on, as installed."""
+    """Installed versions of Python and of packages that can influence results."""
     return {"python": platform.python_version()} | {name: metadata.version(name) for name in PACKAGES}
 
 
 def all_runs(lake: Lake) -> list[Run]:
-    """Every run, oldest first."""
+    """All runs, oldest first."""
     rows = lake.newest("runs").sort("run_id").select(Run.__slots__)
     return [Run(**row) for row in rows.iter_rows(named=True)]
 
 
 def find_run(lake: Lake, run_id: str | None, states: tuple[str, ...] | None = None) -> Run:
-    """The run of that id, or the newest in one of `states`. Raises UserError where there is none.
+    """The run with that id, or the newest in one of `states`. Raises UserError if there is none.
 
-    An id may be shortened to a beginning or end that only one run has.
+    An id may be shortened to a prefix or suffix that only one run has.
     """
     runs = all_runs(lake)
     if run_id is None:

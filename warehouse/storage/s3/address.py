@@ -1,4 +1,4 @@
-"""The address of a lake on S3-compatible storage: `s3://bucket/prefix`."""
+"""Parses the address of a lake on S3-compatible storage: `s3://bucket/prefix`."""
 
 from __future__ import annotations
 
@@ -26,23 +26,24 @@ OTHER_WAYS = (
 FILES = {"AWS_SHARED_CREDENTIALS_FILE": ".aws/credentials", "AWS_CONFIG_FILE": ".aws/config"}
 CONNECT_S, ANSWER_S = 5.0, 30.0
 ANY_REGION = "us-east-1"
-"""What storage that has no regions goes by."""
+"""Region for storage without regions."""
 
 
 def endpoint() -> str:
-    """The address of a server other than Amazon's; empty where there is none."""
+    """The address of a server other than Amazon's; empty if there is none."""
     return _first(ENDPOINTS)
 
 
 def has_keys() -> bool:
-    """Whether the environment or a file gives keys. A machine at Amazon may get its own without either."""
+    """Whether the environment or a file provides keys. Amazon's own machines may get keys without either."""
     if all(map(os.environ.get, PAIR)) or any(map(os.environ.get, OTHER_WAYS)):
         return True
     return any(Path(os.environ.get(name) or Path.home() / usual).is_file() for name, usual in FILES.items())
 
 
 def refuse_lacking_keys() -> None:
-    """Raises `UserError` where no request could be signed: on Amazon's own machines, for half a pair of keys."""
+    """Raises `UserError` if requests cannot be signed; on Amazon's machines, only if one key of the pair is
+    missing."""
     missing = [name for name in PAIR if not os.environ.get(name)]
     if len(missing) == 1 or (endpoint() and not has_keys()):
         what = f"there are no keys for S3: {' and '.join(f'`{name}`' for name in missing)} not set"
@@ -51,8 +52,8 @@ def refuse_lacking_keys() -> None:
 
 
 def filesystem(bucket: str, attempts: int) -> S3FileSystem:
-    """The storage of `bucket`; a request is sent at most `attempts` times, later and later. Raises `UserError`
-    where the environment does not describe one."""
+    """The file system of `bucket`, with at most `attempts` per request. Raises `UserError` if the environment is
+    invalid."""
     from pyarrow import fs
 
     refuse_lacking_keys()
@@ -60,7 +61,7 @@ def filesystem(bucket: str, attempts: int) -> S3FileSystem:
         region=_region(bucket),
         connect_timeout=CONNECT_S,
         request_timeout=ANSWER_S,
-        allow_delayed_open=True,  # a small file is one request, which is whole or fails
+        allow_delayed_open=True,  # a small file is sent in one request, which succeeds or fails as a whole
         retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=attempts),
         **_server(),
     )
@@ -87,7 +88,7 @@ def _region(bucket: str) -> str | None:
     try:
         found: str = fs.resolve_s3_region(bucket)
     except OSError:
-        return None  # the first request reports what is wrong
+        return None  # the first request reports the error
     return found
 
 
@@ -104,15 +105,15 @@ _PART = re.compile(r"[A-Za-z0-9_=-][A-Za-z0-9._=-]*")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A bucket and the prefix of a lake in it; `prefix` has no slash at its ends and may be empty."""
+    """A bucket and the prefix of a lake in it; `prefix` has no outer slashes and may be empty."""
 
     bucket: str
     prefix: str = ""
 
     @classmethod
     def of(cls, named: Path | str) -> Address | None:
-        """The address that `named` is; None where it is a path of this machine. Raises `UserError` for what is
-        meant as an address and is none. No message repeats what could be a key."""
+        """The address in `named`; None if it is a local path. Raises `UserError` for an invalid address. No
+        message repeats text that could be a key."""
         found = _SCHEME.fullmatch(str(named))
         if found is None:
             return None
@@ -131,7 +132,7 @@ class Address:
         return f"s3://{self.path('')}"
 
     def path(self, name: str) -> str:
-        """As pyarrow's filesystem names what lies at `name` below the address."""
+        """The path of object `name` for pyarrow's file system."""
         return "/".join(part for part in (self.bucket, self.prefix, name) if part)
 
     def told(self, name: str) -> str:

@@ -1,5 +1,5 @@
-"""Objects on S3-compatible storage, through pyarrow. Errors are described in our words: no message of the
-library is repeated, which may hold what a request was signed with."""
+"""Objects on S3-compatible storage, through pyarrow. Library messages are never repeated, since they may contain
+credentials."""
 
 from __future__ import annotations
 
@@ -30,11 +30,10 @@ if TYPE_CHECKING:
     from pyarrow.fs import S3FileSystem
 
 AT_FIRST, PATIENT = 2, 7
-"""Attempts: half a second until a missing server is reported before anything is sent, half a minute for
-one that has answered before."""
+"""Attempts: half a second to report a missing server before the first success, half a minute afterwards."""
 
 CHUNK_BYTES = 64 * 1024 * 1024
-"""A download asks for so much at once."""
+"""Bytes per request of a download."""
 
 _CODE = re.compile(r"AWS Error (\w+)(?: \(HTTP status (\d+)\))?")
 _STATUS = {
@@ -64,7 +63,7 @@ _REASONS: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An object: its size in bytes, and when it was last written by the server's clock."""
+    """An object: its size in bytes, and its last write time by the server's clock."""
 
     size: int
     written: datetime
@@ -81,11 +80,12 @@ class Bucket:
         self._is_away = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Bucket, (self.address,)  # the process that unpickles it has, or has not, keys of its own
+        return Bucket, (self.address,)  # the process that unpickles it uses its own keys
 
     @property
     def _storage(self) -> S3FileSystem:
-        """With patience, unless it has just been spent in vain: the last message shall not wait for it again."""
+        """The storage with retries; without them if they have just failed, so that the last message is not
+        delayed."""
         return self._at_once if self._is_away else self._patiently
 
     @cached_property
@@ -97,7 +97,7 @@ class Bucket:
         return filesystem(self.address.bucket, PATIENT)
 
     def names(self) -> set[str]:
-        """The names right below the address, within seconds. Raises `UserError` where it cannot be listed."""
+        """The names directly below the address, within seconds. Raises `UserError` if it cannot be listed."""
         from pyarrow import fs
 
         everything = fs.FileSelector(self.address.path(""))
@@ -109,19 +109,19 @@ class Bucket:
             raise UserError(self._mistake("cannot be listed", error)) from None
 
     def refuse_unwritable(self) -> None:
-        """Raises `UserError` where nothing can be written or removed there."""
+        """Raises `UserError` if objects cannot be written or removed there."""
         path = self.address.path("locks/probe")
         try:
             with self._at_once.open_output_stream(path, compression=None) as probe:
                 probe.write(b"whether this can be written\n")
             self._at_once.delete_file(path)
-        except FileNotFoundError:  # another process's probe at the same moment, which it has removed
+        except FileNotFoundError:  # another process's probe at the same moment, which that process removed
             return
         except OSError as error:
             raise UserError(self._mistake("cannot be written", error)) from None
 
     def listed(self, folder: str) -> dict[str, Entry]:
-        """Every object below `folder`, by name. Raises `StorageTrouble`."""
+        """All objects below `folder`, by name. Raises `StorageTrouble`."""
         from pyarrow import fs
 
         with self._asked(folder, "cannot be listed"):
@@ -133,28 +133,28 @@ class Bucket:
         return {info.path[start:]: _entry(info) for info in found if info.is_file}
 
     def seen(self, name: str) -> Entry | None:
-        """The object of that name, if there is one. Raises `StorageTrouble`."""
+        """The object of that name, if any. Raises `StorageTrouble`."""
         with self._asked(name, "cannot be read"):
             info = self._storage.get_file_info(self.address.path(name))
         return _entry(info) if info.is_file else None
 
     def put(self, file: Path, name: str) -> Entry:
-        """Sends a file. It appears under `name` as a whole or not at all. Raises `StorageTrouble`."""
+        """Uploads a file atomically. Raises `StorageTrouble`."""
         import pyarrow as pa
 
-        # mapped, in one call: what Ctrl-C or this disk ends halfway would be closed, and show. copy_files lets an
-        # upload that has failed go while a thread still works at it, and the process dies
+        # memory-mapped, in one call: a stream interrupted halfway would be closed and become visible. copy_files
+        # frees a failed upload while a thread still uses it, which crashes the process
         with pa.memory_map(str(file)) as here, self._asked(name, NOT_WRITTEN), self._writing(name) as upload:
             upload.write(here.read_buffer())
         return self._arrived(name, file.stat().st_size)
 
     def put_bytes(self, content: bytes, name: str) -> Entry:
-        """As `put`, of what may be cut short."""
+        """Like `put`, for bytes that may be truncated."""
         self.send(content, name)
         return self._arrived(name, len(content))
 
     def send(self, content: bytes, name: str) -> None:
-        """As `put_bytes`, without a look at what has arrived: one request, where it is small."""
+        """Like `put_bytes`, without checking the result: one request, if small."""
         with self._asked(name, NOT_WRITTEN), self._writing(name) as upload:
             upload.write(content)
 
@@ -165,13 +165,13 @@ class Bucket:
         return landed
 
     def get(self, name: str, file: Path) -> None:
-        """Receives an object into a file. Raises `StorageTrouble`; FileNotFoundError where it has gone."""
+        """Downloads an object to a file. Raises `StorageTrouble`; FileNotFoundError if it was removed."""
         with self._asked(name, "cannot be read"), self._opened(name) as sent, file.open("wb") as received:
             while chunk := sent.read(CHUNK_BYTES):
                 received.write(chunk)
 
     def read(self, name: str) -> bytes:
-        """The bytes of a small object; empty where it has gone. Raises `StorageTrouble`."""
+        """The bytes of a small object; empty if it was removed. Raises `StorageTrouble`."""
         try:
             with self._asked(name, "cannot be read"), self._opened(name) as sent:
                 return bytes(sent.read())
@@ -179,7 +179,7 @@ class Bucket:
             return b""
 
     def remove(self, name: str) -> None:
-        """Raises `StorageTrouble`; it is none where the object has gone already."""
+        """Removes an object, if it exists. Raises `StorageTrouble`."""
         with self._asked(name, "cannot be removed"):
             try:
                 self._storage.delete_file(self.address.path(name))
@@ -187,7 +187,7 @@ class Bucket:
                 return
 
     def remove_all(self, folder: str) -> None:
-        """Removes a folder and all below it, a thousand at a time. Raises `StorageTrouble`."""
+        """Removes a folder with all objects, a thousand per request. Raises `StorageTrouble`."""
         with self._asked(folder, "cannot be removed"):
             try:
                 self._storage.delete_dir(self.address.path(folder))
@@ -208,7 +208,7 @@ class Bucket:
             raise
         except OSError as error:
             if error.errno is not None:
-                raise  # of this machine's own disk
+                raise  # an error of this machine's own disk
             self._is_away = True
             raise self._trouble(name, f"{lack}: {_reason(error)[0]}") from None
         self._is_away = False
@@ -227,7 +227,7 @@ def _entry(info: Any) -> Entry:
 
 
 def _reason(error: OSError) -> tuple[str, str]:
-    """Why storage refused, and what to do about it."""
+    """Why storage refused a request, and the remedy."""
     found = _CODE.search(str(error))
     code = found[1] if found else ""
     if found and code not in _REASONS:

@@ -1,8 +1,8 @@
-"""Who may write what on storage that several machines share: an object per lease, renewed while its holder lives.
+"""Leases on shared storage: one object per lease, renewed while its holder is alive.
 
-No condition on a put is needed, which not every server knows: a lease is put, then all are listed, and a machine
-that sees another's removes its own and gives way. Of two that put at once, both may give way and try again, but
-never do both go on. Ages are measured by the server's clock alone.
+No conditional put is needed, which some servers lack: a machine puts its lease, then lists all; if it sees
+another's, it removes its own and retries. If two put at once, both may retry, but never do both continue. Ages are
+measured by the server's clock alone.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Machine:
             root.mkdir(parents=True, exist_ok=True)
             written = path.with_name(f".{ULID()}.partial")
             written.write_text(str(ULID()), encoding="ascii")
-            os.link(written, path)  # the first one stays
+            os.link(written, path)  # the first one is kept
         except FileExistsError:
             pass
         finally:
@@ -49,7 +49,7 @@ class Machine:
         return cls(path.read_text(encoding="ascii"))
 
     def as_json(self) -> bytes:
-        """Its name and this process, for people who wonder who holds a lease."""
+        """Its name and this process, to show users who holds a lease."""
         return orjson.dumps({"host": platform.node(), "process": os.getpid()})
 
 
@@ -60,7 +60,7 @@ TRIES = 4
 
 
 class LeaseTaken(Exception):
-    """Another machine holds the lease; which, as far as known, and when it was last renewed."""
+    """Another machine holds the lease: its name, if known, and the time of the last renewal."""
 
     def __init__(self, holder: str) -> None:
         super().__init__(holder)
@@ -69,19 +69,19 @@ class LeaseTaken(Exception):
 
 @dataclass(slots=True)
 class Lease:
-    """Of one `subject`, a name in the lake. One that ends in `+` and a part is of that part alone; the
-    holder of the whole shares it with no holder of a part."""
+    """A lease on `subject`, a name in the lake. `+` and a part at the end limit it to that part; a lease on the
+    whole excludes all parts."""
 
     bucket: Bucket
     subject: str
     machine: Machine
     _own: str = field(default="", init=False)
     _expired: set[str] = field(default_factory=set, init=False)
-    """What was taken away when this one was taken."""
+    """Expired leases that were removed when this one was taken."""
 
     def take(self) -> None:
         """Raises `LeaseTaken`, at once or within seconds, and `StorageTrouble`. The caller holds the lock of the
-        same name on this machine: leases that a process of it left behind are removed."""
+        same name on this machine: left-over leases of this machine are removed."""
         before: set[str] = set()
         for _ in range(TRIES):
             self._own = f"{FOLDER}/{self.subject}~{self.machine.id}~{ULID()}.json"
@@ -97,21 +97,21 @@ class Lease:
         raise LeaseTaken(self._holder(min(live)))
 
     def renew(self) -> bool:
-        """Whether it is still ours. Raises `StorageTrouble`."""
+        """Whether the lease is still held. Raises `StorageTrouble`."""
         there = self.bucket.listed(FOLDER)
         if self._own not in there:
             return False
-        for name in self._expired & there.keys():  # renewed as it was taken away, by who has yet to find out
+        for name in self._expired & there.keys():  # a removed lease that its holder has renewed before noticing
             self.bucket.remove(name)
         self.bucket.send(self.machine.as_json(), self._own)
         return True
 
     def give_back(self) -> None:
-        """Raises `StorageTrouble`; the lease then expires."""
+        """Removes the lease. Raises `StorageTrouble`; the lease then expires."""
         self.bucket.remove(self._own)
 
     def _live(self, own: Entry) -> set[str]:
-        """The leases in the way of this one; those of dead processes are removed."""
+        """Other machines' leases that conflict with this one; expired ones are removed."""
         found = {name: entry for name, entry in self.bucket.listed(FOLDER).items() if self._is_rival(name)}
         oldest = own.written - timedelta(seconds=EXPIRES_S)
         dead = {name for name, entry in found.items() if entry.written < oldest or self._is_of_this_machine(name)}
@@ -139,14 +139,14 @@ PAUSE_S = 2.0
 
 
 class Turn:
-    """Whose turn it is; renewed in a thread until it ends."""
+    """A held lease, renewed in a thread until it ends."""
 
     def __init__(self, shared: SharedStorage, lease: Lease) -> None:
         self._shared, self._lease = shared, lease
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._renew, name="turn", daemon=True)
         self.is_ours = True
-        """False once this machine was not heard of for so long that it may be another's turn."""
+        """False after this machine could not renew for so long that another one may have taken the lease."""
 
     def begin(self) -> None:
         self._thread.start()
@@ -158,7 +158,7 @@ class Turn:
             self._lease.give_back()
 
     def publish(self, written: Path, path: Path) -> None:
-        """As `SharedStorage.replace`. Raises `StorageTrouble` where the lease may have expired, and another
+        """Like `SharedStorage.replace`. Raises `StorageTrouble` if the lease may have expired, since another
         machine may have published a newer file."""
         if not self.is_ours:
             why = "is not replaced: this machine lost touch, and another may have built a newer one"
@@ -175,8 +175,8 @@ class Turn:
 
 @contextmanager
 def take_turns(shared: SharedStorage | None, subject: str) -> Iterator[Turn | None]:
-    """Waits until no other machine holds `subject`; None where the lake is not shared. The caller holds
-    the lock of the same name on this machine. Raises `StorageTrouble`."""
+    """Waits until no other machine holds `subject`; None if the lake is not shared. The caller holds the lock of
+    the same name on this machine. Raises `StorageTrouble`."""
     if shared is None:
         yield None
         return

@@ -1,8 +1,8 @@
-"""A lake on S3-compatible storage, and this machine's mirror of it.
+"""A local mirror of a lake on S3-compatible storage.
 
-The bucket is the truth: a file is put there whole before it has its name in the mirror, which holds nothing else
-but journals of what is under way. Files are compared by size and by the second in which the bucket says that they
-were written, which a copy has as its own time.
+The bucket is authoritative: a file is uploaded before it gets its name in the mirror, which otherwise contains
+only journals of running runs. Files are compared by size and by the bucket's write time in seconds, which a copy
+has as its modification time.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from biasgrid.warehouse.storage.s3.address import Address, endpoint
 from biasgrid.warehouse.storage.s3.bucket import Bucket, Entry
 
 CACHE = "BIASGRID_CACHE"
-"""The environment variable that names the folder of mirrors."""
+"""Environment variable with the folder of mirrors."""
 
 OWN = 0o700
-"""Replies are private to the user of this machine, unless the owner wants otherwise."""
+"""Permissions: replies are private to the user of this machine by default."""
 
 AT_ONCE = 8
-"""Files sent or received side by side."""
+"""Number of files sent or received in parallel."""
 
 
 class SharedStorage:
-    """What several machines share, with one mirror of it."""
+    """Storage shared by several machines, with a local mirror."""
 
     def __init__(self, address: Address, root: Path) -> None:
         self.address, self.root = address, root
@@ -43,11 +43,11 @@ class SharedStorage:
 
     @classmethod
     def at(cls, address: Address) -> SharedStorage:
-        """The same one for an address, a server and a folder of mirrors, in this process."""
+        """The instance for an address, a server and a folder of mirrors; one per process."""
         return _shared(address, endpoint(), _mirrors())
 
     def refuse_unwritable(self) -> None:
-        """Makes the mirror. Raises `UserError` where the bucket cannot be listed, written or read."""
+        """Creates the mirror. Raises `UserError` if the bucket cannot be listed, written or read."""
         self.bucket.names()
         self.bucket.refuse_unwritable()
         self.root.mkdir(parents=True, exist_ok=True, mode=OWN)
@@ -56,13 +56,13 @@ class SharedStorage:
         return SharedStorage.at, (self.address,)
 
     def name(self, path: Path) -> str:
-        """What a path of the mirror is called in the bucket."""
+        """The name in the bucket of a path in the mirror."""
         return path.relative_to(self.root).as_posix()
 
     def bring(self, folder: Path) -> None:
-        """Makes a folder of the mirror as it is in the bucket. Raises `StorageTrouble`."""
+        """Updates a folder of the mirror from the bucket. Raises `StorageTrouble`."""
         with self._listing:
-            # before the bucket: what another process puts meanwhile has its name there first
+            # listed before the bucket, because other processes upload a file before they name it here
             before = _files(folder)
             listed = self.bucket.listed(self.name(folder))
             there = {self.root / name: entry for name, entry in listed.items() if not _hidden(Path(name))}
@@ -71,7 +71,7 @@ class SharedStorage:
             self._fetch({path: entry for path, entry in there.items() if before.get(path) != _mark(entry)})
 
     def bring_file(self, path: Path) -> bool:
-        """As `bring`, of one file; a process that has it open keeps the old one. Returns whether there is one."""
+        """Like `bring`, for one file; open copies keep the old contents. Returns whether it exists."""
         with self._listing:
             entry = self.bucket.seen(self.name(path))
             if entry is None:
@@ -82,13 +82,12 @@ class SharedStorage:
             return path.exists()
 
     def publish(self, written: Path, path: Path) -> None:
-        """Puts a finished file in the bucket under the name of `path`, and gives it the time that it has there.
-        Raises `StorageTrouble`."""
+        """Uploads a finished file under the name of `path`, and sets its time to the bucket's. Raises
+        `StorageTrouble`."""
         _stamp(written, self.bucket.put(written, self.name(path)))
 
     def replace(self, written: Path, path: Path) -> None:
-        """As `publish`, of a file that others have an earlier one of: by its size, and the second of its writing,
-        they see that it is another."""
+        """Like `publish`, for a file with an earlier version: guarantees a different size or write time."""
         name = self.name(path)
         earlier, published = self.bucket.seen(name), self.bucket.put(written, name)
         while earlier and _mark(published) == _mark(earlier):
@@ -97,7 +96,8 @@ class SharedStorage:
         _stamp(written, published)
 
     def publish_folder(self, folder: Path) -> None:
-        """Puts all files of a folder, then removes from the bucket what it holds no more. Raises as `publish`."""
+        """Uploads all files of a folder, then removes deleted ones from the bucket. Raises the errors of
+        `publish`."""
         paths = [path for path in folder.rglob("*") if path.is_file()]
         _together(lambda path: self.publish(path, path), paths)
         kept = {self.name(path) for path in paths}
@@ -107,7 +107,7 @@ class SharedStorage:
         _together(lambda path: self._fetch_one(path, wanted[path]), wanted)
 
     def _fetch_one(self, path: Path, entry: Entry) -> None:
-        # in a folder of its own: no process that removes partial files removes it
+        # in a folder of its own, which no other process cleans up
         partial = self.root / "arriving" / str(ULID())
         with storing(path):
             self.root.mkdir(parents=True, exist_ok=True, mode=OWN)
@@ -137,7 +137,7 @@ def _mirrors() -> Path:
 
 
 def _files(folder: Path) -> dict[Path, tuple[int, int] | None]:
-    """The files below a folder, each with what shows whether it is the bucket's."""
+    """The files below a folder, each with its size and time for comparison with the bucket."""
     return {path: _mark_of(path) for path in folder.rglob("*") if not _hidden(path) and path.is_file()}
 
 
@@ -146,7 +146,7 @@ def _hidden(path: Path) -> bool:
 
 
 def _mark(entry: Entry) -> tuple[int, int]:
-    """Whole seconds: a listing may have parts of one, the answer to a put has not."""
+    """Size and time in whole seconds: a listing may have fractions, the answer to a put has none."""
     return entry.size, int(entry.written.timestamp())
 
 
@@ -164,7 +164,7 @@ def _stamp(path: Path, entry: Entry) -> None:
 
 
 def _together(work: Any, subjects: Iterable[Any]) -> None:
-    """Does the same for each, several at once; raises the first error when all have ended."""
+    """Calls `work` on all subjects in parallel; raises the first error after all have ended."""
     asked = list(subjects)
     if len(asked) == 1:
         work(asked[0])

@@ -1,4 +1,4 @@
-"""Segments of journals in a bucket: what a machine sent of the replies that are not Parquet yet."""
+"""Journal segments in a bucket: replies that a machine has uploaded but not yet converted to Parquet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sends replies that are not Parquet yet to shared storage, and renews the lease of the run."""
+"""Uploads journal lines to shared storage, and renews the run's lease."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from biasgrid.warehouse.storage.s3.mirror import SharedStorage
 from biasgrid.warehouse.storage.s3.segments import new_segment_name
 
 EVERY_S = 2.0
-"""Seconds between segments of a journal: what a machine that is lost has not sent yet."""
+"""Seconds between segments: the replies of at most this time are lost with a machine."""
 
 
 class Uploader:
-    """Of one run in one process, in a thread of its own. Trouble that it meets is the run's: see `Reserve`."""
+    """Uploads for one run in one process, in a thread. Errors are recorded in the run's `Reserve`."""
 
     _of_runs: dict[Path, Uploader] = {}  # noqa: RUF012 - of the process, as reserves are
 
@@ -36,7 +36,7 @@ class Uploader:
 
     @classmethod
     def of(cls, folder: Path) -> Uploader | None:
-        """That of the run with its journals in `folder`; None where this process does not write it, or the
+        """The uploader of the run whose journals are in `folder`; None if this process does not write it or the
         lake is not shared."""
         return cls._of_runs.get(folder)
 
@@ -45,28 +45,28 @@ class Uploader:
         self._thread.start()
 
     def end(self) -> None:
-        """Sends what is waiting and gives the lease back, unless there has been trouble."""
+        """Uploads waiting lines and releases the lease, unless there was an error."""
         self._ended.set()
         self._thread.join()
         self._of_runs.pop(self.folder, None)
-        with suppress(StorageTrouble):  # what is in journals here lands at the next start, a lease expires
+        with suppress(StorageTrouble):  # local journals are converted at the next start, and the lease expires
             if Reserve.of(self.folder).trouble is None:
                 self._send()
                 self._lease.give_back()
 
     def bring(self, folder: Path) -> None:
-        """A folder of the run, once: from then on only this process writes what it needs of it."""
+        """Downloads a folder of the run, once: afterwards only this process writes the files it needs of it."""
         if folder not in self._brought:
             self._shared.bring(folder)
             self._brought.add(folder)
 
     def hand(self, cell_id: str, line: bytes) -> None:
-        """Takes a line of a cell's journal along; returns at once."""
+        """Queues a line of a cell's journal; returns at once."""
         with self._handing:
             self._waiting.setdefault(cell_id, []).append(line)
 
     def landed(self, cell_id: str) -> None:
-        """The cell's journal is Parquet: nothing of it need be sent or kept. Raises `StorageTrouble`."""
+        """Removes a cell's segments, whose journal is now Parquet. Raises `StorageTrouble`."""
         with self._sending:
             with self._handing:
                 self._waiting.pop(cell_id, None)
@@ -92,14 +92,14 @@ class Uploader:
                 waiting, self._waiting = self._waiting, {}
             with self._kept(waiting):
                 for cell_id in list(waiting):
-                    self._sent.add(cell_id)  # though it fail: something may have arrived
+                    self._sent.add(cell_id)  # even on failure: a part may have been stored
                     name = new_segment_name(self._shared, self.folder, cell_id)
                     self._shared.bucket.send(b"".join(waiting[cell_id]), name)
                     del waiting[cell_id]
 
     @contextmanager
     def _kept(self, waiting: dict[str, list[bytes]]) -> Iterator[None]:
-        """What could not be sent waits on, before what came since."""
+        """Queues lines again if the upload fails, before later ones."""
         try:
             yield
         finally:
