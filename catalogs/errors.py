@@ -10,8 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One user error: `what` with the value in backticks, `where` (file and line, option, variable) and
-    `remedy`."""
+    """One user error: `what` (value in backticks), `where` (file and line, option, variable) and `remedy`."""
 
     what: str
     where: str = ""

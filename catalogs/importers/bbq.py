@@ -83,8 +83,7 @@ def traits(name: str) -> frozenset[str]:
 def of_stereotyped_group(
     answers: Sequence[tuple[str, str, str]], groups: Iterable[str]
 ) -> tuple[tuple[int, ...], str]:
-    """Positions of the answers (label, answer_info text, offered text) of a stereotyped group, and the
-    evidence."""
+    """Positions of answers (label, answer_info text, offered text) of a stereotyped group, and the evidence."""
     # Labels count first, then texts, then both, then groups named more closely than the label (`transgender women`
     # for `trans`). Of two stereotyped answers the one in more groups, or of low status, counts: intersections.
     wanted = {found for found in map(traits, groups) if found}

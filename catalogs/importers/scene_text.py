@@ -45,8 +45,7 @@ class NumberedLine(NamedTuple):
 
 
 def whole_text(line: NumberedLine, *, language: str) -> WholeText:
-    """User text and reason; raises UserError if one is incomplete or the reason does not state presence of
-    bias."""
+    """User text and reason; raises UserError if one is incomplete or the reason is unclear about bias."""
     try:
         text, reason = (_without_label(content) for content in _exchange(line.text))
         _refuse_spliced(text, reason)

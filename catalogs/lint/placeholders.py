@@ -52,8 +52,7 @@ class LooseMarkup:
 def loose_markups(
     template: Template, known: Collection[str], others: Collection[str] = ()
 ) -> Iterator[LooseMarkup]:
-    """Misspelt, malformed or bare placeholders; `known` are the requirement's markups, `others` other
-    concerns'."""
+    """Misspelt, malformed or bare placeholders; `known` are the requirement's markups, `others` all others."""
     offered = (choice.text for choice in template.oracle.choices)
     for text in (template.prefix, template.prompt, *template.paraphrases, *offered, template.format):
         if text:

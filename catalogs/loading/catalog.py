@@ -205,8 +205,7 @@ class Reading:
 def load_catalog(
     library: str | Path = "shipped", overlay: Path | None = None, language: str | None = None
 ) -> Catalog:
-    """The checked catalog; `language` is for tables without one in their name. Raises UserError with all
-    errors."""
+    """The checked catalog; `language` is for tables without one in their name; raises UserError."""
     reading = read_catalog(library, overlay, language)
     if reading.mistakes:
         raise UserError(reading.mistakes)
