@@ -1,21 +1,21 @@
-"""What every connector speaks: one async method, frozen requests and replies, and errors told apart by type.
+"""The interface of connectors: one async method, frozen requests and replies, one error type per kind of failure.
 
 ConnectorError
-├── Transient            try again, within the retry budget
-│   ├── RateLimited      429, or 503 and 529 that carry Retry-After: not taken, come back later
+├── Transient            retried within the retry budget
+│   ├── RateLimited      429, or 503 and 529 with Retry-After: refused, accepted later
 │   ├── ServerFault      5xx, a malformed or empty body
 │   ├── TimedOut         no answer in time
 │   └── Disconnected     the connection broke
-└── Terminal             trying again cannot help
-    ├── RequestRejected  this one request: too long, invalid; a content filter's is a reply
-    │   └── ReplyMisplaced   well-formed, but nothing stands where the endpoint's file says that the text is
-    └── ModelStopped     every request to this model: its cells end, nothing else does
+└── Terminal             a retry cannot help
+    ├── RequestRejected  this request only: too long, invalid; a content filter's refusal is a reply
+    │   └── ReplyMisplaced   well-formed, but no text at the path that the endpoint's file names
+    └── ModelStopped     every request to this model; only its cells end
         ├── KeyRejected  401, 403
         ├── ModelUnknown 404
         ├── QuotaSpent   the account has no money left
         ├── QuotaResting 429; Retry-After is longer than a run waits
         ├── KeptFailing  too many failures in a row without a success
-        └── CapReached   the run has sent or spent as much as it may
+        └── CapReached   the run has reached its cap of requests or cost
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FILTERED: Final = (
     "guardrail_intervened",
     "moderation",
 )
-"""Finish reasons by which providers say that the reply was withheld."""
+"""Finish reasons for a reply that the provider withheld."""
 
 
 def is_withheld(finish_reason: str | None) -> bool:
@@ -56,13 +56,13 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What is sent next to the messages; `seed` is this sample's own, for providers that take one."""
+    """Parameters sent next to the messages; `seed` is the sample's own, for providers that accept one."""
 
     temperature: float | None = None
     max_tokens: int | None = None
     seed: int | None = None
     json_schema: Mapping[str, object] | None = None
-    """A schema for the reply, for models that take one."""
+    """A schema for the reply, for models that accept one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +71,14 @@ class Request:
     parameters: Parameters
     request_key: str
     sample: int = 1
-    """The number of the sample, from 1, which also selects among recorded replies."""
+    """Sample number, from 1; also selects among recorded replies."""
     session: str | None = None
-    """The conversation that it belongs to, for chatbots that remember; None for one of its own. Not part of the
-    key."""
+    """Conversation of a chatbot with memory, None for a new one; not part of the request key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A provider's reply, text as received; counts are None where it reports none."""
+    """A provider's reply, its text unchanged; counts that were not reported are None."""
 
     text: str
     finish_reason: str | None = None
@@ -95,27 +94,27 @@ class Answer:
     reply: Reply | None
     error: ConnectorError | None
     attempts: int
-    """Times sent; 0 where its model had stopped before."""
+    """Number of attempts; 0 if the model had stopped before."""
     latency_ms: float | None
-    """Of the last attempt; None where nothing was sent."""
+    """Latency of the last attempt; None if nothing was sent."""
     received_at: datetime
     """UTC."""
     shared: bool = False
-    """Another task had sent the same request and lands this answer."""
+    """Another task sent the same request and stores this answer."""
 
 
 class Connector(Protocol):
-    """One model behind one provider. Made once per model and event loop; closed at the end."""
+    """One model of one provider; created once per model and event loop, closed at the end."""
 
     async def ask(self, request: Request) -> Reply:
-        """Send one request, once: no retry here. Raises a `ConnectorError`, nothing else."""
+        """Sends one request once, without retry. Raises only `ConnectorError`."""
         ...
 
     async def close(self) -> None: ...
 
 
 HeaderListener = Callable[[Mapping[str, str]], None]
-"""Receives the headers of each reply, their names in any case."""
+"""Receives the headers of each reply; names may be in upper or lower case."""
 
 
 @runtime_checkable
@@ -127,15 +126,15 @@ class HeaderReporting(Protocol):
 
 @runtime_checkable
 class ModelListing(Protocol):
-    """A connector whose server lists its models at no cost."""
+    """A connector whose server lists its models free of charge."""
 
     async def is_listed(self) -> bool:
-        """Whether the server lists the model; False where it does not say. Raises a `ConnectorError`."""
+        """Whether the server lists the model; False if it does not report it. Raises `ConnectorError`."""
         ...
 
 
 class SessionStore(Protocol):
-    """Keeps what another process needs to continue a conversation: cookies, and an id from the chatbot."""
+    """Stores what another process needs to resume a conversation: cookies and the chatbot's id."""
 
     def load(self, session: str) -> bytes | None: ...
 
@@ -146,25 +145,25 @@ class SessionStore(Protocol):
 
 @runtime_checkable
 class SessionMemory(Protocol):
-    """A connector to a chatbot that remembers."""
+    """A connector to a chatbot with memory."""
 
     def keep(self, store: SessionStore) -> None:
         """Stores conversations so that they outlive this process."""
         ...
 
     async def forget(self, session: str) -> None:
-        """Deletes what is kept of a conversation here, without a request to the chatbot."""
+        """Deletes the stored state of a conversation without a request to the chatbot."""
         ...
 
 
 class ConnectorFactory(Protocol):
-    """Imports its SDK when called and opens no connection. Raises UserError where the target cannot work."""
+    """Creates a connector; imports its SDK, opens no connection. Raises UserError if the target cannot work."""
 
     def __call__(self, target: Target, key: str | None, catalog: Catalog) -> Connector: ...
 
 
 class ConnectorError(Exception):
-    """Message: what failed and what to do. Picklable: everything it carries is in `args`."""
+    """An error whose message states what failed and the remedy; picklable, as all its data are in `args`."""
 
 
 class Transient(ConnectorError):
@@ -241,7 +240,7 @@ PREVIOUS_NAMES = {
 
 
 def __getattr__(name: str) -> object:
-    """A renamed type by its previous name, for one release."""
+    """A renamed type under its previous name, for one release."""
     if name not in PREVIOUS_NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     warnings.warn(f"{name} is now {PREVIOUS_NAMES[name]}", DeprecationWarning, stacklevel=2)

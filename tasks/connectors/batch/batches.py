@@ -1,4 +1,4 @@
-"""OpenAI's Batch API through its SDK: each call sends one request, once, and raises the errors of api.py."""
+"""OpenAI's Batch API through its SDK: each call sends one request once and raises the errors of api.py."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from biasgrid.warehouse.storage.errors import storing
 
 T = TypeVar("T")
 RUN, JOB = "biasgrid_run", "biasgrid_job"
-"""The metadata by which a batch is found."""
+"""Metadata keys that identify a batch."""
 SKEW = timedelta(hours=6)
-"""By how much the provider's clock may differ from ours."""
+"""Largest assumed difference between the provider's clock and ours."""
 PAGE = 100
 
 
 def connect(target: Target, key: str | None) -> BatchApi:
-    """Raises UserError where the target has no batch API that we speak. Opens no connection."""
+    """Batch API of a target; opens no connection. Raises UserError if the target has no supported batch API."""
     if target.connector != "openai" or target.batch is None:
         what = f"`{target.model}` has no batch API that can be used: its connector is `{target.connector}`"
         raise UserError(Problem(what, "models.yaml", "take `batch` from its provider, or leave `--batch` out"))
@@ -50,7 +50,7 @@ def file_client(target: Target, faults: ErrorMapper) -> httpx2.AsyncClient:
 
 
 class JobApi:
-    """Calls that batches and fine-tuning jobs share. Raises `ConnectorError`s and errors of local files."""
+    """Calls shared by batches and fine-tuning jobs. Raises `ConnectorError` and errors of local files."""
 
     purpose: Literal["batch", "fine-tune"]
 
@@ -61,7 +61,7 @@ class JobApi:
         await self._client.close()
 
     async def upload(self, path: Path, name: str) -> str:
-        """Sends a file; returns its id at the provider."""
+        """Uploads a file and returns its id at the provider."""
         with path.open("rb") as content:
             files = self._client.files
             file = await self._called(lambda: files.create(file=(name, content), purpose=self.purpose))
@@ -79,7 +79,7 @@ class JobApi:
         raise fault
 
     async def _find(self, listing: Any, is_ours: Callable[[Any], bool], since: datetime) -> Any | None:
-        """The first of the provider's jobs, newest first, that `is_ours`."""
+        """The newest of the provider's jobs for which `is_ours` returns True, or None."""
         oldest, after = (since - SKEW).timestamp(), dict[str, str]()
         while True:
             page = await self._called(partial(self._page, listing, limit=PAGE, **after))
@@ -110,7 +110,7 @@ class BatchApi(JobApi):
         self.lines = lines
 
     async def create(self, file_id: str, run_id: str, job_id: str) -> Batch:
-        """Begins a batch of the requests in an input file. Its metadata names the job it is of."""
+        """Creates a batch from an input file, with the job in its metadata."""
         batches = self._client.batches
         metadata = {RUN: run_id, JOB: job_id}
         told = await self._called(
@@ -124,19 +124,19 @@ class BatchApi(JobApi):
         return self._read(await self._called(lambda: self._client.batches.retrieve(batch_id)))
 
     async def find(self, job_id: str, since: datetime) -> Batch | None:
-        """The batch that was created for a job, if there is one."""
+        """The batch created for a job, or None."""
         found = await self._find(
             self._client.batches.list, lambda batch: (batch.metadata or {}).get(JOB) == job_id, since
         )
         return self._read(found) if found is not None else None
 
     async def download(self, file_id: str, path: Path) -> None:
-        """Writes a file of the provider's to `path`. Raises StorageTrouble where that cannot be written."""
+        """Downloads a provider's file to `path`. Raises StorageTrouble if it cannot be written."""
         await self._called(lambda: self._fetched(file_id, path))
 
     async def _fetched(self, file_id: str, path: Path) -> None:
         async with self._client.files.with_streaming_response.content(file_id) as response:
-            # what the provider says when it refuses is told before: it may read like trouble of our own
+            # provider errors are raised before `storing`, which would report them as disk errors
             with storing(path), path.open("wb") as file:
                 async for piece in response.iter_bytes():
                     file.write(piece)

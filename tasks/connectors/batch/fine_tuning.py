@@ -1,4 +1,4 @@
-"""Fine-tuning at OpenAI and Azure through their SDK; each call sends one request, once."""
+"""Fine-tuning at OpenAI and Azure through their SDK; each call sends one request once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IMPORTING = ("pending", "running")
 
 @dataclass(frozen=True, slots=True)
 class Hyperparameters:
-    """Values of None are the provider's choice."""
+    """Hyperparameters of a job; None leaves the choice to the provider."""
 
     n_epochs: int
     batch_size: int | None = None
@@ -39,7 +39,7 @@ class Hyperparameters:
 
 @dataclass(frozen=True, slots=True)
 class TuningRequest:
-    """A job as it is ordered: its files by the provider's ids."""
+    """An ordered job; files are given by the provider's ids."""
 
     train: str
     validation: str
@@ -56,7 +56,7 @@ class TuningJob:
     id: str
     state: str
     files: tuple[str, ...]
-    """Its training and validation files."""
+    """Ids of the training and validation files."""
     model: str | None = None
     """The tuned model."""
     trained_tokens: int | None = None
@@ -68,7 +68,7 @@ class TuningJob:
 
 
 def check_tunable(target: Target) -> None:
-    """Raises UserError where the target's provider tunes no models for us."""
+    """Raises UserError if the target's provider has no supported fine-tuning."""
     if not target.tunes:
         what = f"`{target.model}` cannot be fine-tuned: of its provider we know no API for that"
         remedy = "name a model of a provider with `tunes: true` in models.yaml, or tune one here with `--local`"
@@ -80,7 +80,7 @@ def check_tunable(target: Target) -> None:
 
 
 def connect(target: Target, key: str | None) -> TuningApi:
-    """Raises as `check_tunable`. Opens no connection."""
+    """Fine-tuning API of a target; opens no connection. Raises as `check_tunable`."""
     check_tunable(target)
     faults = ErrorMapper(target, key)
     return TuningApi(_client(target, key or NO_KEY, file_client(target, faults)), faults, target)
@@ -108,7 +108,7 @@ class TuningApi(JobApi):
         self._name, self._is_azure = target.name, target.connector == "azure"
 
     async def is_ready(self, file_id: str) -> bool:
-        """Whether a file can be used by now. Raises RequestRejected where it never can."""
+        """Whether a file can be used now. Raises RequestRejected if it never can."""
         told = await self._called(lambda: self._client.files.retrieve(file_id))
         state = str(told.status)
         if state == "error":
@@ -118,7 +118,7 @@ class TuningApi(JobApi):
         return state not in IMPORTING
 
     async def create(self, wanted: TuningRequest) -> TuningJob:
-        """Begins a job. Its metadata names it, where the provider takes any; its training file does everywhere."""
+        """Creates a job, named in its metadata if the provider accepts any and always by its training file."""
         jobs = self._client.fine_tuning.jobs
         more = self._as_azure(wanted) if self._is_azure else self._as_openai(wanted)
         told = await self._called(
@@ -137,7 +137,7 @@ class TuningApi(JobApi):
         return self._read(await self._called(lambda: self._client.fine_tuning.jobs.retrieve(tuning_id)))
 
     async def find(self, job_id: str, train: str, since: datetime) -> TuningJob | None:
-        """The job that was created for one of ours, if there is one."""
+        """The job created for one of ours, or None."""
 
         def is_ours(job: Any) -> bool:
             return bool(job.training_file == train or (job.metadata or {}).get(JOB) == job_id)
@@ -146,7 +146,7 @@ class TuningApi(JobApi):
         return self._read(found) if found is not None else None
 
     async def events(self, tuning_id: str) -> list[tuple[str, str]]:
-        """The newest events of a job, oldest of them first: ids and messages."""
+        """Ids and messages of a job's newest events, oldest first."""
         listing = self._client.fine_tuning.jobs.list_events
         page = await self._called(partial(self._page, listing, tuning_id, limit=PAGE))
         return [(event.id, redact(event.message or "")) for event in reversed(page)]
@@ -162,7 +162,7 @@ class TuningApi(JobApi):
         }
 
     def _as_azure(self, wanted: TuningRequest) -> dict[str, Any]:
-        """Of its api-versions the older ones know no other place, and no metadata."""
+        """The job's fields for Azure, as older api-versions accept hyperparameters only here, no metadata."""
         return {"hyperparameters": wanted.hyperparameters.chosen}
 
     def _read(self, told: Told) -> TuningJob:

@@ -27,21 +27,21 @@ QUEUE_FULL = "token_limit_exceeded"
 ENDED = ("completed", "failed", "expired", "cancelled")
 """States in which a batch has ended."""
 QUOTED = 3
-"""Of the reasons for which a batch was rejected."""
+"""Number of rejection reasons quoted in a message."""
 
 Outcome = Reply | ConnectorError
 
 
 class BatchRejected(ModelStopped):
-    """The batch as a whole: sending it again would end the same."""
+    """The batch was rejected as a whole; sending it again would fail the same way."""
 
 
 class BatchUnknown(ModelStopped):
-    """The provider does not know a batch that it had taken."""
+    """The provider does not know a batch that it had accepted."""
 
 
 class BatchCancelled(Terminal):
-    """Somebody cancelled the batch at the provider before it came to this request."""
+    """The batch was cancelled at the provider before this request was processed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Batch:
     completed: int | None = None
     failed: int | None = None
     errors: tuple[tuple[str, str], ...] = ()
-    """Why it was rejected as a whole: codes, and the provider's words with their line."""
+    """Reasons why the whole batch was rejected: code, and message with its line."""
 
     @property
     def ended(self) -> bool:
@@ -63,12 +63,12 @@ class Batch:
 
     @property
     def queue_full(self) -> bool:
-        """Rejected only because too much of the account waits already."""
+        """Whether the batch was rejected only because too many tokens are already queued."""
         return self.state == "failed" and any(code == QUEUE_FULL for code, _ in self.errors)
 
 
 class BatchLines:
-    """The lines of one model's batches. `spelling` is how the limit on tokens is called."""
+    """Reads and writes lines of one model's batches; `spelling` is the name of the token limit."""
 
     def __init__(self, target: Target, faults: ErrorMapper, spelling: str) -> None:
         self._name = target.name
@@ -78,16 +78,16 @@ class BatchLines:
         self._learnt = False
 
     def of(self, request: Request) -> bytes:
-        """A request as a line of an input file: the body that is posted when it is asked alone."""
+        """A request as a line of an input file, with the same body as a single request."""
         body = chat_body(request, self._name, self._accepted, self._spelling)
         line = {"custom_id": request.request_key, "method": "POST", "url": ENDPOINT, "body": body}
         try:
             return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
-        except orjson.JSONEncodeError:  # half an emoji
+        except orjson.JSONEncodeError:  # a lone surrogate
             return f"{json.dumps(line)}\n".encode()
 
     def outcome(self, line: bytes) -> tuple[str, Outcome] | None:
-        """The custom_id and outcome in a line of an output or error file; None where it has none."""
+        """The custom_id and outcome in a line of an output or error file; None if it has none."""
         try:
             told = parse_body(line)
         except ValueError:
@@ -101,11 +101,11 @@ class BatchLines:
         return key, self._unanswered(error if isinstance(error, dict) else {})
 
     def left_out(self, state: str) -> ConnectorError:
-        """Why a request has no line, in a batch that ended so."""
+        """The error of a request without a line in a batch that ended in `state`."""
         return self._unanswered({"code": f"batch_{state}"} if state in ("expired", "cancelled") else {})
 
     def refusal(self, batch: Batch) -> ModelStopped:
-        """Why a batch was rejected as a whole, in the provider's words."""
+        """The error of a batch that was rejected as a whole, with the provider's reasons."""
         code = next((code for code, _ in batch.errors), "")
         words = "; ".join(words for _, words in batch.errors[:QUOTED]) or f"it ended as `{batch.state}`"
         error = self._faults.status(400, {}, orjson.dumps({"error": {"code": code, "message": words}}))
@@ -119,7 +119,7 @@ class BatchLines:
         return BatchUnknown(f"{told}; set the key it was submitted with, or `biasgrid resume` asks again")
 
     def learns_from(self, outcome: Outcome) -> bool:
-        """Whether a request was rejected for a parameter's name alone; further lines have the right one."""
+        """Whether a request was rejected only for the token limit's name; later lines use the right one."""
         if not isinstance(outcome, RequestRejected) or NEW not in str(outcome):
             return False
         if self._spelling == OLD:

@@ -1,4 +1,4 @@
-"""Submitting a job to a provider so that it is created once, whatever happens on the way."""
+"""Submission of jobs to providers, each created exactly once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class NotTaken(Exception):
 
 
 async def or_not_taken(call: Awaitable[T]) -> T:
-    """The result of `call`. Raises NotTaken for an error that would be the same again."""
+    """The result of `call`. Raises NotTaken for an error that would occur again."""
     try:
         return await call
     except Unreachable:
@@ -30,10 +30,9 @@ async def or_not_taken(call: Awaitable[T]) -> T:
 
 
 class CreateOnce(Generic[T]):
-    """Creates a job when first called; a further call looks for it first.
+    """Creates a job on the first call; later calls search for it first."""
 
-    A request that ended in a broken connection or a time-out may have created it all the same.
-    """
+    # A request that timed out or lost its connection may have created the job.
 
     def __init__(
         self, find: Callable[[], Awaitable[T | None]], create: Callable[[], Awaitable[T]], *, tried: bool = False

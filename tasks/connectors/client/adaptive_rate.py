@@ -1,4 +1,4 @@
-"""The rate of a provider that states no limit, estimated from the requests that it refuses."""
+"""Adaptive rate for providers that state no limit, estimated from refused requests."""
 
 from __future__ import annotations
 
@@ -10,45 +10,46 @@ Stage = Literal["free", "trial", "paced"]
 
 EPOCH_S, EPOCH_OUTCOMES = 5.0, 20
 TRIAL_OUTCOMES = 50
-"""Enough to distinguish a fifth refused at random from none."""
+"""Outcomes needed to distinguish 20% random refusals from none."""
 RECENT, MOST_REFUSED, RUN_REFUSED, RUN_SENT_AWAY = 40, 34, 20, 12
-"""Refusals among the last, or in a row, after which the limit is used up and all requests wait. Two of five
-refused at random do not look like this in an hour; those sent away for longer than an epoch tell more."""
+"""Refusals among the last, or in a row, after which the limit is used up and all requests pause."""
+# 40% random refusals do not reach these counts within an hour; RUN_SENT_AWAY counts waits longer than an epoch.
 NEARLY_ALL = 0.8
-"""Of an epoch: the same."""
+"""Share of refusals in an epoch with the same effect."""
 ALIKE = 0.75
 SPORADIC = 0.05
-"""A share of refusals that changes nothing; nor do two in an epoch."""
+"""Share of refusals that is ignored, as are two refusals in an epoch."""
 BELOW = 0.93
-"""Used of a limit that was found: what is measured is a few percent off."""
+"""Share of an estimated limit that is used, as the estimate has an error of a few percent."""
 PEEK, DOUBLING = 1.15, 1.5
 WELL_MEASURED, WELL_MEASURED_S = 50, 20.0
-"""Requests taken between two pauses, or seconds between them, from which the limit follows to a few percent."""
+"""Requests accepted, or seconds, between two pauses that give the limit to a few percent."""
 BINDING = 0.7
-"""Where less of a pace is used, something else is what limits."""
+"""Below this used share of the rate, something else is the bottleneck."""
 SLOWEST = 0.1
 SHORTEST_HOLD_S = 1.0
 PATIENCE_S, LONGEST_PATIENCE_S = 300.0, 1800.0
 GROWTH = 1.03
 RISEN = 1.25
-"""Grown so far beyond what had held, the limit has risen, and is measured anew."""
+"""Growth beyond the proven rate after which the limit has risen and is measured again."""
 MOST_DOUBLED, LONGEST_HOLD_S = 5, 60.0
 MINUTE_S = 60.0
 
 
 class AdaptiveRate:
-    """Learns from refused requests how many a second may be sent; one per limit, on the event loop's clock.
+    """Estimates the accepted requests per second from refusals; one per limit, on the event loop's clock.
 
-    Some servers refuse at random. So a suspected limit is tried: slightly below the accepted rate refusals end
-    where they came from a limit; where they continue, that share is tolerated. Where nearly all is refused, all
-    requests pause as long as the provider asks, and the limit follows from what it accepts between two pauses. A
-    rate that has held for minutes grows slowly, to find a limit that has risen."""
+    Some servers refuse at random, so a suspected limit is tested: slightly below the accepted rate, refusals end
+    if a limit caused them; if they continue, that share is tolerated. If nearly all requests are refused, all
+    pause as long as the provider asks, and the limit follows from what it accepts between two pauses. A rate that
+    has held for minutes grows slowly, to find a limit that has risen.
+    """
 
     def __init__(self) -> None:
         self.per_second: float | None = None
-        """None: as fast as slots are free."""
+        """Requests per second; None: no limit but the free slots."""
         self.held_until = 0.0
-        """The moment before which no request is sent."""
+        """Time before which no request is sent."""
         self._stage: Stage = "free"
         self._signs = 0
         self._share = 0.0
@@ -69,7 +70,7 @@ class AdaptiveRate:
         self._recent: deque[bool] = deque(maxlen=RECENT)
 
     def taken(self, sent_at: float, now: float) -> bool:
-        """One request was not refused, whatever else became of it. Returns whether the pace has changed."""
+        """Records a request that was not refused; returns whether the rate has changed."""
         self._taken += 1
         self._total += 1
         if sent_at < self._since:
@@ -81,7 +82,7 @@ class AdaptiveRate:
         return self._count(sent_at, now, refused=False)
 
     def refused(self, sent_at: float, asked_s: float, now: float) -> bool:
-        """One request was refused, to be sent again after `asked_s` seconds."""
+        """Records a request refused for `asked_s` seconds; returns whether the rate has changed."""
         if sent_at < self._since:
             return False
         if self._measuring:
@@ -97,7 +98,7 @@ class AdaptiveRate:
     def _count(self, sent_at: float, now: float, *, refused: bool) -> bool:
         if self._held_from is None:
             self._held_from = now
-        if self._began is None:  # what it brings home was sent before: its time is unknown
+        if self._began is None:  # the first reply only starts the clock of the epoch
             self._began = now
             return False
         if refused:
@@ -113,7 +114,7 @@ class AdaptiveRate:
         return self._close(self._accepted / (now - self._began), self._refused / outcomes, now)
 
     def _close(self, rate: float, share: float, now: float) -> bool:
-        """An epoch is over."""
+        """Evaluates an epoch at its end."""
         before = self.per_second, self.held_until
         self._remember(now)
         if share >= NEARLY_ALL:
@@ -133,15 +134,14 @@ class AdaptiveRate:
         return changed
 
     def _is_clean(self, share: float, now: float) -> bool:
-        if self._base is not None:  # it is being exceeded on purpose
+        if self._base is not None:  # a trial exceeds the limit on purpose
             return self._refused == 0
         usual = self._put_up_with if now < self._put_up_until else 0.0
         noise = 3 * math.sqrt(usual * (1 - usual) / (self._accepted + self._refused))
         return self._refused < 3 or share <= usual + noise + SPORADIC
 
     def _suspect(self, rate: float, share: float, now: float) -> None:
-        """Starts a trial below the rate of this epoch. Unless a rate is set, the first such epoch holds a
-        burst."""
+        """Starts a trial below this epoch's rate; without a rate, the first such epoch includes a burst."""
         self._signs += 1
         if self._base is not None:
             self._step_back(now)
@@ -153,14 +153,14 @@ class AdaptiveRate:
     def _judge(self, rate: float, share: float, now: float) -> None:
         if share < self._share / 2:
             self._stage, self._last_met = "paced", now
-        elif share < ALIKE * self._share:  # fewer, and still many: the epoch that measured saw the limit fall
+        elif share < ALIKE * self._share:  # many still: the measured epoch saw the limit fall
             self._share, self.per_second = share, max(SLOWEST, BELOW * rate)
         else:
             self._stage, self.per_second = self._before
             self._put_up_with, self._put_up_until = max(share, self._share), now + PATIENCE_S
 
     def _go_on(self, rate: float, now: float) -> None:
-        """Grows after a clean epoch: a rough rate soon, a proven one after minutes, until it no longer binds."""
+        """Raises a binding rate after a clean epoch: a rough one soon, a proven one after minutes."""
         if self.per_second is None:
             return
         if self._stage == "free":
@@ -177,7 +177,7 @@ class AdaptiveRate:
             self.per_second, self._stage, self._base = None, "free", None
 
     def _step_back(self, now: float) -> None:
-        """Goes back to what had held, or, where the rate had grown far, to what the last minute accepted."""
+        """Returns to the proven rate or, after large growth, to the rate accepted in the last minute."""
         base, self._base = self._base or SLOWEST, None
         self._last_met = self.held_until = now + self._asked_s
         self._taken = 0
@@ -201,7 +201,7 @@ class AdaptiveRate:
         return True
 
     def _measure(self) -> bool:
-        """Sets the rate to what was accepted between two pauses; not after an outage, which accepts nothing."""
+        """Sets the rate to the requests accepted between two pauses; not after an outage, which accepts none."""
         if self._held_from is None or not self._taken:
             return False
         spell_s = self.held_until - self._held_from
@@ -211,7 +211,7 @@ class AdaptiveRate:
             self.per_second = BELOW * rate
         else:
             self._stage = "free"
-            self.per_second = PEEK * (self._taken + 2) / spell_s  # that few may be two too few
+            self.per_second = PEEK * (self._taken + 2) / spell_s  # small counts may be two too low
         return True
 
     def _remember(self, now: float) -> None:
@@ -224,7 +224,7 @@ class AdaptiveRate:
         return (self._total - total) / (now - began)
 
     def _restart(self, since: float, began: float | None = None) -> None:
-        """Starts an epoch with what is sent from a moment on; its time runs from the first reply."""
+        """Starts an epoch with requests sent from `since`; its time runs from the first reply."""
         self._since, self._began = since, began
         self._accepted = self._refused = 0
         if began is None:

@@ -1,4 +1,4 @@
-"""Failures over HTTP as the errors of api.py, for every provider; messages hold no part of a key."""
+"""Maps HTTP failures of every provider to the errors of api.py; messages contain no part of a key."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from biasgrid.tasks.connectors.json_objects import parse_body
 
 
 class Withheld(RequestRejected):
-    """A content filter stopped the request: chat connectors turn it into a reply without text."""
+    """A content filter stopped the request; chat connectors return a reply without text instead."""
 
 
 BY_STATUS: Mapping[int, type[ConnectorError]] = {
@@ -43,7 +43,7 @@ BY_STATUS: Mapping[int, type[ConnectorError]] = {
     425: ServerFault,
     429: RateLimited,
 }
-"""Other 4xx reject the request, everything else is the server's fault."""
+"""Other 4xx reject the request; every other status is a server fault."""
 
 BY_CODE: Mapping[str, type[ConnectorError]] = {
     "insufficient_quota": QuotaSpent,
@@ -57,18 +57,18 @@ BY_CODE: Mapping[str, type[ConnectorError]] = {
     "content_policy_violation": Withheld,
     "context_length_exceeded": RequestRejected,
 }
-"""Codes in a body are more exact than the status: a spent quota is also a 429."""
+"""Error codes in a body, which are more exact than the status: a spent quota is also a 429."""
 
-QUOTE = 300  # characters of a provider's own words in a message
+QUOTE = 300  # characters of a provider's message that are quoted
 SHORTEST_KEY = 8
-"""Characters; what is shorter opens nothing, and may be a word of any reply."""
+"""Characters; shorter values grant no access and may be ordinary words in a reply."""
 TOKEN = re.compile(r"[^\s'\"`,;()<>{}\[\]=]{4,}")
 MASK = re.compile(r"\*{2,}|\.{3,}|…")
 KEY_SHAPE = re.compile(r"(?:sk|rk|pk|hf|r8)[-_][\w-]{6,}")
 
 
 class ErrorMapper:
-    """Builds the errors of one model; knows its keys to keep them out of messages and replies."""
+    """Builds the errors of one model and keeps its keys out of messages and replies."""
 
     __slots__ = ("_address", "_keys", "_model", "_remedies", "_where")
 
@@ -85,11 +85,11 @@ class ErrorMapper:
             self._remedies = {**REMEDY, ModelUnknown: "; check the `url` of the endpoint's file"}
 
     def without_keys(self, text: str) -> str:
-        """As `without_keys` does, of the keys that are known here."""
+        """Text without the keys of this model."""
         return without_keys(text, self._keys)
 
     def status(self, status: int, headers: Mapping[str, str], body: bytes) -> ConnectorError:
-        """The error that an HTTP answer of 300 or more stands for."""
+        """The error for an HTTP status of 300 or more."""
         codes, words = _read_error(body, headers.get("content-type", ""))
         wait_s = retry_after_s(headers)
         kind = _error_class(status, codes, asks_to_wait=wait_s is not None)
@@ -108,7 +108,7 @@ class ErrorMapper:
         return RequestRejected(f"`{self._model}`: {redact(what, *self._keys)}")
 
     def misplaced(self, what: str, body: str) -> ReplyMisplaced:
-        """`body` is the reply, whose beginning is quoted."""
+        """The error for a reply without text at the expected path; quotes the beginning of `body`."""
         quoted = redact(body, *self._keys)
         return ReplyMisplaced(f"`{self._model}`: {what}; it answered: {quoted}")
 
@@ -123,7 +123,7 @@ class ErrorMapper:
         return Disconnected(f"`{self._model}`: the connection{self._address} broke ({kind}); is it reachable?")
 
     def unforeseen(self, error: Exception) -> ConnectorError:
-        """The error for what an SDK raises itself, whose text is not quoted, since it may hold anything."""
+        """The error for an exception of an SDK, whose text is not quoted as it may contain anything."""
         if isinstance(error, UnicodeEncodeError):
             return self.rejected("the prompt holds characters that cannot be sent as UTF-8")
         return self.server(f"the reply could not be read ({type(error).__name__})")
@@ -145,7 +145,7 @@ REMEDY: Mapping[type[ConnectorError], str] = {
 
 
 OVERLOADED = (503, 529)
-"""With Retry-After it has refused the request, as with 429; without, it has failed."""
+"""With Retry-After the request was refused, as with 429; without it, it failed."""
 
 
 def _error_class(status: int, codes: tuple[str, ...], *, asks_to_wait: bool) -> type[ConnectorError]:
@@ -156,7 +156,7 @@ def _error_class(status: int, codes: tuple[str, ...], *, asks_to_wait: bool) -> 
 
 
 def _read_error(body: bytes, content_type: str) -> tuple[tuple[str, ...], str]:
-    """The codes and the words of an error's body, in any of the shapes that providers use."""
+    """Codes and message of an error body, in any of the formats that providers use."""
     try:
         document = parse_body(body)
     except ValueError:
@@ -172,7 +172,7 @@ def _read_error(body: bytes, content_type: str) -> tuple[tuple[str, ...], str]:
 
 
 def without_query(address: str) -> str:
-    """An address as it may be shown: what it asks for may hold what is secret."""
+    """An address without its query, which may contain secrets."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
@@ -186,7 +186,7 @@ def without_keys(text: str, keys: Iterable[str]) -> str:
 
 
 def redact(words: str, *keys: str) -> str:
-    """At most `QUOTE` characters on one line, without any key or any part of one, masked or not."""
+    """At most `QUOTE` characters on one line, without keys or parts of keys, masked or not."""
     flat = " ".join(replace_invisible(" ".join(words.split()), "").split())
     clean = TOKEN.sub(lambda found: "[key]" if _holds_key(found[0], keys) else found[0], flat)
     return clean if len(clean) <= QUOTE else clean[: QUOTE - 1] + "…"
@@ -200,7 +200,7 @@ def _holds_key(token: str, keys: tuple[str, ...]) -> bool:
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Seconds to wait, from `Retry-After` in seconds, fractions of them or as an HTTP date; never negative."""
+    """Seconds to wait, from `Retry-After` in (fractional) seconds or as an HTTP date; never negative."""
     milliseconds = _read_number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000

@@ -1,4 +1,4 @@
-"""All models of a run: one connector and one queue per model, over limits that they share."""
+"""Model pool of a run: one connector and one queue per model, with shared limits."""
 
 from __future__ import annotations
 
@@ -36,16 +36,15 @@ A = TypeVar("A", bound=Closable)
 
 
 class SingleFlight(Generic[T]):
-    """Calls in flight by key, on one event loop."""
+    """Merges concurrent calls with the same key, on one event loop."""
 
     def __init__(self) -> None:
         self._under_way: dict[str, asyncio.Future[T | None]] = {}
 
     async def once(self, key: str, send: Callable[[], Awaitable[T]]) -> tuple[T, bool]:
-        """The result of `send`, and whether another task sent it; a waiting task sends if the sender is
-        cancelled."""
+        """The result of `send`, and whether another task sent it; waiters send if the sender is cancelled."""
         while (flight := self._under_way.get(key)) is not None:
-            # shielded: a waiter's cancellation must not land on the sender's future
+            # shielded: cancelling a waiter must not cancel the sender's future
             found = await asyncio.shield(flight)
             if found is not None:
                 return found, True
@@ -63,7 +62,7 @@ class SingleFlight(Generic[T]):
 
 
 class SharedLimits:
-    """The limiters of a process: limits in a target's `own_limits` are the model's, all others its provider's."""
+    """Limiters of a process: limits in `own_limits` belong to the model, all others to its provider."""
 
     def __init__(self) -> None:
         self._slots: dict[str, Slots] = {}
@@ -73,7 +72,7 @@ class SharedLimits:
         self._granted: dict[str, tuple[int, int | None]] = {}
 
     def limiter(self, target: Target) -> Limiter:
-        """A new queue for one model, over the limits that it shares. Within an event loop."""
+        """A new queue for one model over its shared limits; must be called within an event loop."""
         limits = target.limits
         limiter = Limiter(
             self._slots.setdefault(limit_scope(target, "concurrency"), Slots(limits.concurrency)),
@@ -89,8 +88,7 @@ class SharedLimits:
         return limiter
 
     def grant(self, name: str, slots: int, total: int | None = None) -> None:
-        """Sets this process's slots of `total` (by default the catalog's concurrency), and its share of the
-        rates."""
+        """Sets this process's slots of `total` (default: the catalog's concurrency) and its share of the rates."""
         self._granted[name] = slots, total
         for target, limiter in self._limiters:
             self._apply(target, limiter)
@@ -117,10 +115,11 @@ __all__ = ["Answer", "ModelPool"]
 
 
 class ModelPool:
-    """An async context manager, one per process and event loop, shared by all code that sends requests.
+    """Async context manager that sends all requests of a process; one per event loop.
 
-    `shares`: whether a request that is asked twice is sent once, unless it belongs to a session. `sessions`: a
-    folder in which conversations outlive this process."""
+    `shares`: identical requests are sent once, unless they belong to a session. `sessions`: folder in which
+    conversations outlive this process.
+    """
 
     def __init__(
         self,
@@ -159,7 +158,7 @@ class ModelPool:
         await self._closing.aclose()
 
     def prepare(self, targets: Iterable[Target]) -> None:
-        """Make every connector before the first request. Raises UserError with all that is wrong."""
+        """Creates all connectors before the first request. Raises UserError that lists all errors."""
         mistakes: list[Problem] = []
         for target in targets:
             try:
@@ -170,33 +169,31 @@ class ModelPool:
             raise UserError(dict.fromkeys(mistakes))
 
     def keep_sessions(self, folder: Path) -> None:
-        """Keeps conversations in `folder`, which is created with the first one."""
+        """Stores conversations in `folder`, which is created with the first one."""
         self._sessions = folder
         for model, connector in self._remembering.items():
             _keep_sessions(connector, folder, model)
 
     def expect(self, repeated: Mapping[str, Answer | None]) -> None:
-        """Sets the request keys that occur several times, each with its known answer, so that each is sent
-        once."""
+        """Registers request keys that occur several times, with known answers, so that each is sent once."""
         self._repeated |= repeated
 
     def grant(self, name: str, slots: int, total: int | None = None) -> None:
-        """Sets this process's slots of `total`, and its share of the rates, at any time within the event loop."""
+        """Sets this process's slots of `total` and its share of the rates, at any time within the event loop."""
         self._scopes.grant(name, slots, total)
 
     async def answer(
         self, target: Target, request: Request, retries: int, budget: RetryBudget | None = None
     ) -> Answer:
-        """The model's answer, or the error after the last attempt. `budget` bounds what is sent again by all
-        requests that share it. Raises UserError where the target was not prepared and cannot be reached as
-        described."""
+        """The model's answer or last error. Raises UserError if the target was not prepared and is unusable."""
+        # `budget` bounds the retries of all requests that share it.
         shares = self.shares and request.session is None
         known = self._repeated.get(request.request_key) if shares else None
         if known is not None:
             return replace(known, shared=True)
         sender = self._sender(target)
         if sender.stopped is not None:
-            await asyncio.sleep(0)  # thousands of these in a row must not hold up the loop
+            await asyncio.sleep(0)  # thousands of these in a row must not block the event loop
         send = partial(sender.answer, request, retries, budget)
         if not shares:
             return await send()
@@ -206,13 +203,13 @@ class ModelPool:
         return replace(answer, shared=True) if shared else answer
 
     async def forget(self, target: Target, session: str) -> None:
-        """A conversation is over: nothing of it is kept any more."""
+        """Ends a conversation and deletes its stored state."""
         connector = self._remembering.get(target.model)
         if connector is not None:
             await connector.forget(session)
 
     def open_api(self, target: Target, connect: Callable[[Target, str | None], A]) -> A:
-        """The batch API of a target's provider, closed with the pool. Raises UserError where it cannot be used."""
+        """The API of a target's provider, closed with the pool. Raises UserError if it cannot be used."""
         made = connect(target, find_key(target, self._secrets))
         self._closing.push_async_callback(made.close)
         return made
@@ -235,7 +232,7 @@ class ModelPool:
 
 
 def _keep_sessions(connector: SessionMemory, folder: Path, model: str) -> None:
-    # imports aiohttp, which only connectors over HTTP need
+    # imports aiohttp, which only HTTP connectors need
     from biasgrid.tasks.connectors.client.session_state import SessionFolder
 
     connector.keep(SessionFolder(folder, model))

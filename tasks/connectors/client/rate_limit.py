@@ -1,4 +1,4 @@
-"""Concurrency, request and token limits of models, each its own or shared."""
+"""Concurrency, request and token limits of models, per model or shared."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from biasgrid.tasks.connectors.client.rate_limit_headers import StatedLimits
 from biasgrid.tasks.connectors.client.token_bucket import TokenBucket
 
 LONGEST_STATED_HOLD_S = 60.0
-"""Minutes are what is limited; longer waits are asked for by a 429."""
+"""Limits are per minute; a longer wait is requested by a 429."""
 
 
 class Slots:
-    """Requests in flight at once. Models that wait for a slot get one in turn."""
+    """Slots for concurrent requests, assigned in turn to the models that wait."""
 
     def __init__(self, capacity: int) -> None:
         self._free = capacity
@@ -23,7 +23,7 @@ class Slots:
         self._in_line: deque[Limiter] = deque()
 
     def resize(self, capacity: int) -> None:
-        """From now on; what is in flight beyond a smaller number ends in its own time."""
+        """Sets the capacity; requests in flight beyond a smaller capacity still complete."""
         self._free += capacity - self._capacity
         self._capacity = capacity
         self._hand_out()
@@ -48,7 +48,7 @@ class Slots:
 
 
 class RequestRate:
-    """Requests per minute, and what is found out about them by being refused."""
+    """Requests per minute, with the adaptive rate learnt from refused requests."""
 
     def __init__(self, per_minute: float | None) -> None:
         self.rate = TokenBucket(per_minute, unit=1.0)
@@ -56,7 +56,7 @@ class RequestRate:
         self.held_until = 0.0
 
     def hold(self, until: float) -> None:
-        """Nobody sends before."""
+        """Sends no request before `until`."""
         self.held_until = max(self.held_until, until)
 
     def taken(self, sent_at: float, now: float) -> None:
@@ -74,10 +74,10 @@ class RequestRate:
 
 
 class Limiter:
-    """One model's first-come queue to send, on one event loop.
+    """First-come queue of one model, on one event loop."""
 
-    Only the first in the queue reserves its place in the rates, so that a model that waits for its own rate keeps
-    no slot from the others."""
+    # Only the first in the queue reserves its place in the rates, so that a model waiting for its own rate
+    # blocks no slot.
 
     def __init__(self, slots: Slots, requests: RequestRate, tokens: TokenBucket) -> None:
         self.slots = slots
@@ -91,7 +91,7 @@ class Limiter:
 
     @classmethod
     def alone(cls, limits: Limits) -> Limiter:
-        """Shares nothing with other models."""
+        """A limiter that shares nothing with other models."""
         return cls(
             Slots(limits.concurrency),
             RequestRate(limits.requests_per_minute),
@@ -108,7 +108,7 @@ class Limiter:
         return self._loop.time()
 
     async def enter(self, tokens: float = 0.0) -> float:
-        """Waits for a slot and for the rates; returns the moment. `leave` gives the slot back."""
+        """Waits for a slot and the rates and returns the time; `leave` releases the slot."""
         now = self.now()
         if self._queue or not self._may_go(tokens, now):
             await self._turn(tokens)
@@ -119,12 +119,12 @@ class Limiter:
         self.slots.release()
 
     def unused(self, tokens: float) -> None:
-        """Nothing was sent after all."""
+        """Returns the reserved request and tokens after nothing was sent."""
         self.requests.rate.correct(-1.0)
         self.tokens.correct(-tokens)
 
     def used(self, tokens: float) -> None:
-        """The tokens that a reply reports beyond those it entered with."""
+        """Corrects the rates by the tokens that a reply reports beyond those reserved."""
         self.tokens.correct(tokens)
 
     def taken(self, sent_at: float) -> None:
@@ -144,14 +144,14 @@ class Limiter:
             self.requests.hold(now + min(stated.hold_s, LONGEST_STATED_HOLD_S))
 
     def share_requests(self, share: float) -> None:
-        """This process's part of the requests per minute."""
+        """Sets this process's share of the requests per minute."""
         self.requests.rate.share(share, self.now())
 
     def share_tokens(self, share: float) -> None:
         self.tokens.share(share, self.now())
 
     def offered(self) -> None:
-        """A slot is free."""
+        """Receives notice that a slot is free."""
         self._enrolled = False
         self._pump()
 
@@ -161,14 +161,14 @@ class Limiter:
         try:
             await turn
         except asyncio.CancelledError:
-            if not turn.cancelled():  # its turn had come, and nobody will use it
+            if not turn.cancelled():  # cancelled after its slot was assigned
                 self.unused(tokens)
                 self.slots.release()
             self._pump()
             raise
 
     def _may_go(self, tokens: float, now: float) -> bool:
-        """Takes a slot for the first in the queue, or sees to it that it is asked again in time."""
+        """Takes a slot for the first in the queue, or schedules its next check."""
         if self._due is None:
             self._due = max(self.requests.rate.reserve(1.0, now), self.tokens.reserve(tokens, now))
         due = max(self._due, self.requests.held_until)
@@ -195,7 +195,7 @@ class Limiter:
                 return
 
     def _forget_first(self, tokens: float) -> None:
-        """It was cancelled while it waited."""
+        """Removes the first in the queue, which was cancelled while it waited."""
         self._queue.popleft()
         if self._due is not None:
             self._due = None

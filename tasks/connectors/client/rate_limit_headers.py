@@ -1,4 +1,4 @@
-"""The limits that a server states in the headers of its replies."""
+"""The limits that a server states in its response headers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 MINUTE_S = 60.0
 LONGEST_WINDOW_S = 2 * MINUTE_S
-"""A longer one is a quota, such as a day's: it may be used up at any pace."""
+"""A longer window is a quota, for example per day, which may be used at any rate."""
 
 WHOLE_MINUTE_S, EVEN_S = 0.98 * MINUTE_S, 1.0
 
@@ -24,12 +24,12 @@ PARAMETER = re.compile(r';\s*([a-z*][\w*.-]*)\s*=\s*("(?:[^"\\]|\\.)*"|[^;,\s"]+
 
 @dataclass(frozen=True, slots=True)
 class StatedLimits:
-    """The limits that one reply states, each None where it does not."""
+    """The limits that one reply states; None for those not stated."""
 
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     hold_s: float = 0.0
-    """Seconds without requests, since nothing is left."""
+    """Seconds without requests, as nothing is left."""
 
 
 NO_LIMITS = StatedLimits()
@@ -48,7 +48,7 @@ def read_stated_limits(headers: Mapping[str, str]) -> StatedLimits:
 
 
 def read_duration_s(said: str | None) -> float | None:
-    """Seconds in `1s`, `6m0s`, `120ms` or a bare number; None where it is none of these."""
+    """Seconds in `1s`, `6m0s`, `120ms` or a bare number; None for any other text."""
     bare = _number(said)
     if bare is not None or said is None or not DURATION.fullmatch(said):
         return bare
@@ -62,10 +62,10 @@ def _read_openai(headers: Mapping[str, str]) -> StatedLimits:
 
 
 def _read_openai_unit(headers: Mapping[str, str], unit: str) -> tuple[float | None, float]:
-    """The limit per minute, None where it is a longer quota, and the seconds to hold back.
-
-    The window follows from `reset`, after which the limit is whole again at an even rate. Where nothing is left,
-    some comes back each second if `reset` is about a minute, and nothing before `reset` if it is sooner."""
+    """The limit per minute, None for a longer quota, and the seconds to pause."""
+    # `reset` is the time until the limit is whole again at an even rate, and thus gives the window. With
+    # nothing left, some returns each second if `reset` is about a minute, and nothing before `reset` if it
+    # is shorter.
     limit = _number(headers.get(f"x-ratelimit-limit-{unit}"))
     if not limit:
         return None, 0.0

@@ -1,8 +1,8 @@
-"""The one place that decides whether, and when, something is sent to a provider again.
+"""Retry policy: decides whether and when a request to a provider is repeated.
 
-`Sender` sends requests again by `RequestRetries`, `PollPolicy` repeats calls about jobs, and polls of Replicate
-have pauses of their own; all go through this module. Prefect runs the task of a cell again (`RETRIED_TASK` in
-tasks/connectors/task.py), which sends only what has not landed.
+`Sender` retries by `RequestRetries`, `PollPolicy` repeats calls about jobs, and polls of Replicate have their own
+pauses; all use this module. Prefect runs the task of a cell again (`RETRIED_TASK` in tasks/connectors/task.py),
+which sends only what is not yet stored.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from biasgrid.tasks.connectors.api import (
 
 START = 20.0
 PER_REQUEST = 2.0
-"""Lets a provider fail two of three attempts; one that fails all gets about three attempts per request."""
+"""A provider may fail two of three attempts; one that always fails gets about three attempts per request."""
 PER_REFUSAL = 0.25
-"""The cost of a 429, which computed nothing."""
+"""The cost of a 429, for which nothing was computed."""
 
 
 class RetryBudget:
-    """Of one cell: grows with each of its requests and is spent by those that are sent again."""
+    """Retry budget of one cell: grows with each request and shrinks with each retry."""
 
     __slots__ = ("_left",)
 
@@ -43,11 +43,11 @@ class RetryBudget:
         self._left = start
 
     def grow(self) -> None:
-        """One more request is asked."""
+        """Adds one request."""
         self._left += PER_REQUEST
 
     def spend(self, *, refused: bool) -> bool:
-        """Whether one may be sent again, which is then counted."""
+        """Whether one retry is allowed, which is then counted."""
         price = PER_REFUSAL if refused else 1.0
         if self._left < price:
             return False
@@ -56,7 +56,8 @@ class RetryBudget:
 
 
 REJECTIONS = 10
-"""In a row. A parameter that a model does not take rejects them all; prompts that are too long come singly."""
+"""Rejections in a row that stop the model."""
+# An unsupported parameter rejects all requests; prompts that are too long occur singly.
 FAILURES = 20
 
 
@@ -70,7 +71,7 @@ class CircuitBreaker:
         self._failures = 0
 
     def heard(self, outcome: Reply | ConnectorError) -> KeptFailing | None:
-        """Told what became of each request in the end; the reason to stop where there are too many failures."""
+        """Counts the final outcome of a request; returns the reason to stop after too many failures."""
         if isinstance(outcome, Reply):
             self._rejections = self._failures = 0
             return None
@@ -93,25 +94,25 @@ class CircuitBreaker:
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """How long to wait before the next attempt: exponential with full jitter, on top of Retry-After."""
+    """Wait before the next attempt: exponential with full jitter, on top of Retry-After."""
 
     first_s: float = 0.5
     longest_s: float = 30.0
     patience_s: float = 600.0
-    """Seconds that a request waits in all for a provider that refuses it; a longer Retry-After stops the model."""
+    """Total seconds that a request waits for a provider that refuses it; a longer Retry-After stops the model."""
     alone_s: float = 5.0
-    """How long a model's other requests wait for what becomes of its first, or for the server to name it."""
+    """Seconds that a model's other requests wait for its first reply, or for the server to list the model."""
     jitter: Callable[[float, float], float] = random.uniform
 
     def wait_s(self, attempts: int, asked_s: float = 0.0) -> float:
-        """Seconds to wait after so many attempts, at least what the provider asked for."""
+        """Seconds to wait after `attempts` attempts, at least `asked_s`."""
         ceiling = min(self.longest_s, self.first_s * 2.0 ** (attempts - 1))
         return asked_s + self.jitter(0.0, ceiling)
 
 
 @dataclass(slots=True)
 class RequestRetries:
-    """The attempts of one request; a 429 does not count as one of its `retries`, but as a wait."""
+    """The attempts of one request; a 429 counts as a wait, not as one of its `retries`."""
 
     retries: int
     budget: RetryBudget | None
@@ -120,7 +121,7 @@ class RequestRetries:
     waited_s: float = 0.0
 
     def wait_s(self, error: ConnectorError, backoff: Backoff) -> float | None:
-        """Seconds until it is sent again, None where it is not."""
+        """Seconds until the retry, None for no retry."""
         if self.retries == 0 or not isinstance(error, Transient):
             return None
         wait_s = self._refusal(error, backoff) if isinstance(error, RateLimited) else self._failure(backoff)
@@ -143,13 +144,13 @@ T = TypeVar("T")
 
 
 def requested_wait_s(error: Transient) -> float:
-    """Seconds that the provider asked to wait; 0 where it did not."""
+    """Seconds that the provider asked to wait, else 0."""
     return (error.retry_after_s or 0.0) if isinstance(error, RateLimited) else 0.0
 
 
 async def retry_transient(call: Callable[[], Awaitable[T]], wait_s: Callable[[Transient, int], float | None]) -> T:
-    """The result of `call`, repeated while its errors are transient and `wait_s`, which gets the error and the
-    number of attempts, returns the seconds until then. Raises the last error."""
+    """The result of `call`, repeated on transient errors. Raises the last error once `wait_s` returns None."""
+    # `wait_s` receives the error and the number of attempts.
     attempts = 0
     while True:
         try:
@@ -173,20 +174,20 @@ class Unreachable(ModelStopped):
 @dataclass(frozen=True, slots=True)
 class PollPolicy:
     first_s: float = 1.0
-    """Seconds until a job is first looked at again."""
+    """Seconds before the first poll of a job."""
     longest_s: float = 30.0
-    """Seconds between two looks at most."""
+    """Most seconds between two polls."""
     outage_s: float = 600.0
-    """How long a provider may fail to answer."""
+    """Seconds for which a provider may fail to answer."""
     backoff: Backoff = field(default_factory=Backoff)
     tell: Callable[[str], None] = lambda _: None
-    """Receives a message when the provider has failed to answer for the first time."""
+    """Receives a message at the provider's first failure to answer."""
     goes_on: str = "`biasgrid resume` collects it"
-    """The remedy in the message of Unreachable, since what was submitted goes on at the provider."""
+    """The remedy in the message of Unreachable, as a submitted job continues at the provider."""
 
     @classmethod
     def from_environment(cls) -> PollPolicy:
-        """`BIASGRID_BATCH_POLL_S` names the longest interval. Raises UserError where it is no time."""
+        """The policy, with the longest interval from `BIASGRID_BATCH_POLL_S`. Raises UserError if invalid."""
         said = os.environ.get(POLL)
         if not said:
             return cls()
@@ -199,15 +200,14 @@ class PollPolicy:
         return cls(min(cls().first_s, longest), longest)
 
     def intervals(self) -> Iterator[float]:
-        """Seconds to wait before each further look."""
+        """Seconds to wait before each further poll."""
         interval = self.first_s
         while True:
             yield interval
             interval = min(interval * GROWTH, self.longest_s)
 
     async def call(self, call: Callable[[], Awaitable[T]]) -> T:
-        """What `call` returns, called again while its errors are transient. Raises Unreachable where they last
-        longer than `outage_s`, and terminal errors at once."""
+        """The result of `call`, repeated on transient errors. Raises Unreachable after `outage_s` of these."""
         began = time.monotonic()
 
         def wait_s(error: Transient, attempts: int) -> float:

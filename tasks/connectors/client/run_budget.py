@@ -1,4 +1,4 @@
-"""The requests and the money that a whole run may use, checked before every attempt."""
+"""Caps on requests and cost of a whole run, checked before every attempt."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from biasgrid.tasks.connectors.api import CapReached, Reply, Request
 from biasgrid.tasks.connectors.usage import cost_usd, format_usd
 
 BYTES_PER_TOKEN = 2
-"""Fewer than texts of any script have on average, so that what is reserved covers what is charged."""
+"""Below the average of texts in any script, so that the reservation covers the charge."""
 TOKENS_AROUND = 16
-"""Tokens that a chat's protocol adds to a message at most."""
+"""Most tokens that a chat protocol adds to a message."""
 UNSET_MAX_TOKENS = 1_000
-"""Output tokens that are reserved where the request sets no limit."""
+"""Output tokens reserved if the request sets no limit."""
 UNLIMITED_TOKENS = 8_000
-"""The same for a model that takes no limit: those are the ones that think before they answer."""
+"""Output tokens reserved for models that accept no limit, which are those that reason before they answer."""
 
 
 class RunBudget:
-    """The caps of a run and what it has used, shared by all its models, on one event loop.
+    """Caps and usage of a run, shared by all its models on one event loop."""
 
-    The most that a request can cost is reserved before it is sent and settled by its cost, so that the cap holds
-    unless a reply without `max_tokens` is longer than assumed: the longest of its model so far, at least
-    UNSET_MAX_TOKENS or UNLIMITED_TOKENS."""
+    # The most that a request can cost is reserved before it is sent, then replaced by its cost. So the cap
+    # holds unless a reply without `max_tokens` exceeds the longest of its model so far (at least
+    # UNSET_MAX_TOKENS or UNLIMITED_TOKENS).
 
     def __init__(
         self, max_requests: int | None = None, max_cost: float | None = None, sent: int = 0, cost: float = 0.0
@@ -33,17 +33,17 @@ class RunBudget:
         self.max_requests = max_requests
         self.max_cost = max_cost
         self.sent = sent
-        """Requests sent, those of earlier passes over the run included."""
+        """Requests sent, including earlier passes over the run."""
         self.cost = cost
-        """US dollars; of a request whose reply was lost, the most it can have cost."""
+        """US dollars; for a request whose reply was lost, the most it can have cost."""
         self.reached: CapReached | None = None
-        """Why nothing further is sent."""
+        """Why no further request is sent."""
         self.jobs: dict[str, Reservation] = {}
         """Reservations of batches that may still bring replies, by job id."""
         self.longest: dict[str, int] = {}
         """Output tokens of the longest reply so far, by model."""
         self.tell: Callable[[str], None] = lambda _: None
-        """Receives a message when money is reserved by batches."""
+        """Receives a message when batches reserve money."""
         self._told: set[str] = set()
         self._unsent = 0
         self._reserved = 0.0
@@ -53,17 +53,16 @@ class RunBudget:
 
     @property
     def requests_left(self) -> int | None:
-        """Neither sent nor about to be; None where requests are not capped."""
+        """Requests neither sent nor reserved; None without a cap."""
         return None if self.max_requests is None else max(0, self.max_requests - self.sent - self._unsent)
 
     @property
     def cost_left(self) -> float | None:
-        """US dollars neither spent nor reserved; None where money is not capped."""
+        """US dollars neither spent nor reserved; None without a cap."""
         return None if self.max_cost is None else max(0.0, self.max_cost - self.cost - self._reserved)
 
     async def take(self, most_usd: float) -> Reservation | None:
-        """Reserves one request and its cost; None where a cap is reached. Waits for reservations that may be
-        given back."""
+        """Reserves one request and its cost, None at a cap; waits for reservations that may be returned."""
         while self.reached is None:
             lacks_requests = self.requests_left == 0
             if not lacks_requests and self._affords(most_usd):
@@ -78,8 +77,8 @@ class RunBudget:
         return None
 
     def tell_waiting(self) -> None:
-        """Reports, once per set of batches, that money is reserved for batches; they take hours, requests take
-        seconds."""
+        """Reports, once per set of batches, that money is reserved for batches."""
+        # Batches take hours, requests take seconds.
         if self.max_cost is None or self.requests_left == 0 or not self.jobs.keys() - self._told:
             return
         self._told.update(self.jobs)
@@ -91,7 +90,7 @@ class RunBudget:
 
     @asynccontextmanager
     async def rest(self, requests: int) -> AsyncIterator[Reservation]:
-        """Reserves all that is left, `requests` at most, until the caller knows what it needs; one at a time."""
+        """Reserves all that is left, at most `requests`, until the caller knows its need; one at a time."""
         async with self._in_rest:
             left = self.requests_left
             hold = Reservation(self, requests if left is None else min(requests, left), self.cost_left or 0.0)
@@ -102,21 +101,20 @@ class RunBudget:
                     hold.end()
 
     def under_way(self, job_id: str, requests: int, most_usd: float, *, awaited: bool = True) -> None:
-        """Reserves the cost of a submitted batch, even beyond the cap; `awaited`: it is expected to end in this
-        pass."""
+        """Reserves the cost of a submitted batch, even beyond the cap; `awaited`: it should end in this pass."""
         hold = self.jobs[job_id] = Reservation(self, requests, most_usd)
         hold.send()
         if not awaited:
             hold.unawait()
 
     def count(self, requests: int, cost_usd: float) -> None:
-        """Counts what was sent and spent elsewhere; negative amounts are given back."""
+        """Counts requests and cost of other processes; negative amounts are returned."""
         self.sent += requests
         self.cost += cost_usd
         self._changed.set()
 
     def heard(self, model: str, output_tokens: int | None) -> None:
-        """How long a reply was: the model's next ones may be as long."""
+        """Records the length of a reply, as the model's next replies may be as long."""
         self.longest[model] = max(self.longest.get(model, 0), output_tokens or 0)
 
     def most_usd(self, request: Request, target: Target) -> float:
@@ -149,7 +147,7 @@ class RunBudget:
 
 
 class Reservation:
-    """A reservation in the budget of a run, until its request or batch has ended."""
+    """A reservation in a run's budget, until its request or batch has ended."""
 
     def __init__(self, run_budget: RunBudget, requests: int, most_usd: float) -> None:
         self.requests = requests
@@ -162,33 +160,33 @@ class Reservation:
         run_budget._set_aside(1, 1, requests, most_usd)
 
     def keep(self, requests: int, most_usd: float) -> None:
-        """So much is needed of what was set aside; the rest is given back."""
+        """Reduces the reservation to what is needed."""
         self._run_budget._set_aside(0, 0, requests - self.requests, most_usd - self.most_usd)
         self.requests, self.most_usd = requests, most_usd
         self.is_kept = True
 
     def send(self) -> None:
-        """Its requests are on their way."""
+        """Marks its requests as sent."""
         if not self.is_sent:
             self.is_sent = True
             self._run_budget.sent += self.requests
             self._run_budget._set_aside(0, 0, -self.requests, 0.0)
 
     def unawait(self) -> None:
-        """Its end is not expected in this pass, so that no request waits for it."""
+        """Marks its end as not expected in this pass, so that no request waits for it."""
         if self._is_awaited and not self._is_over:
             self._is_awaited = False
             self._run_budget._set_aside(0, -1, 0, 0.0)
 
     def unsend(self) -> None:
-        """Its requests were not taken after all."""
+        """Marks its requests as refused, hence not sent."""
         if self.is_sent:
             self.is_sent = False
             self._run_budget.sent -= self.requests
             self._run_budget._set_aside(0, 0, self.requests, 0.0)
 
     def end(self, cost_usd: float = 0.0) -> None:
-        """It has cost so much; requests that were not sent are given back."""
+        """Ends the reservation with its cost; requests that were not sent are returned."""
         if not self._is_over:
             self._is_over = True
             self._run_budget.cost += cost_usd
@@ -197,8 +195,7 @@ class Reservation:
 
 
 def most_usd(request: Request, target: Target, longest: int = 0) -> float:
-    """The most that a request can cost in US dollars, 0 without a price; `longest`: its model's longest reply in
-    tokens."""
+    """The most US dollars that a request can cost, 0 without a price; `longest`: longest reply in tokens."""
     if target.prices is None:
         return 0.0
     size = sum(len(message.content.encode(errors="replace")) for message in request.messages)

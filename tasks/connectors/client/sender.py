@@ -1,4 +1,4 @@
-"""The one place where a request is sent again."""
+"""Sends the requests of a model, with retries, limits and caps."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from biasgrid.tasks.connectors.client.run_budget import Reservation, RunBudget
 from biasgrid.tasks.connectors.usage import cost_usd
 
 InFlight = set[asyncio.Task[Any] | None]
-"""The tasks whose request has been sent and not yet answered."""
+"""Tasks whose request is sent and not yet answered."""
 
 CHARACTERS_PER_TOKEN = 4
 UNSET_REPLY_TOKENS = 60
-"""Tokens assumed for a reply until it reports them."""
+"""Tokens assumed for a reply before its count is known."""
 MAYBE_CHARGED = (TimedOut, Disconnected)
-"""The provider may have answered, and charged for, what never arrived."""
+"""Errors after which the provider may have answered and charged."""
 
 
 class Sender:
-    """Sends requests to one model, each 1 + retries times at most, until the model stops for good."""
+    """Sends requests to one model, each at most 1 + retries times, until the model stops for good."""
 
     def __init__(
         self,
@@ -65,11 +65,11 @@ class Sender:
 
     @property
     def stopped(self) -> ModelStopped | None:
-        """Why no further request is sent."""
+        """The reason why no further request is sent, or None."""
         return self._stopped or (self._run_budget.reached if self._run_budget else None)
 
     async def answer(self, request: Request, retries: int, budget: RetryBudget | None = None) -> Answer:
-        """Never raises a ConnectorError: the answer holds it. Cancellation passes through."""
+        """The answer, which holds any ConnectorError; passes cancellation on."""
         attempts, latency_ms = 0, None
         tries = RequestRetries(retries, budget)
         if budget is not None:
@@ -78,7 +78,7 @@ class Sender:
             await self._behind_the_first()
         while self.stopped is None:
             sent = await self._within_allowance(request)
-            if sent is None:  # another task met the reason meanwhile
+            if sent is None:  # another task found the reason in the meantime
                 break
             outcome, latency_ms = sent
             attempts += 1
@@ -87,12 +87,12 @@ class Sender:
             if wait_s is None:
                 return _build_answer(outcome, attempts, latency_ms)
             await asyncio.sleep(wait_s)
-        self._heard.set()  # there is nothing that the others could learn from waiting
+        self._heard.set()  # the others would learn nothing by waiting
         return Answer(None, self.stopped, attempts, latency_ms, datetime.now(UTC))
 
     async def _behind_the_first(self) -> None:
-        """Waits for the first reply, so that a wrong key costs one request, while the second looks the model
-        up."""
+        """Waits for the first reply, while the second request looks the model up."""
+        # A wrong key then costs one request.
         place, self._begun = self._begun, self._begun + 1
         if place > 0:
             with suppress(TimeoutError):
@@ -102,7 +102,7 @@ class Sender:
 
     @asynccontextmanager
     async def _looking_up(self) -> AsyncIterator[None]:
-        """Until it is left: the first reply may come before the list."""
+        """Looks the model up until the context ends, as the first reply may come earlier."""
         looking = isinstance(self._connector, ModelListing) and asyncio.create_task(self._look_up(self._connector))
         try:
             yield
@@ -111,12 +111,12 @@ class Sender:
                 looking.cancel()
 
     async def _look_up(self, server: ModelListing) -> None:
-        with suppress(ConnectorError):  # the first request will tell what is wrong
+        with suppress(ConnectorError):  # the first request will report the error
             if await server.is_listed():
                 self._heard.set()
 
     async def _within_allowance(self, request: Request) -> tuple[Reply | ConnectorError, float] | None:
-        """One attempt and its latency in milliseconds, None where the model has stopped or a cap is reached."""
+        """One attempt and its latency in milliseconds; None if the model has stopped or a cap is reached."""
         if self._run_budget is None:
             return await self._in_turn(request)
         most = self._run_budget.most_usd(request, self._target)
@@ -127,15 +127,15 @@ class Sender:
         try:
             sent = await self._in_turn(request, hold)
         finally:
-            broken_off = most if hold.is_sent else 0.0  # cancelled on its way, it may have been answered
+            broken_off = most if hold.is_sent else 0.0  # a cancelled request may have been answered
             hold.end(self._charged(sent[0], most) if sent else broken_off)
         return sent
 
     async def _in_turn(
         self, request: Request, hold: Reservation | None = None
     ) -> tuple[Reply | ConnectorError, float] | None:
-        """One attempt within the limits; None where the model has stopped. A request that passed the cap is
-        sent."""
+        """One attempt within the limits; None if the model has stopped."""
+        # A request that passed the cap is sent.
         limiter = self._limiter
         tokens = _expected_tokens(request) if limiter.counts_tokens else 0.0
         sent_at = await limiter.enter(tokens)
@@ -174,14 +174,14 @@ class Sender:
             self._in_flight.discard(task)
 
     def _beyond_patience(self, error: ConnectorError) -> QuotaResting | None:
-        """The error for a wait of hours, which every other request would meet too."""
+        """The error for a wait of hours, which would affect all requests."""
         asked_s = error.retry_after_s if isinstance(error, RateLimited) else None
         if asked_s is None or asked_s <= self._backoff.patience_s:
             return None
         return QuotaResting(f"{error}; the provider asks to wait {_format_wait(asked_s)}, then `biasgrid resume`")
 
     def _tell(self, outcome: Reply | ConnectorError, sent_at: float, tokens: float) -> None:
-        """The limits and the allowance learn from what became of an attempt."""
+        """Updates limits and budget with the outcome of an attempt."""
         if isinstance(outcome, Reply) and self._run_budget is not None:
             self._run_budget.heard(self._target.model, outcome.output_tokens)
         if isinstance(outcome, RateLimited):
@@ -192,7 +192,7 @@ class Sender:
             self._limiter.used(outcome.input_tokens + (outcome.output_tokens or 0) - tokens)
 
     def _next(self, outcome: Reply | ConnectorError, tries: RequestRetries) -> float | None:
-        """Seconds until the next attempt, None where this was the last."""
+        """Seconds until the next attempt, None if this was the last."""
         if isinstance(outcome, ModelStopped):
             self._stopped = self._stopped or outcome
             return None
@@ -202,7 +202,7 @@ class Sender:
         return wait_s
 
     def hear(self, headers: Mapping[str, str]) -> None:
-        """The headers of a reply, whatever its status."""
+        """Reads the limits in the headers of a reply of any status."""
         told = read_stated_limits(headers)
         if told is not NO_LIMITS:
             self._limiter.hears(told)
@@ -225,6 +225,7 @@ def _format_wait(seconds: float) -> str:
 
 
 def _without_traceback(error: ConnectorError) -> ConnectorError:
-    """Answers are kept by the thousand; a traceback keeps every frame alive, and what caused it may hold a key."""
+    """The error without traceback and cause."""
+    # Answers are kept by the thousand; a traceback keeps every frame alive, and the cause may contain a key.
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)

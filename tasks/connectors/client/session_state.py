@@ -1,4 +1,4 @@
-"""The state of conversations with chatbots: cookies, and the id that the chatbot gave."""
+"""State of conversations with chatbots: cookies and the chatbot's id."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from biasgrid.warehouse.storage.errors import StorageTrouble, storing
 
 
 class SessionFolder:
-    """The conversations with one model. Files are named by hashes: neither model nor session is in their names."""
+    """Stored conversations with one model, in files named by hashes of model and session."""
 
     def __init__(self, folder: Path, model: str) -> None:
         self._folder = folder
@@ -32,7 +32,7 @@ class SessionFolder:
             return None
 
     def save(self, session: str, state: bytes) -> None:
-        """Raises StorageTrouble where it cannot be written."""
+        """Saves the state of a session. Raises StorageTrouble if it cannot be written."""
         with storing(self._folder):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._write(self._path(session), state)
@@ -52,24 +52,24 @@ class SessionFolder:
 
 
 class Conversation:
-    """One session. Whoever sends in it holds its `turn`: a chatbot's memory has one order."""
+    """One session; its `turn` allows one request at a time, as a chatbot's memory is ordered."""
 
     def __init__(self, session: str | None, state: bytes | None = None) -> None:
         self.session = session or uuid4().hex
         self.given: str | None = None
         self.is_open = False
         self.turn = asyncio.Lock()
-        self._jar = aiohttp.CookieJar(unsafe=True)  # a chatbot may be at an address without a name
+        self._jar = aiohttp.CookieJar(unsafe=True)  # a chatbot's address may be an IP address
         self._cookies: dict[tuple[str, ...], tuple[str, str]] = {}
         if state:
             self._restore(orjson.loads(state))
 
     def cookie(self, url: yarl.URL) -> str:
-        """The Cookie header of a request, empty where there is none."""
+        """The Cookie header of a request, empty for none."""
         return self._jar.filter_cookies(url).output(header="", sep=";").strip()
 
     def hear(self, url: yarl.URL, cookies: SimpleCookie) -> None:
-        """The cookies that a reply from `url` sets."""
+        """Stores the cookies that a reply from `url` sets."""
         self._jar.update_cookies(cookies, url)
         for name, cookie in cookies.items():
             at = str(url.with_query(None))
@@ -77,7 +77,7 @@ class Conversation:
             self._cookies[key] = at, cookie.OutputString()
 
     def state(self) -> bytes | None:
-        """The state for a later process; None where the session's name is enough."""
+        """The state for a later process; None if the session's name is enough."""
         if not (self.given or self.is_open or self._cookies):
             return None
         cookies = list(self._cookies.values())
@@ -93,7 +93,7 @@ class Conversation:
 
 
 class Conversations:
-    """Those of one model: in memory, and in a store if there is one."""
+    """Conversations with one model: in memory, and in a store if there is one."""
 
     def __init__(self) -> None:
         self.store: SessionStore | None = None
@@ -101,8 +101,7 @@ class Conversations:
         self._known: dict[str, Conversation] = {}
 
     def of(self, session: str | None) -> Conversation:
-        """The conversation of a session, a new one for None. Raises StorageTrouble where an earlier one was not
-        kept."""
+        """The conversation of a session, a new one for None. Raises StorageTrouble if a save had failed."""
         if self._trouble is not None:
             raise self._trouble
         if session is None:
@@ -113,7 +112,7 @@ class Conversations:
         return self._known[session]
 
     async def keep(self, conversation: Conversation, before: bytes | None) -> None:
-        """Saves it where it has changed, before its reply is returned; a failure is raised by the next `of`."""
+        """Saves a changed conversation before its reply is returned; a failure is raised by the next `of`."""
         state = conversation.state()
         is_named = self._known.get(conversation.session) is conversation
         if self.store is not None and is_named and state is not None and state != before:

@@ -1,4 +1,4 @@
-"""A bucket of requests or of tokens: what a minute may take, and what is left of it now."""
+"""Token bucket for requests or tokens per minute."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ Source = Literal["configured", "stated", "found"]
 
 MINUTE_S = 60.0
 JITTER_S = 0.2
-"""Requests sent evenly arrive unevenly, so that a server's minute may hold a little more."""
+"""Requests sent evenly arrive unevenly, so a server may count slightly more in a minute."""
 BURST_S = 1.0
 EVENLY_S = 0.1
-"""Of a limit that was found out nothing is known: what a server admits at once may be little."""
+"""Burst of an estimated limit, as the server may accept little at once."""
 
 
 class TokenBucket:
-    """A bucket for the smallest of the configured, stated and found limits, on the event loop's clock.
+    """Token bucket for the smallest of the configured, stated and estimated limits, on the event loop's clock."""
 
-    It fills evenly and holds one second's worth, so that no sixty seconds take more than the limit; what was taken
-    before a server stated its limit counts. `unit` is the least that can be taken: 1 request, 0 tokens."""
+    # It fills evenly and holds one second's worth, so that no 60 seconds exceed the limit; what was taken
+    # before a server stated its limit counts. `unit` is the least that can be taken: 1 request, 0 tokens.
 
     __slots__ = (
         "_burst",
@@ -47,11 +47,11 @@ class TokenBucket:
 
     @property
     def per_second(self) -> float | None:
-        """How fast it fills; None where nothing limits it."""
+        """The fill rate; None without a limit."""
         return self._per_s
 
     def limit(self, source: Source, per_minute: float | None, now: float) -> None:
-        """Sets what one source allows a minute; None: it does not limit."""
+        """Sets what one source allows per minute; None for no limit."""
         if self._limits.get(source) == per_minute:
             return
         if per_minute is None:
@@ -64,12 +64,12 @@ class TokenBucket:
             self._level -= self._taken_freely(now)
 
     def share(self, share: float, now: float) -> None:
-        """This process's part of what is configured or stated; what was found out is its own already."""
+        """Sets this process's share of configured and stated limits; estimated limits are its own already."""
         self._share = share
         self._settle(now)
 
     def reserve(self, amount: float, now: float) -> float:
-        """Takes `amount` and returns the moment from which it may be used; more than a burst waits longer."""
+        """Takes `amount` and returns the time from which it may be used; more than a burst waits longer."""
         if self._per_s is None:
             self._freely_since = now if self._freely == 0.0 else self._freely_since
             self._freely += amount
@@ -79,14 +79,14 @@ class TokenBucket:
         return now if self._level >= -1e-9 else now - self._level / self._per_s
 
     def correct(self, amount: float) -> None:
-        """What turned out to be taken beyond what was reserved; less than nothing is given back."""
+        """Takes what was used beyond the reservation; negative amounts are returned."""
         if self._per_s is None:
             self._freely = max(0.0, self._freely + amount)
         else:
             self._level -= amount
 
     def _taken_freely(self, now: float) -> float:
-        """In the minute before `now`, as long as nothing was known to limit it; no more than a minute allows."""
+        """The amount taken in the minute before `now` while no limit was known, at most one minute's limit."""
         lately = self._freely * min(1.0, MINUTE_S / max(now - self._freely_since, 1e-9))
         return min(lately, MINUTE_S * (self._per_s or 0.0))
 
@@ -108,6 +108,6 @@ class TokenBucket:
         self._level = self._burst if unlimited else min(self._level, self._burst)
 
     def _allowed(self) -> Iterator[tuple[float, float]]:
-        """By source, what a minute may take and how many seconds' worth of it at once."""
+        """The limit per minute of each source, and how many seconds' worth of it may be taken at once."""
         for source, limit in self._limits.items():
             yield (limit, EVENLY_S) if source == "found" else (limit * self._share, BURST_S)

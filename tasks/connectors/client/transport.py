@@ -1,7 +1,8 @@
-"""The transport under every SDK: aiohttp below, the SDK's own httpx or httpx2 above.
+"""HTTP transport of every SDK: aiohttp below, the SDK's own httpx or httpx2 above.
 
-httpx scans its whole pool at each request, and each SDK names the same failure differently. It raises
-`ConnectorError`s, which the SDKs let through, so that none of them retries."""
+httpx scans its whole pool at each request, and each SDK names the same failure differently. The transport raises
+`ConnectorError`, which the SDKs pass on, so that none of them retries.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ Exchange = tuple[int, tuple[tuple[bytes, bytes], ...], bytes]
 
 
 class HttpLibrary(Protocol):
-    """httpx or httpx2: the same names, but not the same classes."""
+    """The names that httpx and httpx2 share, though not the classes."""
 
     @property
     def Response(self) -> Callable[..., Any]: ...  # noqa: N802
@@ -44,7 +45,7 @@ class HttpRequest(Protocol):
 
 
 class Transport:
-    """A duck-typed async transport. One per model; a reply is read whole before it is handed up."""
+    """A duck-typed async transport, one per model; reads each reply whole before returning it."""
 
     def __init__(self, library: HttpLibrary, faults: ErrorMapper, timeout_s: float) -> None:
         self._library = library
@@ -62,7 +63,7 @@ class Transport:
         self._hear = hear
 
     async def handle_async_request(self, request: HttpRequest) -> Any:
-        """The library's own response, below 400 and, where it succeeded, with a JSON object as its body."""
+        """The library's own response, status below 400, with a JSON object as its body if it succeeded."""
         status, headers, body = await self._exchange(request)
         self._is_redirected |= 300 <= status < 400
         response = self._respond(request, status, headers, body)
@@ -77,10 +78,8 @@ class Transport:
         return response
 
     async def post_again(self, content: bytes) -> dict[str, Any] | None:
-        """The document in the reply to the SDK's last request with another body; None where the SDK has to send
-        it.
-
-        A request that the SDK builds costs twice what it takes to send one."""
+        """Repeats the SDK's last request with another body; returns the document, None if the SDK must send it."""
+        # Building a request in the SDK costs twice as much as sending it.
         if self._posted is None:
             return None
         status, raw_headers, body = await self._exchange(self._posted, content)
@@ -109,26 +108,26 @@ class Transport:
                 allow_redirects=False,
                 auto_decompress=False,
             ) as response:
-                if self._hear is not None and request.method == "POST":  # of a list, or a poll, there are others
+                if self._hear is not None and request.method == "POST":  # lists and polls have limits of their own
                     self._hear(response.headers)
                 return response.status, response.raw_headers, await response.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as broken:
             fault = map_failure(broken, self._faults, self._timeout_s)
-        # outside the handlers: aiohttp's exceptions hold the request's headers, the key among them
+        # outside the handlers: aiohttp's exceptions contain the request's headers, and so the key
         raise fault
 
     def _headers(self, request: HttpRequest) -> list[tuple[str, str]]:
         return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw]
 
     def _without_length(self, request: HttpRequest) -> list[tuple[str, str]]:
-        """Of a request that is sent again with another body, which aiohttp counts."""
+        """The headers without Content-Length, which aiohttp computes for the new body."""
         if self._followed is None or self._followed[0] is not request:
             kept = [pair for pair in self._headers(request) if pair[0].lower() != "content-length"]
             self._followed = request, kept
         return self._followed[1]
 
     def _address(self, url: str) -> yarl.URL:
-        """Parses the address once, since a model is nearly always at the same one."""
+        """The parsed address, cached as a model nearly always uses the same one."""
         if self._asked is None or self._asked[0] != url:
             self._asked = url, yarl.URL(url, encoded=True)
         return self._asked[1]
@@ -149,7 +148,7 @@ class Transport:
         raise fault
 
     def _object(self, headers: Mapping[str, str], body: bytes) -> tuple[dict[str, Any], bytes]:
-        """The document, and the body as an SDK can read it, by content: some servers label JSON as text/plain."""
+        """The document and an SDK-readable body; detected by content, as some servers send text/plain."""
         if body:
             try:
                 document, readable = parse_readable(body)
@@ -164,12 +163,12 @@ class Transport:
 async def _read_content(request: Any) -> Any:
     try:
         return request.content
-    except RuntimeError:  # where the library follows a redirect, the body is a stream once more
+    except RuntimeError:  # after a redirect the body is a stream again
         return await request.aread()
 
 
 def _plain_object(raw_headers: Iterable[tuple[bytes, bytes]], body: bytes) -> dict[str, Any] | None:
-    """What nearly every reply is: a JSON object that is not compressed. None where it takes a closer look."""
+    """The JSON object in an uncompressed reply, the usual case; None if the reply needs further checks."""
     if any(name.lower() == b"content-encoding" for name, _ in raw_headers):
         return None
     try:
@@ -191,7 +190,7 @@ def open_session(verify: Any, timeout_s: float, **options: Any) -> aiohttp.Clien
 def map_failure(
     broken: Exception, faults: ErrorMapper, timeout_s: float, what: str = "the reply broke off or was no HTTP"
 ) -> ConnectorError:
-    """The error for a failed exchange, to be raised outside the handler: aiohttp's exceptions hold the key."""
+    """The error for a failed exchange, to be raised outside the handler: aiohttp's exceptions contain the key."""
     if isinstance(broken, TimeoutError):
         return faults.timed_out(timeout_s)
     if isinstance(broken, aiohttp.ClientPayloadError | aiohttp.ClientResponseError):
@@ -200,19 +199,19 @@ def map_failure(
 
 
 def find_proxy(scheme: str, host: str) -> str | None:
-    """The environment's proxy; aiohttp's own look-up reads ~/.netrc for each request, and fails if that names
-    the host."""
+    """The environment's proxy, or None."""
+    # aiohttp's own look-up reads ~/.netrc at each request, and fails if it names the host.
     return None if proxy_bypass(host) else getproxies().get(scheme)
 
 
 FILE_S = 1800.0
-"""How long one file may take: the largest at less than a megabit a second."""
+"""Seconds allowed for one file: the largest at below 1 Mbit/s."""
 PIECE = 1 << 16
 LIBRARY: Any = httpx2
 
 
 class FileTransport(Transport):
-    """The transport of a batch API: what is no file goes within `timeout_s`, as any other request does."""
+    """Transport of a batch API; requests other than files must end within `timeout_s`."""
 
     def __init__(self, faults: ErrorMapper, timeout_s: float) -> None:
         super().__init__(LIBRARY, faults, FILE_S)
@@ -232,7 +231,7 @@ class FileTransport(Transport):
         await super().aclose()
 
     async def _download(self, request: HttpRequest) -> Any:
-        """A response whose body is yet to come."""
+        """A response whose body is still to be read."""
         fault: ConnectorError
         try:
             response = await self._session(request).request(
@@ -251,7 +250,7 @@ class FileTransport(Transport):
                 return httpx2.Response(response.status, headers=response.raw_headers, stream=body)
         except (aiohttp.ClientError, TimeoutError, OSError) as broken:
             fault = self.fault(broken)
-        raise fault  # outside the handlers: aiohttp's exceptions hold the request's headers, the key among them
+        raise fault  # outside the handlers: aiohttp's exceptions contain the request's headers, and so the key
 
     def fault(self, broken: Exception) -> ConnectorError:
         """The error that ended a download."""
@@ -259,7 +258,7 @@ class FileTransport(Transport):
 
 
 class _Upload:
-    """A request whose body is a stream, in the place of bytes: aiohttp sends either."""
+    """A request whose body is a stream instead of bytes; aiohttp sends both."""
 
     def __init__(self, request: Any) -> None:
         self.method: str = request.method
