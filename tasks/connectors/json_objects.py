@@ -1,4 +1,4 @@
-"""JSON from others: HTTP bodies read leniently, objects in model replies read strictly and one by one."""
+"""JSON from outside: HTTP bodies are read leniently, objects in model replies strictly and one by one."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any, Final, Never
 import orjson
 
 LONGEST_OBJECT: Final = 20_000
-"""Characters; a longer reply is no such object."""
+"""Characters; longer replies are rejected."""
 
 
 class NotAsAsked(ValueError):
-    """Why a reply is not the object that was asked for."""
+    """Why a reply is not the requested object."""
 
 
 def delimiter(*texts: str) -> str:
-    """A delimiter that depends on all it encloses: a text that held its own mark would have another."""
+    """A delimiter computed from all texts that it encloses, so that no text can contain its own."""
     parts = [f"{len(text)}\x1f{text}" for text in texts[:-1]] + [*texts[-1:]]
     return blake2b("\x1f".join(parts).encode("utf-8", "replace"), digest_size=12).hexdigest()
 
@@ -30,7 +30,7 @@ def quote_block(name: str, marked: str, text: str) -> str:
 
 
 def parse_object(text: str) -> dict[str, Any]:
-    """The one JSON object that a reply is, alone or in one fence, with every key once. Raises NotAsAsked."""
+    """The one JSON object in a reply, alone or in one fence, without duplicate keys. Raises NotAsAsked."""
     body = _unfenced(text.strip())
     if len(body) > LONGEST_OBJECT:
         raise NotAsAsked("is too long to be the JSON asked for")
@@ -50,14 +50,13 @@ def _unfenced(text: str) -> str:
 
 
 def parse_body(body: bytes) -> object:
-    """The document in a JSON body; NaN is None. Raises ValueError where it holds none."""
+    """The document in a JSON body, NaN as None. Raises ValueError if there is none."""
     return parse_readable(body)[0]
 
 
 def parse_readable(body: bytes) -> tuple[object, bytes]:
-    """The document and a body without NaN, which an SDK cannot read. Raises ValueError where it holds no JSON.
-
-    Unlike orjson, Python's own parser takes NaN and the lone surrogate of an emoji that was cut."""
+    """The document, and its body without NaN, which SDKs reject. Raises ValueError if there is no JSON."""
+    # Unlike orjson, Python's own parser accepts NaN and the lone surrogate of a truncated emoji.
     try:
         return orjson.loads(body), body
     except orjson.JSONDecodeError:
@@ -72,24 +71,24 @@ def parse_readable(body: bytes) -> tuple[object, bytes]:
 
 LONGEST_REPLY: Final = 400_000
 MOST: Final = 200
-"""Objects, or attempts to read one, in a reply."""
+"""Most objects, or attempts to read one, in a reply."""
 _THOUGHTS: Final = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _ARRAY: Final = re.compile(r"\[\s*\{(?=\s*[\"}])")
-"""Not `[{GENDER}]`, as prose may have it."""
+"""Excludes `[{GENDER}]`, which may occur in prose."""
 _NEXT: Final = re.compile(r"\{(?=\s*\")")
 _RESUME: Final = re.compile(r"\}[\s,]*(?=\{\s*\")")
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedText:
-    """Something that a model wrote and that is not taken: its text, and why."""
+    """A rejected text of a model, with the reason."""
 
     text: str
     reason: str
 
 
 def read_objects(reply: str) -> Iterator[dict[str, Any] | RejectedText]:
-    """Every object of the reply's arrays, in order; `RejectedText` in place of one that is no valid JSON."""
+    """All objects in the reply's arrays, in order; `RejectedText` for each that is invalid JSON."""
     body = _THOUGHTS.sub("", reply, count=1)
     if len(body) > LONGEST_REPLY:
         yield RejectedText(f"{body[:1000]}…", f"the reply has more than {LONGEST_REPLY:,} characters")
@@ -107,7 +106,7 @@ def read_objects(reply: str) -> Iterator[dict[str, Any] | RejectedText]:
 
 
 def _read_next(body: str, place: int) -> tuple[dict[str, Any] | RejectedText, int | None]:
-    """The object that begins at a place, and where the next one begins."""
+    """The object that begins at `place`, and the start of the next one."""
     try:
         found, end = _DECODER.raw_decode(body, place)
     except (ValueError, RecursionError) as error:
@@ -119,7 +118,7 @@ def _read_next(body: str, place: int) -> tuple[dict[str, Any] | RejectedText, in
 
 
 def _find_start(body: str) -> int | None:
-    """Where the first object of an array begins; of a reply without one, its first object."""
+    """Start of the first object in an array or, without an array, of the first object."""
     array = _ARRAY.search(body)
     if array is not None:
         return array.end() - 1

@@ -1,4 +1,4 @@
-"""API keys: environment variables first, then a store of secrets. They are returned, never kept or shown."""
+"""Looks API keys up in environment variables, then in a secret store; keys are never kept or shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
 
 Secrets = Callable[[str], str | None]
-"""A secret's value by its name, such as `openai-api-key`; None where there is none."""
+"""Value of a secret by its name, such as `openai-api-key`, or None."""
 Place = tuple[str, Callable[[], str | None]]
 
 
@@ -22,13 +22,13 @@ class _Secret:
     """One secret of a model."""
 
     names: tuple[str, ...]
-    """Environment variables that may hold it."""
+    """Environment variables that may contain it."""
     header: str = ""
-    """Of an endpoint, where it is sent; it may then hold blanks."""
+    """Header of an endpoint that sends it; the value may then contain blanks."""
 
 
 def find_key(target: Target, secrets: Secrets | None = None) -> str | None:
-    """The target's key, or an endpoint's values as one JSON object; None where it needs none. Raises UserError."""
+    """The target's key, an endpoint's values as one JSON object, or None if no key is needed. Raises UserError."""
     needs = list(_find_secrets(target))
     found = {need.names[0]: _search(need, target, secrets) for need in needs}
     missing = [_missing_problem(need, [target], secrets) for need in needs if found[need.names[0]] is None]
@@ -40,7 +40,7 @@ def find_key(target: Target, secrets: Secrets | None = None) -> str | None:
 
 
 def missing_keys(targets: Iterable[Target], secrets: Secrets | None = None) -> list[Problem]:
-    """One mistake per key that cannot be found or used, naming the models that need it."""
+    """One problem per missing or unusable key, with the models that need it."""
     sharing: dict[_Secret, list[Target]] = {}
     for target in targets:
         for need in _find_secrets(target):
@@ -56,7 +56,7 @@ def missing_keys(targets: Iterable[Target], secrets: Secrets | None = None) -> l
 
 
 def secret_name(variable: str) -> str:
-    """The name of the Prefect Secret block for an environment variable: `openai-api-key` for `OPENAI_API_KEY`."""
+    """Name of the Prefect Secret block for an environment variable: `openai-api-key` for `OPENAI_API_KEY`."""
     return variable.lower().replace("_", "-")
 
 
@@ -77,7 +77,7 @@ def _search(need: _Secret, target: Target, secrets: Secrets | None) -> str | Non
 
 
 def _list_places(need: _Secret, secrets: Secrets | None) -> list[Place]:
-    """The places of a key in search order, each with a function that reads it."""
+    """Places of a key in search order, each with its read function."""
     names = need.names
     variables: list[Place] = [(f"environment variable `{name}`", partial(os.environ.get, name)) for name in names]
     if secrets is None:
@@ -89,7 +89,7 @@ def _list_places(need: _Secret, secrets: Secrets | None) -> list[Place]:
 
 
 def _check_sendable(key: str, place: str, target: Target, need: _Secret) -> str:
-    # an HTTP library quotes a header that it cannot send, and with it the key
+    # an HTTP library quotes a header that it cannot send, including the key
     if key.isascii() and key.isprintable() and (need.header or " " not in key):
         return key
     what = f"the key for `{target.model}` holds a space, a line break or a letter that no key has"

@@ -1,4 +1,4 @@
-"""The identity of a request: the model that it reaches and the parameters that it sends."""
+"""Identity of a request: its model and the parameters that are sent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def sent_parameters(
     seed: int | None,
     json_schema: Mapping[str, object] | None = None,
 ) -> str:
-    """The parameters that the model takes, as JSON; a schema keeps the order of its properties."""
+    """The parameters that the model accepts, as JSON; a schema keeps the order of its properties."""
     offered = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed}
     sent: dict[str, object] = {
         name: value for name, value in offered.items() if name in target.parameters and value is not None
@@ -36,13 +36,13 @@ NOT_SENT = {"prices", "limits", "own_limits", "batch", "tunes", "structured", "k
 
 
 def fingerprint(target: Target, catalog: Catalog) -> str:
-    """A hash of everything that affects a model's replies, without prices and limits."""
+    """A hash of everything that affects a model's replies; prices and limits are excluded."""
     reached = target.model_dump(mode="json", exclude=NOT_SENT)
     return content_hash(reached, _describe_source(target, catalog))
 
 
 def _describe_source(target: Target, catalog: Catalog) -> object:
-    """What answers in place of a service: an endpoint's request, a respondent, a recording or a local model."""
+    """Description of an endpoint's request, a respondent, a recording or a local model."""
     if target.endpoint is not None:
         return target.endpoint.reaching()
     if target.connector == "simulated" and target.name in catalog.respondents:
@@ -56,17 +56,18 @@ def _describe_source(target: Target, catalog: Catalog) -> object:
 
 
 def _describe_respondent(respondent: Respondent) -> object:
-    """What its replies depend on; one with default `assigning` keeps the key of its earlier replies."""
+    """Everything that a respondent's replies depend on."""
+    # Default `assigning` is left out, so that the keys of earlier replies stay valid.
     assigns = respondent.assigning != Assigning()
     return respondent.model_dump(mode="json", exclude={"tuning"} if assigns else {"tuning", "assigning"})
 
 
 SMALL = 64 * 10**6
-"""Bytes of a file whose content is hashed, such as an adapter."""
+"""Largest size in bytes of files whose content is hashed, such as adapters."""
 
 
 def _describe_file(path: Path) -> tuple[str, int, str]:
-    """Name, size and content hash of a local model's file; for large ones the time of writing."""
+    """Name, size and content hash of a local model's file; for large files the modification time."""
     told = path.stat()
     if told.st_size > SMALL:
         return path.name, told.st_size, str(told.st_mtime_ns)
@@ -74,12 +75,12 @@ def _describe_file(path: Path) -> tuple[str, int, str]:
 
 
 def request_key(fingerprint: str, parameters: str, sample: int, text: str) -> str:
-    """The key of one request, as biasgrid.tasks.generate.cases computes it for a column of them."""
+    """The key of one request, as biasgrid.tasks.generate.cases computes it for a column."""
     return str(hash_texts([f"{fingerprint}\x1f{parameters}\x1f{sample}\x1f{text}"])[0])
 
 
 def request_text(messages: Sequence[Mapping[str, str]]) -> str:
-    """The text in a request's key: of a single message its content, else every role and text."""
+    """The text in a request's key: the content of a single message, else every role and text."""
     if len(messages) == 1:
         return messages[0]["content"]
     return "\x1f".join(part for message in messages for part in (message["role"], message["content"]))

@@ -1,4 +1,4 @@
-"""The factories of connectors by name: those shipped, and the entry points `biasgrid.connectors`."""
+"""Factories of connectors by name: built in, and from the entry points `biasgrid.connectors`."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ SHIPPED = {
     "simulated": "biasgrid.tasks.connectors.simulated.panel:connect",
     "replay": f"{PROVIDERS}.replay:connect",
 }
-"""The factory of each connector, imported when the connector is first used."""
+"""Factory of each connector, imported at its first use."""
 
 
 def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
-    """The connector of a target. Raises UserError where it is unknown or its SDK is not installed."""
+    """The connector of a target. Raises UserError if it is unknown or its SDK is not installed."""
     return factory(target.connector)(target, key, catalog)
 
 
@@ -45,7 +45,7 @@ def factory(name: str) -> ConnectorFactory:
 
 
 def names() -> list[str]:
-    """Every connector that `models.yaml` may name."""
+    """All connectors that `models.yaml` may name."""
     return sorted({*SHIPPED, *(point.name for point in entry_points(group=GROUP))})
 
 

@@ -1,4 +1,4 @@
-"""Requests of conversations: replayed from what has landed of their run, else sent and put into the journal."""
+"""Conversation requests: replayed if already stored for their run, else sent and written to the journal."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Row = Mapping[str, Any]
 
 
 class SendingStopped(Exception):
-    """The run may not send this, nor anything after it."""
+    """The run may send neither this request nor any later one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Participant:
-    """A model that takes part, and how it is asked."""
+    """A model in a conversation, with its settings."""
 
     target: Target
     fingerprint: str
@@ -65,15 +65,15 @@ class TurnRequest:
     place: TurnPosition
     messages: tuple[Message, ...]
     purpose: str = "subject"
-    """As `responses` has it."""
+    """As in `responses`."""
     attempt: int = 1
     conversation: str | None = None
-    """For a target that remembers: which of its conversations it is."""
+    """Conversation of a target with memory."""
     json_schema: Mapping[str, object] | None = None
-    """A schema for the reply, for models that take one."""
+    """A schema for the reply, for models that accept one."""
 
     def case(self, party: Participant, kind: str) -> dict[str, Any]:
-        """A row of `cases`; its key holds the position, so that a replayed session finds its own replies."""
+        """A row of `cases`; its key includes the position, so that a replayed session finds its own replies."""
         own, sent = self.place, party.sent(self.attempt, self.json_schema)
         told = [{"role": message.role, "content": message.content} for message in self.messages]
         where = (own.session, own.turn, own.speaker, self.attempt)
@@ -91,24 +91,23 @@ class TurnRequest:
 
 @dataclass(slots=True)
 class ReplayingClient:
-    """Shared by the sessions of a cell."""
+    """Client shared by the sessions of a cell."""
 
     kind: str
     """The kind of run, which is part of its request keys: `attack`, `interaction`."""
     model_pool: ModelPool
     journal: Journal
     landed: Mapping[str, Row]
-    """Replies of this run by request key: they are never asked for again."""
+    """Stored replies of this run by request key, which are not requested again."""
     retries: int
     closed: bool = False
-    """Nothing further is sent; what has been sent still lands."""
+    """Whether sending has ended; replies in flight are still stored."""
     budget: RetryBudget = field(default_factory=RetryBudget)
     asking: set[asyncio.Task[Any]] = field(default_factory=set)
-    """The tasks that wait for a reply, in flight or not: a session may have several, agents that speak at once."""
+    """Tasks that wait for a reply, in flight or not; concurrent agents of a session have one each."""
 
     async def ask(self, party: Participant, line: TurnRequest) -> Row:
-        """The row of `responses` with the reply or its error. Raises SendingStopped where a cap of the run is
-        reached."""
+        """The row of `responses` with the reply or its error. Raises SendingStopped at a cap of the run."""
         case = line.case(party, self.kind)
         known = self.landed.get(case["request_key"])
         if known is not None:
@@ -133,20 +132,20 @@ class ReplayingClient:
             self.asking.discard(task)
 
     def waiting(self) -> set[asyncio.Task[Any]]:
-        """The tasks that have sent nothing yet, or wait to send again."""
+        """Tasks that have sent nothing yet, or wait to send again."""
         return {task for task in self.asking if task not in self.model_pool.in_flight}
 
 
 async def open_replaying_client(
     kind: str, lake: Lake, run_id: str, cell_id: str, model_pool: ModelPool, retries: int
 ) -> ReplayingClient:
-    """The client of one cell, with the replies that have landed."""
+    """The client of one cell, with its stored replies."""
     before = await asyncio.to_thread(landed, lake, run_id, cell_id)
     return ReplayingClient(kind, model_pool, Journal(lake, run_id, cell_id), before, retries)
 
 
 def landed(lake: Lake, run_id: str, cell_id: str) -> dict[str, Row]:
-    """The first reply to each request of a cell's sessions that has landed in this run."""
+    """The first stored reply in this run to each request of a cell's sessions."""
     own = lake.scan("responses", run_id, name=f"{cell_id}-*")
     replies = own.filter(pl.col("text").is_not_null(), pl.col("session").is_not_null())
     first = replies.sort("received_at").unique("request_key", keep="first", maintain_order=True)
@@ -155,20 +154,20 @@ def landed(lake: Lake, run_id: str, cell_id: str) -> dict[str, Row]:
 
 Ended = TypeVar("Ended")
 PATIENCE_S = 10.0
-"""How long what has been sent may take to arrive once the run is broken off."""
+"""Seconds for requests in flight to complete after a run is interrupted."""
 
 
 async def run_conversations(
     conversations: Iterable[Coroutine[Any, Any, Ended]], desk: ReplayingClient
 ) -> list[Ended]:
-    """The result of each, in order; then the journal lands. On an error or cancellation nothing new is sent."""
+    """All results in order, with the journal stored; on an error or cancellation nothing new is sent."""
     tasks = [asyncio.create_task(conversation) for conversation in conversations]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
         if any(task.cancelled() or task.exception() for task in done):
             await _wind_up(tasks, desk)
         for task in done:
-            task.result()  # raises what it met
+            task.result()  # raises the task's error
         return [task.result() for task in tasks]
     except asyncio.CancelledError:
         await _wind_up(tasks, desk)
@@ -179,11 +178,11 @@ async def run_conversations(
 
 
 async def _wind_up(tasks: Sequence[asyncio.Task[Ended]], desk: ReplayingClient) -> None:
-    """Lets what has been sent arrive, and gives up what only waits to be sent."""
+    """Waits for requests in flight and cancels tasks that have sent nothing."""
     desk.closed = True
     for task in desk.waiting():
         task.cancel()
-    under_way = {*desk.asking, *tasks}  # what agents of a broken session have in flight outlives it
+    under_way = {*desk.asking, *tasks}  # requests of concurrent agents outlive their broken session
     await asyncio.wait(under_way, timeout=PATIENCE_S)
 
 

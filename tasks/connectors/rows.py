@@ -1,4 +1,4 @@
-"""An answer as the row of `responses` that lands, and a case as the request that is sent."""
+"""Converts an answer to its row of `responses`, and a case to its request."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Case = dict[str, Any]
 
 
 def to_request(case: Case) -> Request:
-    """The request of a case; one that has a `session` belongs to that conversation."""
+    """The request of a case; one with a `session` belongs to that conversation."""
     messages = tuple(Message(message["role"], message["content"]) for message in case["messages"])
     parameters = Parameters(**orjson.loads(case["parameters"]))
     return Request(messages, parameters, case["request_key"], case["sample"], case.get("session"))
 
 
 def response_row(case: Case, target: Target, answer: Answer, *, purpose: str = "subject") -> dict[str, Any]:
-    """The row of a reply or error; its id follows from request and arrival, for `reused_from` in other cells."""
+    """The row of a reply or error; its id depends on request and arrival, for `reused_from` in other cells."""
     reply, error = answer.reply, answer.error
     arrived = content_hash(case["run_id"], case["request_key"], answer.received_at.isoformat())
     return {

@@ -15,35 +15,34 @@ from prefect.context import TaskRunContext
 from biasgrid.warehouse.storage.errors import StorageTrouble
 
 NAME = "{label.name}"
-"""The run name of a task, from its parameter `label`; `with_options` would build the task anew each time."""
+"""Run name of a task, from its parameter `label`; `with_options` would build the task anew each time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """How people read a task run in the Prefect UI, and by which tags they find it."""
+    """Name and tags of a task run in the Prefect UI."""
 
     name: str
     tags: tuple[str, ...] = ()
 
     def attach(self) -> None:
-        """Tags the current task run, with its last state.
-
-        Tags set before a task runs are concurrency limits too: for each new set Prefect starts a thread and a
-        client, which costs more than most cells take."""
+        """Tags the current task run together with its last state."""
+        # Tags set before a task runs are concurrency limits too: for each new set Prefect starts a
+        # thread and a client, which costs more than most cells take.
         context = TaskRunContext.get()
         if context is not None:
             context.task_run.tags = [*self.tags]
 
 
 def artifact_key(kind: str, model: str) -> str:
-    """A Prefect key such as `progress-openai-gpt-4o`; a name beyond ASCII ends with the start of its hash."""
+    """A Prefect key such as `progress-openai-gpt-4o`; a non-ASCII name ends with the start of its hash."""
     told = re.sub(r"[^a-z0-9]+", "-", model.lower()).strip("-")
     mark = "" if model.isascii() else f"-{sha256(model.encode()).hexdigest()[:6]}"
     return f"{kind}-{told}{mark}" if told else f"{kind}{mark}"
 
 
 STOPPED = "Stopped"
-"""The state of a cell whose model stopped on a terminal error; its run continues."""
+"""State of a cell whose model stopped on a terminal error; its run continues."""
 
 
 def is_retryable(_task: object, _run: object, state: State[Any]) -> bool:
@@ -52,7 +51,7 @@ def is_retryable(_task: object, _run: object, state: State[Any]) -> bool:
 
 
 UNCACHED_TASK: Final[dict[str, Any]] = {"task_run_name": NAME, "cache_policy": NO_CACHE, "persist_result": False}
-"""Options of a task whose results are in the lake, of which Prefect keeps none."""
+"""Options of a task whose results are in the lake, so that Prefect stores none."""
 
 RETRIED_TASK: Final[dict[str, Any]] = {
     **UNCACHED_TASK,
@@ -60,7 +59,7 @@ RETRIED_TASK: Final[dict[str, Any]] = {
     "retry_delay_seconds": [1, 10],
     "retry_condition_fn": is_retryable,
 }
-"""And that is run again where what went wrong may pass."""
+"""The same options, with retries for failures that may pass."""
 
 SILENT_STATES = ("Completed", "Cached", STOPPED)
 

@@ -1,4 +1,4 @@
-"""How many tokens a text is: as OpenAI counts them, with a vocabulary that is shipped; elsewhere estimated."""
+"""Token counts of texts: OpenAI's with the shipped vocabulary, otherwise estimates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def cost_usd(reply: Reply, prices: Prices | None) -> float | None:
-    """The cost of a reply at list price; None where the price or the tokens are unknown."""
+    """The cost of a reply at list price; None if price or tokens are unknown."""
     if (
         prices is None
         or (prices.input and reply.input_tokens is None)
@@ -29,12 +29,12 @@ def cost_usd(reply: Reply, prices: Prices | None) -> float | None:
 
 
 def list_price(prices: Prices, sent: float, received: float, requests: float = 1) -> float:
-    """US dollars for so many tokens, whose prices are per million, in so many requests."""
+    """Cost in US dollars of token counts, at prices per million tokens, and requests."""
     return (sent * prices.input + received * prices.output) / 1e6 + requests * prices.request
 
 
 def format_usd(usd: float) -> str:
-    """In cents, or as finely as an amount needs: `$5.00`, `$0.0026`."""
+    """An amount in cents, or with the digits it needs: `$5.00`, `$0.0026`."""
     cents = f"{usd:,.2f}"
     fine = f"{usd:,.{4 if usd >= 0.01 else 6}f}".rstrip("0")
     return f"${cents}" if len(fine) <= len(cents) else f"${fine}"
@@ -46,32 +46,31 @@ CHARACTERS_PER_TOKEN = 4
 PER_MESSAGE = 3
 PRIMES_REPLY = 3
 LONG = 20_000
-"""Characters counted at once: at a million blanks tiktoken panics, in a way that no `except Exception` catches."""
+"""Characters counted at once; at a million blanks tiktoken panics, which `except Exception` does not catch."""
 CACHE = "TIKTOKEN_CACHE_DIR"
 OPENAI = ("openai", "azure")
-"""The connectors whose requests OpenAI's tokenizer counts, exactly or as an estimate."""
+"""Connectors whose requests are counted with OpenAI's tokenizer, exactly or as an estimate."""
 
 
 def count_text(model: str, text: str) -> int:
-    """Tokens in the vocabulary o200k_base, an estimate for models of another one (`is_exact`)."""
+    """Tokens in the vocabulary o200k_base, an estimate for models with another one (`is_exact`)."""
     return _count_tokens(text)
 
 
 def count_texts(model: str, texts: Sequence[str]) -> list[int]:
-    """`count_text` of each; a thread does it faster than several."""
+    """`count_text` of each text, in one thread, which is faster than several."""
     return [_count_tokens(text) for text in texts]
 
 
 def count_chat(model: str, messages: Sequence[Message]) -> int:
-    """The prompt tokens that OpenAI counts for a chat: role and text of each message, three tokens that delimit
-    it, and three that prime the reply. Source: OpenAI Cookbook, "How to count tokens with tiktoken", section 6.
-    """
+    """The prompt tokens that OpenAI counts for a chat: role and text, 3 per message, 3 for the reply."""
+    # Source: OpenAI Cookbook, "How to count tokens with tiktoken", section 6.
     texts = [text for message in messages for text in (message.role, message.content)]
     return PRIMES_REPLY + PER_MESSAGE * len(messages) + sum(count_text(model, text) for text in texts)
 
 
 def is_exact(model: str) -> bool:
-    """Whether a model of OpenAI's, `openai/gpt-4o` or `gpt-4o`, is known to count with o200k_base."""
+    """Whether an OpenAI model, `openai/gpt-4o` or `gpt-4o`, is known to count with o200k_base."""
     from tiktoken.model import encoding_name_for_model
 
     try:
@@ -81,18 +80,18 @@ def is_exact(model: str) -> bool:
 
 
 def count_prompts(texts: Sequence[str]) -> list[int]:
-    """The input tokens that OpenAI counts for each text, sent as a user's only message."""
+    """The input tokens that OpenAI counts for each text as a user's only message."""
     around = count_chat(VOCABULARY, [Message("user", "")])
     return [around + count for count in count_texts(VOCABULARY, texts)]
 
 
 def counts_exactly(target: Target) -> bool:
-    """Whether a forecast's input tokens are what the target will report; else they are an estimate."""
+    """Whether a forecast's input tokens equal what the target will report, or are an estimate."""
     return target.connector == "simulated" or (target.connector in OPENAI and is_exact(target.name))
 
 
 def estimate_tokens(text: str) -> int:
-    """Four characters a token, at least one."""
+    """Four characters per token, at least one token."""
     return max(1, -(-len(text) // CHARACTERS_PER_TOKEN))
 
 
@@ -116,7 +115,7 @@ _one_at_a_time = Lock()
 
 @contextmanager
 def _shipped_vocabulary() -> Iterator[None]:
-    """tiktoken reads the shipped file: it would ask the network for one that a directory of the user's lacks."""
+    """Makes tiktoken read the shipped file, since it would download one missing in a user's directory."""
     with _one_at_a_time, as_file(files("biasgrid.tasks.connectors") / "vocabulary") as directory:
         own = os.environ.get(CACHE)
         os.environ[CACHE] = str(directory)

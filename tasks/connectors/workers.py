@@ -1,4 +1,4 @@
-"""A fixed number of workers over one iterator of requests: no task per prompt."""
+"""A fixed number of workers on one iterator of requests, without a task per prompt."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from biasgrid.tasks.connectors.client.retry import RetryBudget
 T = TypeVar("T")
 Land = Callable[[T, Answer], None]
 SLACK = 4
-"""Requests under way for each that may be in flight: while some wait for their next attempt, no slot is idle."""
+"""Active requests per slot, so that no slot is idle while some wait for their next attempt."""
 
 
 def hands(target: Target) -> asyncio.Semaphore:
-    """How many requests to a model may be under way, waiting or in flight; shared by all that ask it together."""
+    """Semaphore of active requests to a model, waiting or in flight, shared by all callers."""
     return asyncio.Semaphore(SLACK * target.limits.concurrency)
 
 
@@ -38,12 +38,13 @@ async def answer_all(
     all_taken: Callable[[], None] = lambda: None,
     patience_s: float = 10.0,
 ) -> None:
-    """Sends each of `requests` and calls `land` with its answer the moment it arrives.
+    """Sends each of `requests` and calls `land` with its answer on arrival.
 
-    `budget` bounds what is sent again; `workers` is the target's concurrency by default, each takes a request with
-    one of `hands` free. `all_taken` is called when no request is left to take. An answer that another request
-    lands goes to `share`. On cancellation or an error of a callback nothing new is taken; what is in flight has
-    `patience_s` seconds to arrive and land."""
+    `budget` bounds retries; `workers` is the target's concurrency by default, and each takes a request while one
+    of `hands` is free. `all_taken` is called when no request is left to take. An answer stored by another request
+    goes to `share`. On cancellation or an error of a callback nothing new is taken; requests in flight have
+    `patience_s` seconds to complete and be stored.
+    """
     count = workers or target.limits.concurrency
     crew = _Workers(
         model_pool,
@@ -103,7 +104,7 @@ class _Workers(Generic[T]):
                 landing(item, answer)
 
     async def _wind_up(self, patience_s: float) -> None:
-        """Let what has been sent arrive; what only waits for its turn is given up."""
+        """Waits for requests in flight and cancels those that still wait."""
         self.taking = False
         for task in self.tasks:
             if task not in self.model_pool.in_flight:
@@ -111,7 +112,7 @@ class _Workers(Generic[T]):
         await asyncio.wait(self.tasks, timeout=patience_s)
 
     async def _dismiss(self) -> None:
-        """End what is still at work, then raise the first error that any of them met."""
+        """Cancels remaining workers, then raises the first error of any."""
         done = [task for task in self.tasks if task.done()]
         for task in self.tasks:
             task.cancel()
@@ -120,4 +121,4 @@ class _Workers(Generic[T]):
             if isinstance(outcome, BaseException) and not isinstance(outcome, asyncio.CancelledError):
                 raise outcome
         for task in done if self.taking else ():
-            task.result()  # cancelled by somebody else: what it had taken was not landed
+            task.result()  # cancelled from outside: its request was not stored

@@ -1,1 +1,1 @@
-"""One module a provider: OpenAI, Azure, Hugging Face, Replicate, HTTP endpoints, local models, replay."""
+"""One module per provider: OpenAI, Azure, Hugging Face, Replicate, HTTP endpoints, local models, replay."""

@@ -1,4 +1,4 @@
-"""The chat-completion protocol that OpenAI, Azure, Hugging Face and most servers share."""
+"""The chat-completion protocol shared by OpenAI, Azure, Hugging Face and most servers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
 
 OLD, NEW = "max_tokens", "max_completion_tokens"
 NO_KEY = "no-key"
-"""Sent where a server wants none: without one the SDKs take whatever key the environment happens to hold."""
+"""Sent to servers that need no key; otherwise SDKs send any key found in the environment."""
 
 
 def as_prompt(messages: tuple[Message, ...]) -> str:
-    """One text for models that take no messages: a single message byte for byte, several with their roles."""
+    """One text for models without messages: a single message unchanged, several with their roles."""
     if len(messages) == 1:
         return messages[0].content
     turns = [f"{message.role}: {message.content}" for message in messages]
@@ -30,7 +30,7 @@ def as_dicts(messages: tuple[Message, ...]) -> list[dict[str, str]]:
 
 
 def sampling_parameters(request: Request, accepted: frozenset[str]) -> dict[str, Any]:
-    """The parameters that are set and that the model accepts; nothing stands for its own default."""
+    """The parameters that are set and accepted; None stands for the model's default."""
     given = request.parameters
     parameters = (
         ("temperature", given.temperature),
@@ -41,7 +41,7 @@ def sampling_parameters(request: Request, accepted: frozenset[str]) -> dict[str,
 
 
 def token_limit_name(url: str) -> str:
-    """The name of the limit on tokens at a server's address."""
+    """Name of the token limit at a server's address."""
     return NEW if urlsplit(url).hostname == "api.openai.com" else OLD
 
 
@@ -58,8 +58,7 @@ def chat_body(request: Request, name: str, accepted: frozenset[str], spelling: s
 
 
 def read_completion(body: object, faults: ErrorMapper) -> Reply:
-    """The reply in a chat completion; a content filter is a finish reason. Raises ServerFault for anything
-    else."""
+    """The reply in a chat completion; a content filter is a finish reason. Raises ServerFault otherwise."""
     if not isinstance(body, Mapping):
         raise faults.server("the reply is no JSON object")
     choices = body.get("choices")
@@ -81,7 +80,7 @@ def read_completion(body: object, faults: ErrorMapper) -> Reply:
 
 
 def withheld_reply() -> Reply:
-    """The reply for a prompt that a provider's filter withheld, counted as a refusal."""
+    """The reply for a prompt blocked by a provider's content filter, counted as a refusal."""
     return Reply(text="", finish_reason="content_filter")
 
 
@@ -104,7 +103,7 @@ USERINFO = re.compile(r"^([a-z][a-z0-9+.-]*://)?.*@", re.IGNORECASE | re.DOTALL)
 
 
 def base_address(target: Target, default: str = "") -> str:
-    """Where the target is reached. Raises UserError where that is no http address, or one with a password."""
+    """The target's base URL. Raises UserError if it is no http address or contains a password."""
     url = target.base_url or default
     if not _is_http(url):
         raise _address_error(
@@ -122,12 +121,12 @@ def _is_http(url: str) -> bool:
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number, or half an IPv6 address
+    except ValueError:  # an invalid port or IPv6 address
         return False
 
 
 def _without_userinfo(url: str) -> str:
-    """Without what stands before the host: a password may hold any character, unescaped ones among them."""
+    """The address without user name and password, which may contain any unescaped character."""
     return USERINFO.sub(r"\1", url)
 
 

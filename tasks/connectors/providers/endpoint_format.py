@@ -33,14 +33,14 @@ from biasgrid.tasks.connectors.json_objects import parse_body
 from biasgrid.tasks.connectors.providers.chat import sampling_parameters
 
 Values = Mapping[str, Any]
-"""By placeholder: texts, numbers, lists of messages; None for what is not known or not set."""
+"""Values by placeholder: texts, numbers, lists of messages; None if unknown or not set."""
 RESERVED = "%/:?[]@!$&'()*+,;=~{}"
 QUOTES = {'"': "&quot;", "'": "&apos;"}
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointReply:
-    """A reply of 200 to 299, its body whole."""
+    """A complete reply with status 200 to 299."""
 
     status: int
     headers: Mapping[str, str]
@@ -63,7 +63,7 @@ class EndpointRequest:
 def placeholder_values(
     request: Request | None, session: str | None, name: str, turns: Turns, accepted: frozenset[str]
 ) -> Values:
-    """The values of placeholders; `request` is None for an opening, `session` None until the chatbot gave one."""
+    """Values of placeholders; `request` is None for an opening, `session` None until the chatbot assigns one."""
     known: dict[str, Any] = {SESSION: session, MODEL: name}
     if request is None:
         return known
@@ -82,7 +82,7 @@ def placeholder_values(
 
 
 def build_request(call: Call, values: Values, variables: Mapping[str, str]) -> EndpointRequest:
-    """Raises ValueError (UnicodeEncodeError) or TypeError (orjson.JSONEncodeError) for text that is no Unicode."""
+    """The request with all values filled in. Raises ValueError or TypeError for text that is not valid Unicode."""
     url = filled(quote(call.url, safe=RESERVED), lambda name: quote(_as_text(values.get(name)), safe=""))
     content = None if call.body is None else _build_content(call, values)
     headers = dict(_build_headers(call, values, variables))
@@ -94,7 +94,7 @@ def _build_headers(call: Call, values: Values, variables: Mapping[str, str]) -> 
         yield "Content-Type", call.sent_as
     for header, template in call.headers.items():
         if all(values.get(name) is not None for name in placeholders(template)):
-            parts = VARIABLE.split(template)  # the names of variables at odd places
+            parts = VARIABLE.split(template)  # odd positions are names of variables
             yield (
                 header,
                 "".join(
@@ -124,7 +124,7 @@ LEFT_OUT = object()
 
 
 def _fill_template(template: Any, values: Values) -> Any:
-    """The template with its values as JSON values; an entry without a value is left out."""
+    """The template with its values as JSON values; entries without a value are left out."""
     if isinstance(template, dict):
         entries = ((key, _fill_template(value, values)) for key, value in template.items())
         return {key: value for key, value in entries if value is not LEFT_OUT}
@@ -139,7 +139,7 @@ def _fill_template(template: Any, values: Values) -> Any:
 
 
 def _as_text(value: Any) -> str:
-    """A value where only text can stand; none is empty."""
+    """A value as text; None is empty."""
     if value is None or isinstance(value, str):
         return value or ""
     return orjson.dumps(value).decode()
@@ -150,8 +150,7 @@ LONGEST_ID = 4096
 
 
 def read_reply(endpoint: Endpoint, answered: EndpointReply, faults: ErrorMapper) -> Reply:
-    """The reply in a body. Raises ServerFault for a page or broken JSON, ReplyMisplaced for JSON without the
-    text."""
+    """The reply in a body. Raises ServerFault for a page or broken JSON, ReplyMisplaced if the text is missing."""
     if endpoint.reply is None:
         return Reply(_decode_text(answered, faults))
     document = _parse_document(answered, faults)
@@ -164,7 +163,7 @@ def read_reply(endpoint: Endpoint, answered: EndpointReply, faults: ErrorMapper)
 
 
 def read_session_id(path: str, answered: EndpointReply, faults: ErrorMapper) -> str:
-    """The id that the chatbot gave a conversation. Raises as `read_reply`."""
+    """The id that the chatbot gave to a conversation. Raises as `read_reply`."""
     document = _parse_document(answered, faults)
     found = _read_scalar(document, path)
     if found is None or not is_one_line(found) or len(found) > LONGEST_ID:
@@ -181,7 +180,7 @@ def _decode_text(answered: EndpointReply, faults: ErrorMapper) -> str:
     label["content-type"] = answered.content_type
     try:
         return answered.body.decode(label.get_content_charset("utf-8"), errors="replace")
-    except LookupError:  # a charset that nobody knows
+    except LookupError:  # an unknown charset
         return answered.body.decode(errors="replace")
 
 
@@ -214,7 +213,7 @@ def _read_text(document: object, path: str, answered: EndpointReply, faults: Err
 
 
 def _read_scalar(document: object, path: str | None) -> str | None:
-    """The text or number at a path; None where there is none."""
+    """The text or number at a path, or None."""
     try:
         found = next(found_at(document, steps(path)), None) if path else None
     except LookupError:

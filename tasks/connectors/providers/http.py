@@ -1,4 +1,4 @@
-"""Chatbots behind HTTP, as described by an endpoint's file."""
+"""Chatbots behind HTTP, described by an endpoint's file."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from biasgrid.tasks.connectors.providers.endpoint_format import (
 )
 
 LONGEST_BODY = 16_000_000
-"""Bytes of a body at most, so that an endless one does not fill the memory."""
+"""Most bytes of a body, so that an endless one does not exhaust memory."""
 PIECE = 1 << 16
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MOST_REDIRECTS = 5
 
 
 class EndpointClient:
-    """HTTP requests of one model; redirects are followed to the same host only, since they carry credentials."""
+    """HTTP client of one model; follows redirects to the same host only, as requests carry credentials."""
 
     def __init__(self, faults: ErrorMapper, timeout_s: float) -> None:
         self._faults = faults
@@ -50,7 +50,7 @@ class EndpointClient:
         self._hear = hear
 
     async def send(self, outgoing: EndpointRequest, conversation: Conversation) -> EndpointReply:
-        """Raises a ConnectorError for all but success."""
+        """Sends one request and returns its reply. Raises a ConnectorError for every status but success."""
         url = yarl.URL(outgoing.url, encoded=True)
         method, content = outgoing.method, outgoing.content
         for _ in range(1 + MOST_REDIRECTS):
@@ -94,7 +94,7 @@ class EndpointClient:
                 return EndpointReply(response.status, response.headers, await self._whole(response))
         except (aiohttp.ClientError, TimeoutError, OSError) as broken:
             fault = map_failure(broken, self._faults, self._timeout_s)
-        # outside the handlers: aiohttp's exceptions hold the request's headers, the keys among them
+        # outside the handlers: aiohttp's exceptions contain the request's headers, and so the keys
         raise fault
 
     async def _whole(self, response: aiohttp.ClientResponse) -> bytes:
@@ -134,7 +134,7 @@ class EndpointClient:
 
 
 def _with_cookie(headers: Mapping[str, str], cookie: str, *, has_body: bool) -> dict[str, str]:
-    """The headers with the conversation's cookies added to the file's own."""
+    """The file's headers with the conversation's cookies added."""
     own = {name: value for name, value in headers.items() if has_body or name.lower() != "content-type"}
     sent = next((name for name in own if name.lower() == "cookie"), "Cookie")
     cookies = "; ".join(part for part in (own.get(sent, ""), cookie) if part)
@@ -142,7 +142,7 @@ def _with_cookie(headers: Mapping[str, str], cookie: str, *, has_body: bool) -> 
 
 
 def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
-    """`key`: the endpoint's variables as a JSON object. Raises UserError where the target has no endpoint."""
+    """Connector of an endpoint; `key`: its variables as a JSON object. Raises UserError for no endpoint."""
     if target.endpoint is None:
         what = f"`{target.model}` has connector `http`, and no endpoint says how it is asked"
         raise UserError(
@@ -155,7 +155,7 @@ SHORTEST = 4
 
 
 class Chatbot:
-    """A message that fails is sent again in the same conversation, where a chatbot may have received it."""
+    """A chatbot; a failed message is sent again in the same conversation, although it may have arrived."""
 
     def __init__(self, target: Target, endpoint: Endpoint, variables: dict[str, str]) -> None:
         self._endpoint = endpoint
@@ -223,12 +223,12 @@ class Chatbot:
 
 
 def _secret_parts(variables: dict[str, str]) -> list[str]:
-    """Parts of secrets that no message may hold, without very short ones."""
+    """Parts of secrets that messages must not contain, without very short ones."""
     return [part for value in variables.values() for part in value.split() if len(part) >= SHORTEST]
 
 
 def _reply_keys(endpoint: Endpoint, variables: dict[str, str]) -> list[str]:
-    """Those that a reply is looked through for, the longest first: a tenant's name may be a word of any reply."""
+    """Secrets that are removed from replies, longest first; ordinary words such as a tenant's name stay."""
     named = ((header, variables.get(name, "")) for name, header in endpoint.variables())
     secret = (value for header, value in named if is_secret(header, value))
     parts = {part for value in secret for part in value.split() if len(part) >= SHORTEST_KEY}

@@ -25,8 +25,7 @@ from biasgrid.tasks.connectors.providers.chat import (
 
 
 def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
-    """`deployment` is an endpoint's address, `base_url` a server's. Raises UserError for a wrong address or
-    token."""
+    """Connector by address: an endpoint's `deployment` or a server's `base_url`. Raises UserError if invalid."""
     endpoint = target.model_copy(update={"base_url": target.deployment or target.base_url})
     url = base_address(endpoint) if endpoint.base_url else None
     if url is None and not (key or "").startswith("hf_"):
@@ -41,7 +40,7 @@ def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
 
 
 class _Client(AsyncInferenceClient):
-    """The SDK's client over our transport. Its own reads error bodies with a parser that may itself fail."""
+    """The SDK's client over our transport, as its own parser of error bodies may fail."""
 
     def __init__(self, wire: Transport, **settings: Any) -> None:
         super().__init__(**settings)

@@ -1,4 +1,4 @@
-"""OpenAI, and every server that speaks its chat completions: vLLM, Ollama, llama.cpp, gateways."""
+"""OpenAI and compatible servers with chat completions: vLLM, Ollama, llama.cpp, gateways."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from biasgrid.tasks.connectors.providers.chat import (
 )
 
 OWN = "https://api.openai.com/v1"
-PATH = "/chat/completions"  # posted as it is: `create` spends a third of a request's time on its types
+PATH = "/chat/completions"  # posted directly: `create` spends a third of a request's time on its types
 MODELS = "/models"
 
 
 def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
-    """Raises UserError where the base URL is no http address."""
+    """Connector of OpenAI or a compatible server. Raises UserError if the base URL is no http address."""
     url = base_address(target, OWN)
     faults = ErrorMapper(target, key)
     wire = Transport(httpx2, faults, target.limits.timeout_s)
@@ -53,7 +53,7 @@ def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
 
 
 def connect_azure(target: Target, key: str | None, catalog: Catalog) -> Connector:
-    """Raises UserError where the resource's address or its api-version is missing."""
+    """Connector of Azure. Raises UserError if the resource's address or api-version is missing."""
     if not target.api_version:
         remedy = "name one at its provider, such as 2024-10-21"
         raise UserError(Problem(f"`{target.model}` has no `api_version`", "models.yaml", remedy))
@@ -75,8 +75,9 @@ def http_client(wire: Any) -> httpx2.AsyncClient:
 
 
 class ChatCompletions:
-    """`spelling` is the server's name of the limit on tokens: OpenAI's models take the new one, other servers
-    the old."""
+    """Chat completions of one model; `spelling` is the server's name of the token limit."""
+
+    # OpenAI's models need the new name, other servers the old one.
 
     def __init__(
         self, client: openai.AsyncOpenAI, wire: Transport, target: Target, faults: ErrorMapper, spelling: str
@@ -97,7 +98,7 @@ class ChatCompletions:
         except RequestRejected as rejected:
             if spelling != OLD or NEW not in str(rejected):
                 raise
-        # refused for the parameter's name alone, before anything was generated: learnt once per model
+        # rejected only for the parameter's name, before generation: once per model
         self._spelling = NEW
         return await self.ask(request)
 
@@ -124,7 +125,7 @@ class ChatCompletions:
 
 
 class ListedChatCompletions(ChatCompletions):
-    """Of a server whose `/models` are what it answers for; Azure's are what one could deploy."""
+    """Chat completions of a server whose `/models` lists what it serves; Azure's lists what can be deployed."""
 
     async def is_listed(self) -> bool:
         try:
@@ -135,6 +136,6 @@ class ListedChatCompletions(ChatCompletions):
 
 
 def _listed_ids(listing: object) -> set[str]:
-    """The ids in a list of models, whatever else it may be."""
+    """The ids in a list of models; tolerates any other content."""
     cards = listing.get("data") if isinstance(listing, dict) else None
     return {str(card.get("id")) for card in cards if isinstance(card, dict)} if isinstance(cards, list) else set()

@@ -1,7 +1,7 @@
-"""Replies recorded elsewhere, played back: a CSV or Parquet file in place of a model.
+"""Replays recorded replies: a CSV or Parquet file in place of a model.
 
-The model is named `replay/<path>`, or `replay/<path>#<model>` where the file holds replies of several.
-A reply is found by `request_key`, else by the exact text of the prompt; a prompt's rows are its samples.
+The model is named `replay/<path>`, or `replay/<path>#<model>` if the file holds replies of several. A reply is
+found by `request_key`, else by the exact text of the prompt; a prompt's rows are its samples.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from biasgrid.tasks.connectors.providers.chat import as_prompt
 
 TEXT = ("text", "response", "reply")
 PROMPT = ("prompt", "instance")
-"""Without regard to case, so LangBiTe's responses (Provider, Model, Instance, Response) are read as they are."""
+"""Column names, in any case, so that LangBiTe's responses (Provider, Model, Instance, Response) need no change."""
 
 RowsByKey = dict[str, list[int]]
 
@@ -35,7 +35,7 @@ class Recording:
 
 
 def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
-    """Reads the file. Raises UserError where it is missing, unreadable, or lacks the columns."""
+    """Connector that replays a file. Raises UserError if it is missing, unreadable, or lacks the columns."""
     return Replay(read_recording(target.name))
 
 
@@ -44,7 +44,7 @@ class Replay:
         self._recording = recording
 
     async def ask(self, request: Request) -> Reply:
-        """Raises RequestRejected where nothing was recorded for this prompt, or not so many samples."""
+        """The recorded reply. Raises RequestRejected if there is none for this prompt, or too few samples."""
         recording = self._recording
         keyed = recording.by_key.get(request.request_key)
         if keyed:
@@ -61,7 +61,7 @@ class Replay:
 
 
 def read_recording(name: str) -> Recording:
-    """The replies in a file, by key and by prompt, of `<path>#<model>`. Raises UserError for no recording."""
+    """Replies in `<path>#<model>`, by key and by prompt. Raises UserError if it is no recording."""
     path, model = (name, "") if Path(name).suffix.lower() in READERS else name.partition("#")[::2]
     reader = READERS.get(Path(path).suffix.lower())
     if reader is None:
@@ -77,7 +77,7 @@ def read_recording(name: str) -> Recording:
 
 
 READERS: dict[str, Callable[[str], pl.DataFrame]] = {
-    # an empty field is an empty reply: whoever wrote the row had got one
+    # an empty field is an empty reply
     ".csv": partial(pl.read_csv, infer_schema=False, empty_string_is_null=False, glob=False),
     ".parquet": partial(pl.read_parquet, glob=False, hive_partitioning=False),
 }
@@ -111,7 +111,7 @@ def _text_column(frame: pl.DataFrame, path: str) -> str:
 
 
 def _select_model(frame: pl.DataFrame, path: str, model: str) -> pl.DataFrame:
-    """The rows of one model. Two models' replies to a prompt are not samples of each other."""
+    """The rows of one model, as two models' replies to a prompt are not samples of each other."""
     if "model" not in frame.columns:
         return frame
     named = frame.with_columns(_full_name(frame).alias("full name"))
@@ -130,7 +130,7 @@ def _select_model(frame: pl.DataFrame, path: str, model: str) -> pl.DataFrame:
 
 
 def _full_name(frame: pl.DataFrame) -> pl.Expr:
-    """`provider/model`, as our lake writes it in one column and LangBiTe in two."""
+    """`provider/model`, which is one column in our lake and two in LangBiTe."""
     model = pl.col("model").fill_null("")
     if "provider" not in frame.columns:
         return model

@@ -1,4 +1,4 @@
-"""Replicate: a prediction is created, waited for and, where the wait was too short, polled."""
+"""Replicate: creates a prediction, waits for it and polls it after the longest wait."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from biasgrid.tasks.connectors.providers.chat import NO_KEY, as_prompt, base_add
 
 OWN = "https://api.replicate.com"
 REFERENCE = re.compile(r"(?P<owner>[^/:\s]+)/(?P<name>[^/:\s]+)(?::(?P<version>[^/:\s]+))?")
-LONGEST_WAIT_S = 60  # what `Prefer: wait=` admits
+LONGEST_WAIT_S = 60  # most seconds that `Prefer: wait=` allows
 FIRST_POLL_S, LONGEST_POLL_S = 0.02, 1.0
 POLL_TIMEOUT_S = 10.0
-POLL_PAUSES_S = (0.2, 0.4, 0.8)  # before a failed poll is sent again: giving up pays for a second prediction
+POLL_PAUSES_S = (0.2, 0.4, 0.8)  # before a failed poll is repeated: giving up would pay for a second prediction
 CANCEL_TIMEOUT_S = 2.0
 RUNNING = ("starting", "processing")
 REJECTIONS = ("nsfw", "flagged", "sensitive", "content policy", "too long", "context length", "maximum context")
 
 
 def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
-    """Raises UserError where the name is not `owner/name` or `owner/name:version`."""
+    """Connector of Replicate. Raises UserError if the name is not `owner/name` or `owner/name:version`."""
     if not REFERENCE.fullmatch(target.name):
         raise UserError(
             Problem(
@@ -83,7 +83,7 @@ class Replicate:
         await self._wire.aclose()
 
     def _inputs(self, request: Request) -> dict[str, Any]:
-        """Language models there call their limit one or the other; an input that a model lacks is ignored."""
+        """The inputs of a prediction, with both names of the token limit, as unknown inputs are ignored."""
         parameters = sampling_parameters(request, self._accepted)
         if "max_tokens" in parameters:
             parameters["max_new_tokens"] = parameters["max_tokens"]
@@ -99,7 +99,7 @@ class Replicate:
         )
 
     async def _settled(self, prediction: Any) -> Any:
-        """Until it has ended: what `processing` shows may be the beginning of the output."""
+        """The prediction after it has ended, as the output of `processing` may be incomplete."""
         pause = FIRST_POLL_S
         try:
             while prediction.status in RUNNING:
@@ -112,11 +112,11 @@ class Replicate:
                 await self._cancel(prediction.id)
 
     async def _polled(self, prediction_id: str) -> Any:
-        """The prediction as it stands."""
+        """The current state of a prediction."""
         return await retry_transient(partial(self._poll, prediction_id), self._poll_wait_s)
 
     def _poll_wait_s(self, error: Transient, attempts: int) -> float | None:
-        """Seconds until a failed poll is sent again, since it does not concern the prediction itself."""
+        """Seconds until a failed poll is repeated, as its failure does not concern the prediction."""
         asked_s = requested_wait_s(error)
         if asked_s > self._poll_s or attempts > len(POLL_PAUSES_S):
             return None
@@ -131,7 +131,7 @@ class Replicate:
         raise self._faults.timed_out(self._poll_s)
 
     async def _cancel(self, prediction_id: str) -> None:
-        """Cancels a prediction if possible, since it is paid for by the second."""
+        """Cancels a prediction if possible, as it is charged by the second."""
         with suppress(TimeoutError, ConnectorError, ReplicateException, httpx.HTTPError, ValueError):
             async with asyncio.timeout(CANCEL_TIMEOUT_S):
                 await self._client.predictions.async_cancel(prediction_id)

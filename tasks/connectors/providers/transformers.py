@@ -1,6 +1,6 @@
-"""`local/<directory>`: a model of Hugging Face's format on this machine, or an adapter that was tuned here.
+"""Local models in Hugging Face's format (`local/<directory>`), or adapters tuned on this machine.
 
-Packages and weights are loaded when it is first asked; it writes one reply at a time, in a thread.
+Packages and weights are loaded at the first request; replies are generated one at a time, in a thread.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ ASKING = ("torch", "transformers")
 TUNING = (*ASKING, "datasets", "peft", "trl")
 ADAPTER = "adapter_config.json"
 MOST_TOKENS = 512
-"""Of a reply, where the request sets no limit."""
+"""Most tokens of a reply if the request sets no limit."""
 
 
 def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
-    """Raises UserError where there is no such model, or what it needs is not installed."""
+    """Connector of a local model. Raises UserError if the model is missing or its packages are not installed."""
     folder = Path(target.name).expanduser()
     if not (folder / "config.json").is_file() and not (folder / ADAPTER).is_file():
         remedy = "name a directory that holds `config.json` or an adapter, as `local/<directory>`"
@@ -52,7 +52,7 @@ class LocalModel:
         self._turn = asyncio.Lock()
 
     async def ask(self, request: Request) -> Reply:
-        """Raises ServerFault where the model cannot be run, RequestRejected where its context is too short."""
+        """The generated reply. Raises ServerFault if the model fails, RequestRejected for a short context."""
         async with self._turn:
             return await asyncio.to_thread(self._written, request)
 
@@ -69,7 +69,7 @@ class LocalModel:
 
 
 class Loaded:
-    """Weights and tokenizer, on the accelerator where there is one."""
+    """Weights and tokenizer, on an accelerator if there is one."""
 
     def __init__(self, folder: Path) -> None:
         import torch
