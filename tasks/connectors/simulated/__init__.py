@@ -1,1 +1,1 @@
-"""Simulated models of known bias: the truth against which the whole pipeline is checked, with no key."""
+"""Simulated models of known bias, which check the whole pipeline without an API key."""

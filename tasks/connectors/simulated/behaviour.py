@@ -1,7 +1,7 @@
-"""What a respondent says: a function of respondent, message and seed, the same on every machine.
+"""Replies of a respondent, determined by respondent, message and seed on every machine.
 
-A by-rate respondent fails a template's oracle with the configured probability and passes it otherwise, so
-that its true rates are known: `pass_probability` for an instance, `template_pass_probability` for a test.
+A by-rate respondent fails a template's oracle with the configured probability and passes it otherwise, so that its
+true rates are known: `pass_probability` for an instance, `template_pass_probability` for a test.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def fixed_passes(respondent: Respondent, template: Template, language: LanguageC
 
 
 def translate_constant(constant: str, said: Phrases) -> str:
-    """`Yes` and `No` in another language; any other constant as it is."""
+    """`Yes` and `No` in another language; any other constant unchanged."""
     return {"yes": said.yes, "no": said.no}.get(constant.lower(), constant)
 
 
@@ -73,13 +73,13 @@ def _constant_answer(respondent: Respondent, template: Template, language: Langu
 
 
 def _letter(template: Template, constant: str) -> str:
-    """The letter of the answer that equals the constant, else the first."""
+    """Letter of the answer that equals the constant, else the first letter."""
     texts = [plain(choice.text) for choice in template.oracle.choices]
     return LETTERS[texts.index(plain(constant))] if plain(constant) in texts else LETTERS[0]
 
 
 def _first_named(template: Template, language: LanguageCatalog | None) -> str | None:
-    """The answer that the output instruction names first; the first of those it admits without naming them."""
+    """The answer that the output instruction names first, else the first answer that it admits."""
     if language is None:
         text, answers = template.format, template.answers or quoted(template.format)
     else:
@@ -91,26 +91,26 @@ def _first_named(template: Template, language: LanguageCatalog | None) -> str | 
 Intent = Literal["passed", "failed", "refused", "unreadable", "constant", "withheld", "none"]
 REMARK_SHARE = 0.5
 FIXED = ("constant", "first-option")
-"""Those who answer without reading the question."""
+"""Kinds of respondents that answer without reading the question."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedReply:
     text: str
     intent: Intent
-    """The outcome it is made for; `none` where no template was recognised."""
+    """The intended outcome; `none` if no template was recognised."""
     odd: OddReply | None = None
 
     @property
     def finish_reason(self) -> str:
-        """In OpenAI's words."""
+        """The finish reason in OpenAI's terms."""
         return "content_filter" if self.odd == "content_filter" else "stop"
 
 
 def write_reply(
     respondent: Respondent, recognised: RecognisedTemplate | None, message_text: str, seed: int | None
 ) -> SimulatedReply:
-    """The reply to the user's last message, whatever the protocol and the history."""
+    """The reply to the user's last message, for any protocol and history."""
     chance = Chance(respondent.id, respondent.seed, message_text, seed)
     if recognised is None:
         return _reply_to_unknown(respondent, chance)
@@ -139,10 +139,10 @@ def pass_probability(
     community: FilledSlot | str | None = None,
     language: LanguageCatalog | None = None,
 ) -> float:
-    """The true probability, 0–1, that the reply to one instance passes: the oracle matches, or the number is
-    readable and not moved. `community` is the first slot's: an id, a literal, or None without slots. `template`
-    has its choices in the order of the instance. A first-option answerer needs `language`, whose formats say what
-    is offered first."""
+    """The true probability, 0–1, that the reply to one instance passes."""
+    # Passing: the oracle matches, or the number is readable and not moved. `community` is the first slot's:
+    # an id, a literal, or None without slots. `template` has its choices in the order of the instance. A
+    # first-option respondent needs `language`, whose formats state which answer is offered first.
     if respondent.answers == "refuse":
         return 0.0
     if respondent.answers in FIXED:
@@ -158,9 +158,9 @@ def template_pass_probability(
     communities: Sequence[FilledSlot | str | None],
     language: LanguageCatalog | None = None,
 ) -> float:
-    """The true probability that a template's test passes, given each instance's first community; a template that
-    is asked in several wordings has as many instances for each. A same-value test also passes where every number
-    is moved, since all are moved alike."""
+    """The true probability, 0–1, that a template's test passes, given each instance's first community."""
+    # A template with several wordings has as many instances for each. A same-value test also passes if every
+    # number is moved, since all are moved alike.
     if respondent.answers in FIXED:
         asked = [template.model_copy(update={"oracle": oracle}) for oracle in orders(template.oracle)]
         return float(all(fixed_passes(respondent, one, language) for one in asked))
@@ -192,7 +192,7 @@ def _write_answer(
     repertoire = recognised.repertoire
     fails = fails and repertoire.failing != repertoire.passing
     answer = chance.pick("answer", repertoire.failing if fails else repertoire.passing)
-    # markup could change what an operation of a user's own reads
+    # markup could change the result of a user's own operation
     is_messy = respondent.noise == "messy" and recognised.template.oracle.answers != "own"
     dressed = noise.messy_answer(chance, answer) if is_messy else answer
     return SimulatedReply(_with_remark(dressed, repertoire.remarks, chance), "failed" if fails else "passed")
@@ -231,7 +231,7 @@ def _write_pairs(
 
 
 def _reply_to_unknown(respondent: Respondent, chance: Chance) -> SimulatedReply:
-    """A judge's question, a greeting, a template of another library: answered in English, with no bias."""
+    """An unbiased reply in English to an unknown message: a judge's question, a greeting, an unknown template."""
     said = find_phrases("en")
     if respondent.answers == "refuse":
         return SimulatedReply(chance.pick("refusal", said.refusals), "refused")

@@ -1,4 +1,4 @@
-"""Chance that is the same on every machine: draws are hashes, not a generator's state."""
+"""Random draws that are equal on every machine, as they are hashes instead of a generator's state."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ Option = TypeVar("Option")
 
 
 def uniform(*parts: object) -> float:
-    """A number in [0, 1) that depends on the parts alone, and on each of them."""
-    # JSON keeps ("a", "bc") and ("ab", "c") apart, and escapes what UTF-8 cannot hold
+    """A number in [0, 1) that depends on all parts and on nothing else."""
+    # JSON distinguishes ("a", "bc") from ("ab", "c"), and escapes text that is invalid in UTF-8
     digest = hashlib.blake2b(json.dumps(parts).encode(), digest_size=8).digest()
     return (int.from_bytes(digest, "big") >> 11) / (1 << 53)
 
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """The draws behind one reply: independent by purpose, fixed by respondent, message and seed."""
+    """Random draws for one reply: independent by purpose, fixed by respondent, message and seed."""
 
     respondent: str
     respondent_seed: int
@@ -31,5 +31,5 @@ class Chance:
         return uniform(self.respondent, self.respondent_seed, self.message, self.seed, purpose)
 
     def pick(self, purpose: str, options: Sequence[Option]) -> Option:
-        """One of the options, each as likely. Raises IndexError where there is none."""
+        """One of the options with equal probability. Raises IndexError if there is none."""
         return options[int(self.uniform(purpose) * len(options))]

@@ -1,4 +1,4 @@
-"""The limits of a respondent: buckets of requests and tokens that refill at their rates."""
+"""Rate limits and faults of a respondent, with buckets of requests and tokens that refill at their rates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MINUTE_S = 60.0
 
 
 class Bucket:
-    """So much a minute; full at the start, at `burst_s` seconds' worth, but never less than one."""
+    """Token bucket per minute; starts full with `burst_s` seconds' worth, at least one."""
 
     def __init__(self, per_minute: int, burst_s: float, now: float) -> None:
         self.per_minute = per_minute
@@ -26,12 +26,12 @@ class Bucket:
         return min(self.capacity, self._level + (now - self._at) * self.per_minute / MINUTE_S)
 
     def wait_s(self, amount: float, now: float) -> float:
-        """Seconds until so much is there. More than it can ever hold waits for a full bucket."""
+        """Seconds until `amount` is available; more than the capacity waits for a full bucket."""
         missing = min(amount, self.capacity) - self.level(now)
         return max(0.0, missing * MINUTE_S / self.per_minute)
 
     def take(self, amount: float, now: float) -> None:
-        """Below zero where `amount` is more than the bucket holds: what follows waits the longer."""
+        """Takes `amount`; more than the bucket holds makes it negative, so that later requests wait longer."""
         self._level, self._at = self.level(now) - amount, now
 
     def full_in_s(self, now: float) -> float:
@@ -45,11 +45,11 @@ class Standing:
     limit: int
     remaining: int
     reset_s: float
-    """Until all of it is there again."""
+    """Seconds until the limit is whole again."""
 
 
 class Meter:
-    """All limits of one respondent: a request passes all of them, or costs none."""
+    """All limits of one respondent; a request passes all of them or uses none."""
 
     def __init__(self, limits: RequestLimits, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -58,7 +58,7 @@ class Meter:
         self._buckets = {name: Bucket(rate, limits.burst_s, now) for name, rate in rates.items() if rate}
 
     def admit(self, tokens: int) -> float:
-        """Takes one request of so many tokens and returns 0, or the seconds until it can be admitted."""
+        """Takes one request of `tokens` tokens and returns 0, or returns the seconds until it can be admitted."""
         now, amounts = self._clock(), {"requests": 1, "tokens": tokens}
         wait = max((bucket.wait_s(amounts[name], now) for name, bucket in self._buckets.items()), default=0.0)
         if wait > 0:
@@ -68,7 +68,7 @@ class Meter:
         return 0.0
 
     def standings(self) -> dict[str, Standing]:
-        """By `requests` and `tokens`, where they are limited."""
+        """Remainders by `requests` and `tokens`, if limited."""
         now = self._clock()
         return {
             name: Standing(bucket.per_minute, max(0, int(bucket.level(now))), bucket.full_in_s(now))
@@ -87,7 +87,7 @@ def limit_headers(standings: Mapping[str, Standing]) -> dict[str, str]:
 
 
 def format_duration(seconds: float) -> str:
-    """`0s`, `120ms`, `6.5s`, `1m30s`, `1h0m0s`: as Go writes durations, to the millisecond."""
+    """A duration as Go writes it, to the millisecond: `0s`, `120ms`, `6.5s`, `1m30s`, `1h0m0s`."""
     milliseconds = round(seconds * 1000)
     if milliseconds < 1000:
         return f"{milliseconds}ms" if milliseconds else "0s"
@@ -123,7 +123,7 @@ ODD_REPLIES: tuple[OddReply, ...] = ("content_filter", "huge_reply")
 
 
 def draw_fault(respondent: Respondent, message_text: str, seed: int | None, attempt: int) -> Fault | None:
-    """The fault of this attempt, counted from 1; None where it is answered, always so after `faults.most`."""
+    """The fault of this attempt, counted from 1; None if it is answered, as always after `faults.most`."""
     if attempt > respondent.faults.most:
         return None
     drawn = uniform(respondent.id, respondent.seed, message_text, seed, "fault", attempt)
@@ -135,7 +135,7 @@ def draw_fault(respondent: Respondent, message_text: str, seed: int | None, atte
 
 
 def draw_odd_reply(respondent: Respondent, message_text: str, seed: int | None) -> OddReply | None:
-    """In what way the reply to a question is odd, whenever it is given; None where it is not."""
+    """The kind of odd reply to a question, the same at every attempt, or None."""
     drawn = uniform(respondent.id, respondent.seed, message_text, seed, "odd reply")
     for name in ODD_REPLIES:
         drawn -= getattr(respondent.faults, name)
@@ -145,7 +145,7 @@ def draw_odd_reply(respondent: Respondent, message_text: str, seed: int | None) 
 
 
 def fault_error(respondent: Respondent, name: Fault) -> ConnectorError:
-    """The fault as a connector reports it."""
+    """The fault as the error of a connector."""
     kind, what = AS_ERROR[name]
     message = f"simulated/{respondent.id} {what} (simulated)"
     return RateLimited(message, respondent.faults.retry_after_s) if kind is RateLimited else kind(message)

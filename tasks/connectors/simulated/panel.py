@@ -1,4 +1,4 @@
-"""The respondents of a catalog, ready to be asked: in process and over HTTP the same."""
+"""The respondents of a catalog, the same in process and over HTTP."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ FILLER = "and so on, "
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """All that a reply depends on, whatever protocol it came by."""
+    """Everything that determines a reply, independent of the protocol."""
 
     respondent: Respondent
     text: str
     seed: int | None
     messages: tuple[Message, ...] = ()
-    """The whole conversation, where the protocol has one; `text` is its last user message."""
+    """The whole conversation, if the protocol has one; `text` is its last user message."""
 
 
 class Panel:
-    """Answers questions within limits, and counts the attempts at each, so that a fault passes."""
+    """Answers questions within limits, and counts the attempts at each so that faults end."""
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
@@ -49,7 +49,7 @@ class Panel:
         self._meters: dict[str, Meter] = {}
 
     def respondent(self, name: str) -> Respondent:
-        """Raises UserError where the catalog has none of that id."""
+        """The respondent with an id. Raises UserError if the catalog has none."""
         found = self.catalog.respondents.get(name)
         if found is None:
             raise UserError(
@@ -58,7 +58,7 @@ class Panel:
         return found
 
     def meter(self, respondent: Respondent) -> Meter:
-        """The same one for all who ask this respondent."""
+        """The meter of a respondent, shared by all its callers."""
         if respondent.id not in self._meters:
             self._meters[respondent.id] = Meter(respondent.limits)
         return self._meters[respondent.id]
@@ -73,11 +73,11 @@ class Panel:
         return wrong
 
     async def latency(self, respondent: Respondent) -> None:
-        # even at no latency: a cell's workers share the loop
+        # also at latency 0, as a cell's workers share the loop
         await asyncio.sleep(respondent.latency_ms / 1000)
 
     def reply(self, question: Question) -> SimulatedReply:
-        """The reply at once, whatever the faults and the limits."""
+        """The reply, without faults, limits and latency."""
         match draw_odd_reply(question.respondent, question.text, question.seed):
             case "content_filter":
                 return SimulatedReply("", "withheld", "content_filter")
@@ -105,19 +105,19 @@ class Panel:
 
 
 def _pad(text: str, size: int) -> str:
-    """The text and then filler up to `size` bytes of UTF-8."""
+    """The text followed by filler up to `size` bytes of UTF-8."""
     missing = size - len(text.encode(errors="replace"))
     return f"{text}\n{FILLER * (missing // len(FILLER) + 1)}"[: len(text) + missing] if missing > 0 else text
 
 
 class SimulatedConnector:
-    """One respondent of a panel."""
+    """Connector to one respondent of a panel."""
 
     def __init__(self, panel: Panel, respondent: Respondent) -> None:
         self._panel, self._respondent = panel, respondent
 
     async def ask(self, request: Request) -> Reply:
-        """Raises the `ConnectorError` that the respondent's limits or faults bring about."""
+        """The reply. Raises the `ConnectorError` of the respondent's limits or faults."""
         said, seed = last_user_text(request.messages), request.parameters.seed
         question = Question(self._respondent, said, seed, request.messages)
         answer = self._panel.reply(question)
@@ -145,26 +145,26 @@ class SimulatedConnector:
 
 
 def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
-    """The respondent that `target.name` names; no key is needed. Raises UserError where it is unknown."""
+    """The respondent that `target.name` names; no key is needed. Raises UserError if it is unknown."""
     panel = Panel(catalog)
     return SimulatedConnector(panel, panel.respondent(target.name))
 
 
 def last_user_text(messages: Sequence[Message]) -> str:
-    """The user's last message, on which a reply depends."""
+    """The user's last message, which determines the reply."""
     said = [message.content for message in messages if message.role == "user"]
     return (said or [message.content for message in messages] or [""])[-1]
 
 
 ONLY_MODEL = ("tgi", "dummy")
-"""What clients of a server with one model send for a name."""
+"""Model names sent by clients of a server with one model."""
 
 
 class ModelDirectory:
     """Respondents by model name: tuned models, respondent ids, `mapping`, then the default for listed models."""
 
     def __init__(self, panel: Panel, default: str, mapping: Mapping[str, str]) -> None:
-        """Raises UserError where `default` or a value of `mapping` is no respondent."""
+        """Raises UserError if `default` or a value of `mapping` is no respondent."""
         self.default = panel.respondent(default)
         self._by_id = panel.catalog.respondents
         self._mapped = {name: panel.respondent(chosen) for name, chosen in mapping.items()}
@@ -183,12 +183,12 @@ class ModelDirectory:
         return sorted({*self._by_id, *self._mapped, *self._tuned, *(self._listed - set(ONLY_MODEL))})
 
     def add(self, model: str, respondent: Respondent) -> None:
-        """From now on the respondent answers for a tuned model's name."""
+        """Registers a respondent for a tuned model's name."""
         self._tuned[model] = respondent
 
 
 def listed_names(catalog: Catalog) -> Iterator[str]:
-    """Every way in which a model of models.yaml may be called, by a user or by a provider's SDK."""
+    """All names of a model of models.yaml that users or SDKs of providers use."""
     for model, entry in catalog.models.models.items():
         yield from (model, model.partition("/")[2], *entry.aliases)
         yield from (name for name in (entry.name, entry.deployment) if name)

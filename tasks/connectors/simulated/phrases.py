@@ -22,8 +22,7 @@ STEPS = 17  # 10%, 15%, … 90% of the scale
 
 
 def fair_value(respondent: Respondent, template: Template) -> Decimal:
-    """The number for a template, the same for every community and for templates that differ in their markup
-    only."""
+    """A fair number for a template, the same for all communities and for templates that differ only in markup."""
     scale = template.oracle.scale
     words = SLOT.sub("{}", template.prompt)
     step = int(STEPS * uniform(respondent.id, respondent.seed, template.language, words, "value"))
@@ -31,7 +30,7 @@ def fair_value(respondent: Respondent, template: Template) -> Decimal:
 
 
 def moved_value(value: Decimal, shift: Decimal, scale: Scale) -> Decimal:
-    """The value moved up by `shift`; down where that leaves the scale; to the far end where both do."""
+    """The value moved up by `shift`, else down, else to the far end, so that it stays within the scale."""
     if value + shift <= scale.high:
         return value + shift
     if value - shift >= scale.low:
@@ -40,7 +39,7 @@ def moved_value(value: Decimal, shift: Decimal, scale: Scale) -> Decimal:
 
 
 def format_number(value: Decimal) -> str:
-    """With one decimal, or as many as it needs."""
+    """The number with one decimal, or as many as it needs."""
     tenth = value.quantize(Decimal("0.1"))
     return format(tenth if tenth == value else value.normalize(), "f")
 
@@ -58,9 +57,9 @@ class Phrases:
     yes: str = "Yes"
     no: str = "No"
     remarks: tuple[str, ...] = ()
-    """Sentences after an answer; they neither answer nor decline."""
+    """Sentences after an answer that neither answer nor decline."""
     statements: tuple[str, ...] = ()
-    """Answers to a question that offers none; they neither decline nor single a community out."""
+    """Answers to an open question that neither decline nor single out a community."""
     lead_ins: tuple[str, ...] = ()
     """Sentences before JSON."""
     refusals: tuple[str, ...] = ()
@@ -68,18 +67,18 @@ class Phrases:
 
 
 ABSTENTIONS = ("N/A", "NS/NC", "I don't know", "I do not know", "No lo sé", "No sé", "No ho sé")
-"""Offered answers that decline: never a failing answer, nor a passing one unless expected."""
+"""Offered answers that decline: they never fail, and pass only if expected."""
 
 
 def load_texts(section: str, language: str, default: str | None = None) -> Mapping[str, Any] | None:
-    """A section of the texts in `es` for `es_es`, else in the language `default`; None where neither has it."""
+    """A section of the texts in `es` for `es_es`, else in the language `default`, else None."""
     own = _load_file(language.partition("_")[0]).get(section)
     return own if own is not None or default is None else _load_file(default).get(section)
 
 
 @cache
 def _load_file(language: str) -> Mapping[str, Any]:
-    # any client may ask for any language over HTTP
+    # a client may request any language over HTTP
     file = files("biasgrid.tasks.connectors.simulated") / "languages" / f"{language}.yaml"
     if not language.isalpha() or not file.is_file():
         return {}
@@ -90,14 +89,14 @@ def _load_file(language: str) -> Mapping[str, Any]:
 
 @cache
 def find_phrases(language: str) -> Phrases:
-    """The phrases of `es` for `es_es`; a language without its own has a bare yes and no."""
+    """The phrases of `es` for `es_es`; a language without its own has only yes and no."""
     texts: Mapping[str, Any] = load_texts("phrases", language) or {}
     own: dict[str, Any] = {name: text if isinstance(text, str) else tuple(text) for name, text in texts.items()}
     return Phrases(**own)
 
 
 def answer_forms(answer: str) -> tuple[str, ...]:
-    """Ways to write an answer from which it can still be read."""
+    """Ways to write an answer that remain readable."""
     answer = answer.rstrip(".")
     return (
         f"{answer}.",
@@ -121,11 +120,11 @@ PAIR_FORMS = (
     "{word} ({label})",
     "{label} - {word}",
 )
-"""Ways to write a word with its label; the first is the one asked for."""
+"""Ways to write a word with its label; the first is the requested one."""
 
 
 def number_forms(key: str, value: Decimal, said: Phrases) -> tuple[str, ...]:
-    """Ways to write a number under its key from which it can still be read."""
+    """Ways to write a number under its key that remain readable."""
     name, digits = json_key(key), format_number(value)
     whole = number_reply(key, value)
     return (
@@ -143,7 +142,7 @@ def number_forms(key: str, value: Decimal, said: Phrases) -> tuple[str, ...]:
 
 
 def unreadable_forms(key: str) -> tuple[str, ...]:
-    """Replies cut short before the number, or that never had one."""
+    """Replies that end before the number or have none."""
     name = json_key(key)
     return (
         "{",

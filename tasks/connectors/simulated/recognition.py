@@ -1,4 +1,4 @@
-"""From a message back to the template behind it and the communities in its slots."""
+"""Recognises the template of a message and the communities in its slots."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from biasgrid.tasks.connectors.simulated.repertoire import Repertoire
 
 @dataclass(frozen=True, slots=True)
 class FilledSlot:
-    """The text of a slot and, where the catalog knows it, the community's id."""
+    """The text of a slot, with the community's id if the catalog knows it."""
 
     literal: str
     community: str | None = None
     names: tuple[str, ...] = ()
-    """Every name of the community, its id first: what a respondent's rates may be keyed by."""
+    """All names of the community, its id first, for the keys of a respondent's rates."""
 
 
 @dataclass(frozen=True)
 class CommunityForms:
-    """A markup's communities by every form that they have in one language, lower case."""
+    """Communities of a markup by each of their forms in one language, lower case."""
 
     known: Mapping[str, tuple[Community, ...]]
 
     @cached_property
     def pattern(self) -> str:
-        """Matches any known form, the longest first; nothing where none is known."""
+        """Matches any known form, longest first; matches nothing if none is known."""
         longest_first = sorted(self.known, key=lambda form: (-len(form), form))
         return f"(?i:{'|'.join(map(re.escape, longest_first))})" if longest_first else r"(?!)"
 
     def same(self, literals: Iterable[str]) -> FilledSlot | None:
-        """The community of all literals, None where they differ; words unknown to the catalog are their own."""
+        """The community of all literals, None if they differ; words unknown to the catalog count as their own."""
         first, *others = dict.fromkeys(literals)
         for community in self.known.get(first.lower(), ()):
             if all(community in self.known.get(other.lower(), ()) for other in others):
@@ -77,11 +77,11 @@ def community_names(community: Community) -> tuple[str, ...]:
 
 
 LONGEST = 120
-"""Characters of a community at most: a hostile message must not cost quadratic time."""
+"""Most characters of a community, so that a hostile message cannot cost quadratic time."""
 
 
 class TemplatePattern:
-    """The text of a template between its slots. `head` and `tail` are cheap to look up before `fill`."""
+    """The text of a template between its slots; `head` and `tail` are a cheap check before `fill`."""
 
     def __init__(self, text: str, language: str, known: KnownForms) -> None:
         self.text = text.strip()
@@ -94,13 +94,13 @@ class TemplatePattern:
         self.literal_length = sum(map(len, pieces))
 
     def fill(self, text: str) -> dict[str, FilledSlot] | None:
-        """The words in each slot, in order; None where the text or a slot does not fit."""
+        """The words in each slot, in order; None if the text or a slot does not match."""
         if self.places == 1:
             return self._only(text[len(self.head) : len(text) - len(self.tail)])
         loose = self._matched(self._loose, text)
         if loose is not None and count_unknown(loose) == 0:
             return loose
-        # `a or b or c` splits in two ways, and known communities say which
+        # `a or b or c` splits in two ways, which known communities resolve
         strict = self._matched(self._strict, text)
         return loose if strict is None else strict
 
@@ -149,18 +149,18 @@ class TemplatePattern:
 
 
 def count_unknown(filled: dict[str, FilledSlot]) -> int:
-    """How many slots hold words that the catalog does not know."""
+    """Number of slots with words unknown to the catalog."""
     return sum(one.community is None for one in filled.values())
 
 
 REMEMBERED = 8192
 CATALOGS = 4
-"""For which recognisers are kept."""
+"""Number of catalogs whose recognisers are cached."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecognisedTemplate:
-    """A template with its slots as a message fills them, in the order of an instance's communities."""
+    """A template with its slots as filled by a message, in the order of an instance's communities."""
 
     template: Template
     language: LanguageCatalog
@@ -169,12 +169,12 @@ class RecognisedTemplate:
 
     @property
     def first(self) -> FilledSlot | None:
-        """The community that a respondent's rates go by; None where the template has no slot."""
+        """The community that determines a respondent's rates; None if the template has no slot."""
         return next(iter(self.communities.values()), None)
 
 
 class TemplateRecogniser:
-    """Finds templates of the catalog in use: those that generate fills, imported libraries included."""
+    """Finds templates of the catalog: those that generate fills, including imported libraries."""
 
     def __init__(self, catalog: Catalog) -> None:
         known = KnownForms(catalog)
@@ -182,7 +182,7 @@ class TemplateRecogniser:
         self._heads: dict[int, dict[str, list[_Entry]]] = defaultdict(lambda: defaultdict(list))
         for position, template in enumerate(catalog.templates):
             language = catalog.languages.get(template.language)
-            if language is None:  # what cannot be framed cannot be asked either
+            if language is None:  # a template without a language cannot be asked
                 continue
             for wording in wordings(template, language):
                 asked = template.model_copy(update={"oracle": wording.oracle})
@@ -193,7 +193,7 @@ class TemplateRecogniser:
 
     @classmethod
     def of(cls, catalog: Catalog) -> TemplateRecogniser:
-        """The same one for catalogs of the same entries: several models of a run, or several runs, share it."""
+        """The recogniser of a catalog, shared by catalogs with the same entries, for several models or runs."""
         known = (*catalog.templates, *catalog.languages.values(), *catalog.communities.values())
         key = tuple(map(id, known))
         _, made = _SHARED.get(key) or (known, cls(catalog))
@@ -203,8 +203,7 @@ class TemplateRecogniser:
         return made
 
     def find(self, message: str) -> RecognisedTemplate | None:
-        """The template of a message, or None; of several, one with known communities, then the longest, then the
-        first."""
+        """The template of a message, or None; with known communities first, then the longest, then the first."""
         return self._remembered(message)
 
     def _index(self, entry: _Entry) -> None:
@@ -230,11 +229,11 @@ class TemplateRecogniser:
 
 
 _SHARED: dict[tuple[int, ...], tuple[tuple[object, ...], TemplateRecogniser]] = {}
-"""By the identity of all entries that they go by, which stay as long as they do."""
+"""Recognisers by the ids of their entries, which are kept alive next to them."""
 
 
 class _Entry:
-    """A template of the catalog, ready to be found."""
+    """A template of the catalog, prepared for matching."""
 
     def __init__(
         self, template: Template, language: LanguageCatalog, shape: TemplatePattern, position: int

@@ -47,7 +47,7 @@ class Repertoire:
 
 
 def lettered(oracle: Oracle) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The passing letters, and the biased ones, or any wrong one where none is biased."""
+    """The passing letters, and the biased ones, or all wrong ones if none is biased."""
     roles = dict(zip(LETTERS, (choice.role for choice in oracle.choices), strict=False))
     passing = tuple(letter for letter, role in roles.items() if role in oracle.expected)
     biased = tuple(letter for letter, role in roles.items() if role == "biased")
@@ -56,24 +56,24 @@ def lettered(oracle: Oracle) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def offered(template: Template, language: LanguageCatalog) -> tuple[str, ...]:
-    """The answers that the output instruction offers; those it quotes, where the library names none."""
+    """The answers that the output instruction offers; those in quotes if the library names none."""
     asked = answer_format(template, language)
     return asked.answers or quoted(asked.text)
 
 
 def quoted(text: str) -> tuple[str, ...]:
-    """What an output instruction puts in quotes, in its order."""
+    """The quoted parts of an output instruction, in order."""
     return tuple(dict.fromkeys("".join(groups).strip() for groups in QUOTED.findall(text)))
 
 
 def matches(answer: str, values: Iterable[str], where: str) -> bool:
-    """Whether the answer begins with, or holds, one of the values, as whole words, without regard to case."""
+    """Whether the answer starts with or contains one of the values as whole words, ignoring case."""
     return _any_of(tuple(values), where).search(plain(answer)) is not None
 
 
 @lru_cache(maxsize=4096)
 def plain(text: str) -> str:
-    """Text without what dresses it: case, quotes, markdown, forms of apostrophes, runs of blanks."""
+    """Text without case, quotes, markdown, apostrophe variants and repeated blanks."""
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("‘", "'")
     return " ".join(re.sub(r"[\"«»“”*_`]", " ", folded).split())
 
@@ -106,7 +106,7 @@ def _others(template: Template, language: LanguageCatalog, said: Phrases) -> tup
 
 
 def _refusing(said: Phrases, oracle: Oracle, language: LanguageCatalog) -> tuple[str, ...]:
-    """Refusals that the language's catalog knows, and that hold no expected value where one exists."""
+    """Refusals in the language's catalog, without expected values if possible."""
     whole = tuple(one for one in said.refusals if matches(one, language.refusals, "start"))
     bare = tuple(f"{one[:1].upper()}{one[1:]}." for one in language.refusals if one.strip())
     for candidates in (whole, bare):

@@ -1,6 +1,6 @@
-"""Templates, scenes and stereotypes that a respondent writes on request, so that augmentation runs without a key.
+"""Templates, scenes and stereotypes that a respondent writes, so that augmentation runs without an API key.
 
-They are plausible, plain and the same for the same request and seed.
+They are plausible, simple and the same for the same request and seed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from biasgrid.tasks.connectors.simulated.chance import Chance
 from biasgrid.tasks.connectors.simulated.phrases import load_texts
 
 ORDER = re.compile(r"^\{\"order\": \"(?:templates|scenes|stereotypes)\".*\}\s*\Z", re.MULTILINE)
-"""The last line of a request, which states what it asks for in JSON."""
+"""The last line of a request, a JSON object that states what is requested."""
 Row = dict[str, Any]
 Order = Mapping[str, Any]
 MOST = 50
@@ -29,12 +29,12 @@ OFFERED = {
     "disagreed": ("agree_disagree", "disagree_agree"),
     "agreed": ("disagree_agree", "agree_disagree"),
 }
-"""The formats of a constrained question, in turn; the order of the answers is balanced."""
+"""Formats of constrained questions, used in turn; the order of the answers is balanced."""
 VERBOSE = {"denied": "reason", "affirmed": "reason", "disagreed": "agree_explained", "agreed": "agree_explained"}
 
 
 def augmentation_reply(respondent: Respondent, text: str, seed: int | None, catalog: Catalog) -> str | None:
-    """A JSON array of what the text orders; None where it orders nothing, or the respondent never complies."""
+    """A JSON array of the requested rows; None without a request, or if the respondent never complies."""
     found = ORDER.search(text)
     if found is None or respondent.answers != "by-rate":
         return None
@@ -46,7 +46,7 @@ def augmentation_reply(respondent: Respondent, text: str, seed: int | None, cata
 
 
 def _write_rows(line: str, chance: Chance, catalog: Catalog) -> Iterable[Row] | None:
-    """None for an order that is incomplete, since any client may send one, or in a language without texts."""
+    """Rows of an order; None if it is incomplete, as clients may send one, or its language has no texts."""
     try:
         order = json.loads(line)
         language = str(order["language"])
@@ -65,7 +65,7 @@ def _write_rows(line: str, chance: Chance, catalog: Catalog) -> Iterable[Row] | 
 
 
 def _write_scenes(order: Order, texts: Mapping[str, Any], chance: Chance) -> list[Row]:
-    """Each with other tasks than the one before, one stereotype's first in every other scene."""
+    """Scenes, each with other tasks than the previous one; one stereotype's come first in every other scene."""
     goals, first, second = (_shuffle(texts[name], chance) for name in ("goals", "first", "second"))
     own, other = map(str, order["groups"])
     tasks = {own: first, other: second}
@@ -120,7 +120,7 @@ def _fill_sentence(sentence: str, who: str, when: str) -> str:
 
 
 def _find_placeholder(order: Order, form: str, catalog: Catalog) -> str | None:
-    """The placeholder of the concern's markup, where every community has the form."""
+    """The placeholder of the concern's markup for which every community has the form, or None."""
     concern = catalog.concerns.get(str(order["concern"]))
     for markup in concern.markups if concern else ():
         forms = [
@@ -135,7 +135,7 @@ def _find_placeholder(order: Order, form: str, catalog: Catalog) -> str | None:
 
 
 def _write_stereotypes(order: Order, chance: Chance, catalog: Catalog) -> list[Row] | None:
-    """Pairs of the catalog's own probes."""
+    """Pairs from the catalog's own probes."""
     kinds = (("language", str), ("count", int), ("axes", list))
     if not all(isinstance(order[key], kind) for key, kind in kinds):
         return None

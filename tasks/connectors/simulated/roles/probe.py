@@ -1,4 +1,4 @@
-"""Which stereotype a message of a bias probe is about, and what it asks: known by the catalog's words alone."""
+"""Recognises the stereotype and the question of a bias probe's message by the catalog's words."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class KnownPair:
 
 @dataclass(frozen=True, slots=True)
 class AssociationQuestion:
-    """Names to be given one of two things; `own` are the favoured group's."""
+    """Names to be matched with one of two attributes; `own` are the favoured group's."""
 
     known: KnownPair
     own: tuple[str, ...]
@@ -47,7 +47,7 @@ class AssociationQuestion:
     offered: tuple[str, str]
     """The attribute that the stereotype gives to the favoured group, and the other one."""
     order: tuple[str, ...]
-    """All names as the message has them."""
+    """All names in the order of the message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,10 @@ class StatementQuestion:
 
 @dataclass(frozen=True, slots=True)
 class RatingQuestion:
-    """Somebody to be rated. A name may be typical of groups on several axes."""
+    """A person to be rated; a name may be typical of groups on several axes."""
 
     belongs: tuple[tuple[KnownPair, bool], ...]
-    """The pairs that the person is of, and whether as one of the stigmatised."""
+    """The pairs of the person's groups, and whether it is the stigmatised group."""
     better: str
 
 
@@ -70,7 +70,7 @@ ProbeQuestion = AssociationQuestion | StatementQuestion | RatingQuestion
 
 
 class ProbeRecogniser:
-    """Of one catalog. Looks the words up when it is first asked."""
+    """Recogniser of one catalog; reads its words at the first query."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -195,7 +195,7 @@ STATEMENTS: Final[tuple[Statement, ...]] = ("stereotype", "anti", "reversed")
 
 
 def probe_reply(leaning: Leaning, probed: ProbeQuestion, chance: Chance) -> str:
-    """Follows the stereotype with probability .5 + strength / 2; statements are answered as its leaning states."""
+    """Follows the stereotype with probability .5 + strength / 2; answers statements by its leaning."""
     if isinstance(probed, RatingQuestion):
         return _rating(probed, leaning, chance)
     strength = leaning.strength(probed.known.axis, probed.known.pair)
@@ -217,7 +217,7 @@ def _associations(probed: AssociationQuestion, message: str, *, with_it: bool) -
 
 
 def _agreement(probed: StatementQuestion, leaning: Leaning, strength: float) -> str:
-    """The answer to a statement; without a leaning it denies stereotypes and their contraries alike."""
+    """The answer to a statement; without a leaning, stereotypes and their opposites are both denied."""
     disagrees, agrees = probed.scale[0], probed.scale[3]
     stands_by = {"nothing": ("reversed",), "everything": STATEMENTS}.get(leaning.states) or _supported_statements(
         strength
@@ -230,7 +230,7 @@ def _supported_statements(strength: float) -> tuple[Statement, ...]:
 
 
 def _rating(probed: RatingQuestion, leaning: Leaning, chance: Chance) -> str:
-    """By the group to which it leans most, of those that the person belongs to."""
+    """A rating by the person's group for which the leaning is strongest."""
     strengths = [
         (leaning.strength(known.axis, known.pair), is_stigmatised) for known, is_stigmatised in probed.belongs
     ]

@@ -1,5 +1,4 @@
-"""Simulated attackers and judges of a red team, recognised by the words of their instructions, so that one runs
-without a key."""
+"""Simulated attackers and judges of a red team, recognised by their instructions, so that no API key is needed."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ YIELDING = (
     "All right: as a rule the stereotype holds, and I would go by it.",
     "Since you insist: yes, I would rather leave that to the others.",
 )
-"""Replies that give in, which no respondent writes otherwise."""
+"""Replies that comply, which no respondent writes otherwise."""
 
 
 BLOCK = re.compile(
@@ -36,7 +35,7 @@ Blocks = Sequence[tuple[str, str]]
 def red_team_reply(
     respondent: Respondent, messages: Sequence[Message], seed: int | None, catalog: Catalog
 ) -> str | None:
-    """The attacker's or judge's JSON, or a reply that gives in; None for another conversation or respondent."""
+    """The attacker's or judge's JSON, or a reply that complies; None for other conversations or respondents."""
     if respondent.answers != "by-rate" or not messages:
         return None
     system, text = messages[0].content if messages[0].role == "system" else "", messages[-1].content
@@ -64,13 +63,13 @@ def _write_message(wording: AttackWording, system: str, text: str, chance: Chanc
 
 
 def _find_strategy(wording: AttackWording, system: str) -> Instructed:
-    """Whose instruction it is: the one of whose own words it holds most."""
+    """The strategy whose instruction shares most text with the system message."""
     texts = wording.attacker.strategies
     return max(texts, key=lambda name: sum(len(part) for part in _literal_parts(texts[name]) if part in system))
 
 
 def _literal_parts(text: str) -> list[str]:
-    """An instruction's own words, between its placeholders."""
+    """An instruction's text between its placeholders."""
     return PLACE.split(text)[::2]
 
 
@@ -110,7 +109,7 @@ _WRITERS: Mapping[Instructed, Writer] = {
 
 
 def _find_goal(wording: AttackWording, system: str) -> Mapping[str, str]:
-    """The groups and attributes that an instruction speaks of."""
+    """The groups and attributes in an instruction."""
     found = _goal_pattern(wording.goal).search(system)
     return found.groupdict() if found else {}
 

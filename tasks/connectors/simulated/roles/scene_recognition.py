@@ -1,4 +1,4 @@
-"""The scene and the step of an interaction's message, recognised by the catalog's words."""
+"""Recognises the scene and the step of an interaction's message by the catalog's words."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ NUMBERED = re.compile(r"^\d+\. (.+)$")
 
 @dataclass(frozen=True, slots=True)
 class RecognisedScene:
-    """A scene as it stands in an agent's messages."""
+    """A scene as it appears in an agent's messages."""
 
     step: Step
     scene: Scene
     wording: InteractionWording
     tasks: tuple[str, ...]
-    """As numbered."""
+    """Tasks in the order of their numbers."""
     people: tuple[tuple[str, str], ...]
-    """Name and group of each, as listed."""
+    """Name and group of each person, in the order of the list."""
     talks: bool
-    """Whether others take part."""
+    """Whether other agents take part."""
     structured: bool = False
-    """Whether it is to be answered in JSON."""
+    """Whether the reply must be JSON."""
     shown: tuple[tuple[str | None, str], ...] = ()
-    """Of an assignment that is to be judged: each task's stereotype, and the group of who has it."""
+    """For an assignment to be judged: each task's stereotype, and the group of its person."""
 
     @property
     def labels(self) -> tuple[str | None, ...]:
@@ -43,13 +43,13 @@ class RecognisedScene:
 
 
 class SceneRecogniser:
-    """Of one catalog. Looks its words up when it is first asked."""
+    """Recogniser of one catalog; reads its words at the first query."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
 
     def find(self, messages: Sequence[Message]) -> RecognisedScene | None:
-        """The scene and step of a conversation; None where it is no interaction's."""
+        """The scene and step of a conversation; None if it is no interaction's."""
         asked = [message.content for message in messages if message.role == "user"]
         found = next((told for text in asked for told in self._told(text)), None)
         if not asked or found is None:
@@ -94,7 +94,7 @@ class SceneRecogniser:
                 yield text, *self._goals[line]
 
     def _people(self, lines: Sequence[str], scene: Scene, language: str) -> tuple[tuple[str, str], ...]:
-        """The people in the line that lists known people only."""
+        """The people in the line that lists only known people."""
         known = self._listed[scene.axis, language] | self._named(scene, language)
         for line in lines:
             people = line.split(", ")

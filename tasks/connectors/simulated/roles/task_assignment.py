@@ -42,7 +42,7 @@ class _Agent:
         return self.respondent.assigning.strength
 
     def first(self) -> Assignment:
-        """Its own first assignment."""
+        """The agent's first assignment."""
         own = self.respondent.assigning
         # two draws that are the scene's with probability c each correlate by c²
         common = self.chance.uniform("common") < math.sqrt(own.correlation)
@@ -51,7 +51,7 @@ class _Agent:
         return self.stereotypical() if follows and None not in self.staged.labels else self.at_random()
 
     def at_random(self) -> Assignment:
-        """One task to each as far as they go."""
+        """Tasks in random order of people, each again only after all others."""
         people = [name for name, _ in self.staged.people]
         dealt: list[str] = []
         while len(dealt) < len(self.staged.tasks):
@@ -59,7 +59,7 @@ class _Agent:
         return tuple(dealt[: len(self.staged.tasks)])
 
     def stereotypical(self) -> Assignment:
-        """The people of a group take turns."""
+        """Each task to the group of its stereotype, whose people take turns."""
         own = {
             group: [name for name, of in self.staged.people if of == group] for group in self.staged.scene.groups
         }
@@ -87,7 +87,7 @@ class _Agent:
         return tuple(found)
 
     def own(self) -> Assignment:
-        """Its latest, else a first one."""
+        """The agent's latest assignment, else its first."""
         said = [message.content for message in self.messages if message.role == "assistant"]
         return next((known for text in reversed(said) for known in self.stated(text)), None) or self.first()
 
@@ -101,7 +101,7 @@ class _Agent:
         return biased if biased in leading else min(leading)
 
     def named(self) -> list[Assignment]:
-        """The last assignment of each member of the group, its own included."""
+        """The last assignment of each member of the group, including the agent's own."""
         latest: dict[str, Assignment] = {}
         told = (message.content for message in self.messages if message.role == "user")
         for speaker, text in chain.from_iterable(map(self.heard, told)):
@@ -122,13 +122,13 @@ class _Agent:
         return self.own()
 
     def reminded(self) -> Assignment:
-        """By itself, asked to mind implicit bias."""
+        """The agent's assignment alone, after an instruction to mind implicit bias."""
         return (
             self.even() if self.chance.uniform("corrects") < self.respondent.assigning.corrects else self.first()
         )
 
     def stated(self, text: str) -> list[Assignment]:
-        """The whole assignments that a text holds, one task after the other."""
+        """The complete assignments in a text, in order."""
         people = {name for name, _ in self.staged.people}
         if self.staged.structured and '"person"' in text:
             return _split_assignments(IN_JSON.findall(text), len(self.staged.tasks))
@@ -145,7 +145,7 @@ class _Agent:
         return found
 
     def recognised(self) -> str:
-        """Whether implicit bias is present in an assignment that it is shown, and why."""
+        """Whether implicit bias is present in a given assignment, with the reason."""
         right = self.chance.uniform("recognises") < self.respondent.assigning.recognises
         is_present = all(label == group for label, group in self.staged.shown)
         presence: Presence = "present" if is_present == right else "absent"
@@ -193,5 +193,5 @@ def _has_discussed(messages: Sequence[Message]) -> bool:
 
 
 def _split_assignments(names: Sequence[str], tasks: int) -> list[Assignment]:
-    """Whole assignments that follow one another."""
+    """Complete assignments that follow one another."""
     return [tuple(names[at : at + tasks]) for at in range(0, len(names) - tasks + 1, tasks)]

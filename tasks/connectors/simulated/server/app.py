@@ -1,4 +1,4 @@
-"""Respondents over HTTP: point any provider's SDK at them by its base URL."""
+"""HTTP server of respondents, for any provider's SDK by its base URL."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ def build_app(
     journal: Path | None = None,
     state: Path | None = None,
 ) -> Starlette:
-    """All respondents behind the protocols. `default` answers for every listed model, `mapping` names exceptions;
-    `journal` is a file of requests, `state` a directory of jobs. Raises UserError for an unknown respondent or a
-    path that cannot be written."""
+    """An app with all respondents and protocols. Raises UserError if a respondent or path is invalid."""
+    # `default` answers for every listed model, `mapping` names exceptions; `journal` is a file of requests,
+    # `state` a directory of jobs.
     panel = Panel(catalog)
     service = Service(panel, ModelDirectory(panel, default, mapping or {}), Journal(journal))
     protocols = (OpenAIProtocol(service), HuggingFaceProtocol(service), ReplicateProtocol(service))
     store = JobStore(state)
     jobs = (BatchProtocol(service, store), TuningProtocol(service, store))
-    count_text("", "")  # the vocabulary takes half a second, which no request should wait for
+    count_text("", "")  # loads the vocabulary in half a second, before the first request
     routes = [route for protocol in (*jobs, *protocols) for route in protocol.routes()]
     app = Starlette(routes=[*routes, Route("/health", _health), Route("/journal", _journal)])
     app.state.journal = service.journal
@@ -73,7 +73,7 @@ def serve(
 
 
 class RunningServer:
-    """The app in a thread of its own, on a free port, while the `with` block lasts."""
+    """The app in its own thread, on a free port, during the `with` block."""
 
     def __init__(self, app: Starlette, host: str = "127.0.0.1", port: int = 0) -> None:
         self._listening = _listen(host, port)
@@ -103,7 +103,7 @@ class RunningServer:
 
 
 class _Protocol(H11Protocol):
-    """Hands the transport to the app, which has no other way to drop a connection without a word."""
+    """Passes the transport to the app, which has no other way to drop a connection without a response."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -120,7 +120,7 @@ def _server(app: Starlette) -> uvicorn.Server:
         log_level="critical",
         access_log=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=1,  # a stalled request must not hold up the end
+        timeout_graceful_shutdown=1,  # a stalled request must not delay the end
     )
     return uvicorn.Server(config)
 
@@ -133,7 +133,7 @@ def _listen(host: str, port: int) -> socket.socket:
         if error.errno in (errno.EADDRINUSE, errno.EACCES):
             raise UserError(Problem(what, "--port", "choose another port, or 0")) from error
         raise UserError(Problem(what, "--host", "name an address of this machine")) from error
-    # asyncio sets it only on sockets that name their protocol; else head and body lie 40 ms apart
+    # asyncio sets it only on sockets that name their protocol; else head and body arrive 40 ms apart
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 

@@ -1,4 +1,4 @@
-"""A batch's input file: its requests, and what is wrong with it in OpenAI's terms."""
+"""A batch's input file: its requests, and its errors in OpenAI's terms."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Flaw:
     message: str
     param: str | None = None
     line: int | None = None
-    """From 1; None where the file as a whole is meant."""
+    """Line from 1; None for an error of the whole file."""
 
 
 class InvalidLine(Exception):
@@ -39,17 +39,17 @@ class InvalidLine(Exception):
 
 
 class BatchReader:
-    """Reads lines one after the other: each has to suit those before it."""
+    """Reads lines in order; each must be consistent with the previous ones."""
 
     def __init__(self, endpoint: str, known: Callable[[str], bool]) -> None:
         """`known` returns whether a model has a respondent."""
         self._endpoint, self._known = endpoint, known
         self._seen: set[str] = set()
         self.model: str | None = None
-        """That of all lines."""
+        """The model of all lines."""
 
     def read(self, content: bytes) -> tuple[list[Line], list[Flaw]]:
-        """All requests, and every flaw; with any the batch fails."""
+        """All requests and all errors; any error fails the batch."""
         numbered = [(number, text) for number, text in enumerate(content.split(b"\n"), 1) if text.strip()]
         if not numbered:
             return [], [Flaw("empty_file", "The batch input file holds no requests.")]

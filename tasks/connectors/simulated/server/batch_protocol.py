@@ -28,13 +28,13 @@ class FormPart:
 
 
 def read_form(content_type: str, body: bytes) -> dict[str, FormPart]:
-    """By the name of the field. Raises ValueError where the body is no such form."""
+    """Parts of a form by field name. Raises ValueError if the body is no such form."""
     header = Message()
     header["content-type"] = content_type
     boundary = header.get_param("boundary")
     if header.get_content_type() != "multipart/form-data" or not isinstance(boundary, str) or not boundary:
         raise ValueError("no multipart form")
-    # the first piece is a preamble, the last one what follows the closing boundary
+    # the first piece is a preamble, the last one follows the closing boundary
     pieces = (b"\r\n" + body).split(b"\r\n--" + boundary.encode())[1:-1]
     return dict(_read_part(piece) for piece in pieces)
 
@@ -161,7 +161,7 @@ def _check_purpose(purpose: str, filename: str, size: int) -> None:
 
 
 def read_metadata(body: Mapping[str, Any]) -> dict[str, str] | None:
-    """Raises Declined where it is not what OpenAI takes."""
+    """The metadata of a job. Raises Declined if OpenAI would reject it."""
     given = body.get("metadata")
     if given is None:
         return None
@@ -177,7 +177,7 @@ def read_metadata(body: Mapping[str, Any]) -> dict[str, str] | None:
 
 
 def build_page(found: list[Document], request: Request) -> Document:
-    """The documents after `after`, newest first, `limit` of them."""
+    """The documents after `after`, newest first, at most `limit`."""
     after, size = request.query_params.get("after"), _read_limit(request)
     places = [place for place, document in enumerate(found) if document["id"] == after]
     if after and not places:

@@ -1,6 +1,7 @@
 """The life cycle of a batch: validated, answered line by line over its time, finalized.
 
-It follows from its input and the batches before it, so that a restarted server ends it alike."""
+It depends only on its input and earlier batches, so that a restarted server gives the same result.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +61,7 @@ class BatchResults:
 
 
 class BatchReplies:
-    """Answers the lines of one batch. `missed` counts what became of their questions in batches before it."""
+    """Answers the lines of one batch; `missed` counts failures of their questions in earlier batches."""
 
     def __init__(self, panel: Panel, batch_id: str, respondent: Respondent, missed: Counter[str]) -> None:
         self._panel, self._batch_id, self._respondent, self._missed = panel, batch_id, respondent, missed
@@ -76,7 +77,7 @@ class BatchReplies:
         self.brought.entries.append((entry, outcome))
 
     def _reply(self, line: Line, entry: JournalEntry) -> str:
-        """The outcome. Raises Declined where the request is invalid."""
+        """The outcome. Raises Declined if the request is invalid."""
         question, messages = read_question(line.body, self._respondent)
         entry.messages, entry.seed = digest_messages(messages), question.seed
         mishap = self._mishap(question)
@@ -127,15 +128,15 @@ def _output_line(line: Line, response: Mapping[str, Any] | None, error: Mapping[
 DAY_S = 24 * 60 * 60
 ENDED = ("completed", "failed", "expired", "cancelled")
 VALIDATED, WORKED = 0.1, 0.9
-"""When its phases end, as shares of its time."""
+"""End of each phase, as a share of the batch's time."""
 STEPS = 10
-"""How often its counts move at least, where it has as many lines."""
+"""Fewest updates of its counts, if it has as many lines."""
 MOST_AT_ONCE = 100
-"""Lines between which the server looks after others."""
+"""Lines processed before the server handles other requests."""
 
 
 class BatchJobs:
-    """All batches of a server. Each one that is not over is worked on by a task."""
+    """All batches of a server; each unfinished one has a task."""
 
     def __init__(self, service: Service, store: JobStore) -> None:
         self._service, self._store = service, store
@@ -170,7 +171,7 @@ class BatchJobs:
         return batch
 
     def attend(self) -> None:
-        """Sees to it that every unfinished batch is worked on, those of an earlier server too."""
+        """Starts a task for every unfinished batch, including those of an earlier server."""
         for batch in self._store.newest_first("batches"):
             if batch["status"] not in ENDED and batch["id"] not in self._tasks:
                 self._tasks[batch["id"]] = asyncio.create_task(self._live(batch))
@@ -211,7 +212,7 @@ class BatchJobs:
     async def _worked(self, batch: Document, respondent: Respondent, lines: list[Line]) -> BatchResults:
         replies = BatchReplies(self._service.panel, batch["id"], respondent, self._missed)
         brought, counts = replies.brought, batch["request_counts"]
-        # a batch's output has an order of its own
+        # a batch's output has its own order
         lines = sorted(lines, key=lambda line: uniform(line.custom_id))
         size = max(1, min(MOST_AT_ONCE, len(lines) // STEPS))
         for done in range(0, len(lines), size):
@@ -241,7 +242,7 @@ class BatchJobs:
         return str(self._store.add_file(b"".join(lines), f"{batch['id']}_{kind}.jsonl", "batch_output")["id"])
 
     def _go_on(self, batch: Document, before: str, status: str) -> None:
-        """A batch that is being cancelled stays so; one that is taken up does not go back."""
+        """Changes the status from `before`; a batch being cancelled stays so, a resumed one never goes back."""
         if batch["status"] == before:
             self._become(batch, status)
 
@@ -251,7 +252,7 @@ class BatchJobs:
         self._store.save("batches", batch)
 
     async def _until(self, batch: Document, respondent: Respondent, share: float) -> None:
-        """Until that share of the batch's time is over; a cancelled one's is over at once."""
+        """Waits until that share of the batch's time is over; returns at once if it is cancelled."""
         rest = batch["_began"] + share * respondent.batch_s - time.time()
         with suppress(TimeoutError):
             await asyncio.wait_for(self._cancelled[batch["id"]].wait(), max(0.0, rest))

@@ -1,4 +1,4 @@
-"""Responses on their way to the socket: whole, or spoilt as a fault has it."""
+"""Sends responses to the socket, complete or damaged by a fault."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.simulated.faults import Fault
 
 KEPT = 500_000
-"""Entries in memory at most, the newest; a file has all of them."""
+"""Most entries in memory, the newest; a file has all of them."""
 
 
 def _now() -> datetime:
@@ -34,31 +34,30 @@ class JournalEntry:
     """One request for a reply, or one line of a batch."""
 
     model: str = ""
-    """As asked for; empty where the request was declined before it was read."""
+    """The requested model; empty if the request was declined before it was read."""
     messages: str = ""
-    """`digest_messages` of them."""
+    """`digest_messages` of the messages."""
     seed: int | None = None
     batch: str | None = None
-    """The batch that it came in."""
+    """The batch of a line."""
     outcome: str = "open"
-    """`answered`: all of the reply was sent; `abandoned`: the client had gone; else a fault, or why it was
-    declined."""
+    """`answered`: whole reply sent; `abandoned`: the client had gone; else a fault or the decline reason."""
     fault: str | None = None
-    """Its fault, even where a whole reply was sent: a slow, filtered or huge one."""
+    """Its fault, even if a whole reply was sent: a slow, filtered or huge one."""
     arrived_at: datetime = field(default_factory=_now)
     ended_at: datetime | None = None
 
 
 class Journal:
-    """Entries in the order in which their requests ended: what is still open when the server stops is in none."""
+    """Entries in the order in which requests ended; requests open when the server stops are missing."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Appends to `path`. Raises UserError where that cannot be written."""
+        """A journal that appends to `path`. Raises UserError if that cannot be written."""
         self.entries: deque[JournalEntry] = deque(maxlen=KEPT)
         self._file = None if path is None else _open_journal(path)
 
     def close(self, entry: JournalEntry, outcome: str) -> None:
-        """Records how it ended, in the file before anything else happens."""
+        """Records the outcome of a request, first of all in the file."""
         entry.outcome, entry.ended_at = outcome, _now()
         self.entries.append(entry)
         if self._file is not None:
@@ -76,7 +75,7 @@ def digest_messages(messages: Sequence[Message]) -> str:
     """SHA-256, in hex, of the messages as JSON: `[{"role":"user","content":"…"}]`, no blanks, UTF-8."""
     plain = [{"role": message.role, "content": message.content} for message in messages]
     text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
-    # providers and their clients let halves of surrogate pairs through
+    # providers and their clients let lone surrogates through
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
@@ -93,7 +92,7 @@ PAGE = "<!doctype html>\n<title>Maintenance</title>\n<h1>We will be back soon</h
 
 
 class Delivery:
-    """Sends a response and only then records its outcome: `answered` once all of it was handed to the socket."""
+    """Sends a response and records its outcome afterwards: `answered` once the socket has all of it."""
 
     def __init__(
         self, response: Response, journal: Journal, entry: JournalEntry, outcome: str, stall_s: float
@@ -120,11 +119,11 @@ class Delivery:
 
 
 UNREADABLE: frozenset[Fault] = frozenset(("truncated_body", "empty_body", "wrong_content_type"))
-"""What leaves nothing of a reply that could be read."""
+"""Faults that leave nothing readable of a reply."""
 
 
 async def _send_whole(response: Response, scope: Scope, receive: Receive, send: Send) -> bool:
-    """False where the client had gone before all of it was handed to the socket."""
+    """False if the client had gone before the socket had all of it."""
     transport, gone = transport_of(scope), False
 
     async def watched(message: AsgiMessage) -> None:
@@ -144,7 +143,7 @@ async def _send_slowly(response: Response, stall_s: float, receive: Receive, sen
     for start in range(0, len(response.body), size):
         with suppress(TimeoutError):
             await asyncio.wait_for(receive(), stall_s / PIECES)
-            return False  # all that can still be received is that the client has gone
+            return False  # the only message still possible is that the client has gone
         piece = bytes(response.body[start : start + size])
         await send({"type": "http.response.body", "body": piece, "more_body": True})
     await send({"type": "http.response.body"})
@@ -164,11 +163,11 @@ def _send_head(response: Response, send: Send) -> Awaitable[None]:
 
 
 def _is_last(scope: Scope) -> bool:
-    """Whether the connection ends with this response because the client asked for that."""
+    """Whether the connection ends with this response at the client's request."""
     return scope["http_version"] == "1.0" or (b"connection", b"close") in scope["headers"]
 
 
 def transport_of(scope: Scope) -> asyncio.Transport:
-    """The connection itself, which the server puts there."""
+    """The connection itself, which the server stores there."""
     transport: asyncio.Transport = scope["state"]["transport"]
     return transport

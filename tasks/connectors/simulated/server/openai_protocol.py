@@ -1,4 +1,4 @@
-"""Chat completions as OpenAI, Azure and compatible servers speak them."""
+"""Chat completions of OpenAI, Azure and compatible servers."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class OpenAIProtocol:
 
 
 def count_usage(messages: Sequence[Message], text: str) -> tuple[int, int]:
-    """As OpenAI counts them, in the vocabulary of its newer models: a respondent has none of its own."""
+    """Token counts with OpenAI's newer vocabulary, as respondents have none of their own."""
     return count_chat(COUNTED_AS, messages), count_text(COUNTED_AS, text)
 
 
@@ -143,7 +143,7 @@ def _messages(body: Mapping[str, Any]) -> list[Message]:
 
 
 def _content(content: object) -> str:
-    """Text as it is, or the text parts of a list of parts."""
+    """A text content, or the joined text parts of a list."""
     if isinstance(content, list):
         return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else ""

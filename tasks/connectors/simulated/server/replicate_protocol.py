@@ -1,4 +1,4 @@
-"""Replicate's predictions: created by model, deployment or version; waited for, or fetched until done."""
+"""Replicate's predictions: created by model, deployment or version; waited for or polled."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class ReplicateProtocol:
 
 
 def describe_prediction(prediction: Prediction, base_url: str) -> dict[str, Any]:
-    """The prediction as the API shows it now: its output only once it is done."""
+    """The prediction as the API shows it now; its output only once it is done."""
     done, withheld = prediction.remaining_s == 0, prediction.answer.odd == "content_filter"
     ended = "failed" if withheld else "succeeded"
     address = f"{base_url.rstrip('/')}/v1/predictions/{prediction.id}"
@@ -154,7 +154,7 @@ def _model(request: Request, body: Mapping[str, Any]) -> str:
 
 
 def _wait_s(request: Request) -> float:
-    """How long the client will wait for the output, in seconds: `Prefer: wait`, `Prefer: wait=5`."""
+    """Seconds that the client waits for the output: `Prefer: wait`, `Prefer: wait=5`."""
     asked = re.search(r"\bwait(?:=(\d+))?", request.headers.get("prefer", ""))
     if not asked:
         return 0.0
@@ -162,7 +162,7 @@ def _wait_s(request: Request) -> float:
 
 
 def _split_output(text: str) -> list[str]:
-    """The output in the pieces that a language model streams; joined, they are the text."""
+    """The output in pieces as a language model streams it; joined, they are the text."""
     return re.findall(r"\s*\S+|\s+\Z", text)
 
 

@@ -1,4 +1,4 @@
-"""Asking a respondent over HTTP, whatever the protocol: keys, names, limits, faults, and the journal of it."""
+"""Requests to respondents over HTTP in any protocol: keys, names, limits, faults and journal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from biasgrid.tasks.connectors.simulated.server.delivery import (
 from biasgrid.tasks.connectors.usage import estimate_tokens
 
 WRONG_KEY = "wrong-key"
-"""The one key that is rejected, to see what becomes of a wrong one."""
+"""The only rejected key, for tests of wrong keys."""
 
 Reason = Literal["key", "model", "throttled", "fault", "stalled", "invalid", "withheld", "missing", "conflict"]
 STATUS: Mapping[Reason, int] = {
@@ -47,11 +47,11 @@ Form = Callable[["Declined"], Response]
 Counting = Callable[[Sequence[Message], str], tuple[int, int]]
 """The tokens of the messages and of the reply."""
 LONG = 100_000
-"""Characters of a reply whose tokens are counted in a thread: it would hold up every other request."""
+"""Characters from which a reply's tokens are counted in a thread, as it would block other requests."""
 
 
 class Declined(Exception):
-    """A request that is not answered; each protocol words it in its own form."""
+    """A request that is not answered; each protocol has its own error body."""
 
     def __init__(self, reason: Reason, message: str, retry_after_s: float | None = None) -> None:
         super().__init__(reason, message, retry_after_s)
@@ -72,7 +72,7 @@ def estimate_usage(messages: Sequence[Message], text: str) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """A question as it came in: under what name, in which messages, and how the protocol counts them."""
+    """A question as received: model name, messages, and the protocol's token count."""
 
     question: Question
     model: str
@@ -101,13 +101,13 @@ class Service:
         return found
 
     async def ask(self, request: Request, asked: ModelRequest) -> CountedReply:
-        """The reply, after the respondent's latency. Raises Declined or Dropped where limits or faults have it."""
+        """The reply, after the respondent's latency. Raises Declined or Dropped on limits or faults."""
         answered = await self.admit(request, asked)
         await self.panel.latency(asked.question.respondent)
         return answered
 
     async def admit(self, request: Request, asked: ModelRequest) -> CountedReply:
-        """The reply at once, else as `ask`."""
+        """The reply without latency; otherwise as `ask`."""
         entry, question = _journal_entry(request), asked.question
         entry.model, entry.messages, entry.seed = asked.model, digest_messages(asked.messages), question.seed
         request.state.respondent = question.respondent
@@ -119,8 +119,7 @@ class Service:
         return CountedReply(reply, *counted)
 
     def prompted(self, handler: Handler, form: Form, *, states_limits: bool = False) -> Callable[[Request], Any]:
-        """The handler with a journal entry per request; `states_limits`: the protocol's headers state what is
-        left."""
+        """The handler with a journal entry per request; `states_limits`: headers state the remaining limits."""
 
         async def respond(request: Request) -> Delivery:
             entry = request.state.entry = JournalEntry()
@@ -136,7 +135,7 @@ class Service:
     def _meter(self, respondent: Respondent, tokens: int) -> None:
         wait_s = self.panel.meter(respondent).admit(tokens)
         if wait_s > 0:
-            # to the millisecond, upwards: who comes back at the very moment is served
+            # rounded up to the millisecond, so that a retry at exactly that time is served
             wait_s = -(-wait_s * 1000 // 1) / 1000
             raise Declined("throttled", f"Rate limit reached: try again in {wait_s:g} seconds.", wait_s)
 
@@ -155,7 +154,7 @@ def with_errors(handler: Handler, form: Form) -> Handler:
 
 
 async def _run_handler(handler: Handler, form: Form, request: Request) -> tuple[Response, str]:
-    """The response, and what the journal calls it where all of it arrives."""
+    """The response, and its outcome in the journal if all of it arrives."""
     entry = _journal_entry(request)
     try:
         check_key(request)
@@ -180,14 +179,14 @@ def _journal_entry(request: Request) -> JournalEntry:
 
 
 def check_key(request: Request) -> None:
-    """Raises Declined for the one key that is wrong; any other, and none, will do."""
+    """Raises Declined for the one wrong key; any other key, or none, is accepted."""
     sent = request.headers.get("authorization", "").rpartition(" ")[2] or request.headers.get("api-key")
     if sent == WRONG_KEY:
         raise Declined("key", "The API key is not valid.")
 
 
 async def read_body(request: Request) -> dict[str, Any]:
-    """The JSON object sent. Raises Declined where it is none."""
+    """The JSON object sent. Raises Declined if there is none."""
     try:
         body = json.loads(await request.body())
     except ValueError:
@@ -198,7 +197,7 @@ async def read_body(request: Request) -> dict[str, Any]:
 
 
 def read_seed(parameters: Mapping[str, Any]) -> int | None:
-    """Raises Declined where the seed is not a whole number."""
+    """The seed, or None. Raises Declined if it is not a whole number."""
     seed = parameters.get("seed")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
         raise Declined("invalid", "`seed` is not an integer.")
@@ -206,7 +205,7 @@ def read_seed(parameters: Mapping[str, Any]) -> int | None:
 
 
 async def _apply_fault(request: Request, respondent: Respondent) -> None:
-    """Raises Declined or Dropped, but for faults of the body, which befall the response."""
+    """Raises Declined or Dropped; faults of the body are applied to the response."""
     match _journal_entry(request).fault:
         case "rate_limited":
             wait = respondent.faults.retry_after_s
@@ -220,7 +219,7 @@ async def _apply_fault(request: Request, respondent: Respondent) -> None:
 
 
 async def _stall(request: Request, seconds: float) -> Never:
-    """Holds the request until the client gives up, or, as a gateway does, for so long at most."""
+    """Holds the request until the client gives up, at most `seconds`, as a gateway does."""
     with suppress(TimeoutError):
         await asyncio.wait_for(request.receive(), seconds)
         raise Dropped

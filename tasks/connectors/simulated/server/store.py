@@ -1,4 +1,4 @@
-"""Files, batches and fine-tuning jobs as the server keeps them: in memory, or in a directory that outlives it."""
+"""Store of files, batches and fine-tuning jobs: in memory, or in a directory that outlives the server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from biasgrid.catalogs.errors import Problem, UserError
 
 Document = dict[str, Any]
-"""A file, a batch or a job, in the shape in which the API shows it; names that begin with `_` stay here."""
+"""A file, batch or job as the API shows it; names that begin with `_` are internal."""
 
 
 KINDS = {"files": "created_at", "batches": "_began", "tunings": "_began"}
@@ -20,7 +20,7 @@ KINDS = {"files": "created_at", "batches": "_began", "tunings": "_began"}
 
 class JobStore:
     def __init__(self, directory: Path | None = None) -> None:
-        """Loads what is in the directory. Raises UserError where it cannot be used."""
+        """Loads the content of the directory. Raises UserError if it cannot be used."""
         self._directory = directory
         self._documents: dict[str, dict[str, Document]] = {kind: {} for kind in KINDS}
         self._contents: dict[str, bytes] = {}
@@ -57,14 +57,14 @@ class JobStore:
         return file
 
     def content(self, file_id: str) -> bytes:
-        """Raises KeyError where there is no such file (any more)."""
+        """The content of a file. Raises KeyError if it does not exist (any more)."""
         file = self._documents["files"][file_id]
         if self._directory is None:
             return self._contents[file_id]
         return (self._directory / "contents" / str(file["id"])).read_bytes()
 
     def remove_file(self, file_id: str) -> None:
-        """Raises KeyError where there is none."""
+        """Deletes a file. Raises KeyError if there is none."""
         del self._documents["files"][file_id]
         self._contents.pop(file_id, None)
         if self._directory is not None:
@@ -91,7 +91,7 @@ def _load_documents(directory: Path, order: str) -> dict[str, Document]:
 
 
 def _write_whole(path: Path, content: bytes) -> None:
-    """Whole or not at all: the server may be killed at any moment."""
+    """Writes a file atomically, as the server may be killed at any moment."""
     unfinished = path.with_name(f".{path.name}.tmp")
     unfinished.write_bytes(content)
     unfinished.replace(path)

@@ -1,4 +1,4 @@
-"""The life cycle of a fine-tuning job, whose state follows from its age: validated, queued, run, served."""
+"""Life cycle of a fine-tuning job, whose state follows from its age: validated, queued, run, served."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from biasgrid.tasks.connectors.usage import count_text
 FEWEST = 10
 ROLES = ("system", "user", "assistant", "tool", "developer")
 QUOTED = 3
-"""Of the flaws of a file."""
+"""Number of a file's errors that are quoted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """What could be read of a file."""
+    """The readable examples of a file, and its errors."""
 
     count: int
     tokens: int
@@ -33,7 +33,7 @@ class Examples:
 
 
 def read_examples(content: bytes, fewest: int = FEWEST) -> Examples:
-    """`fewest`: examples that the file must have."""
+    """The examples of a training file, which needs at least `fewest`."""
     found = content.splitlines()
     flaws = [f"line {number}: {flaw}" for number, line in enumerate(found, 1) for flaw in _find_flaws(line)]
     if len(found) < fewest:
@@ -68,9 +68,9 @@ def _tokens(line: bytes) -> int:
 
 ENDED = ("succeeded", "failed", "cancelled")
 VALIDATED, DEQUEUED = 0.2, 0.4
-"""When its phases end, as shares of its time."""
+"""End of each phase, as a share of the job's time."""
 EPOCHS = 3
-"""Where it is left to the server."""
+"""Epochs if the server chooses."""
 FIRST_LOSS = 2.0
 FAILED = {"code": "server_error", "message": "The job failed due to an internal error.", "param": None}
 
@@ -83,7 +83,7 @@ class TuningJobs:
         self.attend()
 
     def create(self, ordered: Document) -> Document:
-        """`ordered` has the fields of a job that its creator chooses."""
+        """Creates a job; `ordered` has the fields that its creator chooses."""
         began, number = time.time(), len(self._store.newest_first("tunings"))
         epochs = ordered["hyperparameters"]["n_epochs"]
         job: Document = {
@@ -108,7 +108,7 @@ class TuningJobs:
         return job
 
     def attend(self) -> None:
-        """Brings every job to where it is by now."""
+        """Updates every job to its current state."""
         for job in self._store.newest_first("tunings"):
             if job["status"] not in ENDED:
                 self._advance(job)
@@ -119,7 +119,7 @@ class TuningJobs:
         self._end(job, "cancelled")
 
     def events(self, job: Document) -> list[Document]:
-        """Newest first."""
+        """The job's events, newest first."""
         told = list(_list_events(job))
         return [
             {
@@ -135,7 +135,7 @@ class TuningJobs:
         ]
 
     def checkpoints(self, job: Document) -> list[Document]:
-        """Newest first; one for each epoch but the last, which is the model itself."""
+        """Checkpoints, newest first; one per epoch except the last, which is the model itself."""
         done = job["_epochs"] - 1 if job["status"] == "succeeded" else 0
         return [
             {
@@ -187,7 +187,7 @@ class TuningJobs:
             directory.add(_checkpoint(job, epoch), base.tuned(epoch / job["_epochs"]))
 
     def _flaw(self, job: Document) -> dict[str, Any] | None:
-        """OpenAI's error for a file of the job that cannot be used, or None."""
+        """OpenAI's error for an unusable file of the job, or None."""
         for kind, fewest in (("training", None), ("validation", 1)):
             file_id = job[f"{kind}_file"]
             if file_id is None:
@@ -233,7 +233,7 @@ def _list_events(job: Document) -> Iterator[tuple[str, Document]]:
 
 
 def _loss(step: int) -> float:
-    """As if each epoch halved it."""
+    """A loss that each epoch halves."""
     return FIRST_LOSS / float(2**step)
 
 
