@@ -814,3 +814,16 @@ def test_the_longest_wait_between_two_looks_is_the_users(monkeypatch: pytest.Mon
     monkeypatch.setenv("BIASGRID_BATCH_POLL_S", "soon")
     with pytest.raises(UserError, match="`soon` is no number of seconds"):
         PollPolicy.from_environment()
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "86400", "nan", "inf"])
+def test_an_interval_that_is_no_part_of_a_day_is_refused(monkeypatch, seconds):
+    monkeypatch.setenv("BIASGRID_BATCH_POLL_S", seconds)
+    with pytest.raises(UserError, match=f"`{seconds}` is no number of seconds"):
+        PollPolicy.from_environment()
+
+
+def test_an_interval_of_half_a_second_or_of_nearly_a_day_is_taken(monkeypatch):
+    for seconds in ("0.5", "86399.9"):
+        monkeypatch.setenv("BIASGRID_BATCH_POLL_S", seconds)
+        assert PollPolicy.from_environment().longest_s == float(seconds)
