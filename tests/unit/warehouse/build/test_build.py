@@ -187,7 +187,7 @@ def test_what_rows_share_is_told_once_and_reads_the_same(
     assert [one for one in relations if not query(lake, f"from {one} order by all").equals(plain[one])] == []
     told = "select table_name from duckdb_tables() where schema_name = 'storage'"
     shared = set(query(lake, told)["table_name"])
-    assert "stg_prompt_rates_shared_0" in shared
+    assert "int_prompt_rates_shared_0" in shared
 
 
 def test_a_model_may_read_models_whatever_their_names(lake: Lake, models: Any) -> None:
