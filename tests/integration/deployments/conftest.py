@@ -142,7 +142,7 @@ def listener() -> Iterator[Listener]:
 
 @pytest.fixture
 def run_in(server: Server) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs Python in a directory, reporting to the server: `run_in(folder, "-m", "deployments")`."""
+    """Runs Python in a directory, reporting to the server: `run_in(folder, "-m", "biasgrid.deployments")`."""
 
     def run(folder: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -187,7 +187,7 @@ async def test_a_night_that_does_not_begin_is_told(client, ready, listener):
 
 
 def test_all_deployments_are_made_from_any_directory(run_in, tmp_path):
-    assert run_in(tmp_path, "-m", "deployments").returncode == 0
+    assert run_in(tmp_path, "-m", "biasgrid.deployments").returncode == 0
     words = ("-m", "prefect", "--no-prompt", "deploy", "--all", "--prefect-file")
     for folder, file in ((ROOT, "deployments/prefect.yaml"), (tmp_path, str(ROOT / "deployments/prefect.yaml"))):
         told = run_in(folder, *words, file)
@@ -198,12 +198,12 @@ def test_all_deployments_are_made_from_any_directory(run_in, tmp_path):
 
 
 def test_the_command_names_what_it_did_and_refuses_an_address_on_its_command_line(run_in, tmp_path):
-    told = run_in(tmp_path, "-m", "deployments", "--webhook-from", "https://hooks.example.org/x")
+    told = run_in(tmp_path, "-m", "biasgrid.deployments", "--webhook-from", "https://hooks.example.org/x")
     assert told.returncode == 2
     assert "name the variable, not the address" in told.stderr
     assert "Traceback" not in told.stderr
     told = run_in(
-        tmp_path, "-m", "deployments", "--limit", "openai=8", "--webhook-from", "HOOK", HOOK="http://x/y"
+        tmp_path, "-m", "biasgrid.deployments", "--limit", "openai=8", "--webhook-from", "HOOK", HOOK="http://x/y"
     )
     assert (told.returncode, "created limit biasgrid:openai: 8" in told.stdout or "changed" in told.stdout) == (
         0,
@@ -213,7 +213,7 @@ def test_the_command_names_what_it_did_and_refuses_an_address_on_its_command_lin
 
 
 def test_a_server_that_is_not_there_is_one_clear_message(run_in, tmp_path):
-    told = run_in(tmp_path, "-m", "deployments", PREFECT_API_URL="http://127.0.0.1:9/api")
+    told = run_in(tmp_path, "-m", "biasgrid.deployments", PREFECT_API_URL="http://127.0.0.1:9/api")
     assert told.returncode == 2
     assert "http://127.0.0.1:9/api: no Prefect server answers" in told.stderr
     assert "Traceback" not in told.stderr

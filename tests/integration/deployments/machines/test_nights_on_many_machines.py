@@ -136,7 +136,9 @@ def site(
     )
     made = Site(server, endpoint, machine, place, storage, heard)
     operator = made.prepared("operator")
-    operator.do("deployments", "--webhook-from", "ALARMS", "--heartbeat-missed", str(MISSED_S), ALARMS=address)
+    operator.do(
+        "biasgrid.deployments", "--webhook-from", "ALARMS", "--heartbeat-missed", str(MISSED_S), ALARMS=address
+    )
     declared = operator.folder / "prefect.yaml"
     told = yaml.safe_load((ROOT / "deployments" / "prefect.yaml").read_text(encoding="utf-8"))
     nightly = next(one for one in told["deployments"] if one["name"] == "nightly")
