@@ -38,13 +38,11 @@ async def answer_all(
     all_taken: Callable[[], None] = lambda: None,
     patience_s: float = 10.0,
 ) -> None:
-    """Sends each of `requests` and calls `land` with its answer on arrival.
-
-    `budget` bounds retries; `workers` is the target's concurrency by default, and each takes a request while one
-    of `hands` is free. `all_taken` is called when no request is left to take. An answer stored by another request
-    goes to `share`. On cancellation or an error of a callback nothing new is taken; requests in flight have
-    `patience_s` seconds to complete and be stored.
-    """
+    """Sends each of `requests` and calls `land` with its answer on arrival."""
+    # `budget` bounds retries; `workers` is the target's concurrency by default, and each takes a request while one
+    # of `hands` is free. `all_taken` is called when no request is left to take. An answer stored by another
+    # request goes to `share`. On cancellation or an error of a callback nothing new is taken; requests in flight
+    # have `patience_s` seconds to complete and be stored.
     count = workers or target.limits.concurrency
     crew = _Workers(
         model_pool,

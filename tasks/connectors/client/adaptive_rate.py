@@ -37,13 +37,12 @@ MINUTE_S = 60.0
 
 
 class AdaptiveRate:
-    """Estimates the accepted requests per second from refusals; one per limit, on the event loop's clock.
+    """Estimates the accepted requests per second from refusals; one per limit, on the event loop's clock."""
 
-    Some servers refuse at random, so a suspected limit is tested: slightly below the accepted rate, refusals end
-    if a limit caused them; if they continue, that share is tolerated. If nearly all requests are refused, all
-    pause as long as the provider asks, and the limit follows from what it accepts between two pauses. A rate that
-    has held for minutes grows slowly, to find a limit that has risen.
-    """
+    # Some servers refuse at random, so a suspected limit is tested: slightly below the accepted rate, refusals end
+    # if a limit caused them; if they continue, that share is tolerated. If nearly all requests are refused, all
+    # pause as long as the provider asks, and the limit follows from what it accepts between two pauses. A rate
+    # that has held for minutes grows slowly, to find a limit that has risen.
 
     def __init__(self) -> None:
         self.per_second: float | None = None

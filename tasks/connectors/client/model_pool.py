@@ -115,11 +115,10 @@ __all__ = ["Answer", "ModelPool"]
 
 
 class ModelPool:
-    """Async context manager that sends all requests of a process; one per event loop.
+    """Async context manager that sends all requests of a process; one per event loop."""
 
-    `shares`: identical requests are sent once, unless they belong to a session. `sessions`: folder in which
-    conversations outlive this process.
-    """
+    # `shares`: identical requests are sent once, unless they belong to a session. `sessions`: folder in which
+    # conversations outlive this process.
 
     def __init__(
         self,

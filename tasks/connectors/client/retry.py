@@ -1,9 +1,8 @@
-"""Retry policy: decides whether and when a request to a provider is repeated.
+"""Retry policy: decides whether and when a request to a provider is repeated."""
 
-`Sender` retries by `RequestRetries`, `PollPolicy` repeats calls about jobs, and polls of Replicate have their own
-pauses; all use this module. Prefect runs the task of a cell again (`RETRIED_TASK` in tasks/connectors/task.py),
-which sends only what is not yet stored.
-"""
+# `Sender` retries by `RequestRetries`, `PollPolicy` repeats calls about jobs, and polls of Replicate have their
+# own pauses; all use this module. Prefect runs the task of a cell again (`RETRIED_TASK` in
+# tasks/connectors/task.py), which sends only what is not yet stored.
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""HTTP transport of every SDK: aiohttp below, the SDK's own httpx or httpx2 above.
+"""HTTP transport of every SDK: aiohttp below, the SDK's own httpx or httpx2 above."""
 
-httpx scans its whole pool at each request, and each SDK names the same failure differently. The transport raises
-`ConnectorError`, which the SDKs pass on, so that none of them retries.
-"""
+# httpx scans its whole pool at each request, and each SDK names the same failure differently. The transport raises
+# `ConnectorError`, which the SDKs pass on, so that none of them retries.
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Replays recorded replies: a CSV or Parquet file in place of a model.
+"""Replays recorded replies: a CSV or Parquet file in place of a model."""
 
-The model is named `replay/<path>`, or `replay/<path>#<model>` if the file holds replies of several. A reply is
-found by `request_key`, else by the exact text of the prompt; a prompt's rows are its samples.
-"""
+# The model is named `replay/<path>`, or `replay/<path>#<model>` if the file holds replies of several. A reply is
+# found by `request_key`, else by the exact text of the prompt; a prompt's rows are its samples.
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Local models in Hugging Face's format (`local/<directory>`), or adapters tuned on this machine.
+"""Local models in Hugging Face's format (`local/<directory>`), or adapters tuned on this machine."""
 
-Packages and weights are loaded at the first request; replies are generated one at a time, in a thread.
-"""
+# Packages and weights are loaded at the first request; replies are generated one at a time, in a thread.
 
 from __future__ import annotations
 

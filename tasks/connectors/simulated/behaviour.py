@@ -1,8 +1,7 @@
-"""Replies of a respondent, determined by respondent, message and seed on every machine.
+"""Replies of a respondent, determined by respondent, message and seed on every machine."""
 
-A by-rate respondent fails a template's oracle with the configured probability and passes it otherwise, so that its
-true rates are known: `pass_probability` for an instance, `template_pass_probability` for a test.
-"""
+# A by-rate respondent fails a template's oracle with the configured probability and passes it otherwise, so that
+# its true rates are known: `pass_probability` for an instance, `template_pass_probability` for a test.
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Templates, scenes and stereotypes that a respondent writes, so that augmentation runs without an API key.
+"""Templates, scenes and stereotypes that a respondent writes, so that augmentation runs without an API key."""
 
-They are plausible, simple and the same for the same request and seed.
-"""
+# They are plausible, simple and the same for the same request and seed.
 
 from __future__ import annotations
 

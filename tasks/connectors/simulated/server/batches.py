@@ -1,7 +1,6 @@
-"""The life cycle of a batch: validated, answered line by line over its time, finalized.
+"""The life cycle of a batch: validated, answered line by line over its time, finalized."""
 
-It depends only on its input and earlier batches, so that a restarted server gives the same result.
-"""
+# It depends only on its input and earlier batches, so that a restarted server gives the same result.
 
 from __future__ import annotations
 
