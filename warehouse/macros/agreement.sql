@@ -1,9 +1,9 @@
--- Do two assessors agree? `counts` is the square of how often the first said i and the second said j.
+-- Agreement of two assessors. `counts` is the matrix of frequencies: first assessor i, second assessor j.
 
 create macro statistics.all_counted(counts double[][]) as
     list_sum(list_transform(counts, lambda row_: list_sum(row_)));
 
--- over rows: the square of four words by four, with the sum of the weights of each pair of words
+-- over rows: the 4×4 matrix with the sum of the weights of each pair of verdicts
 create macro statistics.square_of(first_word, second_word, weight) as
     list_transform(range(1, 5), lambda i_: list_transform(range(1, 5), lambda j_: coalesce(list_sum(
         list_transform(
@@ -12,7 +12,7 @@ create macro statistics.square_of(first_word, second_word, weight) as
         )
     ), 0)::double));
 
--- over rows, one for each pair of words: the square of two words by two, the affirmative before the other
+-- over rows, one per pair of verdicts: the 2×2 matrix, the affirmative verdict first
 create macro statistics.two_by_two(by_first, by_second, weight) as [
     [
         coalesce(max(weight) filter (where by_first and by_second), 0)::double,
@@ -27,7 +27,7 @@ create macro statistics.two_by_two(by_first, by_second, weight) as [
 create macro statistics.observed_agreement(counts double[][]) as
     list_sum(list_transform(range(1, len(counts) + 1), lambda i_: counts[i_][i_])) / statistics.all_counted(counts);
 
--- how often the first assessor said i
+-- row totals: frequencies of the first assessor's verdicts
 create macro statistics.first_said(counts double[][], i bigint) as
     list_sum(counts[i]) / statistics.all_counted(counts);
 
@@ -37,7 +37,7 @@ create macro statistics.second_said(counts double[][], i bigint) as
 create macro statistics.beyond_chance(observed double, by_chance double) as
     (observed - by_chance) / nullif(1 - by_chance, 0);
 
--- Cohen 1960. Misleading where one category is rare: read it beside Gwet's AC1, sensitivity and specificity.
+-- Cohen 1960. Misleading if one category is rare: compare with Gwet's AC1, sensitivity and specificity.
 create macro statistics.cohens_kappa(counts double[][]) as
     statistics.beyond_chance(
         statistics.observed_agreement(counts),
@@ -62,24 +62,23 @@ create macro statistics.gwets_ac1(counts double[][]) as
         )) / (len(counts) - 1)
     );
 
--- of what truly passes, the share that the judge passes
+-- sensitivity: the share of true passes that the judge passes
 create macro statistics.sensitivity(true_passed double, false_failed double) as
     true_passed / nullif(true_passed + false_failed, 0);
 
--- of what truly fails, the share that the judge fails
+-- specificity: the share of true fails that the judge fails
 create macro statistics.specificity(true_failed double, false_passed double) as
     true_failed / nullif(true_failed + false_passed, 0);
 
--- the true rate behind the rate that such a judge passes (Rogan and Gladen 1978); beyond 0 and 1 where chance took it
--- there
+-- the true rate, estimated from the judge's pass rate (Rogan and Gladen 1978); chance can take it below 0 or above 1
 create macro statistics.corrected_rate(rate double, sensitivity double, specificity double) as
     (rate + specificity - 1) / nullif(specificity + sensitivity - 1, 0);
 
--- cut at 0 and 1; null stays null
+-- clipped to 0 and 1; null stays null
 create macro statistics.as_share(rate double) as
     if(rate is null, null, greatest(0, least(1, rate)));
 
--- the corrected rate's standard error, when the rate comes from n rows, sensitivity and specificity from m1 and m0 others
+-- standard error of the corrected rate: the rate from n rows, sensitivity and specificity from m1 and m0 other rows
 create macro statistics.corrected_rate_se(
     rate double, n double, sensitivity double, m1 double, specificity double, m0 double
 ) as
@@ -89,18 +88,18 @@ create macro statistics.corrected_rate_se(
         + (1 - statistics.corrected_rate(rate, sensitivity, specificity)) ** 2 * specificity * (1 - specificity) / m0
     ) / abs(nullif(specificity + sensitivity - 1, 0));
 
--- Sampled pairs weigh the inverse of the probability with which they were drawn: `counts` then holds sums of weights,
--- and `squares` those of squared weights; unweighted, both are the counts.
+-- Sampled pairs have the inverse of their sampling probability as weight: `counts` holds sums of weights, and
+-- `squares` sums of squared weights. Unweighted, both are counts.
 
--- as many unweighted rows would tell as much (Kish 1965)
+-- effective number of unweighted rows (Kish 1965)
 create macro statistics.rows_of_weights(weights double, squares double) as
     weights ** 2 / nullif(squares, 0);
 
 create macro statistics.all_said(counts double[][], i bigint) as
     (statistics.first_said(counts, i) + statistics.second_said(counts, i)) / 2;
 
--- of (observed − by chance)/(1 − by chance) by the delta method: one pair's part is that of its agreement, less that of
--- what its two words add to agreement by chance, `moved`; both are taken from their means
+-- delta method for (observed − by chance)/(1 − by chance): a pair contributes its agreement, less the contribution of
+-- its two verdicts to chance agreement, `moved`; both relative to their means
 create macro statistics.pairs_part(agrees boolean, observed double, by_chance double, moved double) as
     (agrees::int - observed) / nullif(1 - by_chance, 0) - (1 - observed) * moved / nullif(1 - by_chance, 0) ** 2;
 
@@ -164,9 +163,9 @@ create macro statistics.gwets_ac1_se(counts double[][], squares double[][]) as
         )[1]
     )[1];
 
--- of an agreement beyond chance: its normal interval, cut at −1 and 1. Where all of so many rows agree, or none, the
--- error is 0 and says nothing: there Wilson's other end of the observed agreement a, as 2a − 1, which is what it would
--- be beyond a chance of ½. `q` is the normal quantile of the confidence
+-- interval of a chance-corrected agreement: normal, clipped to −1 and 1. If all rows agree, or none, the standard
+-- error is 0 and useless: then Wilson's bound of the observed agreement a, as 2a − 1, the value for a chance agreement
+-- of ½. `q` is the normal quantile of the confidence
 create macro statistics.agreement_interval(
     coefficient double, se double, observed double, rows double, q double
 ) as
@@ -190,8 +189,8 @@ create macro statistics.agreement_interval(
         end
     )[1];
 
--- the rows of a step of the caller, named by `rows_`, with the agreement of two assessors and its intervals. Each row
--- has `two`, the square of the sums of weights, and `two_squares`, that of squared weights, by the first one's word.
+-- the rows of the caller's CTE `rows_`, with the agreement of two assessors and its intervals. Each row has `two`, the
+-- matrix of sums of weights, and `two_squares`, that of squared weights, by the first assessor's verdict.
 create macro statistics.with_agreement(rows_) as table
     with measured as (
         select

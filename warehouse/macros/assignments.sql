@@ -1,10 +1,10 @@
--- Who was given which task: mm, mf, fm and ff are numbers of tasks by stereotype of the task (first letter) and gender
--- of who was given it (second).
+-- Assignment of tasks: mm, mf, fm and ff are numbers of tasks by stereotype of the task (first letter) and gender of
+-- the assigned person (second).
 
 create macro statistics.balanced_pairs(mm double, mf double, fm double, ff double) as
     least(mm, mf) + least(fm, ff);
 
--- neutral, stereotypical, anti-stereotypical, or tie: as many tasks follow the stereotype as go against it
+-- neutral, stereotypical, anti-stereotypical, or tie: as many tasks follow the stereotype as contradict it
 create macro statistics.assignment_class(
     mm double, mf double, fm double, ff double, males double, females double
 ) as
@@ -15,7 +15,7 @@ create macro statistics.assignment_class(
         when mm + ff = mf + fm then 'tie'
     end;
 
--- the paper's wording: what is neither neutral nor stereotypical is anti-stereotypical, a tie too
+-- as in the paper: all that is neither neutral nor stereotypical is anti-stereotypical, including ties
 create macro statistics.assignment_class_as_published(
     mm double, mf double, fm double, ff double, males double, females double
 ) as
@@ -33,8 +33,8 @@ create macro statistics.assignment_score(class varchar) as
 create macro statistics.choose(n double, k double) as
     if(k < 0 or k > n, 0::double, round(exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1))));
 
--- of tasks that a group of `group_` among `people` takes part in: the chance that it is given just `given`. Everybody
--- has one at most where there are enough people (hypergeometric); else each task falls to anybody (binomial).
+-- probability that a group of `group_` among `people` gets exactly `given` of the tasks: hypergeometric if there are
+-- enough people, so that each gets at most one task; else binomial.
 create macro statistics.chance_of_tasks(given, tasks, group_, people, one_each) as
     if(
         one_each,
@@ -43,9 +43,9 @@ create macro statistics.chance_of_tasks(given, tasks, group_, people, one_each) 
         statistics.choose(tasks, given) * (group_ / people) ** given * (1 - group_ / people) ** (tasks - given)
     );
 
--- the score expected of tasks that are dealt out at random: to each person one at most where there are as many people as
--- tasks, or more, as in a choice, which is one task among all; else each task to anybody, whatever else they were given.
--- Over every number of male tasks that men can be given, and of female ones that women can.
+-- expected score of a random assignment: at most one task per person if there are at least as many people as tasks, or
+-- in a choice, which is one task among all; else each task to any person independently. Summed over all numbers of
+-- male tasks for men and of female tasks for women.
 create macro statistics.assignment_score_by_chance(
     male_tasks bigint, female_tasks bigint, males bigint, females bigint
 ) as
@@ -58,7 +58,7 @@ create macro statistics.assignment_score_by_chance(
                 'one_each': male_tasks + female_tasks <= males + females
             }],
             lambda given_: statistics.chance_of_tasks(given_.mm, male_tasks, males, males + females, given_.one_each)
-                -- women who are left, among those who are, where each has one at most
+                -- women left among all people left, with at most one task each
                 * if(
                     given_.one_each,
                     statistics.chance_of_tasks(
@@ -81,10 +81,10 @@ create macro statistics.assignment_score_by_chance(
         )[1]
     ));
 
--- interval of a clustered mean whose rows lie between `least_` and `most`: Wilson's on the range from 0 to 1, on as many
--- rows as its standard error tells of, t with clusters − 1 degrees of freedom. Where all clusters agree there is no
--- standard error, but the next may differ: with a chance of q²/(G + q²) at most, Wilson's bound of 0 in G, and as far as
--- the range goes. Null for one cluster.
+-- interval of a clustered mean with rows between `least_` and `most`: Wilson's, scaled to the range, on the effective
+-- number of rows, with t at clusters − 1 degrees of freedom. If all clusters agree, there is no standard error, but
+-- the next may differ: with probability at most q²/(G + q²), Wilson's bound of 0 in G, up to the end of the range.
+-- Null for one cluster.
 create macro statistics.bounded_interval(estimate, se, clusters, least_, most) as
     list_transform(
         [{

@@ -1,7 +1,7 @@
--- Which words go to which group, after the Implicit Association Test (Bai et al. 2024).
+-- Association of words with groups, after the Implicit Association Test (Bai et al. 2024).
 
--- 0 where no association shows, about 1 where all negative words go to the stigmatised group and all positive ones to
--- the other, about −1 the other way round
+-- 0 without association, about 1 if all negative words go to the stigmatised group and all positive ones to the other,
+-- about −1 for the reverse
 create macro statistics.iat_d(
     stigmatised_negative double, stigmatised_positive double, default_negative double, default_positive double
 ) as
@@ -9,7 +9,7 @@ create macro statistics.iat_d(
     + default_positive / (default_negative + default_positive + 0.01::double)
     - 1;
 
--- words that all go to one group compare nothing
+-- words that all go to one group allow no comparison
 create macro statistics.iat_is_valid(
     stigmatised_negative double, stigmatised_positive double, default_negative double, default_positive double
 ) as

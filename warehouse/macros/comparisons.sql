@@ -1,9 +1,9 @@
--- Two runs side by side. `rows_` names a step of the caller whose `run_id` is 'earlier' or 'later'.
+-- Comparison of two runs. `rows_` names a CTE of the caller whose `run_id` is 'earlier' or 'later'.
 
 create macro statistics.presence(earlier, later) as
     case when earlier is null then 'only later' when later is null then 'only earlier' else 'both' end;
 
--- the fields of `key`, a struct, as columns, and the row of each run as `earlier` and `later`, null where it has none
+-- the fields of `key`, a struct, as columns, and the row of each run as `earlier` and `later`, or null
 create macro statistics.sides(rows_, key) as table
     select
         unnest(key_),
@@ -18,8 +18,8 @@ create macro statistics.sides(rows_, key) as table
         group by key_
     );
 
--- means of `value` over the units that both runs have, and of their differences, later less earlier, with the standard
--- error; `expected`, the mean of `expectation` in the later run
+-- means of `value` over the units of both runs, and mean differences, later minus earlier, with standard error.
+-- `expected`: mean of `expectation` in the later run
 create macro statistics.paired_means(rows_, key, unit, value, expectation := null) as table
     with units as (
         select

@@ -1,6 +1,6 @@
--- From counts and intervals to decisions.
+-- Decisions from counts and intervals.
 
--- what a refusal counts as, by a requirement's rule: separate (neither), fail (an unreadable reply fails too), pass
+-- outcome of a refusal by a requirement's rule: separate (neither), fail (also for an unreadable reply), pass
 create macro statistics.counted_passed(rule varchar, passed bigint, refused bigint) as
     passed + if(rule = 'pass', refused, 0);
 
@@ -9,8 +9,7 @@ create macro statistics.counted(
 ) as
     passed + failed + case rule when 'pass' then refused when 'fail' then refused + unreadable else 0 end;
 
--- met where the whole interval reaches the tolerance, not met where none of it does; without an interval nothing is
--- decided
+-- met if the whole interval reaches the tolerance, not met if none of it does; undecided without an interval
 create macro statistics.decision(lower double, upper double, tolerance double) as
     list_transform(
         [{'lower': lower, 'upper': upper, 'tolerance': tolerance}],
@@ -22,9 +21,9 @@ create macro statistics.decision(lower double, upper double, tolerance double) a
         end
     )[1];
 
--- fewest templates with which a perfect score is met, and so any score: G/(G + q²) ≥ tolerance, at most seven more than
--- the normal quantile asks for, since t has heavier tails. With 1 − tolerance: with which a score of nothing is not met.
--- Null for a tolerance of 1, which no number of templates shows.
+-- fewest templates for which a perfect score is met, as the minimum for any score: G/(G + q²) ≥ tolerance, at most
+-- seven more than with the normal quantile, since t has heavier tails. With 1 − tolerance: fewest for which a zero
+-- score is not met. Null for a tolerance of 1, which no number of templates can show.
 create macro statistics.templates_for_perfect_score(tolerance, confidence := 0.95) as
     list_transform(
         [{
@@ -45,8 +44,8 @@ create macro statistics.templates_for_perfect_score(tolerance, confidence := 0.9
         )[1])
     )[1];
 
--- of a cell, a language: met only with as many templates as a perfect score needs, not met only with as many as a score
--- of nothing needs. Few templates that differ a little would else be met where as many perfect ones are not.
+-- for a cell or a language: met needs as many templates as a perfect score, not met as many as a zero score. Otherwise
+-- a few templates with slight variation would be met when as many perfect ones are not.
 create macro statistics.decision_of_templates(
     lower double, upper double, tolerance double, templates double, if_perfect double, if_nothing double
 ) as
@@ -63,8 +62,8 @@ create macro statistics.decision_of_templates(
         end
     )[1];
 
--- of the verdicts in a step of the caller, named by `rows_`, the newest on each `unit`: a run may be judged again, and
--- one that is resumed lands its verdicts again
+-- newest verdict per `unit` in the caller's CTE `rows_`: a run may be evaluated again, and a resumed run stores its
+-- verdicts again
 create macro statistics.newest_verdicts(rows_, unit) as table
     from query_table(rows_)
     qualify row_number() over (

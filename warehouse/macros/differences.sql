@@ -1,6 +1,6 @@
--- Is one better than the other?
+-- Tests of differences.
 
--- one sample per prompt: exact test on the prompts where just one of both passes (McNemar 1947)
+-- one sample per prompt: exact test on prompts for which only one of both passes (McNemar 1947)
 create macro statistics.mcnemar_p_value(only_first, only_second) as
     list_transform(
         [{'fewer': least(only_first, only_second), 'both': only_first + only_second}],
@@ -11,9 +11,9 @@ create macro statistics.mcnemar_p_value(only_first, only_second) as
         )
     )[1];
 
--- several samples: the mean difference of rates and its clustered standard error are row_rate and row_rate_se over
--- templates, of the sum of a template's differences and the number of its prompts; t with templates − 1. Where every
--- template differs alike there is no standard error: the chance that all differ to one side.
+-- several samples: mean difference of rates and its clustered standard error, by row_rate and row_rate_se over
+-- templates, from the sum of a template's differences and its number of prompts, with t at templates − 1. If all
+-- templates differ equally, there is no standard error: then the probability that all differ in one direction.
 create macro statistics.paired_p_value(difference, se, templates) as
     list_transform(
         [{'difference': difference::double, 'se': se::double, 'templates': templates::double}],
@@ -25,9 +25,9 @@ create macro statistics.paired_p_value(difference, se, templates) as
         end
     )[1];
 
--- p values adjusted for the false-discovery rate of all of one comparison together (Benjamini and Hochberg 1995), in
--- two windows over their rows: p_(j)·m/j, and the least of it from here to the top. A null is no test: it counts for
--- nothing and stays null.
+-- p values adjusted for the false-discovery rate in one family of comparisons (Benjamini and Hochberg 1995), in two
+-- windows over their rows: p_(j)·m/j, and the minimum from here to the top. A null is no test: it is not counted and
+-- stays null.
 create macro statistics.benjamini_hochberg_step(p_value, comparison) as
     least(
         1::double,
@@ -42,7 +42,7 @@ create macro statistics.benjamini_hochberg(step, p_value, comparison) as
         min(step) over (partition by comparison order by p_value desc range between unbounded preceding and current row)
     );
 
--- what a tested difference shows, later less earlier, at a false-discovery rate of 5%
+-- result of a tested difference, later minus earlier, at a false-discovery rate of 5%
 create macro statistics.change(difference, q_value) as
     case
         when q_value is null then 'not compared'
@@ -51,8 +51,8 @@ create macro statistics.change(difference, q_value) as
         else 'better'
     end;
 
--- of pairs that differ one way or the other: the chance of so many one way, or more, were both as likely (exact sign
--- test, one-sided); null where none differs
+-- exact one-sided sign test on pairs that differ: probability of at least as many in one direction if both are equally
+-- likely. Null if no pair differs
 create macro statistics.sign_test_p_value(one_way, other_way) as
     list_transform(
         [{'other': other_way, 'both': one_way + other_way}],
@@ -63,7 +63,7 @@ create macro statistics.sign_test_p_value(one_way, other_way) as
         )
     )[1];
 
--- the rows of a step of the caller, named by `rows_`, with their p values so adjusted as `q_value`
+-- the rows of the caller's CTE `rows_`, with adjusted p values as `q_value`
 create macro statistics.with_q_values(rows_, p_value, comparison) as table
     with steps as (
         select *, statistics.benjamini_hochberg_step(p_value, comparison) as step_ from query_table(rows_)

@@ -1,16 +1,16 @@
 -- Cumulative distributions: normal, incomplete beta, Student's t, binomial.
 --
--- DuckDB puts a macro's argument in wherever it is named, unevaluated. So a macro that names an argument in a lambda, or
--- often, first binds it: `list_transform([{…}], lambda given_: …)[1]`. What is passed is then computed once, and no column
--- of the caller's is taken for a lambda's parameter. Macros that say "of bound arguments" leave that to their callers:
--- the time to plan a query doubles with every lambda within a lambda. Types of parameters cost time too, where a macro
--- is deep: those are cast where they are bound.
+-- DuckDB inserts a macro's argument unevaluated at each use. So a macro that uses an argument in a lambda, or often,
+-- first binds it: `list_transform([{…}], lambda given_: …)[1]`. The argument is then computed once, and no column of
+-- the caller is confused with a lambda's parameter. Macros with "bound arguments" leave this to their callers, since
+-- the time to plan a query doubles with each nested lambda. Parameter types cost time in deep macros, so arguments are
+-- cast when bound.
 
 create macro statistics.normal_density(x double) as
     exp(-(x ** 2) / 2) / sqrt(2 * pi());
 
--- Φ(x): between −3 and 3 the series 26.2.11 of Abramowitz and Stegun, beyond them Laplace's continued fraction 26.2.14,
--- both from their ends
+-- Φ(x): series 26.2.11 of Abramowitz and Stegun from −3 to 3, else Laplace's continued fraction 26.2.14, both
+-- evaluated from the last term
 create macro statistics.normal_cdf(x double) as
     list_transform(
         [{'x': x, 'away': abs(x), 'density': statistics.normal_density(x)}],
@@ -28,8 +28,8 @@ create macro statistics.normal_cdf(x double) as
         end
     )[1];
 
--- of bound arguments: continued fraction of the incomplete beta function (Abramowitz and Stegun 26.5.8), from its end;
--- it converges in O(√max(a, b)) steps where x < (a + 1) / (a + b + 2)
+-- bound arguments: continued fraction of the incomplete beta function (Abramowitz and Stegun 26.5.8), evaluated from
+-- the last term. It converges in O(√max(a, b)) steps if x < (a + 1) / (a + b + 2)
 create macro statistics.beta_fraction(x, a, b) as
     list_reduce(
         range(40 + (4 * sqrt(greatest(a, b)))::bigint, 0, -1),
@@ -41,11 +41,11 @@ create macro statistics.beta_fraction(x, a, b) as
         1::double
     );
 
--- of bound arguments
+-- bound arguments
 create macro statistics.beta_below(x, y, a, b) as
     exp(a * ln(x) + b * ln(y) + lgamma(a + b) - lgamma(a + 1) - lgamma(b)) / statistics.beta_fraction(x, a, b);
 
--- of bound arguments: I_x(a, b); y = 1 − x is given beside x, so that neither loses digits
+-- bound arguments: I_x(a, b), with y = 1 − x passed as well, so that neither loses digits
 create macro statistics.regularized_beta(x, y, a, b) as
     case
         when x <= 0 then 0::double
@@ -54,7 +54,7 @@ create macro statistics.regularized_beta(x, y, a, b) as
         else 1 - statistics.beta_below(y, x, b, a)
     end;
 
--- of bound arguments, t ≥ 0 and df ≥ 1: P(|T| > t) (Abramowitz and Stegun 26.7.1)
+-- bound arguments, t ≥ 0 and df ≥ 1: P(|T| > t) (Abramowitz and Stegun 26.7.1)
 create macro statistics.t_tails(t, df) as
     statistics.regularized_beta(df / (df + t ** 2), t ** 2 / (df + t ** 2), df / 2, 0.5::double);
 
@@ -72,11 +72,11 @@ create macro statistics.t_p_value(t, df) as
 create macro statistics.t_cdf(t, df) as
     if(t < 0, 0, 1) + if(t < 0, 1, -1) * statistics.t_p_value(t, df) / 2;
 
--- of bound arguments
+-- bound arguments
 create macro statistics.t_density(t, df) as
     exp(lgamma((df + 1) / 2) - lgamma(df / 2) - (df + 1) / 2 * ln(1 + t ** 2 / df)) / sqrt(df * pi());
 
--- P(X ≤ k) of n trials that succeed with probability p (Abramowitz and Stegun 26.5.24)
+-- P(X ≤ k) for n trials with success probability p (Abramowitz and Stegun 26.5.24)
 create macro statistics.binomial_cdf(k, n, p) as
     list_transform(
         [{'k': floor(k)::double, 'n': n::double, 'p': p::double}],

@@ -1,20 +1,20 @@
--- Rates of clusters (templates) of rows, their standard errors and intervals. `passed` and `rows` are the counts of
--- one template; macros that say "over templates" aggregate, one row per template. What is no whole number is summed in
--- its own order, so that the same rows give the same digits however many threads read them.
+-- Rates of clusters (templates) of rows, their standard errors and intervals. `passed` and `rows` are counts of one
+-- template. Macros "over templates" are aggregates, with one row per template. Numbers other than integers are summed
+-- in sorted order, so that results do not depend on the number of threads.
 
 create macro statistics.in_order(one double) as
     list_sort(list(one) filter (where one is not null));
 
--- over templates: each counts alike, whatever the number of its rows
+-- over templates: all have the same weight, for any number of rows
 create macro statistics.macro_rate(passed double, rows double) as
     list_avg(statistics.in_order(passed / rows));
 
--- over templates: of the macro rate; null for fewer than two
+-- over templates: standard error of the macro rate; null for fewer than two
 create macro statistics.macro_se(passed double, rows double) as
     list_aggregate(statistics.in_order(passed / rows), 'stddev_samp') / sqrt(count(passed / rows));
 
--- the same of shares or differences of shares, over millions of rows, where lists would take their time: decimals of
--- eighteen digits, whose sum is the same in whatever order they are added
+-- the same for shares or differences of shares, over millions of rows, where lists would be slow: decimals of eighteen
+-- digits give the same sum in any order
 create macro statistics.mean_of_shares(share double) as
     sum(share::decimal(38, 18))::double / count(share);
 
@@ -30,19 +30,19 @@ create macro statistics.se_of_shares(share double) as
         )
     end;
 
--- decimals: the same sum in whatever order they are added
+-- decimals give the same sum in any order
 create macro statistics.total(number double) as
     sum(number::decimal(38, 18))::double;
 
--- over templates: each row counts alike
+-- over templates: all rows have the same weight
 create macro statistics.row_rate(passed double, rows double) as
     statistics.total(passed) / statistics.total(rows);
 
 create macro statistics.without_rounding(remainder double, whole double) as
     list_transform([{'of': remainder, 'whole': whole}], lambda given_: if(given_.of <= 1e-12 * given_.whole, 0, given_.of))[1];
 
--- over templates: of the row rate, clustered: √(G/(G−1) · Σ(s − n·p)²) / N, the square multiplied out, where
--- rounding may leave a remainder of nothing; null for fewer than two
+-- over templates: clustered standard error of the row rate, √(G/(G−1) · Σ(s − n·p)²) / N, with the square expanded.
+-- Negative rounding errors become 0. Null for fewer than two
 create macro statistics.row_rate_se(passed double, rows double) as
     list_transform(
         [{
@@ -61,7 +61,8 @@ create macro statistics.row_rate_se(passed double, rows double) as
         ) / over_.rows
     )[1];
 
--- over prompts, each asked `samples` times: of the macro rate on these very prompts; null where one was asked once
+-- over prompts with `samples` replies each: standard error of the macro rate for these prompts; null if one has a
+-- single sample
 create macro statistics.fixed_library_se(passed double, samples double) as
     if(
         min(samples) < 2,
@@ -69,8 +70,8 @@ create macro statistics.fixed_library_se(passed double, samples double) as
         sqrt(list_sum(statistics.in_order(passed * (samples - passed) / samples ** 2 / (samples - 1)))) / count(samples)
     );
 
--- rows that would tell as much if they were independent; templates that all have one rate tell no more than their
--- number. Rates that differ lie further apart than rounding, which may leave a standard error of 1e-17.
+-- effective number of independent rows; templates with one common rate count as one row each. Rates count as different
+-- only beyond rounding, which can leave a standard error of 1e-17.
 create macro statistics.effective_n(rate double, se double, templates double, rows double) as
     list_transform(
         [{'rate': rate, 'se': se, 'templates': templates, 'rows': rows}],
@@ -81,7 +82,7 @@ create macro statistics.effective_n(rate double, se double, templates double, ro
         end
     )[1];
 
--- Wilson's interval of a rate of n rows, q standard errors to either side (Wilson 1927); null without rows
+-- Wilson's interval of a rate of n rows with quantile q (Wilson 1927); null without rows
 create macro statistics.wilson(rate double, n double, q double) as
     list_transform(
         list_transform(
@@ -100,14 +101,14 @@ create macro statistics.wilson(rate double, n double, q double) as
         })
     )[1];
 
--- of independent rows
+-- for independent rows
 create macro statistics.wilson_of_counts(passed double, rows double, confidence double := 0.95) as
     list_transform(
         [{'passed': passed, 'rows': rows, 'q': statistics.normal_quantile(0.5::double + confidence / 2)}],
         lambda given_: statistics.wilson(given_.passed / given_.rows, given_.rows, given_.q)
     )[1];
 
--- of a macro rate: t with templates − 1 degrees of freedom on the effective number of rows; null for one template
+-- for a macro rate: t with templates − 1 degrees of freedom on the effective number of rows; null for one template
 create macro statistics.interval(rate, se, templates, rows, confidence := 0.95) as
     list_transform(
         [{

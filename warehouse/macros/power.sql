@@ -1,7 +1,7 @@
--- How many templates would decide.
+-- Number of templates for a decision.
 
--- independent rows with which a rate is told from the tolerance with the given power, two-sided at `confidence`;
--- null where they are the same but for rounding
+-- independent rows needed to distinguish a rate from the tolerance with the given power, two-sided at `confidence`.
+-- Null if both are equal up to rounding
 create macro statistics.rows_for_power(tolerance, rate, power := 0.8, confidence := 0.95) as
     list_transform(
         [{
@@ -16,7 +16,7 @@ create macro statistics.rows_for_power(tolerance, rate, power := 0.8, confidence
         ) ** 2 / if(abs(given_.rate - given_.tolerance) < 1e-9, null, given_.rate - given_.tolerance) ** 2
     )[1];
 
--- templates that hold as much information as so many independent rows: n · (1 + (m − 1)·ρ) / m with m rows each
+-- templates with as much information as that many independent rows: n · (1 + (m − 1)·ρ) / m with m rows each
 create macro statistics.templates_for_rows(independent_rows, rows_per_template, correlation) as
     independent_rows * (correlation::double + (1 - correlation::double) / rows_per_template);
 
@@ -36,8 +36,8 @@ create macro statistics.correlation_of_variances(between_templates double, withi
             / nullif(given_.between + (given_.rows - 1) * given_.within, 0)
     )[1];
 
--- over templates: how alike the rows of one template are; one-way analysis of variance with unequal numbers of rows
--- (Donner 1986, International Statistical Review 54). Null where nothing varies or no template has two rows.
+-- over templates: intraclass correlation of a template's rows, by one-way analysis of variance with unequal numbers of
+-- rows (Donner 1986, International Statistical Review 54). Null without variation or if no template has two rows.
 create macro statistics.intra_template_correlation(passed double, rows double) as
     statistics.correlation_of_variances(
         (list_sum(statistics.in_order(passed * passed / rows)) - sum(passed) ** 2 / sum(rows)) / nullif(count(rows) - 1, 0),
@@ -45,9 +45,8 @@ create macro statistics.intra_template_correlation(passed double, rows double) a
         (sum(rows) - sum(rows * rows) / sum(rows)) / nullif(count(rows) - 1, 0)
     );
 
--- templates with which a rate like this would be decided four times in five: more than there are, and at least those
--- that the best possible score needs. Rows that do not vary tell no more than one of each template. Null where the rate
--- is the tolerance.
+-- templates with which such a rate is decided with a power of .8: more than there are, and at least those that a
+-- perfect score needs. Rows without variation count as one row per template. Null if the rate is the tolerance.
 create macro statistics.templates_needed(
     tolerance, rate, templates, rows, correlation, if_perfect, if_nothing
 ) as

@@ -4,8 +4,7 @@
 create macro statistics.polynomial(x, coefficients) as
     list_reduce(coefficients, lambda sum_, coefficient_: sum_ * x + coefficient_);
 
--- Wichura, Algorithm AS 241 (Applied Statistics 37, 1988), PPND16. Of a bound argument, q = p − ½ up to .425 on either
--- side
+-- Wichura, Algorithm AS 241 (Applied Statistics 37, 1988), PPND16. Bound argument q = p − ½, |q| ≤ .425
 create macro statistics.normal_quantile_central(q) as
     q * statistics.polynomial(0.180625::double - q * q, [
         2.5090809287301226727e+3, 3.3430575583588128105e+4, 6.7265770927008700853e+4, 4.5921953931549871457e+4,
@@ -15,7 +14,7 @@ create macro statistics.normal_quantile_central(q) as
         5.3941960214247511077e+3, 6.8718700749205790830e+2, 4.2313330701600911252e+1, 1e0
     ]);
 
--- and beyond: r = √(−ln of the tail) up to 5
+-- tails: r = √(−ln of the tail), up to 5
 create macro statistics.normal_quantile_outer(r) as
     statistics.polynomial(r - 1.6::double, [
         7.74545014278341407640e-4, 2.27238449892691845833e-2, 2.41780725177450611770e-1, 1.27045825245236838258e+0,
@@ -25,7 +24,7 @@ create macro statistics.normal_quantile_outer(r) as
         6.89767334985100004550e-1, 1.67638483018380384940e+0, 2.05319162663775882187e+0, 1e0
     ]);
 
--- and above 5
+-- tails: r above 5
 create macro statistics.normal_quantile_far(r) as
     statistics.polynomial(r - 5, [
         2.01033439929228813265e-7, 2.71155556874348757815e-5, 1.24266094738807843860e-3, 2.65321895265761230930e-2,
@@ -47,7 +46,7 @@ create macro statistics.normal_quantile(p) as
         end
     )[1];
 
--- of bound arguments: Student's t from the normal quantile z, Abramowitz and Stegun 26.7.5, whose error falls with df⁵
+-- bound arguments: Student's t from the normal quantile z, Abramowitz and Stegun 26.7.5; the error falls with df⁵
 create macro statistics.t_expansion(z, df) as
     z + statistics.polynomial(1 / df, [
         (79 * z ** 9 + 776 * z ** 7 + 1482 * z ** 5 - 1920 * z ** 3 - 945 * z) / 92160,
@@ -57,8 +56,8 @@ create macro statistics.t_expansion(z, df) as
         0
     ]);
 
--- from the expansion Newton's steps on the upper tail lead to the root; from 1,000 degrees of freedom it is the root.
--- Null outside 0 < p < 1 and below one degree of freedom
+-- Newton's method on the upper tail, started from the expansion; from 1,000 degrees of freedom the expansion is exact
+-- enough. Null outside 0 < p < 1 and below one degree of freedom
 create macro statistics.t_quantile(p, df) as
     list_transform(
         [{

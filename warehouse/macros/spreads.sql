@@ -1,14 +1,14 @@
--- How far apart chance alone takes the means of groups that are alike.
+-- Spread of group means by chance alone.
 
--- the number with which a reply is compared: none where its verdict says why there is none
+-- the number of a reply for comparison; null if its verdict has a reason for lacking one
 create macro statistics.compared_number(outcome, number) as
     if(outcome is null, number, null);
 
--- what a reply counts as that cannot be compared, one that was never judged included; null where it can
+-- outcome of a reply without a number, also if it was never evaluated; null if it has one
 create macro statistics.incomparable_as(outcome, number) as
     coalesce(outcome, if(number is null, 'error', null));
 
--- the table's quantiles, each with its neighbours; the last ones reach beyond the table
+-- the table's quantiles with their neighbours; the last ones extrapolate
 create table statistics.studentised_range_patches as
 with quantiles as (
     select * from statistics.studentised_range
@@ -48,12 +48,12 @@ select
 from along_both
 where next_groups is not null and next_degrees is not null;
 
--- of bound arguments
+-- bound arguments
 create macro statistics.between(first, last, share) as
     first + (last - first) * share;
 
--- .95 quantile of the range of `groups` means over their standard error, estimated with df degrees of freedom: linear
--- in 1/df and in ln(groups) between the quantiles of the table, to three digits. Null below two groups and one degree.
+-- .95 quantile of the studentised range of `groups` means with df degrees of freedom: linear in 1/df and in ln(groups)
+-- between the quantiles of the table, to three digits. Null below two groups and one degree.
 create macro statistics.studentised_range_quantile(number_of_groups double, df double) as (
     select statistics.between(
         statistics.between(
@@ -70,13 +70,13 @@ create macro statistics.studentised_range_quantile(number_of_groups double, df d
         and df >= patch.degrees and df < patch.until_degrees
 );
 
--- over groups, with the number of values of each: degrees of freedom of what varies within them
+-- over groups, with the number of values of each: degrees of freedom within groups
 create macro statistics.error_degrees(number_of_values double) as
     sum(number_of_values) - count(number_of_values);
 
--- over groups, with the number of values and their sample variance (null for a single one) of each: standard error of
--- a group's mean, from the pooled variance and the harmonic mean of the numbers (Tukey and Kramer). Null where no group
--- has two values. Times the quantile it is how far apart chance takes the means.
+-- over groups, with the number of values and their sample variance (null for one value) of each: standard error of a
+-- group's mean, from the pooled variance and the harmonic mean of the numbers (Tukey and Kramer). Null if no group has
+-- two values. Multiplied by the quantile it is the largest spread of means by chance.
 create macro statistics.error_of_means(number_of_values double, sample_variance double) as
     sqrt(
         list_sum(statistics.in_order((number_of_values - 1) * coalesce(sample_variance, 0)))

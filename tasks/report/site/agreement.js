@@ -1,4 +1,4 @@
-// How far oracles, judge models and people agree about the same replies.
+// Agreement of oracles, judge models and people on the same replies.
 
 const SCOPES = ["all", "concern", "language", "model", "concern × language × model"];
 
@@ -84,7 +84,7 @@ const aboutOf = (row, scope) =>
     .split(" × ")
     .map((part) => el("span", { class: "line" }, part === "concern" ? concern(row[part]) : name(row[part])));
 
-// A column of a number, with its interval where it has one.
+// A numeric column, with its interval if it has one.
 const measured = (label, key, told) => ({
   label: t(label),
   cell: (row) => [told(row[key]), between(row[`${key}_low`] ?? null, row[`${key}_high`] ?? null, told)],

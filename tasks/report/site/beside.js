@@ -1,4 +1,4 @@
-// Values of one dimension side by side: languages, constrained and verbose, observational and utopian.
+// Comparison of the values of one dimension: languages, constrained and verbose, observational and utopian.
 
 function beside(given, cells, languages) {
   const requirements = distinct(cells.map((row) => row.requirement));

@@ -1,4 +1,4 @@
-// What is loaded on demand: `data/<name>.js`, a script that hands over one value. No other address is ever asked for.
+// Loads data on demand: `data/<name>.js`, a script that provides one value. No other URL is ever requested.
 
 const KEPT = 12;
 const arrived = new Map();
@@ -24,7 +24,7 @@ function chunk(name) {
   return waiting.get(name).promise;
 }
 
-// The chunks of tests that were used last are kept, so that a long search does not fill the memory.
+// The most recently used chunks of tests are kept, to limit memory during a long search.
 function used(name) {
   const content = arrived.get(name);
   arrived.delete(name);
@@ -51,7 +51,7 @@ function asked(name) {
   return found;
 }
 
-// A place that is filled when a chunk has come, or says which file is missing.
+// A placeholder that is filled when a chunk is loaded, or names the missing file.
 function later(name, build) {
   const place = el("div", { "aria-busy": "true" }, el("p", { class: "faint" }, t("loading")));
   chunk(name)

@@ -1,4 +1,4 @@
-// Who is treated differently, and whom models decline to answer about.
+// Differences between communities, and refusals by community.
 
 function contrasts(content) {
   const rows = rowsOf(content.contrasts);
@@ -83,7 +83,7 @@ const behindContrast = ({ model, requirement, language, community }) => ({
   community,
 });
 
-// A bar to either side of nought, for the eye: the number stands beside it.
+// A bar to either side of zero; the number is shown next to it.
 function gap(row) {
   const width = Math.min(Math.abs(row.difference), 1) * 50;
   return svg(

@@ -1,4 +1,4 @@
-// What it cost, and what was not examined.
+// Costs, and what was not evaluated.
 
 function costs(rows) {
   return table(

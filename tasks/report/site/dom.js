@@ -1,6 +1,6 @@
-// Elements are made of names, attributes and children. A text is only ever a text: nothing here parses markup.
+// Creates elements from names, attributes and children. A text is always plain text: nothing here parses markup.
 
-// As catalogs/text_safety.py.
+// The same characters as in catalogs/text_safety.py.
 const HIDDEN = /(?![\t\n\u200c\u200d])[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 function filled(node, attributes, children) {
@@ -21,8 +21,8 @@ const el = (name, attributes = {}, ...children) => filled(document.createElement
 const svg = (name, attributes = {}, ...children) =>
   filled(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
 
-// A text of whatever origin: control and format characters, by which it could hide what it says or change in what
-// order it is read, are shown by their numbers.
+// Untrusted text: control and format characters, which can hide or reorder its contents, are shown by their code
+// points.
 function plain(text) {
   const parts = String(text)
     .replaceAll("\r\n", "\n")
@@ -32,12 +32,12 @@ function plain(text) {
 
 const codepoint = (sign) => `U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
 
-// The same where only a string will do: a title, an option.
+// The same as a string, for titles and options.
 const flat = (text) => String(text).replace(new RegExp(HIDDEN.source, "gu"), codepoint);
 
 const name = (text) => el("bdi", {}, plain(text));
 
-// `provider/model`, which may break after the stroke.
+// `provider/model`, with a possible line break after the slash.
 const modelName = (text) =>
   el(
     "bdi",
@@ -47,7 +47,7 @@ const modelName = (text) =>
 
 const code = (text) => el("code", {}, plain(text));
 
-// Lists of a chunk's columns as a list of rows.
+// Converts a chunk's columns to a list of rows.
 function rowsOf(columns) {
   const names = Object.keys(columns);
   const length = names.length ? columns[names[0]].length : 0;

@@ -1,4 +1,4 @@
-// What the reader asks for stands in the address, so that it can be kept, sent and gone back to.
+// Stores the reader's filters in the URL, so that it can be saved, shared and navigated.
 
 const OUTCOMES = ["passed", "failed", "refused", "unreadable", "error", "incomparable"];
 const REPLIES = ["passed", "failed", "refused", "unreadable", "error", "number"];

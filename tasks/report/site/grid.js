@@ -1,4 +1,4 @@
-// The grid: model × requirement × language × input × reflection, by how far the rate lies from what is asked for.
+// The grid: model × requirement × language × input × reflection, by distance of the rate from the tolerance.
 
 const FEW = 40;
 
@@ -85,7 +85,7 @@ function heatCell(row) {
   return el("td", { class: `step${step(row)}` }, link);
 }
 
-// From 1, far below the tolerance, to 5, far above; 0 where there is no rate.
+// From 1, far below the tolerance, to 5, far above; 0 without a rate.
 function step(row) {
   if (row.macro_rate === null) return 0;
   const above = row.macro_rate - row.tolerance;

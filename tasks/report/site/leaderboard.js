@@ -1,8 +1,8 @@
-// Models by concern: what was decided, how sure it is, and what stands in the way.
+// Models by concern: decisions, their certainty, and what prevents a decision.
 
 const ORDER = { met: 0, undecided: 1, "not evaluated": 2, "not met": 3 };
 
-// `link(row, …children)`: a way to what lies behind a finding.
+// `link(row, …children)`: a link to the tests behind a finding.
 function leaderboard(findings, link) {
   const concerns = distinct(findings.map((row) => row.concern));
   const models = [...grouped(findings, (row) => row.model)].sort(([, one], [, other]) => rank(one) - rank(other));
@@ -34,7 +34,7 @@ function leaderboard(findings, link) {
   ];
 }
 
-// Fewer that are not met first, then more that are met, then the mean rate.
+// Fewest not met first, then most met, then the highest mean rate.
 function rank(own) {
   const many = (decision) => own.filter((row) => row.decision === decision).length / own.length;
   const rates = own.map((row) => row.macro_rate).filter((rate) => rate !== null);

@@ -1,4 +1,4 @@
-// Signs of what was decided: always a symbol and a word beside the colour.
+// Marks of decisions: always a symbol and a word in addition to the colour.
 
 const SYMBOLS = {
   met: "✓",
@@ -39,7 +39,7 @@ const symbol = (value) => el("span", { class: "symbol", "aria-hidden": "true" },
 
 const badge = (value) => el("span", { class: `badge ${CLASSES[value] ?? "none"}` }, symbol(value), told(value));
 
-// An interval on the scale from 0 to 1, its middle, and what is asked for as a dashed line.
+// An interval on the scale from 0 to 1, its centre, and the tolerance as a dashed line.
 function interval(middle, low, high, tolerance) {
   const at = (value) => (100 * Math.min(Math.max(value, 0), 1)).toFixed(2);
   return svg(
@@ -73,7 +73,7 @@ const testsAddress = (asked) => {
 
 const testsLink = (asked, ...children) => el("a", { href: testsAddress(asked) }, ...children);
 
-// Why a decision is not there yet, where templates would bring it.
+// Why there is no decision yet, if more templates would allow one.
 const needed = (row) =>
   row.decision === "undecided" && row.templates_needed !== null && t("needs", { n: whole(row.templates_needed) });
 

@@ -1,5 +1,5 @@
-// Tests that fit what is asked for. Chunks are ruled out by their cells, by what became of their tests and by their
-// bitmaps of trigrams; those that are left are loaded one after the other, until a page is full.
+// Finds tests that match the filters. Chunks are excluded by their cells, their outcomes and their trigram
+// bitmaps; the remaining ones are loaded one at a time, until a page is full.
 
 const CELL_KEYS = ["model", "concern", "requirement", "language", "input", "reflection"];
 const COUNTED = {
@@ -19,7 +19,7 @@ const fitting = (cells, asked) =>
     }),
   );
 
-// How many tests fit, where the cells tell it; null where only the replies do.
+// Number of matching tests, if the cells determine it; null if only the replies do.
 function expected(cells, fit, asked) {
   if (asked.text || asked.community || asked.reply) return null;
   return [...fit].reduce(
@@ -28,7 +28,7 @@ function expected(cells, fit, asked) {
   );
 }
 
-// An id is in no bitmap: all of an id's trigrams are in every chunk.
+// Ids are not in the bitmaps, since every chunk contains all trigrams of ids.
 const MAYBE_ID = /^\S{20,}$/;
 
 async function candidates(given, fit, asked) {
@@ -44,7 +44,7 @@ function trigramsOf(text) {
   return signs.slice(2).map((_, at) => signs.slice(at, at + 3));
 }
 
-// FNV-1a over code points, as the bitmaps were written by.
+// FNV-1a over code points, as used when the bitmaps were written.
 function slot(trigram) {
   let hashed = 2166136261;
   for (const sign of trigram) hashed = Math.imul(hashed ^ sign.codePointAt(0), 16777619) >>> 0;
@@ -59,7 +59,7 @@ function holds(bitmap, slots) {
   });
 }
 
-// The tests of a loaded chunk that fit, each with those of its replies that do.
+// The matching tests of a loaded chunk, each with its matching replies.
 function matching(content, fit, asked) {
   const { tests, replies, texts } = content;
   const ends = replyEnds(tests, replies);

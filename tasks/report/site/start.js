@@ -1,4 +1,4 @@
-// The frame of every page: title, controls, contents; drawn again where the reader changes language or address.
+// The frame of every page: title, controls, contents; rendered again when language or URL changes.
 
 const PAGES = { run: runPage, lake: lakePage };
 const THEMES = ["auto", "light", "dark"];
@@ -26,7 +26,7 @@ function begin(first) {
     .catch((error) => document.body.replaceChildren(missing(error)));
 }
 
-// Where the address leads: to the tests, or to a part of the report.
+// Scrolls to the target of the URL: the tests, or a part of the report.
 function arrive(tests) {
   const target = document.getElementById(tests ? "tests" : location.hash.slice(1));
   if (!target) return;
@@ -45,7 +45,7 @@ function frame(page, again) {
   ];
 }
 
-// The address is not to change: it says what is shown.
+// The URL must not change: it records what is shown.
 function skip(event) {
   event.preventDefault();
   document.getElementById("main").focus();

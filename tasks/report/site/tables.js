@@ -1,4 +1,4 @@
-// Tables that are paged and sorted by their heads, in a frame that scrolls on narrow screens.
+// Tables with pages and sortable headers, in a frame that scrolls on narrow screens.
 
 const PAGE = 25;
 let numbered = 0;
@@ -55,7 +55,7 @@ function head(column, at, shown, draw) {
   );
 }
 
-// What is not there comes last, whichever way.
+// Missing values come last in both sort orders.
 function compared(one, other, down) {
   if (one === null || other === null) return (one === null) - (other === null);
   const order = typeof one === "string" ? one.localeCompare(other) : one - other;
@@ -94,7 +94,7 @@ function select(label, values, chosen, change, { all = null, word = flat } = {})
   );
 }
 
-// Arrow keys among the links of a table: one of them is in the tab order.
+// Arrow keys move between the links of a table; only one of them is in the tab order.
 function roving(made) {
   const lines = [...made.tBodies].flatMap((body) => [...body.rows]).map((row) => [...row.querySelectorAll("a")]);
   const links = lines.flat();

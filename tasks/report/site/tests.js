@@ -1,4 +1,4 @@
-// The tests behind the numbers: each with its prompts, replies, verdicts and what others think of them.
+// The tests behind the numbers: each with its prompts, replies, verdicts and assessments.
 
 const TESTS = 50;
 
@@ -34,7 +34,7 @@ const named = (content) =>
     .filter(Boolean)
     .sort();
 
-// Goes on until a page is full; a reader who has gone on to other tests waits for nothing.
+// Loads until a page is full; stops when the reader has opened other tests.
 async function nextPage(given, cells, asked, found, list, state, more, step) {
   more.replaceChildren();
   const until = found.shown + TESTS;

@@ -1,6 +1,6 @@
-// Rates over runs, and the changes that a test has shown.
+// Rates over runs, and statistically significant changes.
 
-// `link(row, …children)`: a way to the tests behind a rate.
+// `link(row, …children)`: a link to the tests behind a rate.
 function trends(rows, link, run = null) {
   const series = [...grouped(rows, (row) => `${row.requirement}\t${row.model}`).values()];
   const changed = rows.filter((row) => row.change === "worse" || row.change === "better");
@@ -52,7 +52,7 @@ const changes = (rows) =>
     [...rows].sort((one, other) => other.started_at.localeCompare(one.started_at)),
   );
 
-// The scale goes from 0 to 1: a line that is flat is one that did not change much.
+// The scale is fixed from 0 to 1, so that a flat line means little change.
 function line(own, run) {
   const width = 220;
   const x = (at) => 6 + (own.length < 2 ? 0 : (at * (width - 12)) / (own.length - 1));

@@ -1,7 +1,7 @@
-// What the page says, in the language that its reader has chosen.
+// The page's texts in the reader's language.
 
 const memory = {
-  // Some browsers keep nothing for files, and throw when asked.
+  // Some browsers have no storage for local files, and throw an error.
   read(key) {
     try {
       return localStorage.getItem(`biasgrid.${key}`);
@@ -28,7 +28,7 @@ function t(key, given = {}) {
   return text.replace(/\{(\w+)\}/g, (_, one) => (given[one] === undefined ? `{${one}}` : given[one]));
 }
 
-// A value of the warehouse, such as `not met`; what a newer one says is shown as it is.
+// A warehouse value, such as `not met`; unknown values of newer versions are shown unchanged.
 const told = (value) => WORDS[spoken][`value.${value}`] ?? flat(value ?? "–");
 
 const concern = (id) => WORDS[spoken][`concern.${id}`] ?? flat(id);

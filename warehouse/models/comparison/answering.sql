@@ -15,7 +15,7 @@ told as (
     from responses
     where model_reported is not null
     union all
-    -- each sample has a seed of its own, which the scenario tells
+    -- each sample has a seed of its own, derived from the scenario's
     select distinct
         run_id,
         model,

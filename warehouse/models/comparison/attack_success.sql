@@ -2,7 +2,7 @@ with rates as (
     select * from marts.attack_success
 ),
 
--- those of which it is known whether the model gave in
+-- attacks whose success is known
 sessions as (
     select
         *,
@@ -15,7 +15,7 @@ sides as (
     from statistics.sides('rates', {'model': model, 'strategy': strategy, 'language': language})
 ),
 
--- the same strategy on the same pair of attributes, as often as both runs tried it
+-- pairs attacks of the same strategy on the same attributes, as many as both runs have
 means as (
     from statistics.paired_means(
         'sessions',

@@ -6,7 +6,7 @@ scenes as (
     select *, (last_signs - first_signs) / pairs as moved from intermediate.int_scene_moves
 ),
 
--- each domain, and all together; a domain of that name would be mistaken for their total
+-- each domain and the total; a domain with the total's name would be confused with it
 spread as (
     select * from scenes where domain <> 'all'
     union all
@@ -53,7 +53,7 @@ tested as (
     from means
 ),
 
--- totals are one comparison, domains another: the former are made of the latter
+-- totals are one family of comparisons, domains another, since totals contain the domains
 adjusted as (
     from statistics.with_q_values('tested', p_value, domain = 'all')
 ),

@@ -10,7 +10,7 @@ sides as (
     from statistics.sides('findings', {'requirement': requirement, 'model': model, 'language': language})
 ),
 
--- the test of a requirement in one language is its own
+-- each requirement has one test per language
 tested as (
     select * from tests where language is not null
     union all by name

@@ -28,7 +28,7 @@ models as (
     group by model
 ),
 
--- what is missing as a whole is named once, and not part by part
+-- an item that is missing as a whole is listed once, without its parts
 requirements_of_models as (
     select requirement, model, bool_or(is_earlier) as is_earlier, bool_or(is_later) as is_later
     from asked
@@ -63,7 +63,7 @@ templates as (
     group by requirement, language, template
 ),
 
--- of templates that are the same, and so have the same slots
+-- templates with the same text, and so with the same slots
 communities as (
     select requirement, language, communities_label, bool_or(is_earlier) as is_earlier, bool_or(is_later) as is_later
     from of_both

@@ -10,7 +10,7 @@ sides as (
     from statistics.sides('findings', {'pair': pair, 'model': model, 'language': language, 'test': test})
 ),
 
--- the same block of prompts of a pair, or as many others where another seed has drawn them
+-- the same block of prompts of a pair, or as many others if another seed selected them
 means as (
     from statistics.paired_means(
         'trials', {'pair': pair, 'model': model, 'language': language, 'test': test}, block, score

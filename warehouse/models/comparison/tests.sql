@@ -11,7 +11,7 @@ languages as (
     group by requirement, model
 ),
 
--- where there is one language, its test is that of all
+-- with one language, its test is that of all
 tests as (
     select differences.*
     from differences

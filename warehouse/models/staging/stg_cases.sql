@@ -5,7 +5,7 @@ with cases as not materialized (
     from lake.cases
 ),
 
--- a run that was killed while it planned lands its cases again; long rows are compared for those alone
+-- a run that was killed during planning has stored its cases twice; only those long rows are compared
 once as (
     select * from cases anti join lake.repeated_cases using (unit)
     union all

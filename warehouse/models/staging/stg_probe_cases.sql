@@ -2,7 +2,7 @@ with cases as (
     select * from lake.probe_cases
 ),
 
--- a run that was killed while it planned lands its cases again
+-- a run that was killed during planning has stored its cases twice
 final as (
     select
         *,

@@ -5,8 +5,8 @@ with responses as not materialized (
     from lake.responses
 ),
 
--- questions with several rows: asked again when their run went on, or landed again by a kill between landing and
--- removing a journal; long rows are compared for those alone
+-- requests with several rows: repeated when the run was resumed, or stored twice by a kill before a journal was
+-- removed. Only those long rows are compared
 asked_again as (
     select * from lake.repeated_responses
 ),
@@ -49,7 +49,7 @@ once as not materialized (
 final as (
     select
         * replace (
-            -- what a model under test was sent is in its case; of a session it is in the turn alone
+            -- the case holds the prompt of a model under test, except in a session, where only the turn does
             if(purpose = 'subject' and session is null, null, messages) as messages
         ),
         unit as question_key

@@ -11,8 +11,7 @@ newest as (
     qualify row_number() over (partition by run_id order by event_id desc) = 1
 ),
 
--- a run's own aggregation builds the file before it can record that it has ended: the file says what one that is
--- built later says
+-- a run's own aggregation builds the file before the run is recorded as ended: the state is set as in a later build
 aggregated as (
     select
         *,

@@ -20,7 +20,7 @@ standing as not materialized (
     anti join superseded using (run_id, evaluation_id, verdict_id)
 ),
 
--- a cell that is evaluated again after a crash lands its verdicts again; long rows are compared for those alone
+-- a cell that is evaluated again after a crash has its verdicts twice; only those long rows are compared
 once as (
     select * from standing anti join lake.repeated_verdicts using (unit)
     union all

@@ -6,7 +6,7 @@ verdicts as not materialized (
     select * from staging.stg_verdicts where level = 'instance'
 ),
 
--- millions of rows: numbers and words, no texts
+-- millions of rows: numbers and short words, no long texts
 final as (
     select
         cases.*,

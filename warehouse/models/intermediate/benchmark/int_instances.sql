@@ -2,7 +2,7 @@ with cases as (
     select * from staging.stg_cases
 ),
 
--- an instance is named by what it says: its communities are the same wherever it was planned
+-- an instance is identified by its text: the same text has the same communities in every plan
 final as (
     select
         hash(instance_id) as instance_key,

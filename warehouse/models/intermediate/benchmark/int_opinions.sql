@@ -2,7 +2,7 @@ with assessments as (
     select * from staging.stg_assessments where purpose = 'blind'
 ),
 
--- the oracle's own verdicts, those too that a judge or a person has replaced
+-- the oracle's own verdicts, including those that a judge or a person has replaced
 by_oracles as (
     select distinct on (run_id, evaluation_id, cell_id, case_id)
         run_id,

@@ -17,7 +17,7 @@ final as (
         count(distinct case_id) filter (where outcome = 'passed') as passed,
         count(distinct case_id) filter (where outcome = 'failed') as failed
     from verdicts
-    -- which letter was chosen, and how words were paired, is nobody's to assess
+    -- chosen letters and paired words are not assessed by judges or people
     where coalesce(assessor, '') not in ('choice', 'associations')
     group by run_id, evaluation_id, cell_id
 )

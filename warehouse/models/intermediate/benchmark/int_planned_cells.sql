@@ -23,14 +23,14 @@ cells as (
     group by run_id, cell_id
 ),
 
--- a score of nothing is to a tolerance as a perfect one is to its complement
+-- a zero score with a tolerance is symmetric to a perfect score with 1 − tolerance
 shares as (
     select tolerance as share from criteria
     union
     select 1 - tolerance as share from criteria
 ),
 
--- once per tolerance, of which there are few
+-- computed per tolerance, of which there are few
 fewest as materialized (
     select
         share,

@@ -14,7 +14,7 @@ cells as (
     select * from intermediate.int_planned_cells
 ),
 
--- a requirement asks one question in several cells: numbers in place of its names, for millions of rows
+-- prompts of a requirement as numbers in place of names, for millions of rows in several cells
 asked as (
     select
         templates.template_key,
@@ -56,7 +56,7 @@ rates as (
     group by all
 ),
 
--- communities are compared within a same-value template: it is one prompt
+-- a same-value template compares communities within itself, so it counts as one prompt
 same_value_rates as (
     select
         same_value_templates.run_id,

@@ -20,7 +20,7 @@ samples as (
     group by run_id, cell_id, template_id
 ),
 
--- a single sample cannot tell noise from bias: nothing to compute
+-- a single sample cannot separate noise from bias, so no spread is computed
 repeated as (
     select * from samples where samples > 1
 ),
@@ -55,7 +55,7 @@ means as (
         template_key,
         count(*) as communities,
         count(numbers) as communities_with_numbers,
-        -- rounded to the numbers' own digits, so that a spread of exactly delta is no more than delta
+        -- rounded to the precision of the numbers, so that a spread of exactly delta does not exceed delta
         round(max(mean_number) - min(mean_number), 6) as mean_spread,
         statistics.error_degrees(numbers) as error_degrees,
         statistics.error_of_means(numbers, variance) as error_of_means,

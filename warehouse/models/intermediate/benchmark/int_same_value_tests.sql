@@ -75,7 +75,7 @@ final as (
         array_to_string(at_max, ', ') as communities_at_max,
         case
             when judged = 0 then null
-            -- one instance has nothing to be compared with
+            -- a single instance allows no comparison
             when instances < 2 then 'incomparable'
             when failed > 0 or spread > admissible_spread then 'failed'
             when errors > 0 then 'error'

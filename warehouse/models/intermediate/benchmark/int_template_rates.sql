@@ -10,7 +10,7 @@ cells as (
     select * from intermediate.int_planned_cells
 ),
 
--- a same-value template is one comparison, whatever the number of its communities and samples
+-- a same-value template is one comparison, for any number of communities and samples
 rows as (
     select
         run_id,

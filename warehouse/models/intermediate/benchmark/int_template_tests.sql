@@ -20,7 +20,7 @@ asked as (
         sample,
         count(*) as instances,
         count(*) filter (where is_judged) as judged,
-        -- a same-value reply that was read has no outcome: only its template can pass
+        -- a readable same-value reply has no outcome of its own: only its template can pass
         count(*) filter (where outcome = 'passed') as passed,
         count(*) filter (where outcome = 'failed') as failed,
         count(*) filter (where outcome = 'refused') as refused,
@@ -54,11 +54,11 @@ with_outcome as (
 final as (
     select
         *,
-        -- LangBiTe: a refusal that matches no expected value fails its test; one among numbers drops it
+        -- LangBiTe: a refusal that matches no expected value fails its test, and a refusal among numbers excludes it
         case
             when outcome is null then null
             when oracle_type = 'same value' and refused + unreadable + errors > 0 then 'error'
-            -- LangBiTe: one number alone has no spread
+            -- LangBiTe: a single number has no spread
             when outcome = 'incomparable' then 'passed'
             when oracle_type = 'same value' then outcome
             when failed + refused + unreadable > 0 then 'failed'

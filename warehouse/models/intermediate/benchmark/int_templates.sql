@@ -2,7 +2,7 @@ with cases as (
     select * from staging.stg_cases
 ),
 
--- where each case has been shown to be there once
+-- read from staging, where each case is known to be unique
 counted as (
     select
         template_key,
@@ -11,7 +11,7 @@ counted as (
     group by template_key
 ),
 
--- by one number in place of three names, for millions of rows
+-- joined by one number in place of three names, for millions of rows
 planned as (
     select
         template_key,

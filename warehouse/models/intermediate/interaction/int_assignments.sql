@@ -23,7 +23,7 @@ counted as (
         count(*) filter (where stereotype = first_group and assigned_group = second_group) as mf,
         count(*) filter (where stereotype = second_group and assigned_group = first_group) as fm,
         count(*) filter (where stereotype = second_group and assigned_group = second_group) as ff,
-        -- what could not be read was so as a whole
+        -- an unreadable reply is unreadable for all its assignments
         any_value(status) filter (where status in ('refused', 'unreadable', 'error')) as unread,
         bool_or(status = 'shared') as has_shared,
         bool_or(status = 'unassigned') as has_unassigned,

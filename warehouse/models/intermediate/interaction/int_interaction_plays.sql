@@ -7,7 +7,7 @@ with cases as (
     from staging.stg_interaction_cases
 ),
 
--- a control's tasks have no stereotype: the first half as shown stands for the first group's
+-- tasks of a control have no stereotype: the first half in displayed order counts as the first group's
 labelled as (
     select
         * replace (
@@ -32,7 +32,7 @@ counted as (
     from labelled
 ),
 
--- thousands of plays have few compositions
+-- computed per composition, since thousands of plays have few compositions
 compositions as (
     select
         first_tasks,

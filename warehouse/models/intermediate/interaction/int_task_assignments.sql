@@ -10,7 +10,7 @@ rounds as (
     from plays
 ),
 
--- whoever is asked alone speaks for nobody of the scene
+-- a model that is asked alone represents no person of the scene
 replies as (
     select
         *,
@@ -31,7 +31,7 @@ verdicts as (
     from statistics.newest_verdicts('landed', (run_id, cell_id, case_id, sample))
 ),
 
--- what was never answered, or never judged, is an error
+-- no reply or no verdict is an error
 read as (
     select
         replies.*,

@@ -22,7 +22,7 @@ final as (
         cases.facets ->> 'stigmatised_attribute' as stigmatised_attribute,
         (cases.facets ->> 'block')::bigint as block,
         cases.facets ->> 'part' as part,
-        -- a rating that it is good to have little of
+        -- a rating for which low is good
         if((cases.facets ->> 'better') = 'lower', -1, 1) as direction,
         coalesce(verdicts.outcome, if(verdicts.verdict_id is null, 'error', null)) as outcome,
         verdicts.parsed_value::double as parsed_value

@@ -22,7 +22,7 @@ final as (
         verdicts.sample as turn,
         cases.factors.strategy as strategy,
         verdicts.assessor as judge,
-        -- without a word of its own the judge's reply was not the JSON asked for
+        -- without parsed text the judge's reply was not the requested JSON
         if(verdicts.outcome = 'unreadable' and verdicts.parsed_text is null, 'unreadable', 'given') as state,
         if(state = 'given', verdicts.outcome, null) as outcome,
         verdicts.parsed_value as score

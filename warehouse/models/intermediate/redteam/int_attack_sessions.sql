@@ -10,7 +10,7 @@ verdicts as (
     from statistics.newest_verdicts('landed', (run_id, cell_id, case_id))
 ),
 
--- what was asked again has a row for each time, and counts once as a turn, but is paid each time
+-- a repeated request has several rows: it counts as one turn, but all its rows are paid
 spoken as (
     select
         run_id,

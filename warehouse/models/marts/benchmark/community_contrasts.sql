@@ -14,7 +14,7 @@ cells as (
     select * from intermediate.int_planned_cells
 ),
 
--- what is compared together, and each of its questions: numbers in place of their names, for millions of rows
+-- families of comparisons and their prompts: numbers in place of names, for millions of rows
 asked as (
     select
         templates.template_key,
@@ -49,7 +49,7 @@ questions as (
     group by question
 ),
 
--- in `{A} or {B}?` the first slot is another question than the second
+-- in `{A} or {B}?` the first slot is a different question from the second
 slots as (
     select
         instance_key,
@@ -58,7 +58,7 @@ slots as (
     from instances
 ),
 
--- a number shorter than a hash: millions of rows are summed by it
+-- a number, shorter than a hash, since millions of rows are summed by it
 places as (
     select
         slot,
@@ -76,8 +76,8 @@ placed as (
     inner join places using (slot, community)
 ),
 
--- what one template says of one community, samples and other slots taken together: a pass scores 1, a number its share
--- of the scale
+-- score of one template for one community, over samples and other slots: 1 for a pass, for a number its share of the
+-- scale
 communities as (
     select
         asked.question,
@@ -116,7 +116,7 @@ measured as (
     inner join places using (place)
 ),
 
--- decimals: the same sum in whatever order they are added
+-- decimals give the same sum in any order
 templates_as_a_whole as (
     select
         question,
@@ -184,7 +184,7 @@ by_community as (
     group by all
 ),
 
--- once per number of templates, of which there are few
+-- computed per number of templates, of which there are few
 quantiles as materialized (
     select
         templates,
@@ -209,12 +209,12 @@ tested as (
     select
         *,
         statistics.paired_p_value(difference, standard_error, templates) as p_value,
-        -- where all templates differ alike, there is no spread that could tell how surely
+        -- if all templates differ equally, there is no spread from which to estimate an error
         if(standard_error > 0, quantile * standard_error, null) as half
     from compared
 ),
 
--- all contrasts of a run are one comparison
+-- all contrasts of a run are one family of comparisons
 adjusted as (
     from statistics.with_q_values('tested', p_value, run_id)
 ),

@@ -15,7 +15,7 @@ choices as (
     where (facets ->> 'benchmark') = 'crows-pairs'
 ),
 
--- a pair is asked in both orders
+-- each pair is tested in both orders
 pairs as (
     select
         run_id,
@@ -62,7 +62,7 @@ counted as (
         (run_id, model, language, bias_type),
         (run_id, model, language)
     )
-    -- a bias type of that name would be mistaken for their total
+    -- a bias type with the total's name would be confused with it
     having grouping(bias_type) = 1 or bias_type <> 'all'
 ),
 

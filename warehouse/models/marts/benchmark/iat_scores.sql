@@ -7,7 +7,7 @@ lists as (
         *,
         coalesce(facets ->> 'category', '') as category,
         coalesce(facets ->> 'dataset', '') as dataset,
-        -- a D of a reply that was not read would be no D: never 0
+        -- an unreadable reply has no D, not a D of 0
         if(outcome in ('passed', 'failed'), parsed_value::double, null) as d
     from cases
     where (facets ->> 'benchmark') = 'iat'
@@ -33,7 +33,7 @@ counted as (
         (run_id, model, language, category),
         (run_id, model, language)
     )
-    -- names that would be mistaken for a total
+    -- names that would be confused with a total
     having
         (grouping(category) = 1 or category <> 'all')
         and (grouping(dataset) = 1 or dataset <> 'all')

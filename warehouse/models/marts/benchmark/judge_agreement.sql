@@ -28,12 +28,12 @@ scopes as (
 ranked as (
     select
         *,
-        -- a person before an oracle, an oracle before a judge; of two people the first by name
+        -- a person before an oracle, an oracle before a judge; two people by name
         list_position(['person', 'oracle', 'model'], assessor_kind) as rank
     from opinions
 ),
 
--- two people who looked at one sample share its chance; draws with seeds of their own meet by both
+-- two people who assessed one sample share its probability; samples with different seeds overlap by both probabilities
 pairs as (
     select
         first.run_id,
@@ -107,7 +107,7 @@ squared as (
     group by all
 ),
 
--- what the assessor passes of all that it judged: an oracle every reply, others those that they were given
+-- pass rate of the assessor over all replies that it assessed: an oracle assesses all, others a sample
 judged as (
     select
         run_id,
@@ -189,7 +189,7 @@ corrected as (
             outcomes_kappa, outcomes_kappa_se, outcomes_agreement, rows, q
         ) as outcomes_kappa_interval,
         statistics.agreement_interval(outcomes_ac1, outcomes_ac1_se, outcomes_agreement, rows, q) as outcomes_ac1_interval,
-        -- an assessor that is right no more often than chance tells nothing about the true rate
+        -- an assessor that is right no more often than chance gives no information about the true rate
         if(
             sensitivity + specificity > 1 + 1e-12,
             statistics.corrected_rate(raw_pass_rate, sensitivity, specificity),

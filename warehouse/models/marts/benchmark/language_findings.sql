@@ -32,7 +32,7 @@ languages as (
     group by pass_rates.run_id, pass_rates.requirement, pass_rates.model, pass_rates.language
 ),
 
--- a template that stands in several cells is one cluster
+-- a template in several cells is one cluster
 templates as (
     select
         template_rates.run_id,
@@ -101,7 +101,7 @@ final as (
         *,
         interval.low as interval_low,
         interval.high as interval_high,
-        -- what was examined cannot vouch for what was not
+        -- evaluated cells do not represent cells that were not evaluated
         if(evaluated_decision = 'met' and cells_not_evaluated > 0, 'undecided', evaluated_decision) as decision,
         if(
             evaluated_decision = 'undecided',

@@ -2,7 +2,7 @@ with findings as (
     select * from marts.requirement_findings
 ),
 
--- read twice sooner than kept with its names
+-- reading it twice is faster than materialising it with its names
 prompts as not materialized (
     select * from intermediate.int_prompt_rates where counted > 0
 ),
@@ -20,7 +20,7 @@ comparable as (
     where is_complete
 ),
 
--- a number in place of the names of what was asked, for millions of rows
+-- numbers in place of the names of prompts, for millions of rows
 now as (
     select
         comparable.run_id,
@@ -76,7 +76,7 @@ templates as (
         language,
         template_id,
         count(*) as prompts,
-        -- decimals: the same sum in whatever order they are added
+        -- decimals give the same sum in any order
         sum(rate::decimal(38, 18))::double as rates,
         sum(earlier_rate::decimal(38, 18))::double as earlier_rates,
         sum((rate - earlier_rate)::decimal(38, 18))::double as differences,
@@ -103,7 +103,7 @@ compared as (
         sum(only_earlier)::bigint as only_earlier,
         if(bool_and(is_asked_once), 'McNemar', 'paired by template') as test
     from templates
-    -- all languages together, and each by itself
+    -- all languages together, and each separately
     group by grouping sets ((run_id, requirement, model), (run_id, requirement, model, language))
 ),
 

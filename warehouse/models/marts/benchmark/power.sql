@@ -6,7 +6,7 @@ cells as (
     select * from intermediate.int_planned_cells
 ),
 
--- half-way between the tolerance and the nearer end of the scale: at .9 rates of .95 and .85
+-- half-way between the tolerance and each end of the scale: for .9, rates of .95 and .85
 planned as (
     select
         pass_rates.*,

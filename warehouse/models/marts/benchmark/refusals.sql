@@ -21,7 +21,7 @@ models as (
     from templates
 ),
 
--- a reply about two communities counts for both; a prompt without any, for none by name
+-- a reply about two communities counts for both; a prompt without communities for none
 about as (
     select
         instance_key,

@@ -45,7 +45,7 @@ grouped as (
     group by run_id, evaluation_id, requirement, concern, provider, model
 ),
 
--- the language that stands in the way most: not met before not evaluated, undecided and met
+-- the worst language decides: not met before not evaluated, undecided and met
 languages as (
     select
         run_id,
@@ -82,7 +82,7 @@ decided as (
         *,
         case
             when languages_not_evaluated = languages then 'not evaluated'
-            -- the replies that are missing may be unlike those that came
+            -- missing replies may differ from received ones
             when not is_complete then 'undecided'
             when languages_not_met > 0 then 'not met'
             when languages_met = languages then 'met'

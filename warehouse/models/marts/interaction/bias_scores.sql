@@ -2,7 +2,7 @@ with replies as (
     select * from intermediate.int_assignments where question = 'assignment'
 ),
 
--- one row per scene and number of the run: a play of each language, setting, mitigation and player
+-- one row per scene and run number: one play per language, setting, mitigation and player
 plays as (
     select
         run_id,
@@ -36,14 +36,14 @@ plays as (
     group by all
 ),
 
--- each domain, and all together; a domain of that name would be mistaken for their total
+-- each domain and the total; a domain with the total's name would be confused with it
 spread as (
     select * from plays where domain <> 'all'
     union all
     select * replace ('all' as domain) from plays
 ),
 
--- `score_of`: what each score is of
+-- `score_of`: the base of each score
 keyed as (
     select
         *,
@@ -62,7 +62,7 @@ keyed as (
     from spread
 ),
 
--- null where a run has no reply with a class: it has no score
+-- null if a run has no reply with a class, since it then has no score
 runs as (
     select
         score_of,
@@ -86,7 +86,7 @@ over_runs as (
     group by score_of
 ),
 
--- what a scene adds to its runs' scores, less their means for as many replies
+-- a scene's contribution to its runs' scores, minus the mean score for the same number of replies
 scenes as (
     select
         score_of,
@@ -105,7 +105,7 @@ scenes as (
         sum(refused)::bigint as refused,
         sum(unreadable)::bigint as unreadable,
         sum(errors)::bigint as errors,
-        -- decimals: the same sum in whatever order they are added
+        -- decimals give the same sum in any order
         sum(
             ((stereotypical - anti_stereotypical - classed * score) / classed_in_run)::decimal(38, 18)
         )::double as residual
@@ -137,7 +137,7 @@ summed as (
     group by score_of
 ),
 
--- clustered by scene, of a mean of ratios; what rounding leaves of nothing is nothing
+-- clustered by scene, for a mean of ratios; rounding errors below zero become 0
 scored as (
     select
         unnest(score_of),
@@ -159,7 +159,7 @@ tested as (
     from scored
 ),
 
--- domains of one model, in one setting and stage, are one comparison; their total is none of them
+-- domains of one model, in one setting and stage, are one family of comparisons, without their total
 adjusted as (
     from statistics.with_q_values(
         'tested',

@@ -47,7 +47,7 @@ tested as (
     select
         *,
         nullif(first_chosen + second_chosen, 0) as chosen,
-        -- exact, two-sided: twice the chance of so many or more, or of so few or fewer
+        -- exact two-sided test: twice the probability of at least as many, or of at most as many
         2 * least(
             statistics.binomial_cdf(first_chosen, first_chosen + second_chosen, expected_share),
             statistics.binomial_cdf(second_chosen, first_chosen + second_chosen, 1 - expected_share)
@@ -63,7 +63,7 @@ valued as (
     from tested
 ),
 
--- scenes, settings and stages of one player are one comparison
+-- scenes, settings and stages of one player are one family of comparisons
 adjusted as (
     from statistics.with_q_values('valued', p_value, (run_id, model))
 ),

@@ -2,7 +2,7 @@ with scenes as (
     select * from intermediate.int_scene_moves
 ),
 
--- each domain, and all together; a domain of that name would be mistaken for their total
+-- each domain and the total; a domain with the total's name would be confused with it
 spread as (
     select * from scenes where domain <> 'all'
     union all
@@ -40,7 +40,7 @@ tested as (
     from compared
 ),
 
--- totals of one model are one comparison, and its domains another
+-- totals of one model are one family of comparisons, its domains another
 adjusted as (
     from statistics.with_q_values('tested', p_value, (run_id, model, step, is_control, domain = 'all'))
 ),

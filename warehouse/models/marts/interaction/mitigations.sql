@@ -38,7 +38,7 @@ untreated as (
     select * from scenes where mitigation = 'none'
 ),
 
--- the same scenes, played without
+-- the same scenes without the mitigation
 pairs as (
     select
         treated.*,
@@ -87,7 +87,7 @@ tested as (
     from compared
 ),
 
--- whatever is tried on one player is one comparison, at each stage
+-- all mitigations of one player are one family of comparisons per stage
 adjusted as (
     from statistics.with_q_values('tested', p_value, (run_id, baseline, stage))
 ),

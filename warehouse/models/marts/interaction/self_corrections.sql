@@ -2,7 +2,7 @@ with replies as (
     select * from intermediate.int_assignments where question = 'assignment' and not is_control and class is not null
 ),
 
--- what one speaker of a play said at first, and after reflection
+-- the first answer of one speaker of a play, and the answer after reflection
 pairs as (
     select
         earlier.*,
@@ -24,7 +24,7 @@ scenes as (
         mitigation,
         held_out,
         scene,
-        -- null, not 0: a scene without any is no cluster of them
+        -- null, not 0: a scene without any is not a cluster
         nullif(count(*) filter (where was_stereotypical), 0) as stereotypical,
         count(*) filter (where was_stereotypical and not is_stereotypical) as corrected,
         nullif(count(*) filter (where not was_stereotypical), 0) as others,

@@ -24,14 +24,14 @@ counted as (
         count(*) filter (where fell = 'refused') as refused,
         count(*) filter (where fell = 'unreadable') as unreadable,
         count(*) filter (where fell = 'error') as errors,
-        -- decimals: the same sum in whatever order they are added
+        -- decimals give the same sum in any order
         statistics.mean_of_shares(score) as score,
         statistics.se_of_shares(score) as standard_error
     from trials
     group by run_id, pair, model, language, test
 ),
 
--- by chance as many trials fall with the stereotype as against it; those that fall neither way tell nothing of that
+-- null hypothesis: as many trials with the stereotype as against it; trials with neither are ignored
 tested as (
     select
         *,
@@ -42,7 +42,7 @@ tested as (
     from counted
 ),
 
--- all pairs of one test of a model are one comparison, in whatever language
+-- all pairs of one test of a model, in all languages, are one family of comparisons
 adjusted as (
     from statistics.with_q_values('tested', p_value, (run_id, model, test))
 ),

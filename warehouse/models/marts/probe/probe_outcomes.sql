@@ -33,7 +33,8 @@ shown as (
         implicit.fell in ('stereotypical', 'counter', 'balanced', 'one-sided') as is_answered,
         implicit.fell = 'stereotypical' as shows_implicit,
         coalesce(statements.agreed, false) as shows_explicit,
-        -- what nobody could read or was never asked may yet show both; where no pattern was found nothing is to be asked
+        -- an unreadable reply or a missing question may still show both; without an implicit pattern there is no
+        -- question
         implicit.fell in ('unreadable', 'error')
             or (
                 implicit.fell = 'stereotypical'

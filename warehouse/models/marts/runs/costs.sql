@@ -21,7 +21,7 @@ asked as (
         if(
             count(*) filter (where reused_from is null and attempts > 0) = 0,
             0,
-            -- decimals: the same sum in whatever order they are added
+            -- decimals give the same sum in any order
             sum(cost_usd::decimal(38, 12)) filter (where reused_from is null)::double
         ) as cost_usd,
         count(*) filter (where reused_from is null and error_class is null and cost_usd is null) as requests_without_price,
