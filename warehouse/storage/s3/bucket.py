@@ -84,8 +84,7 @@ class Bucket:
 
     @property
     def _storage(self) -> S3FileSystem:
-        """The storage with retries; without them if they have just failed, so that the last message is not
-        delayed."""
+        """The storage with all retries, or with few after they failed, so that the last message is not delayed."""
         return self._at_once if self._is_away else self._patiently
 
     @cached_property

@@ -107,7 +107,7 @@ class Lease:
         return True
 
     def give_back(self) -> None:
-        """Removes the lease. Raises `StorageTrouble`; the lease then expires."""
+        """Removes the lease. If it raises `StorageTrouble`, the lease expires by itself."""
         self.bucket.remove(self._own)
 
     def _live(self, own: Entry) -> set[str]:
