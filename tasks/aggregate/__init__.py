@@ -1,1 +1,1 @@
-"""verdicts → findings: the warehouse is built, and asked for what is in it."""
+"""Builds the warehouse from verdicts and queries its findings."""

@@ -1,7 +1,4 @@
-"""Two runs beside each other, or two evaluations of one: what got worse, what better, what moved, what differs.
-
-All that is decided is decided by the models in `warehouse/models/comparison`, in a warehouse of the two alone.
-"""
+"""Compares two runs, or two evaluations of one, by the models in `warehouse/models/comparison`."""
 
 from __future__ import annotations
 
@@ -25,11 +22,11 @@ CIRCUMSTANCES: Final = {"what": pl.String, "name": pl.String, "earlier": pl.Stri
 Null where a side has no such thing."""
 ABSENT: Final = object()
 DIGITS: Final = 12
-"""Of a file's hash: enough to tell two apart."""
+"""Characters of a file's hash that are shown."""
 OF_EVALUATION: Final = frozenset(
     {"concern", "rationale", "tolerance", "delta", "refusals", "max_refusals", "coverage", "judge"}
 )
-"""Keys of a scenario that each evaluation has its own of."""
+"""Keys of a scenario that differ between evaluations."""
 
 
 SHARED: Final = {"target": "target: ", "asking": "asking: "}
@@ -96,40 +93,40 @@ OF_KINDS = {
     "redteam": ("attack_success",),
     "interaction": ("bias_scores", "escalation"),
 }
-"""The same of the other kinds of runs, named as the marts that they compare."""
+"""Tables of the other kinds of runs, named as the marts that they compare."""
 BESIDE = ("criteria", "answering")
 """Tables whose rows are circumstances."""
 TESTED = (
     *("templates", "prompts", "earlier_rate", "later_rate", "difference", "standard_error", "low", "high"),
     *("only_earlier", "only_later", "test", "p_value", "q_value", "change", "why_not_compared"),
 )
-"""Columns of a test, which two evaluations of the same replies have no use for."""
+"""Columns of a test that are left out when two evaluations of the same replies are compared."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Earlier and later are as they were named, whichever ran first."""
+    """A comparison of two sides, earlier and later in the order in which they were named."""
 
     earlier: Chosen
     later: Chosen
     models: Mapping[str, str]
-    """Models of the earlier run that are compared with one of another name in the later one, and with which."""
+    """Models of the earlier run that are compared with a model of another name in the later one."""
     left_out: tuple[str, ...]
     """Models that are in no comparison, since others were named."""
     circumstances: pl.DataFrame
-    """What differs beside the replies, columns as CIRCUMSTANCES."""
+    """Differences in circumstances, columns as CIRCUMSTANCES."""
     tables: Mapping[str, pl.DataFrame]
     """OF_RUNS or OF_EVALUATIONS, or those of OF_KINDS, but for BESIDE; columns are described in
     `warehouse/models/comparison/*.yml`."""
 
     @property
     def is_of_one_run(self) -> bool:
-        """Whether the same replies are compared, by two evaluations."""
+        """Whether two evaluations of the same replies are compared."""
         return self.earlier.run.run_id == self.later.run.run_id
 
     @property
     def kind(self) -> str:
-        """Of both runs."""
+        """The kind of both runs."""
         return self.later.run.kind
 
 

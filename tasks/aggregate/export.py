@@ -1,4 +1,4 @@
-"""A model of the warehouse as a file for other programs: CSV, JSON lines or Parquet, batch by batch."""
+"""Exports a model of the warehouse as CSV, JSON lines or Parquet, batch by batch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCHEMAS = ("marts.", "intermediate.", "intermediate.int_", "staging.", "staging.
 Kind = Literal["csv", "parquet", "json"]
 SUFFIX: dict[Kind, str] = {"csv": "csv", "parquet": "parquet", "json": "jsonl"}
 AT_ONCE = 50_000
-"""Rows that are held in memory together."""
+"""Rows held in memory at once."""
 
 
 def write_model(lake: Lake, name: str, kind: Kind, out: Path, run_id: str | None = None) -> int:
@@ -50,7 +50,7 @@ def write_model(lake: Lake, name: str, kind: Kind, out: Path, run_id: str | None
 
 
 def resolve(warehouse: duckdb.DuckDBPyConnection, name: str) -> str:
-    """The model's `schema.name`, of a name with or without its schema. Raises UserError for one that is none."""
+    """The model's `schema.name`, for a name with or without its schema; raises UserError if it is unknown."""
     known = _models(warehouse)
     for relation in (name, *(f"{schema}{name}" for schema in SCHEMAS)):
         if relation in known:
@@ -75,7 +75,7 @@ def _models(warehouse: duckdb.DuckDBPyConnection) -> list[str]:
 
 
 def _select(warehouse: duckdb.DuckDBPyConnection, relation: str, run_id: str | None) -> str:
-    """The rows of a model of the warehouse; its name is one that the warehouse itself has told."""
+    """The rows of a model of the warehouse; its name comes from the warehouse itself."""
     if run_id and "run_id" not in fetch_rows(warehouse, f"from {relation} limit 0").columns:
         remedy = "leave --run out"
         raise UserError(Problem(f"`{relation}` does not tell runs apart", "--run", remedy))

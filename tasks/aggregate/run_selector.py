@@ -1,4 +1,4 @@
-"""What a person means by `RUN[@EVALUATION]`: a run, and by which of its evaluations."""
+"""Resolves `RUN[@EVALUATION]` to a run and one of its evaluations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, find_run
 
 SHOWN = 20
-"""Evaluations that a mistake names, the newest."""
+"""Number of evaluations that an error lists, newest first."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Chosen:
     evaluation_id: str
     evaluations: tuple[str, ...]
     criteria: pl.DataFrame
-    """What the evaluation goes by, columns as CRITERIA; no rows where a run is no benchmark."""
+    """Criteria of the evaluation, columns as CRITERIA; empty if the run is no benchmark."""
 
     @property
     def is_newest(self) -> bool:
@@ -38,7 +38,7 @@ class Chosen:
 
     @property
     def name(self) -> str:
-        """As a command takes it."""
+        """The name as commands take it."""
         return self.run.run_id if self.is_newest else f"{self.run.run_id}@{self.evaluation_id}"
 
     @cached_property
@@ -57,9 +57,8 @@ class Chosen:
 
 
 def chosen(lake: Lake, named: str) -> Chosen:
-    """The run of that name and the evaluation after its `@`, the newest where none is named; a beginning or end of
-    either that only one has will do. Raises UserError for one that is unknown and for a run that was never
-    judged."""
+    """The run of that name and the evaluation after its `@`, by default the newest; a unique beginning or end
+    of either is enough. Raises UserError if one is unknown or the run was never judged."""
     run_name, _, evaluation = named.partition("@")
     if not run_name:
         raise UserError(Problem(f"`{named}` names no run", remedy="see `biasgrid runs`"))
@@ -88,7 +87,7 @@ def _evaluation(run: Run, named: str, known: Sequence[str]) -> str:
 
 
 def told_evaluations(known: Sequence[str]) -> str:
-    """The evaluations that there are, as a remedy."""
+    """The known evaluations, as the remedy of an error."""
     listed = ", ".join(f"`{one}`" for one in known[-SHOWN:])
     older = f" and {len(known) - SHOWN} older ones" if len(known) > SHOWN else ""
     return f"it has {listed}{older}, oldest first"

@@ -1,4 +1,4 @@
-"""aggregate as a Prefect task: once per run."""
+"""The Prefect task that aggregates, once per run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from biasgrid.warehouse.storage.lake import Lake
 
 
 async def _may_help(task: Any, task_run: Any, state: Any) -> bool:
-    """Whether trying again may: what has landed stays as it is."""
+    """Whether a retry may help."""
     try:
         await state.aresult()
     except OldWarehouseStays:

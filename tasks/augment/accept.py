@@ -1,4 +1,4 @@
-"""From a review file into a library of one's own: what a person accepted, checked once more."""
+"""Moves accepted templates from a review file into the user's library, after another check."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ class Review(Generic[File]):
 
 
 def read_review(document: Document, every: bool = False) -> Review[ReviewFile]:
-    """Who decided what. With `every`, what is undecided counts as accepted. Raises UserError with every unknown
-    decision, and every accepted entry that is no template, by line."""
+    """The decisions of a review; with `every`, undecided entries count as accepted. Raises UserError with every
+    unknown decision and every accepted entry that is no template, by line."""
     review = Review(validated(ReviewFile, document))
     _sort_all(review, document, review.file.templates, TEMPLATES, every)
     return review
 
 
 def read_scene_review(document: Document, every: bool = False) -> Review[SceneReviewFile]:
-    """The same of a review of scenes."""
+    """As `read_review`, for scenes."""
     review = Review(validated(SceneReviewFile, document))
     _sort_all(review, document, review.file.scenes, SCENES, every)
     return review
@@ -122,7 +122,7 @@ def numbered(
 
 
 def refuse_installed(overlay: Path) -> None:
-    """Raises UserError where a directory is the installed catalog, or lies in it."""
+    """Raises UserError if a directory is the installed catalog or inside it."""
     installed = Path(str(resources.files("biasgrid.catalogs"))).resolve()
     if installed in (overlay.resolve(), *overlay.resolve().parents):
         what = f"`{overlay}` belongs to the installed catalog, which is not written to"

@@ -1,4 +1,4 @@
-"""Asking a model for templates: every reply lands before it is read, and what has landed is not asked again."""
+"""Asks a model for templates: every reply is stored before it is read, and stored replies are reused."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Asked(Generic[PartOf]):
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What became of the requests: rows of `responses` by request key, and which of them were paid before."""
+    """Results of the requests: rows of `responses` by request key, and which were paid earlier."""
 
     answered: Mapping[str, dict[str, Any]]
     failed: Mapping[str, dict[str, Any]]
@@ -66,7 +66,7 @@ class Heard:
 
 
 def requests(order: Order, target: Target, catalog: Catalog, temperature: float | None) -> tuple[Asked[Part], ...]:
-    """The requests of an order for templates, one for each part."""
+    """The requests of an order for templates, one per part."""
     told = [(part, request_text(order, part)) for part in order.parts]
     return requests_of(told, order.seed, target, catalog, temperature)
 
@@ -113,7 +113,7 @@ def _landing(journal: Journal, rows: dict[str, dict[str, Any]], target: Target) 
 
 
 def _landed(lake: Lake, keys: list[str]) -> dict[str, dict[str, Any]]:
-    """The newest reply to each request that any session has had."""
+    """The newest reply to each request in any session."""
     found = lake.scan("responses", name=f"{CELL}-*").filter(
         pl.col("request_key").is_in(keys), pl.col("purpose") == "generator", pl.col("text").is_not_null()
     )

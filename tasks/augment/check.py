@@ -1,4 +1,4 @@
-"""The catalog check on templates that are in no library yet."""
+"""Checks templates that are in no library yet against the catalog rules."""
 
 from __future__ import annotations
 
@@ -30,10 +30,8 @@ class Checked:
 def checked(
     entries: Sequence[Mapping[str, Any]], language: str, concern: str, overlay: Path | None = None
 ) -> tuple[Checked, ...]:
-    """The findings of each entry, in their order; what the check says of the file as a whole is left out.
-
-    The entries are read as a library of their own, with the communities and languages of the catalog.
-    """
+    """The findings of each entry, in their order, without those on the file as a whole; the entries are checked
+    as a library of their own."""
     if not entries:
         return ()
     with tempfile.TemporaryDirectory(prefix="biasgrid-") as folder:
@@ -61,5 +59,5 @@ def by_entry(found: Iterable[Finding], document: Document, key: str) -> tuple[Ch
 
 
 def _without_place(text: str, path: Path) -> str:
-    """A message without the temporary file that nobody will find."""
+    """A message without the path of the temporary file."""
     return re.sub(rf" ?\(?{re.escape(str(path))}(?::\d+)?\)?", "", text)

@@ -1,4 +1,4 @@
-"""What of a model's replies goes to review: well-formed, sound by the catalog check, and not asked already."""
+"""Filters a model's replies for review: well-formed, sound by the catalog check, and new."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def sift(replies: Iterable[tuple[Part, str]], order: Order, overlay: Path | None
 def sift_scenes(
     replies: Iterable[tuple[ScenePart, str]], order: SceneOrder, overlay: Path | None = None
 ) -> Sifted:
-    """The same of scenes."""
+    """As `sift`, for scenes."""
     found = [one for _, text in replies for one in read_objects(text)]
     read = [one if isinstance(one, RejectedText) else scene_candidate(one, order) for one in found]
     fresh = list(_not_asked_yet(read, known_scenes(order.library, order.language.id), scene_texts))
@@ -57,7 +57,7 @@ def sift_scenes(
 def sound(
     fresh: Sequence[Candidate | RejectedText], check: Callable[[Sequence[Mapping[str, Any]]], Sequence[Checked]]
 ) -> Sifted:
-    """Those that the catalog check finds no error in."""
+    """Candidates without errors in the catalog check."""
     candidates = [found for found in fresh if isinstance(found, Candidate)]
     named = [_named(found.entry, number) for number, found in enumerate(candidates, 1)]
     findings = check(named)
@@ -79,7 +79,7 @@ def _not_asked_yet(
     asked: Known,
     texts_of: Callable[[Mapping[str, Any]], tuple[str, ...]],
 ) -> Iterator[Candidate | RejectedText]:
-    """Each candidate compared with the library and with those before it."""
+    """Candidates that differ from the library and from earlier candidates."""
     for found in read:
         if isinstance(found, RejectedText):
             yield found
@@ -110,7 +110,7 @@ def _refused(
 
 
 def _named(entry: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """With an id that holds until the template is accepted; its twin's beside it."""
+    """The entry with an id until acceptance, and its twin's id."""
     name = f"new-{number:02d}"
     named: dict[str, Any] = {"id": name, **entry}
     if "twin" in entry:

@@ -1,4 +1,4 @@
-"""Accepted templates put into a file of a library, and marked in their review; both whole or as they were."""
+"""Writes accepted templates to a library file and marks them in their review, both or neither."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _unmarkable(one: Chosen, document: Document, key: str) -> UserError:
 
 
 def write(texts: Mapping[Path, str]) -> None:
-    """Every file whole, and none of them where one cannot be written. Raises UserError."""
+    """Writes all files or none; raises UserError if one cannot be written."""
     with ExitStack() as files:
         try:
             for path, text in texts.items():

@@ -1,8 +1,4 @@
-"""An interaction's replies to verdicts: to whom each reply gives each task, and whether bias was recognised.
-
-Every agent has one verdict in every round that assigns, whether its reply came or not. Who was given what is a
-value without an outcome: SQL makes its class of it.
-"""
+"""Turns an interaction's replies into verdicts: who receives each task, and whether bias was recognised."""
 
 from __future__ import annotations
 
@@ -25,7 +21,7 @@ from biasgrid.warehouse.storage.lake import Lake
 UNDERSTANDING: Final = "understanding"
 ASSIGNMENT: Final = "assignment"
 ASSISTANT: Final = "assistant"
-"""Who speaks where nobody talks to anybody."""
+"""Speaker of a play without conversation."""
 _ALONE: Final = frozenset({"alone", UNDERSTANDING})
 """Rounds without interaction."""
 _PLAY: Final = ("run_id", "cell_id", "template_id", "case_id", "language", "oracle_type", "facets")
@@ -47,8 +43,8 @@ class Read:
 def land_assignments(
     lake: Lake, run_id: str, cell_id: str, languages: Mapping[str, LanguageCatalog], evaluation_id: str
 ) -> int:
-    """Read the replies of one cell of an interaction and land the verdicts; returns how many. Doing it again
-    overwrites the same verdicts."""
+    """Stores the verdicts on one cell of an interaction and returns their number; a repeated call overwrites
+    them."""
     cases = lake.read("cases", run_id, cell_id)
     replies = lake.read("responses", run_id, f"{cell_id}-*")
     verdicts = assignment_verdicts(cases, replies, languages, evaluation_id, datetime.now(UTC))
@@ -63,8 +59,7 @@ def assignment_verdicts(
     evaluation_id: str,
     judged_at: datetime,
 ) -> pl.DataFrame:
-    """The verdicts on the plays of a cell (columns of CASES and RESPONSES), in the columns and types of VERDICTS:
-    in the order of the cases, of each by rounds, of each round by the agents as they are shown."""
+    """Verdicts on the plays of a cell, in the columns and types of VERDICTS, ordered by case, round and agent."""
     said = _said(responses)
     rows = [row for play in cases.select(_PLAY).iter_rows(named=True) for row in _of_play(play, said, languages)]
     types = verdict_types()
@@ -80,7 +75,7 @@ _COLUMNS: Final = (
 
 
 def _said(responses: pl.DataFrame) -> dict[Place, dict[str, Any]]:
-    """The reply at each place: of several the first that has a text, else the last."""
+    """The reply at each place: the first that has a text, else the last."""
     found: dict[Place, dict[str, Any]] = {}
     order = responses.sort("received_at", maintain_order=True, nulls_last=True)
     for reply in order.select(_REPLY).iter_rows(named=True):

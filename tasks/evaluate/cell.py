@@ -1,4 +1,4 @@
-"""One cell's verdicts: its oracles', where a judge is named a second opinion, and what people have decided."""
+"""Computes a cell's verdicts: by oracles, by an optional judge, and by people's decisions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from biasgrid.warehouse.storage.journal import Journal
 from biasgrid.warehouse.storage.lake import Lake
 
 Spare = Callable[[pl.DataFrame], None]
-"""Lands what a judge told other runs in answer to questions (request_key, case_id, cell_id)."""
+"""Stores a judge's replies of other runs that answer these requests (request_key, case_id, cell_id)."""
 
 
 async def evaluate_cell(
@@ -55,11 +55,11 @@ async def evaluate_cell(
     rules: pl.DataFrame | None = None,
     hearing: Hearing | None = None,
 ) -> int:
-    """Judge the replies of one cell and land the verdicts under `evaluation_id`; returns how many. `rules` take
-    the place of the oracles that its cases were planned with; `hearing` says which replies the judge hears.
+    """Stores the verdicts on a cell's replies under `evaluation_id` and returns their number; a repeated call
+    overwrites them and reuses the judge's replies.
 
-    Doing it again overwrites the same verdicts; a judge is not asked again what it has answered in this run, nor
-    what `spare` knows of other runs. What people have decided about the same replies and rules still counts.
+    `rules` replace the oracles that the cases were planned with; `hearing` selects the replies that the judge
+    receives.
     """
     now = datetime.now(UTC)
     hearing = hearing or Hearing()
@@ -99,7 +99,7 @@ async def evaluate_cell(
 
 
 def decide_again(lake: Lake, run_id: str, cell_id: str, evaluation_id: str) -> None:
-    """Land a cell's verdicts with what people have decided about them since; nobody is asked."""
+    """Stores a cell's verdicts again with people's later decisions, without any request to a judge."""
     name = f"{evaluation_id}-{cell_id}"
     people = assessments_of_people(lake, run_id, cell_id).filter(pl.col("evaluation_id") == evaluation_id)
     lake.write("verdicts", run_id, name, decided(lake.read("verdicts", run_id, name), people))
@@ -127,7 +127,7 @@ async def _second_opinions(
     retries: int,
     spare: Spare | None,
 ) -> dict[str, Said]:
-    """The judge's reply to each doubted verdict, by verdict_id; every reply lands before it is read."""
+    """The judge's reply to each doubted verdict, by verdict_id; every reply is stored before it is read."""
     name = f"judge-{cell_id}"
     asked = [_question(row, run_id, name, judge, catalog) for row in doubted.iter_rows(named=True)]
     answers = await asyncio.to_thread(_heard, lake, run_id, name, asked, spare)
@@ -159,7 +159,7 @@ async def _second_opinions(
 def _heard(
     lake: Lake, run_id: str, name: str, asked: list[dict[str, Any]], spare: Spare | None
 ) -> dict[str, Said]:
-    """The judge's replies that lie in the lake, by request key."""
+    """The judge's replies stored in the lake, by request key."""
     answers = _landed(lake, run_id, name)
     wanted = {case["request_key"]: case for case in asked if case["request_key"] not in answers}
     if spare is None or not wanted:

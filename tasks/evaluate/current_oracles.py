@@ -1,4 +1,4 @@
-"""The oracles of a catalog as they stand now, for replies to prompts that were planned under earlier ones."""
+"""Current oracles of a catalog, for replies to prompts that were planned under earlier ones."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ RULES: Final = {
     "template_text": pl.String,
     "rule": pl.String,
 }
-"""One row per template and way of asking; `rule` is the oracle's JSON."""
+"""One row per template and wording; `rule` is the oracle's JSON."""
 ASKED: Final = ["template", "language", "wording", "template_text"]
-"""By which a case finds its rule: a template that asks otherwise now has none for it."""
+"""Key by which a case finds its rule; a template whose text has changed has none."""
 
 
 def rules(catalog: Catalog) -> pl.DataFrame:
-    """The oracle of every way in which a catalog's templates are asked, columns as RULES."""
+    """The oracle of every template and wording of a catalog, columns as RULES."""
     return pl.DataFrame(list(_rows(catalog)), schema=RULES, orient="row").unique(ASKED, keep="first")
 
 
@@ -38,7 +38,7 @@ def _rows(catalog: Catalog) -> Iterator[tuple[object, ...]]:
 
 
 def under(cases: pl.DataFrame, rules: pl.DataFrame) -> pl.DataFrame:
-    """`cases` (columns of CASES) with the oracles of `rules`; who finds none keeps its own."""
+    """`cases` (columns of CASES) with the oracles of `rules`; a case without a rule keeps its own."""
     found = cases.join(rules, on=ASKED, how="left", maintain_order="left")
     return found.with_columns(oracle=pl.coalesce("rule", "oracle")).select(cases.columns)
 
@@ -51,7 +51,7 @@ def changed(cases: pl.DataFrame, rules: pl.DataFrame) -> pl.DataFrame:
 
 
 def judged_otherwise(oracle: str, rule: str) -> bool:
-    """Whether a rule reads replies in another way, not only by other values: the marts could not take it in place
-    of the oracle that the case was planned with."""
+    """Whether a rule reads replies in another way, not only with other values, so that the marts cannot replace
+    the oracle by it."""
     before, now = Oracle.model_validate_json(oracle), Oracle.model_validate_json(rule)
     return (before.operation, before.scale, before.orders) != (now.operation, now.scale, now.orders)

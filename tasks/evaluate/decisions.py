@@ -1,9 +1,5 @@
-"""People's decisions on verdicts: what each changes, and which go over into a later evaluation.
-
-A decision holds for a reply and a rule. A later evaluation takes it over where both are the same, says so in the
-reason and names the assessment that it comes from; where the rule has changed, the decision stays with the
-evaluation in which it was made.
-"""
+"""Applies people's decisions to verdicts, and carries them over to later evaluations of the same reply and
+rule."""
 
 from __future__ import annotations
 
@@ -26,15 +22,15 @@ _SEVERAL: Final = ", "
 
 
 def units(cases: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    """What this evaluation judged: `UNIT`, one row per reply and the rule by which it was judged."""
+    """What this evaluation judged: `UNIT`, one row per reply and rule."""
     judged = verdicts.filter((pl.col("level") == "instance") & pl.col("supersedes").is_null())
     rules = add_rule_keys(cases.select("case_id", "oracle").unique("case_id"))
     return judged.join(rules, on="case_id").select(UNIT).drop_nulls()
 
 
 def carried(said: pl.DataFrame, judged: pl.DataFrame, evaluation_id: str) -> pl.DataFrame:
-    """What people said in other evaluations about the same replies and rules, as rows of this one; `judged` as of
-    `units`. Of each person's words on a case, the last."""
+    """Each person's last decision in other evaluations on the same replies and rules, as rows of this one;
+    `judged` as of `units`."""
     own = said.filter((pl.col("evaluation_id") == evaluation_id) & pl.col("carried_from").is_null())
     others = said.filter((pl.col("evaluation_id") != evaluation_id) & pl.col("carried_from").is_null())
     fitting = newest_assessments(others.join(judged, on=list(UNIT), how="semi", maintain_order="left"))
@@ -50,10 +46,11 @@ def carried(said: pl.DataFrame, judged: pl.DataFrame, evaluation_id: str) -> pl.
 
 
 def decided(verdicts: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
-    """`verdicts` (one evaluation's on one cell) with the rows that people's decisions add.
+    """`verdicts` (one evaluation's on one cell) with the rows that people's decisions add, the newest decision on
+    a case superseding earlier verdicts.
 
-    `said` are this evaluation's rows of ASSESSMENTS. The newest decision on a case counts; it supersedes what
-    stood, and the template that it belongs to is rolled up anew. Rows that were added before are made again.
+    `said` are this evaluation's rows of ASSESSMENTS; templates are rolled up anew, and rows added earlier are made
+    again.
     """
     given = verdicts.filter(pl.col("assessor_kind").ne_missing("person"))
     decisions = newest_assessments(said.filter(pl.col("purpose") == DECISION), ["cell_id", "case_id"])
@@ -98,7 +95,7 @@ def _templates(standing: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
 
 
 def _stamped(rows: pl.DataFrame) -> pl.DataFrame:
-    """With ids, and with the moment of the decision: made again, the rows are the same."""
+    """Rows with ids and the moment of the decision, the same on every call."""
     evaluation_id = str(rows["evaluation_id"][0])
     moments = rows["judged_at"]
     return with_ids(rows, evaluation_id, moments[0]).with_columns(judged_at=moments)

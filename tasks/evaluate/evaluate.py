@@ -1,4 +1,4 @@
-"""Responses to verdicts: every case gets one, every template of an expected-value oracle one per sample."""
+"""Turns responses into verdicts: one per case, and one per template and sample of an expected-value oracle."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Reading:
 def read_reply(
     oracle: Oracle, text: str, finish_reason: str | None = None, language: LanguageCatalog | None = None
 ) -> Reading:
-    """One reply, read exactly as a column of them is."""
+    """The reading of one reply, identical to that of a column of replies."""
     reply = pl.DataFrame(
         {"text": [whole(text)], "finish_reason": [finish_reason], "oracle": [oracle.model_dump_json()]},
         schema={"text": pl.String, "finish_reason": pl.String, "oracle": pl.String},
@@ -79,7 +79,7 @@ REPLY = ["response_id", "text", "finish_reason", "error_class"]
 
 
 def unanswered(replies: pl.DataFrame) -> pl.DataFrame:
-    """Cases without a reply, as errors that say why."""
+    """Cases without a reply, as errors with their reason."""
     missing = replies.filter(pl.col("response_id").is_null() | pl.col("error_class").is_not_null())
     named = pl.format("no reply: {}", shown(pl.col("error_class"), 60))
     reason = pl.coalesce(named, pl.lit("no reply: never asked"))

@@ -78,7 +78,7 @@ Reply with nothing but one JSON object: \
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a judge said. `outcome` is None where its reply could not be read; `reason` then says why."""
+    """A judge's verdict; `outcome` is None if its reply could not be read, and `reason` then explains why."""
 
     outcome: str | None
     reason: str
@@ -87,10 +87,10 @@ class Judgement:
 def contested(
     cases: pl.DataFrame, responses: pl.DataFrame, verdicts: pl.DataFrame, hearing: Hearing | None = None
 ) -> pl.DataFrame:
-    """One row per standing instance verdict that the judge hears, by default on all that failed: `verdict_id`,
-    `case_id`, `messages`, `text`, `oracle`, the `outcome` that it is not told, `probability` and `seed`.
+    """One row per current instance verdict that the judge receives, by default all that failed: `verdict_id`,
+    `case_id`, `messages`, `text`, `oracle`, the `outcome` (not sent), `probability` and `seed`.
 
-    Which letter was chosen, and how words were paired, is read or not read: no judge is asked about it.
+    Choices and associations are excluded: they are read or not read.
     """
     given = current(verdicts).filter((pl.col("level") == "instance") & pl.col("response_id").is_not_null())
     asked = cases.filter(pl.col("operation").is_in(judgeable_operations())).select("case_id", "messages", "oracle")
@@ -105,10 +105,8 @@ def contested(
 
 
 def judge_request(messages: Iterable[Mapping[str, str]], text: str, oracle: Oracle) -> tuple[Message, ...]:
-    """What the judge is sent about one reply: the messages as sent to the subject, its text as received.
-
-    The same arguments give the same messages, so that a judgement too is answered from the lake.
-    """
+    """Messages that ask the judge about one reply, the same for the same arguments, so that stored judgements
+    are reused."""
     prompt = "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in messages)
     own = delimiter(prompt, text)
     rule = f"The rule: {describe_rule(oracle)}"
@@ -128,10 +126,10 @@ def read_judgement(text: str) -> Judgement:
 def overrule(
     verdicts: pl.DataFrame, judgements: Mapping[str, Judgement], judge: str, judged_at: datetime
 ) -> pl.DataFrame:
-    """The rows to add to `verdicts` (one evaluation's, in the form of VERDICTS), by verdict_id judged.
+    """Rows to add to `verdicts` (one evaluation's, as VERDICTS): one per judged instance that supersedes the
+    oracle's, and recomputed template verdicts.
 
-    `judge` is provider/model. Each judged instance gets a row that supersedes the oracle's, each template it
-    belongs to a recomputed one. Judgements on verdicts that no longer stand are left out.
+    `judge` is provider/model; judgements on superseded verdicts are ignored.
     """
     standing = current(verdicts)
     instances = _overruled(standing, judgements, judge)
@@ -188,14 +186,14 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """`state`: given, or refused or unreadable where the judge's reply holds no verdict."""
+    """`state`: given, or refused or unreadable if the judge's reply holds no verdict."""
 
     judgement: Judgement
     state: str
 
 
 def opinions(said: Mapping[str, Said], languages: Iterable[LanguageCatalog]) -> dict[str, Opinion]:
-    """What was said, read, by the same keys."""
+    """The replies as opinions, by the same keys."""
     read = {key: read_judgement(reply.text) for key, reply in said.items()}
     unread = {key: said[key] for key, judgement in read.items() if judgement.outcome is None}
     declined = _declined(unread, tuple(languages))
@@ -206,7 +204,7 @@ def opinions(said: Mapping[str, Said], languages: Iterable[LanguageCatalog]) -> 
 
 
 def _declined(unread: Mapping[str, Said], languages: Iterable[LanguageCatalog]) -> set[str]:
-    """Whose replies decline to judge: by the provider's word for it, or in a phrase of any language."""
+    """Keys of replies that decline to judge: by finish reason, or by a refusal phrase of any language."""
     replies = pl.DataFrame(
         [(key, whole(reply.text), reply.finish_reason) for key, reply in unread.items()],
         schema={"key": pl.String, "text": pl.String, "finish_reason": pl.String},
@@ -220,8 +218,8 @@ def _declined(unread: Mapping[str, Said], languages: Iterable[LanguageCatalog]) 
 def assessments(
     heard: pl.DataFrame, verdicts: pl.DataFrame, given: Mapping[str, Opinion], judge: str, at: datetime
 ) -> pl.DataFrame:
-    """One row of ASSESSMENTS per reply put before the judge (`heard`, as of `contested`), by verdict_id; `failed`
-    where the judge never answered."""
+    """One row of ASSESSMENTS per reply sent to the judge (`heard`, as of `contested`), by verdict_id; `failed`
+    if the judge never answered."""
     said = pl.DataFrame(
         [(key, one.state, one.judgement.outcome, one.judgement.reason) for key, one in given.items()],
         schema={"verdict_id": pl.String, "said": pl.String, "judged": pl.String, "why": pl.String},

@@ -26,7 +26,7 @@ from biasgrid.tasks.evaluate.verdicts import in_table_form, with_ids
 from biasgrid.warehouse.storage.lake import Lake
 
 LEAST_READ = Fraction(1, 2)
-"""Share of the people that must be read, somebody of each group among them."""
+"""Smallest share of the people that must be read, at least one of each group among them."""
 READ: dict[str, pl.DataType | type[pl.DataType]] = {
     "outcome": pl.String,
     "parsed_text": pl.String,
@@ -46,8 +46,7 @@ class Told:
 
 
 def evaluate_trials(lake: Lake, run_id: str, cell_id: str, evaluation_id: str, catalog: Catalog) -> int:
-    """Read the replies of one cell of a probe and land the verdicts; returns how many. Doing it again overwrites
-    the same verdicts."""
+    """Stores the verdicts on one cell of a probe and returns their number; a repeated call overwrites them."""
     cases = lake.read("cases", run_id, cell_id)
     replies = lake.read("responses", run_id, f"{cell_id}-*")
     verdicts = judge_trials(cases, replies, catalog.languages, evaluation_id, datetime.now(UTC))
@@ -75,7 +74,7 @@ def judge_trials(
 
 
 def _told(rows: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> list[Told]:
-    """Of replies to one test in one language."""
+    """Readings of replies to one test in one language."""
     test, language = rows["operation"][0], languages.get(rows["language"][0])
     if test == "counterfactual":
         return [_rating(score) for score in read_scores(rows.select("text", "finish_reason").rows(), language)]
@@ -100,7 +99,7 @@ def _association(
 
 
 def _in_words(pairing: Pairing) -> str:
-    """Who was given what, who nothing or both, and who was made up."""
+    """Who was given what, who nothing or both, and which people were invented."""
     beside = (("nothing", pairing.missing), ("both", pairing.doubled), ("not asked about", pairing.invented))
     given = "; ".join(f"{name}: {attribute}" for name, attribute in pairing.given.items())
     return given + "".join(f"; {what}: {', '.join(names)}" for what, names in beside if names)

@@ -20,7 +20,7 @@ from biasgrid.warehouse.storage.lake import Lake
 
 
 class ReadyCells:
-    """In the order in which they became complete. Read within the event loop that fills it."""
+    """Complete cells, in the order of completion; read only within the event loop that fills it."""
 
     def __init__(self) -> None:
         self._waiting: deque[str] = deque()
@@ -32,20 +32,20 @@ class ReadyCells:
         self._changed.set()
 
     def close(self) -> None:
-        """No further one will come."""
+        """Marks that no further cell follows."""
         self._closed = True
         self._changed.set()
 
     async def first(self) -> str | None:
-        """The one that has waited longest, once there is one; None when all have been read. It waits on until it
-        is `read`: who breaks off on it finds it again."""
+        """The cell that has waited longest, once there is one, or None when all have been read; it stays in the
+        queue until `read`."""
         while not self._waiting and not self._closed:
             self._changed.clear()
             await self._changed.wait()
         return self._waiting[0] if self._waiting else None
 
     def read(self) -> None:
-        """The first one is done with."""
+        """Removes the first cell."""
         self._waiting.popleft()
 
 
@@ -64,7 +64,7 @@ async def evaluate(
     hearing: Hearing | None = None,
     label: Label = Label("evaluate"),  # noqa: B008 - frozen
 ) -> int:
-    """Judge a cell's replies and land the verdicts; returns how many."""
+    """Stores the verdicts on a cell's replies and returns their number."""
     label.attach()
     return await evaluate_cell(
         lake, run_id, cell_id, evaluation_id, catalog, model_pool, judge, retries, spare, rules, hearing
@@ -99,6 +99,7 @@ async def read_assignments(
     catalog: Catalog,
     label: Label = Label("read"),  # noqa: B008 - frozen
 ) -> int:
-    """Read who is given which task in the replies of an interaction's cell and land it; returns how many."""
+    """Stores which task each reply of an interaction's cell assigns to whom, and returns the number of
+    verdicts."""
     label.attach()
     return await asyncio.to_thread(land_assignments, lake, run_id, cell_id, catalog.languages, evaluation_id)

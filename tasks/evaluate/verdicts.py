@@ -30,7 +30,7 @@ def in_table_form(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_ids(rows: pl.DataFrame, evaluation_id: str, judged_at: datetime) -> pl.DataFrame:
-    """Rows stamped with their evaluation and moment, and each with the id of its evaluation, level, unit and
+    """Rows stamped with their evaluation and moment, and with the id of their evaluation, level, unit and
     assessor."""
     stamped = rows.with_columns(
         evaluation_id=pl.lit(evaluation_id, dtype=pl.String),
@@ -45,7 +45,7 @@ def _unit() -> list[pl.Expr]:
 
 
 def _told_apart() -> pl.Expr:
-    """The assessor; a person may bear an operation's or a model's name."""
+    """The assessor, unique even if a person has the name of an operation or a model."""
     name = pl.col("assessor").fill_null("")
     return (
         pl.when(pl.col("assessor_kind").eq_missing("person")).then(pl.format("{}\x1fperson", name)).otherwise(name)
@@ -54,7 +54,7 @@ def _told_apart() -> pl.Expr:
 
 PRECEDENCE: Final = ("failed", "error", "unreadable", "refused", "passed")
 TEMPLATE: Final = ("evaluation_id", "run_id", "cell_id", "template_id", "sample")
-"""What one template verdict is about."""
+"""Key of a template verdict."""
 
 
 def template_verdicts(instances: pl.DataFrame, cases: pl.DataFrame) -> pl.DataFrame:
@@ -82,8 +82,8 @@ def rolled_up(instances: pl.DataFrame) -> pl.DataFrame:
 
 
 def rolled_up_anew(standing: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
-    """As `rolled_up`, for the templates of `instances`, which take the place of others in `standing` (both in the
-    form of VERDICTS); each with the template verdict that it `supersedes`."""
+    """As `rolled_up`, for the templates of `instances`, each with the template verdict in `standing` that it
+    `supersedes`."""
     before = standing.filter(pl.col("level") == "instance")
     left = before.join(instances, left_on="verdict_id", right_on="supersedes", how="anti", maintain_order="left")
     now = pl.concat([left, instances]).join(instances, on=TEMPLATE, how="semi", maintain_order="left")

@@ -21,7 +21,7 @@ from biasgrid.tasks.evaluate.oracles.outcomes import NO_TEXT, READING, prepared,
 from biasgrid.tasks.evaluate.oracles.text import quoted
 
 SAID = ["language", "operation", "oracle", "finish_reason", "text"]
-"""All that an oracle reads a reply by."""
+"""Columns that determine how an oracle reads a reply."""
 _DISTINGUISHING: Final = ["language", "oracle", "finish_reason"]
 """What mostly stays from one reply to the next; an oracle's JSON holds its operation."""
 _CODE: Final = "code"
@@ -45,7 +45,7 @@ class Readings:
     parts: pl.DataFrame
 
     def where(self, rows: pl.Series, holds: pl.Series) -> pl.Series:
-        """Those of `rows` for whose part it holds."""
+        """Those of `rows` whose part fulfils `holds`."""
         return rows.filter(holds.gather(self.place.gather(rows)))
 
     def replace(self, rows: pl.Series, others: Readings) -> Readings:

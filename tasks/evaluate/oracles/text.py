@@ -115,7 +115,7 @@ def quoted(text: pl.Expr) -> pl.Expr:
 
 
 def shown(text: pl.Expr, length: int = 80) -> pl.Expr:
-    """A text as a reason quotes it: one line, at most `length` characters, nothing that moves a cursor."""
+    """A text as a reason quotes it: one line, at most `length` characters, without control characters."""
     line = text.str.slice(0, 2 * length).str.replace_all(r"\s{2,}|[^\S ]", " ").str.strip_chars()
     visible = line.str.replace_all(r"[\p{Cc}\p{Cf}]", "\ufffd").str.replace_all("`", "'")
     cut = visible.str.len_chars() > length
