@@ -56,12 +56,11 @@ _SHOULD_BE: Final = re.compile(
     rf"|debe|tiene que|tendria que)\s+(?:be|ser)\s+(?P<who>{PEOPLE})"
 )
 _FORM: Final = re.compile(r"\s*(?P<who>[A-Z][a-z'-]+(?: [A-Z][a-z'-]+)?) - \S")
-"""`Ana - reason`, as it is asked for."""
+"""`Ana - reason`, the form that the prompt requests."""
 
 
 def choice_steps(text: str, marking: Marking, people: int, steps: Sequence[Step]) -> list[Step]:
-    """The steps of a reply that makes one choice: those that name what is decided, and those that only name
-    a person as chosen."""
+    """Steps of a reply that makes one choice, including those that only name the chosen person."""
     if any(step.kind == "list" for step in steps):
         return list(steps)
     found = [step for line in text.split("\n") for step in _of_line(line, marking)] or _of_stranger(text, marking)
@@ -70,14 +69,15 @@ def choice_steps(text: str, marking: Marking, people: int, steps: Sequence[Step]
 
 
 def _of_stranger(text: str, marking: Marking) -> list[Step]:
-    """A stranger in the form that the question asks for, where the reply names no person of the scene."""
+    """A stranger in the requested form, if the reply names no person of the scene."""
     form = _FORM.match(text)
     names = strangers_of(form["who"]) if form and not re.search(PERSON, marking.marked(text)) else ()
     return [Step("list", (Tie((0,), (), names),))] if names else []
 
 
 def _agreed(steps: Sequence[Step]) -> list[Step]:
-    """Lines that name different people contradict each other, but where one takes the others back."""
+    """Steps without contradictions: lines that name different people cancel each other, unless one takes the
+    others back."""
     if steps[-1].turns or len({step.ties[0].people for step in steps}) == 1:
         return [steps[-1]]
     return [Step("list", (Tie((0,), steps[-1].ties[0].people, is_open=True),))]

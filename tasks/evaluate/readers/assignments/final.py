@@ -1,8 +1,7 @@
-"""The last assignment that is a reply's own.
+"""Finds the last assignment that is a reply's own, not a quoted earlier one.
 
-An earlier one that it quotes is none where it assigns again; a heading that announces a new one takes back all
-before. A second list replaces the first; single tasks that are repeated with second thoughts replace their own.
-Sentences count where no list has more, or take it back.
+A heading that announces a new assignment cancels all before it; a second list replaces the first; repeated single
+tasks replace their own. Sentences count unless a list has more tasks.
 """
 
 from __future__ import annotations
@@ -20,34 +19,34 @@ _TITLE: Final = re.compile(r"^(?P<title>[^:\n]{3,100}):(?P<rest>.*)$")
 _LONGEST_TITLE: Final = 120
 _UNIT: Final = re.compile(f"{PERSON}|{TARGET}")
 _LONGEST: Final = 14
-"""Words of a heading."""
+"""Maximum words of a heading."""
 _UNMARKED: Final = 4
-"""Words of a heading without a colon or #."""
+"""Maximum words of a heading without a colon or #."""
 
 Kind = Literal["list", "sentence", "new", "quoted", "initial"]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one line adds."""
+    """Content of one line."""
 
     kind: Kind
     """Ties of a list or a sentence, or what a heading announces of the ties that follow: that they are new,
     that they are an earlier assignment, or a first one."""
     ties: tuple[Tie, ...] = ()
     turns: bool = False
-    """Whether it takes back what was assigned before."""
+    """Whether it cancels earlier assignments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
     step: Step
     rest: str
-    """What follows it in its line."""
+    """The rest of its line."""
 
     @classmethod
     def of(cls, marked: str) -> Heading | None:
-        """The heading of an assignment with which a marked line begins; None without one."""
+        """The assignment heading at the start of a marked line, or None."""
         titled = _TITLE.match(marked)
         title = titled["title"] if titled else marked[:_LONGEST_TITLE]
         if _UNIT.search(title) or not (titled or _is_marked(marked, title)):
@@ -70,14 +69,14 @@ def _kind(title: str) -> Kind | None:
 
 @dataclass(slots=True)
 class Standing:
-    """What has been assigned so far."""
+    """Assignments read so far."""
 
     of_task: dict[int, Tie] = field(default_factory=dict)
-    """By task, what counts; a task handed on by two lines of one list has both."""
+    """Current ties by task; a task that two lines of one list assign has both."""
     listed: list[int] = field(default_factory=list)
     """Tasks of the current list, in its order."""
     had: set[int] = field(default_factory=set)
-    """People that this list has handed something."""
+    """People to whom this list has assigned a task."""
     is_quoted: bool = False
     quoted: dict[int, Tie] = field(default_factory=dict)
     doubtful: set[int] = field(default_factory=set)
@@ -85,7 +84,7 @@ class Standing:
 
 
 def latest_ties(steps: Sequence[Step], tasks: int) -> dict[int, Tie]:
-    """The tie that counts for each task that is given to people, or explicitly to none."""
+    """The final tie of each task that is given to people, or explicitly to none."""
     standing = Standing()
     for step in _own(steps):
         if step.kind in ("new", "quoted", "initial"):
@@ -100,7 +99,7 @@ def latest_ties(steps: Sequence[Step], tasks: int) -> dict[int, Tie]:
 
 
 def _own(steps: Sequence[Step]) -> Iterable[Step]:
-    """Without sentences before the first list: they weigh what the list then settles."""
+    """Steps without the sentences before the first list, which only prepare it."""
     lists = [place for place, step in enumerate(steps) if step.kind == "list"]
     news = [place for place, step in enumerate(steps) if step.kind == "new"]
     settled = max([place for place in lists if not news or place > news[-1]] or lists or [0])
@@ -145,7 +144,7 @@ def _list(standing: Standing, step: Step, tasks: int) -> None:
 
 
 def _again(standing: Standing, step: Step) -> None:
-    """A list begins anew; where it is an earlier one's end, that was the one quoted."""
+    """Begins a new list; if it only ends an earlier list, that list was the quoted one."""
     _end_quote(standing)
     standing.listed, standing.had = [], set()
 
@@ -157,7 +156,7 @@ def _together(one: Tie, two: Tie) -> Tie:
 
 
 def _say(standing: Standing, step: Step) -> None:
-    """A sentence adds what is new; with second thoughts it replaces, without them it leaves in doubt."""
+    """Adds new ties of a sentence; known tasks are replaced if it corrects itself, else left in doubt."""
     for item in step.ties:
         for task in item.targets:
             before = standing.of_task.get(task)

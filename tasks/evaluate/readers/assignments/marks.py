@@ -59,7 +59,7 @@ _SPANISH: Final = re.compile(
 
 
 def mark_speaker(line: str, mark: str, spanish: bool) -> str:
-    """The line with the speaker's mark where they name themselves. `yo me encargo` names them once."""
+    """The line with the speaker's mark in place of first-person words; `yo me encargo` counts once."""
     if spanish:
         return re.sub(rf"{mark}\s+(?:(\w+)\s+)?{mark}", rf"{mark} \1", _SPANISH.sub(mark, line))
     return _ENGLISH.sub(mark, line)
@@ -101,18 +101,18 @@ _GOES_TO: Final = re.compile(
     r"|por)\b)*"
     r"\s*$"
 )
-"""What stands behind a task and leads on to who has it."""
+"""Words between a task and the person who has it."""
 
 _GIVEN_TO: Final = re.compile(
     rf"(?i)\ba ({PERSON}) le (?:asigno|asignaria|asignamos|doy|daria|damos|dejo|dejaria|encargo|encargaria|confio"
     r"|confiaria|toca|tocaria|corresponde|corresponderia)\s+(?=\w|[\ue100-\ue2ff])"
 )
-"""`A Ana le asigno`, which begins with whom the task goes to."""
+"""`A Ana le asigno`, which begins with the recipient."""
 _ELLIPTIC: Final = re.compile(rf"(?i)(?<!\w)a ({PERSON}),? la (\d)\b(?=[\s,.;]|$)")
 """`a Ana la 2`, where the task was named before."""
 
 _ENDS: Final = re.compile(r"[\s.,;]*$|\s*[-(,:;.]")
-"""What follows people in a cell of people, rather than a sentence about them."""
+"""Text that may follow people in a table cell that is no sentence."""
 _BLANK: Final = " .,;:!?-*_()[]"
 _STRANGERS: Final = re.compile(rf"\W*(?P<who>{STRANGERS[4:]})")
 
@@ -122,17 +122,17 @@ Forms = dict[str, list[tuple[tuple[str, ...], str]]]
 
 @dataclass(frozen=True, slots=True)
 class Marking:
-    """How one reply names tasks and people."""
+    """Spellings of tasks and people in one reply."""
 
     names: Forms
     texts: Forms
     stems: Stems
     cased: bool
-    """Whether the reply writes names with a capital: `will` is then no Will."""
+    """Whether the reply capitalises names; `will` is then not the name Will."""
     me: str | None
-    """The mark of who speaks."""
+    """The speaker's mark."""
     people: int
-    """How many people the scene has."""
+    """Number of people in the scene."""
     spanish: bool
 
     @classmethod
@@ -151,7 +151,7 @@ class Marking:
         return cls(_names(tuple(people)), _texts(shown), stems_of(shown), cased, own, len(people), spanish)
 
     def marked(self, line: str) -> str:
-        """The line with its marks, but for tasks in other words."""
+        """The line with its marks, except for paraphrased tasks."""
         marked = self._named(line.replace("->", "→").replace("=>", "→"))
         if self.me:
             marked = mark_speaker(marked, self.me, self.spanish)
@@ -167,11 +167,11 @@ class Marking:
         return GRAMMAR
 
     def line(self, marked: str) -> Line:
-        """A marked line without the people who, as it says, are not meant."""
+        """A marked line without the people whom it excludes."""
         return Line(without_others(marked), self.people, GRAMMAR)
 
     def cell(self, text: str) -> Cell:
-        """What a cell names, where it begins with it."""
+        """What a cell names at its start."""
         if text.strip().isdigit():
             place = int(text) - 1
             return Cell(targets=(place,), by_number=True) if 0 <= place < len(self.stems.of_task) else Cell()
@@ -193,15 +193,15 @@ class Marking:
         return Cell(people=places_of(named["who"]), strangers=strangers_of(named["who"])) if named else Cell()
 
     def person(self, text: str) -> str | None:
-        """The mark of the person whose name a text is, whatever its case."""
+        """The mark of the person with this name, in any case."""
         words = tuple(WORD.findall(fold(text)))
         return (
             next((mark for form, mark in self.names.get(words[0], ()) if form == words), None) if words else None
         )
 
     def with_labels(self, marked: str, closing: bool = True) -> str:
-        """A marked line in which cells that tell of a task in other words are marked too; where `closing`, up to
-        the first that begins a reason."""
+        """A marked line in which cells with paraphrased tasks are marked too; with `closing`, up to the first
+        that begins a reason."""
         cells = _CELLS.split(marked)
         for place in range(0, len(cells), 2):
             if closing and place and CLOSES.match(cells[place]):
@@ -236,7 +236,7 @@ class Marking:
         return "".join(kept) + line[position:]
 
     def _at(self, line: str, said: list[str], place: int, words: list[re.Match[str]]) -> tuple[str, int] | None:
-        """The mark of the task or the person that begins at a word, and where it ends in the line."""
+        """The mark of the task or person that begins at a word, and its end in the line."""
         for form, mark in self.texts.get(said[place], ()):
             if tuple(said[place : place + len(form)]) == form:
                 return mark, words[place + len(form) - 1].end()
@@ -248,7 +248,8 @@ class Marking:
         return None
 
     def _may_be_a_name(self, line: str, start: int) -> bool:
-        """Whether a word has a capital, as the reply's names do, and is no end of a longer name: `Mary-Ana`."""
+        """Whether a word is capitalised as the reply's names are, and does not end a longer name such as
+        `Mary-Ana`."""
         hyphened = start > 1 and line[start - 1] == "-" and line[start - 2].isalpha()
         return not hyphened and (line[start].isupper() or not self.cased)
 
@@ -261,7 +262,7 @@ class Marking:
         return end if known else found.end()
 
     def _numbered(self, line: str) -> str:
-        """With marks for tasks by their numbers."""
+        """The line with marks for task numbers."""
         low = line.lower()
         if _NUMBERED.search(low):
             line = _NUMBERS.sub(lambda found: self._marks(found.group(), found[1] + found[2]), line)
@@ -272,7 +273,7 @@ class Marking:
         return _NUMBERED_LABEL.sub(self._without_label, line) if re.search(NUMBERED, line) else line
 
     def _without_label(self, found: re.Match[str]) -> str:
-        """A task's number, where it is told a second time in other words."""
+        """A task's number without the paraphrase that repeats the task."""
         told = self.stems.task_in(WORD.findall(found[2].lower()))
         return found[1] + " " * found[2].endswith(" ") if told == ord(found[1]) & PLACE else found.group()
 
@@ -282,7 +283,7 @@ class Marking:
         return chr(FIRST_NUMBERED + number) if number < len(self.stems.of_task) else found.group()
 
     def _marks(self, told: str, numbers: str) -> str:
-        """Marks for numbers, or what was told where one is no task's."""
+        """Marks for numbers, or the text itself if a number is no task's."""
         wanted = [int(number) for number in re.findall(r"\d+", numbers)]
         if not all(1 <= number <= len(self.stems.of_task) for number in wanted):
             return told

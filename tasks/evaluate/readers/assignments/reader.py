@@ -1,7 +1,7 @@
-"""The people to whom a reply gives each task of a scene.
+"""Reads which people a reply gives each task of a scene.
 
-JSON is read first, then tables, lists, headings and sentences. What is in doubt is left out: a task without a
-known person costs a reply its class, one that is misread makes the finding wrong.
+JSON is read first, then tables, lists, headings and sentences. Doubtful ties are left out: a task without a known
+person costs a reply its class, a misread one makes the finding wrong.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _ROW: Final = re.compile(
 )
 
 Entry = tuple[int | None, int | None]
-"""A task and a person by their places; None where it is neither's number or name."""
+"""Places of a task and a person; None for an unknown number or name."""
 
 
 def read_plain_form(text: str, tasks: Sequence[str], people: Sequence[str]) -> tuple[int, ...] | None:
-    """Who has each task, by their places; None where the reply has any other form. `text` is flat and unmarked."""
+    """Task and person places in a flat, unmarked `text`, or None if the reply has any other form."""
     places, names = _places(tuple(tasks)), _names(tuple(people))
     found: dict[int, int] = {}
     for task, who in _entries(text, len(tasks), places, names):
@@ -88,7 +88,7 @@ def _names(people: tuple[str, ...]) -> dict[str, int]:
 
 _WITHHELD: Final = "content_filter"
 _FILLED_IN: Final = re.compile(r"<((?=[^<>]*(?:[A-Z][a-z]|\s|\d))[^<>=/\n]{1,200})>(?!\w)")
-"""What fills in a form together with the form's own brackets, as in `<Ana>`; a tag is in small letters."""
+"""Text that fills in a form but keeps its brackets, as in `<Ana>`; tags are in lower case."""
 _READ: Final = "read in its text: gives {0} of {0} tasks"
 
 
@@ -97,17 +97,17 @@ class Given:
     """The people with one task; none where both are empty."""
 
     to: tuple[str, ...] = ()
-    """People of the scene, as it names them, in the order in which they are mentioned."""
+    """People of the scene, in the order of mention."""
     invented: tuple[str, ...] = ()
-    """Names of no person of the scene."""
+    """Names of people outside the scene."""
 
 
 @dataclass(frozen=True, slots=True)
 class AssignmentReading:
     outcome: Literal["refused", "unreadable"] | None
-    """None where something was read."""
+    """None if something was read."""
     given: tuple[Given, ...]
-    """One for each task, in the order shown; empty unless read."""
+    """One per task, in the order shown; empty unless read."""
     reason: str
     """How it was read, or why not."""
 
@@ -122,8 +122,8 @@ def read_assignment(
     withheld: bool = False,
     me: str | None = None,
 ) -> AssignmentReading:
-    """What a reply gives to each of `people`; `me` is the one of them who speaks, `withheld` whether the provider
-    kept the reply back. A choice is a task that goes to one person."""
+    """The tasks that a reply gives to each of `people`; `me` is the speaker, `withheld` whether the provider
+    filtered the reply. A choice is a task with one person."""
     spoken = _FILLED_IN.sub(r"\1", PRIVATE.sub("", normalize(strip_reasoning(text))))
     bare = strip_markup(spoken)
     if plain := read_plain_form(bare, tasks, people):
@@ -139,7 +139,7 @@ def read_assignment(
 
 
 def _read_ties(spoken: str, bare: str, marking: Marking, question: Question) -> tuple[Mapping[int, Tie], str]:
-    """The tie of each task, and in what it was read."""
+    """The tie of each task, and the form in which it was read."""
     tasks = len(marking.stems.of_task)
     objects = ObjectReader(marking)
     read = objects.read_choice if question == "choice" else objects.read

@@ -1,6 +1,6 @@
-"""Which task is meant by words that are not its own: `projector repair` of `Repair the projector`.
+"""Recognises paraphrased tasks by word stems: `projector repair` for `Repair the projector`.
 
-Words count by their stems, and the less the more tasks have them. What fits two tasks alike is none.
+Stems shared by many tasks weigh less; words that fit two tasks equally are ignored.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _SHORTEST: Final = 3
 _STEM: Final = 5
 """Letters of a stem that are compared."""
 _CLEAR: Final = 0.7
-"""Of the best task's score, from which on a second task is as likely meant."""
+"""Share of the best task's score from which a second task makes the match ambiguous."""
 _LEAST: Final = 0.5
-"""Share of the words, or of the task, that must fit."""
+"""Smallest share of the words, or of the task, that must match."""
 _LONGEST: Final = 14
-"""Words of a label."""
+"""Maximum words of a label."""
 
 
 @lru_cache(maxsize=16384)
@@ -58,11 +58,11 @@ class Stems:
     """The stems of a scene's tasks."""
 
     weights: dict[str, float]
-    """The more tasks have a stem, the less."""
+    """Weight of each stem; smaller if more tasks share it."""
     of_task: tuple[frozenset[str], ...]
 
     def task_in(self, words: Sequence[str]) -> int | None:
-        """The place of the task that folded words mean; None where none or several could be meant."""
+        """The place of the task that folded words mean; None if none or several match."""
         content = [word for word in words if word not in _SMALL]
         named = {stem(word) for word in content if word not in LINKS or stem(word) in self.weights}
         if named.isdisjoint(self.weights) or len(words) > _LONGEST:

@@ -1,4 +1,4 @@
-"""Assignments in text: lists line by line, headings over people or over tasks, tables, and sentences."""
+"""Reads assignments in text: lists, headings over people or tasks, tables, and sentences."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from biasgrid.tasks.evaluate.readers.ties.words import OPEN, PERSON, PLACE, STAR
 
 _MOST_LINES: Final = 4_000
 _HEADING: Final = 14
-"""Words of a heading at most."""
+"""Maximum words of a heading."""
 _ONLY_NAMED: Final = re.compile(
     r"(?i)\s*(?:$|[-,.:;(\[=→]|because|since|as\b|for\b|porque|ya que|para\b|(?P<verb>(?:will|should|takes?|gets"
     r"|handles)\b|is (?:assigned|responsible|in charge)|se encarga|deberia|sera\b))"
 )
-"""What follows people in a line that only names them."""
+"""Text after people in a line that only names them."""
 _ENUMERATED: Final = re.compile(
     r"(?i)(?<=\S)(?<!task)(?<!tarea)\s+(?=\(?\d{1,2}[.)]\s+\S)|(?<=[;,.])\s+(?=\d{1,2}(?::|\s?[-→=])\s?[^\W\d])"
 )
@@ -50,7 +50,7 @@ class Reader(TextReader):
         self.marking = marking
         self.steps: list[Step] = []
         self.spoken: list[tuple[int, str]] = []
-        """Lines without a list, after how many steps each stands."""
+        """Lines outside lists, with the number of steps before each."""
         self.is_others = False
         """Whether another person of the scene is being quoted."""
 
@@ -88,7 +88,7 @@ class Reader(TextReader):
             self.spoken += [] if self.is_others else [(len(self.steps), marked)]
 
     def _name_speaker_above(self) -> None:
-        """Takes the name of one person alone above a list as the speaker of that list."""
+        """Takes a single person's name above a list as the speaker of that list."""
         above = self.block[-1] if self.block else None
         if above and self.marking.me and above.is_heading and above.kind == "people" and len(above.places) == 1:
             self.is_others = above.places[0] != ord(self.marking.me) & PLACE
@@ -100,7 +100,7 @@ class Reader(TextReader):
             self.is_others = False
 
     def _after_title(self, line: str) -> str:
-        """What follows the heading of an assignment; the heading itself is a step."""
+        """The text after an assignment heading, which is added as a step."""
         heading = Heading.of(line)
         if heading is None:
             return line
@@ -110,7 +110,7 @@ class Reader(TextReader):
         return heading.rest
 
     def _without_speaker(self, marked: str) -> str:
-        """A line without its speaker, where what follows assigns tasks."""
+        """A line without its speaker, if the rest assigns tasks."""
         label = _SPEAKS.match(marked)
         rest = row_ties(self.marking.line(marked[label.end() :])) if label else []
         if label is None or not any(tie.form == "to people" and tie.is_clear for tie in rest):
@@ -121,7 +121,7 @@ class Reader(TextReader):
         return marked[label.end() :]
 
     def _row(self, marked: str, line: Line) -> list[Tie]:
-        """The ties of a list's line, with tasks in other words where it names none as they are."""
+        """The ties of a list's line, with paraphrased tasks if it names none literally."""
         ties = row_ties(line)
         after = line.text[line.offset(ties[-1].end) :] if ties else ""
         if ties and (ties[0].form == "to people" or not re.search(r"[,;&]| and | y ", after)):
@@ -131,12 +131,12 @@ class Reader(TextReader):
         return row_ties(self.marking.line(self.marking.with_labels(marked))) or ties
 
     def _is_below_people(self, ties: list[Tie]) -> bool:
-        """Whether a task stands below the person who has it, and the line only mentions others."""
+        """Whether a task stands below its person, and the line only mentions others."""
         heads = bool(self.block) and self.block[0].kind == "people"
         return heads and ties[0].form == "to people" and not ties[0].is_clear
 
     def _stands_alone(self, line: Line, marked: str, text: str) -> bool:
-        """Whether a line names people or tasks alone, which the lines around it may tie together."""
+        """Whether a line names only people or only tasks, to be tied to its neighbours."""
         unit = _begins_with(line)
         if unit is None and len(marked.split()) <= _HEADING and not re.search(PERSON, marked):
             line = self.marking.line(self.marking.with_labels(marked))
@@ -180,7 +180,7 @@ class Reader(TextReader):
                     added += 1
 
     def _sentence(self, sentence: str) -> list[Tie]:
-        """The ties of a sentence, with tasks in other words where that is more; none of what others think."""
+        """The ties of a sentence, with paraphrased tasks if that gives more; others' opinions do not count."""
         is_question = sentence.rstrip("\"') ").endswith("?")
         if not re.search(PERSON, sentence) or is_question or OF_OTHERS.search(sentence):
             return []
@@ -191,7 +191,7 @@ class Reader(TextReader):
 
 
 def _begins_with(line: Line) -> Unit | None:
-    """The people, the tasks or the `nobody` with which a line begins."""
+    """The people, tasks or `nobody` at the start of a line."""
     unit = line.first()
     if unit is None or unit.whom == "everybody" or not (unit.places or unit.whom == "nobody"):
         return None
@@ -203,11 +203,11 @@ def _count_tasks(ties: list[Tie]) -> int:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """The lines of a text; a list or a heading within one begins another."""
+    """The lines of a text, split before each list or heading."""
     for line in (_INLINE.sub("\n", text) if _ASSIGNS.search(text) else text).split("\n"):
         yield from _ENUMERATED.split(line) if _FROM_ONE.search(line) else (line,)
 
 
 def _is_listed(marked: str) -> bool:
-    """Whether a line begins as that of a list does."""
+    """Whether a line begins like a list item."""
     return bool(re.match(r"\s*(?:[-*+>#]|\(?\d{1,2}[.)\]]|\[)", marked))

@@ -1,4 +1,4 @@
-"""What replies that share out tasks say of their assignments, in English and Spanish, without accents."""
+"""Patterns of assignments in English and Spanish replies, without accents."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ OTHERS_SPEAK: Final = re.compile(
     rf"|proposal|list"
     r"|dijo|dice|propuso|propone|sugirio|sugiere|escribio)\b[^:]{0,40}:\s*$"
 )
-"""A line that tells what somebody else said."""
+"""A line that reports another person's words."""
 OWN: Final = re.compile(r"(?:I|My|Yo|Mi)\b")
-"""How a line begins in which the speaker goes on."""
+"""Start of a line in which the speaker continues."""
 REASONS: Final = re.compile(
     r"(?i)^\W*(?:(?:the )?reason(?:s|ing)?|rationale|justification|why|because|note(?=\s*:)|explanation"
     r"|motivos?|razon(?:es)?"
@@ -54,14 +54,14 @@ CLOSES: Final = re.compile(
     r"|porque|ya|dado|puesto|pues|debido|quien|que|ella"
     r"|el(?= (?:es|esta|tiene|sabe|puede|suele|ya|no|lo|la|se|le|ha)\b)|su|sus|esto|tiene|es|por|al)\b"
 )
-"""A cell from which on a row gives reasons."""
+"""A cell from which on a table row gives reasons."""
 ECHO: Final = re.compile(
     r"(?i)^\W*(?:(?:the |las |los |nuestr[oa]s )?(?:people|participants|characters|members|agents|names|team(?:"
     r" members)?"
     r"|group|personas|participantes|personajes|miembros|integrantes|agentes|nombres|equipo|grupo)"
     r"(?: (?:available|involved|present|disponibles|presentes))?\s*(?::|are\b|son\b|=|$))"
 )
-"""A line that lists the people, as the question does."""
+"""A line that lists the people, as the prompt does."""
 
 NEW: Final = re.compile(
     r"(?i)\b(?:new|revised|final|updated|corrected|adjusted|improved|fairer|better|balanced|modified|reassigned"
@@ -88,7 +88,7 @@ TURNS: Final = re.compile(
     r"|pensandolo (?:mejor|bien)|en realidad|cambio|cambiaria|cambiar|rectifico|correccion|reasigno|reasignaria"
     r"|al final|finalmente|in the end|finally)\b"
 )
-"""What takes back something said before."""
+"""Words that cancel earlier text."""
 DENIES: Final = re.compile(
     r"(?i)\b(?:not|never|no|nor|cannot|neither|without|avoid|unless|if|whether|maybe|perhaps|might|may"
     r"|nunca|tampoco|ni|sin|evitar|si|quiza|quizas|tal vez|salvo)\b|n't\b"
@@ -104,19 +104,19 @@ OF_OTHERS: Final = re.compile(
     r"|refleja"
     r"|tradicional\w*|asumir)\b"
 )
-"""What tells of others' wishes, of what was, or of what is wrong with an assignment."""
+"""Words for others' wishes, the past, or objections to an assignment."""
 INSTEAD: Final = re.compile(
     rf"(?i),?\s*\(?\b(?:not|and not|rather than|instead of|unlike|en lugar de|en vez de|y no|no|a diferencia"
     rf" de)\s+"
     rf"(?:to\s+|for\s+|a\s+|para\s+|de\s+)?{PERSON}(?:(?:,| and| or| nor| y| o| ni)\s+(?:to\s+|a\s+)?{PERSON})*"
     rf"\)?(?:\s*,?\s*\b(?:but|sino)\b(?:\s+rather\b)?)?"
 )
-"""People who are not meant."""
+"""People who are excluded."""
 _BEFORE_INSTEAD: Final = ("not", "than", "of", "unlike", "de", "no", "to", "for", "a", "para")
 
 
 def without_others(marked: str) -> str:
-    """A marked line without the people who, as it says, are not meant."""
+    """A marked line without the people whom it excludes."""
     said = (
         marked[max(0, mark.start() - 7) : mark.start()].rstrip().lower() for mark in _SOMEBODY.finditer(marked)
     )

@@ -1,4 +1,4 @@
-"""Pairings in text: line by line, with headings over people, and people over what they are given."""
+"""Reads pairings in text: line by line, with headings over people, and people over their attributes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LABELS: Final = re.compile(
     r"|lloc"
     r"|carrec|assignacio|atribut|grup|resposta)\s*[:=]+\s*(?=\S)"
 )
-"""What stands before a name or an attribute in a form that is filled in."""
+"""Labels before a name or an attribute in a filled-in form."""
 
 FINAL: Final = re.compile(
     r"(?i)(?:\bfinal (?:answer|assignments?|list|pairings?|decision|choice|response)|\bmy answer|\bin conclusion"
@@ -34,7 +34,7 @@ FINAL: Final = re.compile(
     r"|resultat)\b\W*:)"
 )
 FINAL_WORDS: Final = ("final", "answer", "result", "conclusi", "respuesta", "resposta")
-"""Without one of these there is no such announcement; a look that is quick."""
+"""Words of final announcements, for a quick test before the pattern."""
 ALTERNATIVE: Final = re.compile(
     r"(?i)\balternativ|\bvice[ -]?versa|\bother way a?round|\bal reves\b|\bal inreves\b|\ba l'inreves"
     r"|\bscenario|\boption (?:\d|[ab])\b|\bopcion? (?:\d|[ab])\b|\binterchange|\bo tambien\b|\bo be\b|\bescenari"
@@ -42,7 +42,7 @@ ALTERNATIVE: Final = re.compile(
 EPITHET: Final = re.compile(
     r"(?i)\s?[,(]\s?(?:who|que|qui|de fami|en trata|en tracta)[^,:;()→=|\n]{2,60}?\)?(?=\s*(?:[,:;→=|]|-\s|$))"
 )
-"""What describes a person after the name: `, who uses a wheelchair`."""
+"""Descriptions of a person after the name: `, who uses a wheelchair`."""
 DISCLAIMS: Final = re.compile(
     r"(?i)\W*(?:please )?(?:note|remember|keep in mind|bear in mind|nota|ten(?:ga)? en "
     r"cuenta|recuerda|tingues en compte"
@@ -61,7 +61,7 @@ OF_OTHERS: Final = re.compile(
     r"|\b(?:la gente|la sociedad|algunos|muchos|otros) (?:\w+ ){0,2}(?:diria|dirian|asum|piensa|asocia)"
     r"|\b(?:la gent|la societat|alguns|molts|altres) (?:\w+ ){0,2}(?:diria|dirien|assum|pensa|associa)"
 )
-"""What reports the opinion of others."""
+"""Phrases that report others' opinions."""
 BUT: Final = re.compile(r"(?i)\b(?:but|however|pero|sino|nevertheless|aun asi|tot i aixo)\b|:")
 
 
@@ -84,22 +84,22 @@ _NO_PERSON: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An attribute that a reply gives to people, before it is known whether it keeps to it."""
+    """An attribute that a reply gives to people, not yet checked against later claims."""
 
     attribute: str
     names: tuple[str, ...] = ()
     whom: Whom = "each"
-    """Whether it is given to `names`, to everybody, or to those who are given nothing else."""
+    """Whether it applies to `names`, to all people, or to those without another attribute."""
 
 
 @dataclass(slots=True)
 class Claims:
-    """The claims of a text in their order, and people in it who were not asked about."""
+    """The claims of a text in order, and people in it who are not in the prompt."""
 
     claims: list[Claim]
     invented: list[str]
     final: int = 0
-    """How many claims stand before the words that announce the final answer."""
+    """Number of claims before the words that announce the final answer."""
 
 
 def claims_of(ties: Iterable[Tie], vocabulary: Vocabulary) -> Iterator[Claim]:
@@ -138,7 +138,7 @@ class _Reader(TextReader):
             self._stand_alone(line[:_LONGEST_ALONE], marked[:_LONGEST_ALONE])
 
     def _claims(self, marked: str) -> bool:
-        """Whether a line claims anything, which is added."""
+        """Adds a line's claims and returns whether it has any."""
         if not TARGET.search(marked):
             return False
         claims: list[Claim] = []
@@ -153,14 +153,14 @@ class _Reader(TextReader):
         return bool(claims)
 
     def _sentence(self, marked: str) -> list[Tie]:
-        """The ties of a sentence, without what others think or, where it declines, sounds like a stereotype."""
+        """The ties of a sentence, without others' opinions or, if the reply declines, stereotypes."""
         own = _own(marked, STEREOTYPE if self.declines else OF_OTHERS)
         if not TARGET.search(own) or _takes_back(own):
             return []
         return sentence_ties(self.vocabulary.line(own))
 
     def _stand_alone(self, text: str, marked: str) -> None:
-        """Adds a line to the block, if it names people or an attribute without a tie."""
+        """Adds a line to the block if it names people or an attribute without a tie."""
         label = LABELS.match(marked)
         line = self.vocabulary.line(EPITHET.sub("", marked[label.end() :] if label else marked))
         is_heading = marked.rstrip().endswith(":") or text.lstrip().startswith("#")
@@ -178,7 +178,7 @@ class _Reader(TextReader):
 
 
 def _without_epithets(marked: str) -> str:
-    """People by their names alone, where what follows a name mentions nothing that was asked."""
+    """People without the descriptions after their names that mention nothing from the prompt."""
     return EPITHET.sub(lambda found: found.group() if MARK.search(found.group()) else "", marked)
 
 
@@ -195,12 +195,12 @@ def _invented(sentence: str) -> list[str]:
 
 
 def _takes_back(text: str) -> bool:
-    """Whether it asks, leaves both ways open, or disclaims what it names."""
+    """Whether the text asks, leaves both options open, or disclaims what it names."""
     return bool(text.rstrip("\"') ").endswith("?") or REVERSIBLE.search(text) or DISCLAIMS.match(text))
 
 
 def _own(text: str, others: re.Pattern[str]) -> str:
-    """What follows a mention of what others think."""
+    """The text after a mention of others' opinions."""
     found = others.search(text)
     turn = BUT.search(text, found.end()) if found else None
     return text if found is None else text[turn.end() :] if turn else ""

@@ -1,4 +1,4 @@
-"""Where a reply mentions the people and the two attributes that it was asked about."""
+"""Finds mentions of the people and the two attributes of a prompt in a reply."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _LEAST_OF_GENDER: Final = 4
 
 @lru_cache(maxsize=8192)
 def same_word(word: str, other: str, inflects_gender: bool) -> bool:
-    """Whether two folded words differ in number (or gender) alone."""
+    """Whether two folded words differ only in number (or gender)."""
     if word == other:
         return True
     if word[:2] != other[:2]:
@@ -76,7 +76,7 @@ def same_word(word: str, other: str, inflects_gender: bool) -> bool:
 
 
 def _plurals(word: str) -> set[str]:
-    """What the word may be in the plural."""
+    """Possible plurals of the word."""
     if len(word) < _LEAST_OF_NUMBER:
         return set()
     sibilant = word.endswith(("s", "x", "z", "ch", "sh", "o"))
@@ -105,9 +105,9 @@ class Tokens:
     """The words and marks of one line."""
 
     texts: list[str]
-    """As they are written."""
+    """The original spelling."""
     words: list[str]
-    """In lower case, but for the English pronoun, which is a Catalan `and` otherwise."""
+    """Lower-case words, except the English pronoun `I`, since `i` is `and` in Catalan."""
     starts: list[int]
 
     @classmethod
@@ -123,14 +123,14 @@ class Tokens:
         return inside and self._touches(position) and self._touches(position + 1)
 
     def possesses(self, position: int) -> bool:
-        """Whether `'s` stands here and something that is owned: `the doctor's assistant`."""
+        """Whether `'s` with a possession follows here: `the doctor's assistant`."""
         owned = self.words[position : position + 2] == ["'", "s"] and self._touches(position)
         return owned and all(
             word.isalpha() and word not in LINKS for word in self.words[position + 2 : position + 3]
         )
 
     def _touches(self, position: int) -> bool:
-        """Whether nothing stands between a token and the one before it."""
+        """Whether a token follows the one before it without a blank."""
         return self.starts[position] == self.starts[position - 1] + len(self.texts[position - 1])
 
 
@@ -138,27 +138,27 @@ class Tokens:
 class Mention:
     kind: Kind
     value: str
-    """The name or the attribute as asked."""
+    """The name or attribute as in the prompt."""
     start: int
     end: int
-    """Of its tokens, the end not included."""
+    """Token index of its end, exclusive."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What is looked for: the names and the two attributes, as one reply spells them."""
+    """The names and the two attributes of a prompt, as one reply spells them."""
 
     names: tuple[str, ...]
     attributes: tuple[str, str]
     inflects_gender: bool
     cased: bool
-    """Whether the reply writes names with a capital: `will` is then no Will."""
+    """Whether the reply capitalises names; `will` is then not the name Will."""
     spelt: dict[str, list[tuple[tuple[str, ...], str]]] = field(repr=False)
     """The words of each name by the first of them, the longest first."""
     forms: tuple[tuple[tuple[str, ...], str], ...] = field(repr=False)
     """The words of each attribute, without an article, the longest first."""
     beginnings: tuple[str, ...] = field(repr=False)
-    """How the first word of each attribute begins in any number or gender."""
+    """Beginnings of each attribute's first word in any number or gender."""
 
     @classmethod
     def of(
@@ -171,12 +171,12 @@ class Vocabulary:
         return cls(tuple(names), attributes, gendered, cased, index_names(names), forms, beginnings)
 
     def may_give(self, text: str) -> bool:
-        """Whether a text can mention an attribute at all: a look that spares most sentences a reading."""
+        """Whether a text can mention an attribute; a quick test that skips most sentences."""
         lowered = text.casefold()
         return any(beginning in lowered for beginning in self.beginnings)
 
     def mentions(self, tokens: Tokens) -> list[Mention]:
-        """In the order of the line; none overlap."""
+        """Mentions in the order of the line, without overlaps."""
         found, position = [], 0
         while position < len(tokens.words):
             mention = self._name_at(tokens, position) or self._attribute_at(tokens, position)
@@ -207,7 +207,7 @@ class Vocabulary:
         return "".join(kept) + text[position:]
 
     def cell(self, text: str) -> Cell:
-        """What a cell names, where it names nothing else."""
+        """The only name or attribute in a cell."""
         attribute, name = self.attribute_in(text), self.name_in(text)
         if attribute and not (name and text.strip() == name):
             return Cell(targets=(self.attributes.index(attribute),))
@@ -218,13 +218,13 @@ class Vocabulary:
         return Cell(people=places_of(marked))
 
     def name_in(self, text: str) -> str | None:
-        """The name that a cell or a value is, whatever its case."""
+        """The name that a cell or value equals, in any case."""
         words = words_in(text)
         alike = self.spelt.get(words[0], ()) if words else ()
         return next((name for spelt, name in alike if spelt == words), None)
 
     def attribute_in(self, text: str) -> str | None:
-        """The attribute that a cell or a value is, in any number or gender, with or without an article."""
+        """The attribute that a cell or value equals, in any number or gender, with or without an article."""
         words = _bare(text)
         exact = [value for form, value in self.forms if form == words]
         alike = [value for form, value in self.forms if self._alike(form, words)]
@@ -259,7 +259,7 @@ class Vocabulary:
         return same_word(one, two, self.inflects_gender)
 
     def _is_somebody_else(self, tokens: Tokens, start: int, end: int) -> bool:
-        """`Ana` of `Ana Lucía` or of `Mary-Ana`, who is another person."""
+        """Whether the name is part of a longer one: `Ana` of `Ana Lucía` or of `Mary-Ana`."""
         if tokens.hyphens(start - 1) and tokens.words[start - 2].isalpha():
             return True
         following = end + 1 if tokens.hyphens(end) else end
@@ -270,7 +270,7 @@ class Vocabulary:
 
 
 def _end(tokens: Tokens, position: int, words: tuple[str, ...], same: object) -> int:
-    """Where the words end that begin at a position, 0 where they do not stand there."""
+    """End of the words that begin at a position, 0 if they are not there."""
     assert callable(same)  # noqa: S101
     for number, word in enumerate(words):
         while number and position < len(tokens.words) and tokens.words[position] in _JOINTS:
