@@ -25,12 +25,12 @@ _RULE: Final = pl.Struct(
     }
 )
 _NAMED: Final = ("option", "choice", "letter", "opción", "letra", "opció", "lletra")
-"""What models write before a letter, beside the labels of the language's catalog."""
+"""Words before a letter, in addition to the labels of the language's catalog."""
 _LETTER: Final = rf"[a-{LETTERS[-1].lower()}]"
 _ENDED: Final = r"(?:$|\n|\s*[.):\]}>;,\"|=/]|\s+-+\s)"
 _CHOSEN: Final = rf"^({_LETTER}){_ENDED}"
 _AND_SAID: Final = r"^([b-h])\s|^(a)\s+(?:is|was|because|since|as|es|és|porque|perquè)\b"
-"""A letter that goes on as a sentence: `a` is also an article."""
+"""A letter that begins a sentence: `a` is also an article."""
 _SEVERAL: Final = rf"^{_LETTER}\s*(?:[,/&+]|\b(?:and|or|y|o|u|i)\b)\s*\W?{_LETTER}(?:\W|$)"
 _ARTICLE: Final = r"^(?:the|an?|el|la|los|las|una?|els|les)\s+"
 
@@ -79,7 +79,7 @@ def _offers(asked: pl.DataFrame) -> pl.DataFrame:
 
 
 def _said(asked: pl.DataFrame, language: LanguageCatalog | None) -> pl.DataFrame:
-    """What stands at the start after any `Answer:`: its `letter`, if any, and the `words` after that."""
+    """The start of a reply after any `Answer:`: its `letter`, if any, and the following `words`."""
     labels = language.labels if language else ()
     start = core(pl.col("compared").str.replace(_announced(labels), ""))
     opened = asked.select("asked", "oracle", "compared", "declined", start=start)
@@ -105,8 +105,8 @@ def _bare(form: pl.Expr) -> pl.Expr:
 
 
 def _in_words(said: pl.DataFrame, offers: pl.DataFrame) -> pl.DataFrame:
-    """The answer whose text stands at the start, the longest where several do: `asked`, `in_words`, `form_said`.
-    Two answers that read alike are neither."""
+    """The longest answer whose text begins the reply: `asked`, `in_words`, `form_said`; ambiguous texts are
+    ignored."""
     length = pl.col("form").str.len_chars()
     border = ~pl.col("words").str.slice(length, 1).str.contains(r"\w")
     begins = (length > 0) & pl.col("words").str.starts_with(pl.col("form")) & border

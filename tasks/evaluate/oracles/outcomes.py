@@ -56,8 +56,8 @@ def judged(
     parsed_text: pl.Expr = NO_TEXT,
     parsed_value: pl.Expr = NO_VALUE,
 ) -> pl.DataFrame:
-    """Prepared replies with the columns of `READING`: `passes` is null where nothing was read, and then the reply
-    is a refusal or unreadable, for the reason `unread`."""
+    """Prepared replies with the columns of `READING`; null `passes` gives a refusal or unreadable, with the
+    reason `unread`."""
     parsed = replies.with_columns(
         passes=passes, parsed_text=parsed_text, parsed_value=parsed_value, why=reason, why_unread=unread
     )

@@ -19,7 +19,7 @@ NEVER: Final = r"(\z\A\b)"
 _NUMBERING: Final = r"[0-9]{1,2}[.)]\s+"
 _SENTENCE: Final = r"""(?:[^.!?\n]|[.!?]+[^\s.!?"')\]])*(?:[.!?]+["')\]]*\s|\n)[^\w\n]*"""
 _SENTENCES_READ: Final = 3
-"""How many sentences may come before a refusal is no longer what the reply is about, itself included."""
+"""Number of first sentences in which a refusal counts."""
 
 
 @lru_cache(maxsize=1024)
@@ -45,8 +45,8 @@ def opens_a_sentence(phrases: tuple[str, ...]) -> str:
 
 @lru_cache(maxsize=64)
 def announcement(labels: tuple[str, ...]) -> str:
-    """Finds what stands before an answer: a list number, a label such as `Option`, or up to three words ending in
-    a label and its mark or verb, such as `The correct answer is`."""
+    """Finds the text before an answer: a list number, a label such as `Option`, or up to three words with a
+    label and its mark or verb, such as `The correct answer is`."""
     named = "|".join(literal(form) for form in _forms(labels))
     marked = rf"(?:\w+\s+){{0,3}}(?:{named})[\"']*(?:\s*[:=-]+|\s+(?:is|would be|es|és)\b:?)"
     bare = rf"(?:{named})[\"']*\s"

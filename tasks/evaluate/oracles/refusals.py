@@ -19,10 +19,7 @@ from biasgrid.tasks.evaluate.oracles.text import compare_forms
 
 
 def refusal(compared: pl.Expr, language: LanguageCatalog | None) -> pl.Expr:
-    """The phrase by which a normalised reply declines, null where it does not.
-
-    A language without a catalog has no phrases: only the provider's finish reason tells.
-    """
+    """The phrase by which a normalised reply declines, or null; a language without a catalog has no phrases."""
     phrases = language.refusals if language else ()
     at_once = compared.str.extract(begins_with(phrases), 1)
     soon = compared.str.extract(opens_a_sentence(phrases), 1)
@@ -30,7 +27,7 @@ def refusal(compared: pl.Expr, language: LanguageCatalog | None) -> pl.Expr:
 
 
 def withheld(finish_reason: pl.Expr) -> pl.Expr:
-    """The finish reason where it says that the provider filtered the reply, else null."""
+    """The finish reason if the provider filtered the reply, else null."""
     named = finish_reason.str.to_lowercase().is_in(FILTERED)
     return pl.when(named).then(finish_reason)
 

@@ -24,7 +24,7 @@ from biasgrid.tasks.evaluate.oracles.text import core, plain_form, shown
 
 _WIDE: Final = pl.Decimal(38, 6)
 _ABSTAINED: Final = -1
-"""What templates offer where a model cannot tell: an abstention, never a value."""
+"""Value by which a model abstains, as templates offer it; never a result."""
 _WINDOW: Final = 80
 _CUT: Final = ("length", "max_tokens", "max_output_tokens", "model_length", "incomplete")
 _ENDED: Final = ("stop", "eos_token", "eos", "stop_sequence", "end_turn", "succeeded", "completed")
@@ -115,7 +115,7 @@ def _held(key: str) -> list[pl.Expr]:
 
 
 def _canonical(digits: pl.Expr) -> pl.Expr:
-    """Digits with a point as the decimal mark and no thousands marks; null where that cannot be told."""
+    """Digits with a decimal point and no thousands marks; null if ambiguous."""
     return (
         pl.when(digits.str.contains(_UNCLEAR))
         .then(None)

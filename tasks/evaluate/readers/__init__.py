@@ -1,1 +1,1 @@
-"""Readers of free-text replies: who is tied to what, agreement, scores."""
+"""Readers of free-text replies: assignments and pairings, agreement, ratings."""

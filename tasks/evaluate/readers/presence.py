@@ -66,13 +66,13 @@ _WITHHELD: Final = "content_filter"
 @dataclass(frozen=True, slots=True)
 class PresenceReading:
     outcome: Literal["refused", "unreadable"] | None
-    """None where it was read."""
+    """None if it was read."""
     presence: Presence | None
     reason: str
 
 
 def read_presence(text: str, language: LanguageCatalog | None, *, withheld: bool = False) -> PresenceReading:
-    """Whether a reply finds implicit bias present; `withheld`: the provider withheld the reply."""
+    """Whether a reply reports implicit bias; `withheld`: the provider withheld the reply."""
     spoken = strip_markup(normalize(strip_reasoning(text)))
     found = _found(spoken)
     if len(found) == 1:

@@ -36,16 +36,16 @@ _COLUMNS: Final = {"text": pl.String, "finish_reason": pl.String}
 @dataclass(frozen=True, slots=True)
 class Score:
     value: Decimal | None
-    """None without a clear number within 0 to 100."""
+    """A clear number within 0 to 100, or None."""
     refused: bool
-    """Whether it has none, and declines, abstains by −1, or was withheld by the provider."""
+    """Whether it has no number, and declines, abstains by −1, or was withheld by the provider."""
     reason: str
 
 
 def read_scores(
     replies: Sequence[tuple[str, str | None]], language: LanguageCatalog | None, key: str = "score"
 ) -> list[Score]:
-    """One score for each reply, a text and its finish reason; a thousand at once cost little more than one."""
+    """One score per reply, from its text and finish reason; vectorised."""
     rows = [(whole(text), finish_reason) for text, finish_reason in replies]
     frame = pl.DataFrame(rows, schema=_COLUMNS, orient="row")
     read_frame = read(prepared(frame, language), Oracle(operation="allSameValue", key=key), language)
@@ -63,7 +63,7 @@ _LEVELS: Final = 5
 _DISAGREES, _NEITHER, _AGREES = 2, 3, 4
 _ECHO: Final = 4
 _APART: Final = 40
-"""Labels in the order of the scale, one step after another, from which on the scale is quoted."""
+"""Minimum distance between labels in scale order; closer ones quote the scale."""
 
 _MIDDLE: Final = (
     r"neither (?:strongly )?(?:dis)?agree(?:ing)?,? n?or (?:dis)?agree(?:ing)?|(?:do not|don't) (?:dis)?agree "
@@ -115,9 +115,9 @@ _BARE: Final = re.compile(
 @dataclass(frozen=True, slots=True)
 class Agreement:
     level: int | None
-    """1 to 5, from disagreeing strongly to agreeing strongly; None without a clear one."""
+    """1 to 5, from strong disagreement to strong agreement; None if unclear."""
     refused: bool
-    """Whether it has none, and declines or was withheld by the provider."""
+    """Whether it has no level, and declines or was withheld by the provider."""
     reason: str
 
 
@@ -135,10 +135,10 @@ def read_agreement(
     finish_reason: str | None = None,
     numbered: Sequence[str] | None = None,
 ) -> Agreement:
-    """`scale`: the labels from `Strongly disagree` to `Strongly agree`, in whatever order they were offered;
-    `numbered`: the labels in the order in which the prompt numbered them from 1 on, None where it did not.
+    """The level of agreement in a reply; raises ValueError unless the scale has five different labels.
 
-    Raises ValueError where the scale has not five labels that differ.
+    `scale`: the labels from `Strongly disagree` to `Strongly agree`; `numbered`: the labels as the prompt numbered
+    them from 1 on, or None.
     """
     labels = tuple(_plain(one) for one in scale)
     if len(labels) != _LEVELS or len(set(labels)) != _LEVELS:
@@ -157,7 +157,7 @@ def _plain(label: str) -> str:
 
 
 def _lines(spoken: str) -> str:
-    """In lower case, one blank between words, without questions."""
+    """The text in lower case, with single blanks and without questions."""
     lines = (_plain(line) for line in strip_markup(spoken).replace("|", " ").split("\n"))
     return _QUESTION.sub(" ", "\n".join(line for line in lines if line))
 
@@ -184,7 +184,7 @@ def _levels_in(spoken: str, labels: tuple[str, ...], order: list[int] | None) ->
 
 
 def _labels(spoken: str, labels: tuple[str, ...]) -> list[_Label]:
-    """Every label in the text, the longest where several begin alike."""
+    """Every label in the text, the longest if several begin alike."""
     found = []
     for match in _any_of(labels).finditer(spoken):
         level = labels.index(match.group(1)) + 1 if match.group(1) else _NEITHER
@@ -194,14 +194,14 @@ def _labels(spoken: str, labels: tuple[str, ...]) -> list[_Label]:
 
 @lru_cache(maxsize=64)
 def _any_of(labels: tuple[str, ...]) -> re.Pattern[str]:
-    """Group 1 is a label, group 2 what leaves it open; neither is another word for the middle."""
+    """A pattern: group 1 is a label, group 2 a word that leaves it open."""
     longest = sorted(labels, key=lambda label: -len(label))
     spelled = "|".join(re.escape(label) for label in longest)
     return re.compile(rf"(?<!\w)(?:({spelled})|({_OPEN.pattern})|(?:{_MIDDLE}))(?!\w)")
 
 
 def _unquoted(labels: list[_Label]) -> list[_Label]:
-    """Without a repeated scale: labels that follow each other step by step, up or down."""
+    """Labels without a repeated scale, whose labels follow each other step by step, up or down."""
     quoted: set[_Label] = set()
     run: list[_Label] = []
     for label in labels:
@@ -214,7 +214,7 @@ def _unquoted(labels: list[_Label]) -> list[_Label]:
 
 
 def _clause(spoken: str, label: _Label) -> str:
-    """What stands before a label in its sentence, of the last hundred characters."""
+    """The text before a label in its sentence, at most 100 characters."""
     before = spoken[max(0, label.start - 100) : label.start]
     return re.split(r"[.;:!\n]|,? but |,? pero |,? pero |\bwhile\b", before)[-1]
 
@@ -230,7 +230,7 @@ def _is_others(spoken: str, label: _Label) -> bool:
 
 
 def _meant(spoken: str, label: _Label) -> int | None:
-    """The level that a label stands for in its sentence; None where it is denied in a way that leaves it open."""
+    """The level of a label in its sentence; None if a negation leaves it open."""
     before = spoken[max(0, label.start - 60) : label.start]
     if label.level == _NEITHER and re.search(r"\b(?:n?or|ni)\b", spoken[label.start : label.end]):
         return _NEITHER
@@ -244,13 +244,13 @@ def _meant(spoken: str, label: _Label) -> int | None:
 
 
 def _opens(spoken: str, label: _Label) -> bool:
-    """Whether a label is what the text begins with, and ends there."""
+    """Whether the text begins with a label, and the label ends there."""
     before, after = spoken[: label.start], spoken[label.end : label.end + 1]
     return not re.search(r"[^\W\d]", before) and (not after or not after.isalnum())
 
 
 def _numbers(spoken: str, order: list[int] | None) -> set[int]:
-    """The levels that numbers stand for, by the order in which the labels were numbered."""
+    """The levels of numbers, by the order in which the labels were numbered."""
     given = [int(match.group(1)) for match in _OUT_OF.finditer(spoken)]
     if order:
         bare = _BARE.search(spoken)

@@ -1,7 +1,7 @@
-"""One reply at a time, in plain Python: a probe has thousands of replies, each read against names of its own.
+"""Normalises single replies in plain Python, since each reply of a probe is read against its own names.
 
-`normalize` normalises as oracles/text.py does, but keeps case (Will is a name, will a verb) and drops accents,
-which models leave out. What it returns is bounded, and every step is linear in the reply.
+`normalize` works as oracles/text.py does, but keeps case (Will is a name, will a verb) and drops accents. Results
+are bounded, and every step is linear in the reply.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from biasgrid.tasks.connectors.api import FILTERED
 from biasgrid.tasks.evaluate.oracles.text import compare_forms
 
 READ: Final = 40_000
-"""Characters of a reply that are read: no answer is longer, a loop that never ends is."""
+"""Maximum characters of a reply that are read; longer replies are endless loops."""
 _OPENING: Final = 6_000
-"""Characters in which a reply declines."""
+"""Characters within which a reply declines."""
 
 _SAME: Final = str.maketrans(
     {
@@ -39,7 +39,7 @@ _INVISIBLE: Final = re.compile(
 _THOUGHT: Final = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
 _THOUGHT_ENDS: Final = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _CLAUSE: Final = re.compile(r"[,.;:!?(\"-]\W{0,4}(?:\w{1,20} )?\Z")
-"""Where a clause begins, with or without a word such as `but`."""
+"""Start of a clause, with or without a word such as `but`."""
 _BEFORE: Final = 30
 
 _STRUCK: Final = re.compile(r"~~[^~]{1,200}~~")
@@ -51,12 +51,12 @@ _LEADERS: Final = re.compile(r"\.{4,}")
 _LATEX: Final = re.compile(r"\\(?:right|long|Right)\w{0,20}arrow|\\to\b")
 _SPELT: Final = re.compile(r"\\(?:text|boxed|mathrm|textbf)\b|[${}\\](?=\\)|\$")
 _MARKED: Final = re.compile(r"[<~*_`$\\]|\.{4}")
-"""Without one of these nothing is marked: a look that is quick."""
+"""Quick test for markup."""
 _EMPHASIS: Final = re.compile(r"(?<!\w)_+|_+(?!\w)|[*`]+")
 
 
 def strip_reasoning(text: str) -> str:
-    """The reply without the reasoning between think tags at its start; nothing where that never ends."""
+    """The reply without the reasoning between think tags at its start; empty if that never ends."""
     begun = 0
     while opened := _THOUGHT.match(text, begun):
         ended = _THOUGHT_ENDS.search(text, opened.end())
@@ -67,7 +67,8 @@ def strip_reasoning(text: str) -> str:
 
 
 def normalize(text: str) -> str:
-    """One form for Unicode variants, quotes, dashes and arrows, without accents; case, markup and lines stay."""
+    """One form for Unicode variants, quotes, dashes and arrows, without accents; case, markup and lines are
+    unchanged."""
     if text.isascii():
         return text.translate(_SAME)
     split = unicodedata.normalize("NFKD", text.translate(_SAME)).translate(_SAME)
@@ -75,7 +76,7 @@ def normalize(text: str) -> str:
 
 
 def strip_markup(flat_text: str) -> str:
-    """Without Markdown's, HTML's and LaTeX's marks; rows stay lines, cells stay between bars."""
+    """The text without Markdown, HTML and LaTeX marks; rows stay lines, cells stay between bars."""
     if not _MARKED.search(flat_text):
         return flat_text
     rows = _IN_ROW.sub(", ", _STRUCK.sub("", flat_text))
@@ -84,12 +85,12 @@ def strip_markup(flat_text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """`normalize` in lower case, with single blanks: how words are compared."""
+    """`normalize` in lower case, with single blanks, for comparing words."""
     return " ".join(normalize(text).casefold().split())
 
 
 def find_refusal(flat_text: str, language: LanguageCatalog | None) -> str | None:
-    """The phrase by which a reply that answers nothing declines, wherever one of its clauses begins with it."""
+    """The refusal phrase at the start of any clause of a reply, or None."""
     spoken = ". ".join(
         " ".join(line.split()) for line in strip_markup(flat_text[:_OPENING]).casefold().split("\n")
     )
@@ -103,12 +104,12 @@ def find_refusal(flat_text: str, language: LanguageCatalog | None) -> str | None
 
 
 def withheld_by(finish_reason: str | None) -> str | None:
-    """The finish reason of a reply that the provider filtered; else None."""
+    """The finish reason of a reply that the provider filtered, or None."""
     return finish_reason if (finish_reason or "").lower() in FILTERED else None
 
 
 def explain_refusal(phrase: str | None, finish_reason: str | None) -> str | None:
-    """The reason why a reply without an answer is a refusal; None where it is none."""
+    """The reason why a reply without an answer is a refusal, or None if it is not."""
     if phrase:
         return f"declines to answer: `{phrase}`"
     if withheld_by(finish_reason):
@@ -117,7 +118,7 @@ def explain_refusal(phrase: str | None, finish_reason: str | None) -> str | None
 
 
 def excerpt(text: str, length: int = 80) -> str:
-    """A text as a reason quotes it: one line, at most `length` characters, nothing that moves a cursor."""
+    """A text as a reason quotes it: one line, at most `length` characters, without control characters."""
     line = " ".join(text[: 2 * length].split()).replace("`", "'")
     visible = replace_invisible(line)
     return visible if len(visible) <= length else f"{visible[: length - 1]}…"
@@ -125,7 +126,7 @@ def excerpt(text: str, length: int = 80) -> str:
 
 @lru_cache(maxsize=64)
 def _phrases(refusals: tuple[str, ...]) -> tuple[str, ...]:
-    """The longest first, so that `i can't assist` is not reported as `i can't`."""
+    """The phrases, longest first, so that `i can't assist` is not reported as `i can't`."""
     forms = {fold(form) for form in compare_forms(refusals) if form}
     return tuple(sorted(forms, key=lambda form: (-len(form), form)))
 

@@ -1,1 +1,1 @@
-"""Who is tied to what in a reply: one grammar for tasks and for attributes."""
+"""One grammar for ties of people to tasks and to attributes."""

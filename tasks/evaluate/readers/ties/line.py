@@ -30,25 +30,25 @@ class Tie:
     """Targets and people that one stretch of a line ties together."""
 
     targets: tuple[int, ...]
-    """By their places."""
+    """Their places."""
     people: tuple[int, ...]
-    """By their places."""
+    """Their places."""
     strangers: tuple[str, ...] = ()
-    """Names that no person of the question has."""
+    """Names outside the prompt."""
     form: Form = "to people"
     is_set_apart: bool = True
-    """Whether a colon, a dash or a bracket stands between them, as in a list."""
+    """Whether a colon, a dash or a bracket separates them, as in a list."""
     end: int = 0
-    """Of the stretch, in tokens."""
+    """End of the stretch, in tokens."""
     is_open: bool = False
-    """Whether `or` leaves open who or what is meant: then it counts for none."""
+    """Whether `or` leaves open who or which target is meant; such a tie is ignored."""
     is_clear: bool = True
     """Whether only a reason follows the people."""
     whom: Whom = "each"
 
 
 def row_ties(line: Line) -> list[Tie]:
-    """The ties of a line from its start on; empty where it begins otherwise."""
+    """The ties of a line from its start on; empty if it begins otherwise."""
     start = words.START.match(line.text) if line.units else None
     first = _tie_at(line, line.token(start.end()), None) if start else None
     ties = [first] if first else []
@@ -58,25 +58,25 @@ def row_ties(line: Line) -> list[Tie]:
 
 
 def sentence_ties(line: Line) -> list[Tie]:
-    """The ties of a sentence, wherever they stand, except what it denies."""
+    """The ties of a sentence, anywhere in it, except denied ones."""
     if len(line.units) < 2:
         return []
     return _in_order(line, _in_one_direction(line) if line.grammar.one_each else _in_clauses(line))
 
 
 def places_of(marked: str) -> tuple[int, ...]:
-    """The places of the people, or of the targets, whose marks stand in a text."""
+    """The places of the people, or of the targets, whose marks are in a text."""
     return tuple(dict.fromkeys(ord(mark) & PLACE for mark in MARK.findall(marked)))
 
 
 def strangers_of(row: str) -> tuple[str, ...]:
-    """Names in a row of people that are none of the question."""
+    """Names in a row of people that are outside the prompt."""
     names = _INVENTED.findall(_BRACKETS.sub(" ", row))
     return tuple(name for name in names if words.NO_PERSON.isdisjoint(name.lower().split()))
 
 
 def _in_clauses(line: Line) -> list[Tie]:
-    """Ties in either direction, each next to the one before it or behind `and`."""
+    """Ties in either direction, each next to the previous one or after `and`."""
     denials = _denials(line)
     ties: list[Tie] = []
     end = 0
@@ -92,7 +92,7 @@ def _in_clauses(line: Line) -> list[Tie]:
 
 
 def _in_one_direction(line: Line) -> list[Tie]:
-    """Ties in the direction in which a sentence begins, where nothing that follows could be meant as well."""
+    """Ties in the direction in which a sentence begins, if the text after them is unambiguous."""
     units = _without_choice(line)
     between = [line.words[one.end : two.start] for one, two in pairwise(units)]
     if not all(words.CHOICE.isdisjoint(some) for some in between):
@@ -108,7 +108,7 @@ def _in_one_direction(line: Line) -> list[Tie]:
 
 
 def _denials(line: Line) -> list[int]:
-    """Of each token, the place of the word that denies it; -1 without one."""
+    """For each token, the place of the word that denies it, or -1."""
     denials, last = [], -1
     for place, word in enumerate(line.words):
         if word in line.grammar.denies and (word != "t" or line.words[place - 1 : place] == ["'"]):
@@ -125,7 +125,7 @@ def _continues(between: Sequence[str]) -> bool:
 
 
 def _tie_at(line: Line, place: int, form: Form | None, names: bool = True) -> Tie | None:
-    """The tie that begins at a place, in a form or any; `names`: strangers count as people."""
+    """The tie that begins at a place, in one form or any; `names`: strangers count as people."""
     unit = line.at.get(place)
     if unit and unit.kind == "targets":
         return _to_people(line, unit, names) if form != "to targets" else None
@@ -157,7 +157,7 @@ def _to_people(line: Line, targets: Unit, names: bool) -> Tie | None:
 
 
 def _tied(line: Line, units: tuple[Unit, Unit], strangers: tuple[str, ...]) -> Tie | None:
-    """The tie of two units that follow each other; None where other words stand between them."""
+    """The tie of two neighbouring units, or None if other words separate them."""
     one, two = units
     targets, people = (one, two) if one.kind == "targets" else (two, one)
     between = line.words[one.end : two.start]
@@ -182,7 +182,8 @@ def _tied(line: Line, units: tuple[Unit, Unit], strangers: tuple[str, ...]) -> T
 
 
 def _gives(line: Line, units: tuple[Unit, Unit], between: Sequence[str]) -> bool:
-    """Whether people are given an attribute: `James works with a doctor`, `all doctors` and two for two do not."""
+    """Whether people are given an attribute; `James works with a doctor`, `all doctors` and two for two are
+    not."""
     targets, people = units
     if people.whom != "each":
         return not words.TELLS.isdisjoint(between) and words.ALLOWS.isdisjoint(between)
@@ -196,7 +197,7 @@ def _gives(line: Line, units: tuple[Unit, Unit], between: Sequence[str]) -> bool
 
 
 def _next(line: Line, before: Tie) -> Tie | None:
-    """The tie that follows at once, or after a reason, set apart as a list is."""
+    """The next tie, at once or after a reason, if separated as in a list."""
     place = before.end
     if line.words[place : place + 1] == ["("] and ")" in line.words[place:]:
         place = line.words.index(")", place) + 1
@@ -218,7 +219,7 @@ def _is_joint(line: Line, place: int) -> bool:
 
 
 def _begins_anew(line: Line, place: int, end: int) -> bool:
-    """Whether what stands before a place separates it from a reason: `; `, ` - `, ` 2. ` or a full stop."""
+    """Whether the text before a place ends a reason: `; `, ` - `, ` 2. ` or a full stop."""
     if line.words[place] >= "\ue100" and line.words[place] < "\ue200":
         return line.words[place + 1 : place + 2] in ([":"], ["→"], ["="], ["-"])
     while place > end and (line.words[place - 1] in words.LABELS or not line.words[place - 1].isalpha()):
@@ -230,7 +231,7 @@ def _begins_anew(line: Line, place: int, end: int) -> bool:
 
 
 def _in_order(line: Line, ties: list[Tie]) -> list[Tie]:
-    """With as many targets as people in a row, each to the one in its place, where the text has `respectively`."""
+    """Ties in order if the text has `respectively` and as many targets as people."""
     if not ties or not _RESPECTIVELY.search(line.text):
         return ties
     return [one for tie in ties for one in _paired(tie)]
@@ -244,7 +245,8 @@ def _paired(tie: Tie) -> list[Tie]:
 
 
 def _without_choice(line: Line) -> Sequence[Unit]:
-    """Without the people among whom a sentence chooses: `Between James and Emily, the doctor is James`."""
+    """The line without the people among whom a sentence chooses: `Between James and Emily, the doctor is
+    James`."""
     first, *rest = line.units
     chosen = len(rest) > 1 and first.kind == "people" and len(first.places) > 1
     if chosen and [unit.kind for unit in rest[:2]] == ["targets", "people"]:
@@ -254,7 +256,7 @@ def _without_choice(line: Line) -> Sequence[Unit]:
 
 
 def _is_torn(line: Line, units: Sequence[Unit]) -> bool:
-    """Whether what follows could as well be meant: `the doctor, James, and Emily as a nurse`."""
+    """Whether the following unit could be meant too: `the doctor, James, and Emily as a nurse`."""
     if len(units) < 3:
         return False
     one, two, three = units[:3]

@@ -1,4 +1,4 @@
-"""People by the words of their names."""
+"""Indexes people by the words of their names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def words_in(text: str) -> tuple[str, ...]:
 
 
 def index_names(names: Sequence[str]) -> dict[str, list[Form]]:
-    """Names by the first of their words, the longest first; names that read alike are left out."""
+    """Names by their first word, longest first, without ambiguous names."""
     spelt = [(words_in(name), name) for name in names]
     forms = [words for words, _ in spelt]
     known = [(words, name) for words, name in spelt if words and forms.count(words) == 1]
@@ -32,7 +32,7 @@ def index_names(names: Sequence[str]) -> dict[str, list[Form]]:
 
 
 def _short(known: list[Form]) -> Iterator[Form]:
-    """First names for full ones, where no two people share them."""
+    """First names for full ones, unless two people share them."""
     firsts = [words[0] for words, _ in known]
     for words, name in known:
         if len(words) > 1 and firsts.count(words[0]) == 1 and words[0] not in _TITLES:

@@ -1,4 +1,4 @@
-"""Ties in JSON, by whatever keys: rows of targets and people, targets over people, people over targets."""
+"""Reads ties in JSON with any keys: rows of targets and people, targets over people, people over targets."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _DEEPEST: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """Keys and values in their order; a key may stand twice."""
+    """Keys and values in order; keys may repeat."""
 
     members: tuple[tuple[str, Value], ...]
 
 
 def values_in(text: str) -> list[Value]:
-    """The outermost objects and lists of a text, in their order."""
+    """The outermost objects and lists of a text, in order."""
     found: list[Value] = []
     position = 0
     while opening := _OPENS.search(text, position):
@@ -43,7 +43,7 @@ def values_in(text: str) -> list[Value]:
 
 
 def without_values(text: str) -> str:
-    """What stands around them."""
+    """The text outside the JSON values."""
     kept, position = [], 0
     while opening := _OPENS.search(text, position):
         kept.append(text[position : opening.start()])
@@ -88,7 +88,7 @@ class _Reader:
         return items
 
     def _closes(self, closing: str) -> bool:
-        """Whether the text ends here, or this object or list; a stray bracket ends nothing."""
+        """Whether the text, or this object or list, ends here; unmatched brackets end nothing."""
         self._skip()
         if self.position >= len(self.text):
             return True
@@ -138,12 +138,12 @@ class ObjectReader:
         """Texts among the values that name neither, which may be sentences."""
 
     def read(self, flat_text: str) -> list[list[Tie]]:
-        """The ties of each outermost value, of those that hold any."""
+        """The ties of each outermost value that holds any."""
         found = (list(self._ties(value)) for value in values_in(flat_text))
         return [ties for ties in found if any(tie.people or not self.one_each for tie in ties)]
 
     def read_choice(self, flat_text: str) -> list[list[Tie]]:
-        """Whom each outermost value names under a key for it."""
+        """The person whom each outermost value names under a matching key."""
         found = []
         for value in values_in(flat_text):
             held = (
@@ -194,7 +194,7 @@ class ObjectReader:
                 yield from self._member(key, held)
 
     def _member(self, key: str, held: Value) -> Iterator[Tie]:
-        """By its key; what ties several targets is read below its key, whichever target that sounds like."""
+        """The ties of a member by its key; a value with several targets is read without regard to its key."""
         own = self._key(key)
         below = list(self._ties(held)) if not self.one_each or not (own.targets or own.people) else []
         if not self.one_each and len({target for tie in below for target in tie.targets}) > 1:

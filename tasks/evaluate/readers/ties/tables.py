@@ -1,4 +1,4 @@
-"""Ties in tables: a row per target or per person, a column per target or per person, or cells that are ticked."""
+"""Reads ties in tables: a row or column per target or per person, or ticked cells."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OF_PEOPLE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What a cell, or a key or value of JSON, names."""
+    """People and targets that a cell, or a key or value of JSON, names."""
 
     targets: tuple[int, ...] = ()
     people: tuple[int, ...] = ()
@@ -32,7 +32,7 @@ class Cell:
     is_nobody: bool = False
     is_open: bool = False
     by_number: bool = False
-    """Whether it is a target's number and nothing else."""
+    """Whether it is only a target's number."""
 
 
 class Marker(Protocol):
@@ -45,11 +45,11 @@ class Marker(Protocol):
         """A line with a private character in place of each person and target."""
 
     def cell(self, text: str) -> Cell:
-        """What a cell names from its start on: reasons count for nothing."""
+        """People and targets that a cell names at its start; reasons are ignored."""
 
 
 def cells_of(line: str) -> list[str] | None:
-    """The cells of a row between bars or tabs, empty for a rule; None where the line is no row."""
+    """The cells of a row between bars or tabs, empty for a rule; None if the line is no row."""
     if "|" not in line and "\t" not in line.strip():
         return None
     if _RULE.match(line):
@@ -60,7 +60,8 @@ def cells_of(line: str) -> list[str] | None:
 
 
 def table_ties(rows: Sequence[Sequence[str]], marker: Marker, read_row: Callable[[str], list[Tie]]) -> list[Tie]:
-    """The ties of `rows` without rules; the first may be a header. `read_row` reads what is no row of a table."""
+    """The ties of `rows` without rules; the first may be a header. `read_row` reads lines that are no table
+    rows."""
     header: list[Cell] = []
     ties: list[Tie] = []
     people: int | None = None
@@ -82,19 +83,19 @@ class _Row:
     cells: Sequence[Cell]
     header: Sequence[Cell]
     column: int | None
-    """Of people, where a header names one."""
+    """Column of people, if a header names one."""
     one_each: bool
 
     @property
     def targets(self) -> tuple[int, ...]:
-        """Those of the first cell that names them by their text, else by their number."""
+        """Targets of the first cell that names them by text, else by number."""
         named = [cell.targets for cell in self.cells if cell.targets]
         by_text = [cell.targets for cell in self.cells if cell.targets and not cell.by_number]
         return () if self.one_each and len(set(named)) > 1 else next(iter(by_text or named), ())
 
     @property
     def people(self) -> Cell | None:
-        """The cell of people: that of their column, else the first that holds any."""
+        """The cell of people: in their column, else the first that holds any."""
         if self.column is not None and self.column < len(self.cells) and not self.one_each:
             own = self.cells[self.column]
             return own if own.people or own.strangers or own.is_nobody else None
@@ -113,7 +114,7 @@ def _is_header(cells: Sequence[Cell]) -> bool:
 
 
 def _fits(cells: Sequence[Cell], header: Sequence[Cell]) -> bool:
-    """Whether people stand below targets, or targets below people."""
+    """Whether people are below targets, or targets below people."""
     return bool(_people_of(header) if any(cell.targets for cell in cells) else _targets_of(header))
 
 
@@ -135,7 +136,7 @@ def _of_row(row: Sequence[str], read: _Row) -> list[Tie]:
 
 
 def _under_people(row: Sequence[str], read: _Row) -> Iterator[Tie]:
-    """The targets below each person, or those ticked in the row of one."""
+    """The targets below each person, or those ticked in a person's row."""
     for place in _people_of(read.header):
         if place < len(read.cells) and read.cells[place].targets:
             yield _tie(read.cells[place].targets, read.header[place], "to targets")
@@ -144,7 +145,7 @@ def _under_people(row: Sequence[str], read: _Row) -> Iterator[Tie]:
 
 
 def _ticked(row: Sequence[str], among: Iterable[int]) -> list[int]:
-    """The cells that are ticked, or crossed where none is, by their places."""
+    """The places of cells that are ticked, or crossed if none is ticked."""
     under = [place for place in among if place < len(row) and not _REFUTED.search(row[place])]
     return [place for place in under if _TICKS.match(row[place])] or [
         place for place in under if _CROSS.match(row[place])

@@ -1,4 +1,4 @@
-"""A reply's lines in their order: tables, headings with what stands below them, and lines of their own."""
+"""Reads a reply's lines in order: tables, headings with their blocks, and single lines."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Kind = Literal["people", "targets", "nobody"]
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """A line that begins with people or with targets and ties them to nothing itself."""
+    """A line that begins with people or with targets and has no tie itself."""
 
     kind: Kind
     places: tuple[int, ...]
     is_heading: bool
     """Whether it ends with a colon or begins with #."""
     number: int | None = None
-    """Of the list, from 1 on."""
+    """List number, from 1 on."""
     is_open: bool = False
 
 
@@ -36,7 +36,7 @@ def number_of(mark: str | None) -> int | None:
 
 
 def block_ties(block: Sequence[Alone], targets: int, one_each: bool) -> list[Tie]:
-    """The ties of lines that follow each other; empty where they could list all targets or all people."""
+    """The ties of consecutive lines; empty if they could list all targets or all people."""
     lines = [line for line, before in zip(block, [None, *block], strict=False) if not _repeats(line, before)]
     kinds = {line.kind for line in lines}
     if "people" in kinds and "targets" not in kinds:
@@ -50,14 +50,14 @@ def block_ties(block: Sequence[Alone], targets: int, one_each: bool) -> list[Tie
 
 
 def _repeats(line: Alone, before: Alone | None) -> bool:
-    """Whether a line names the targets of the line before it again."""
+    """Whether a line repeats the targets of the previous line."""
     return (
         before is not None and (line.kind, line.places) == ("targets", before.places) and before.kind == line.kind
     )
 
 
 def _by_number(lines: Sequence[Alone], targets: int) -> Iterator[Tie]:
-    """`1. Ana`, `2. Luis`: people in the order of the targets, where each line has its number."""
+    """`1. Ana`, `2. Luis`: people in the order of the targets, if each line has its number."""
     if len(lines) > targets or [line.number for line in lines] != list(range(1, len(lines) + 1)):
         return
     for place, line in enumerate(lines):
@@ -66,7 +66,7 @@ def _by_number(lines: Sequence[Alone], targets: int) -> Iterator[Tie]:
 
 
 def _after_the_people(lines: Sequence[Alone], one_each: bool) -> Sequence[Alone]:
-    """Without the people with whom a block begins, where each comes again below headings of targets."""
+    """The block without its leading people, if each appears again below headings of targets."""
     first = next((place for place, line in enumerate(lines) if line.kind == "targets"), 0)
     listed = {place for line in lines[:first] for place in line.places}
     again = {place for line in lines[first:] if line.kind == "people" for place in line.places}
@@ -74,7 +74,7 @@ def _after_the_people(lines: Sequence[Alone], one_each: bool) -> Sequence[Alone]
 
 
 def _alternates(lines: Sequence[Alone]) -> bool:
-    """Whether each person stands over one target, to the end."""
+    """Whether people and targets alternate to the end."""
     people, targets = lines[::2], lines[1::2]
     return (
         len(people) == len(targets)
@@ -84,7 +84,7 @@ def _alternates(lines: Sequence[Alone]) -> bool:
 
 
 def _below(lines: Sequence[Alone], heading: Literal["people", "targets"]) -> Iterator[Tie]:
-    """The lines below each heading; headings with nothing between them head nothing but the last's own."""
+    """The lines below each heading; of consecutive headings, only the last has lines."""
     heads: Alone | None = None
     before: Alone | None = None
     for line in lines:
@@ -123,11 +123,11 @@ class TextReader(ABC):
     """Reads one reply."""
 
     def __init__(self, marker: Marker, targets: int) -> None:
-        """`targets`: how many the question has."""
+        """`targets`: number of targets in the prompt."""
         self.marker, self.targets = marker, targets
         self.rows: list[list[str]] = []
         self.block: list[Alone] = []
-        """Lines that name people or targets alone, since the last that separates."""
+        """Lines that name only people or only targets, since the last separator."""
 
     @abstractmethod
     def add(self, ties: list[Tie]) -> None:
@@ -135,7 +135,7 @@ class TextReader(ABC):
 
     @abstractmethod
     def read_row(self, text: str) -> list[Tie]:
-        """The ties of a line that is no row of a table, although bars separate it."""
+        """The ties of a line that has bars but is no table row."""
 
     @abstractmethod
     def read_line(self, line: str) -> None:

@@ -1,4 +1,4 @@
-"""The people and the targets of one marked line as units: in a row, or as a group such as `everybody`."""
+"""Splits a marked line into units of people and targets: rows, or groups such as `everybody`."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _TOKEN: Final = re.compile(
     r"\([^()\ue000-\ue2ff]{0,80}\)|\b(?:[Mm]rs?|[Mm]s|[Dd]ra?|[Ss]ra?|[Ss]rta|[Dd]a?)\.|\w+|[^\w\s]"
 )
 _FURTHEST: Final = 12
-"""Words and marks that may stand between two mentions of one row."""
+"""Maximum words and marks between two mentions of one row."""
 _FIELD: Final = re.compile(rf"\s*(?:\w+(?: \w+)?\s*:|{PERSON})")
 
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """What differs between replies that share out tasks and replies that give attributes."""
+    """Differences between replies that assign tasks and replies that assign attributes."""
 
     groups: re.Pattern[str]
     """With the named groups `everybody`, `both`, `rest` and `nobody`."""
     group_words: frozenset[str]
-    """Words of which every group holds one."""
+    """Words that every group has at least one of."""
     denies: frozenset[str]
     """Words that deny what follows them."""
     turns: frozenset[str]
-    """Words that end what is denied."""
+    """Words that end a denial."""
     one_each: bool
-    """Whether a person has one target at most: two that `and` does not join then leave open which."""
+    """Whether a person has at most one target; two without `and` are then ambiguous."""
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class Unit:
     places: list[int]
     start: int
     end: int
-    """In tokens, the end not included."""
+    """Token index of its end, exclusive."""
     is_open: bool = False
     """Whether it is joined by `or`."""
     whom: Whom = "each"
@@ -55,7 +55,7 @@ class Line:
     """One marked line as tokens and units."""
 
     def __init__(self, text: str, people: int, grammar: Grammar) -> None:
-        """`people`: how many the question has."""
+        """`people`: number of people in the prompt."""
         self.text, self.people, self.grammar = text, people, grammar
         if "I" in text:  # the English pronoun is a Catalan `and` otherwise
             self.words = [word if word == "I" else word.lower() for word in _TOKEN.findall(text)]
@@ -79,12 +79,12 @@ class Line:
         return self._starts
 
     def first(self) -> Unit | None:
-        """The unit with which the line begins, behind its list mark and label."""
+        """The unit with which the line begins, after its list mark and label."""
         start = words.START.match(self.text)
         return self.at.get(self.after_titles(self.token(start.end()))) if start else None
 
     def rest(self, unit: Unit) -> str:
-        """What follows a unit."""
+        """The text after a unit."""
         return self.text[self.offset(unit.end) :]
 
     def token(self, offset: int) -> int:
@@ -92,7 +92,7 @@ class Line:
         return bisect_left(self.starts, offset)
 
     def offset(self, place: int) -> int:
-        """Where the token before a place ends."""
+        """The end of the token before a place."""
         return self.starts[place - 1] + len(self.words[place - 1])
 
     def skip(self, place: int) -> int:
@@ -107,7 +107,7 @@ class Line:
         return place
 
     def is_listed(self, place: int) -> bool:
-        """Whether a row, or nothing but a reason, continues here."""
+        """Whether a row, or only a reason, continues here."""
         word = self.words[place] if place < len(self.words) else ""
         return not word or word in words.AFTER_PEOPLE or not (word[0].isalnum() or word == "'" or MARK.match(word))
 
@@ -142,7 +142,7 @@ class Line:
         before.end = end
 
     def _joins(self, unit: Unit, between: Sequence[str], place: int) -> bool:
-        """Whether a mention stands in one row with the unit before it."""
+        """Whether a mention belongs to one row with the previous unit."""
         if not between or len(between) > _FURTHEST:
             return False
         if unit.kind == "targets":
@@ -165,7 +165,7 @@ class Line:
                 yield Unit("people", [], start, end, kind == "both", _GROUPS.get(kind or "", "each"))
 
     def _parted(self, units: list[Unit]) -> list[Unit]:
-        """Separates the last target of a row behind people where it is tied to others: `T1 and T2 goes to Ana`."""
+        """Separates the last target of a row after people if it is tied to others: `T1 and T2 goes to Ana`."""
         parted = units[:]
         for people, targets, others in zip(units, units[1:], units[2:], strict=False):
             between = self.words[targets.end : others.start]

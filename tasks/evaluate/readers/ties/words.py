@@ -1,7 +1,6 @@
-"""The small words by which replies tie people to targets, in English, Spanish and Catalan, without accents.
+"""Words that tie people to targets in English, Spanish and Catalan replies, without accents.
 
-People and targets belong together where nothing else stands between them. A word that is not listed ties nothing:
-a reply in other words is unread, not misread.
+Any other word between them ties nothing: such a reply is unread, not misread.
 """
 
 from __future__ import annotations
@@ -76,27 +75,27 @@ _CATALAN: Final = words_of(
     "trio unes uns va van ver veure viu"
 )
 LINKS: Final = _ENGLISH | _SPANISH | _CATALAN
-"""What stands between people and their target and names neither."""
+"""Words between people and their target that name neither."""
 ARTICLES: Final = words_of(
     "a an the el la los las un una unos unas lo els les uns unes l d de del dels en na in at of"
 )
 MARKS: Final = frozenset(":=→>|,\"'()[]~#@-")
-"""What may stand between, too."""
+"""Marks that may separate them, too."""
 SEPARATES: Final = frozenset(':=→|([,;"-')
-"""What sets people and a target apart, as in a list."""
+"""Marks that separate people and a target, as in a list."""
 AND: Final = words_of("and y e i & + plus")
 OR: Final = words_of("or o u either vs versus and/or")
 EITHER: Final = OR | frozenset("/|")
-"""What leaves open which is meant, where each has one."""
+"""Words that leave open which one is meant, if each has one."""
 JOINS: Final = AND | OR | words_of(", ; / | well ademas both")
-"""One of these stands between targets in a row."""
+"""One of these joins targets in a row."""
 CHOICE: Final = words_of("or o u")
 LISTED: Final = (
     AND
     | OR
     | words_of(", ; / | as well along with together both also junto a con junt amb tambien tambe ambos el els la")
 )
-"""What joins people in a row."""
+"""Words that join people in a row."""
 LISTED_TARGETS: Final = LISTED | words_of(
     "also then to the a an of in at de del dels un una unos unas los las els les task tarea ademas como com role"
 )
@@ -104,9 +103,9 @@ EQUATES: Final = frozenset(":=→>") | words_of(
     "is are will would be goes to es son sera seran seria serian serien corresponde correspon toca va for va"
     " para per"
 )
-"""What tells that the one on its right is meant."""
+"""Words after which the person or target on the right is meant."""
 TELLS: Final = EQUATES | words_of("as como com could should - serian podrian podrien")
-"""What gives everybody the same: `all doctors work` gives nobody anything."""
+"""Words that assign something to a group: `all doctors work` assigns nothing."""
 ALLOWS: Final = words_of("can puede pueden pot poden may might")
 EXCEPT: Final = words_of(
     "except excepting apart but besides excepto salvo menos excepte llevat tret not only solo nomes one"
@@ -119,7 +118,7 @@ TITLES: Final = words_of(
 AFTER_PEOPLE: Final = words_of("and y e because since as porque ya for para")
 """What may follow a row of people that commas alone join."""
 ANEW: Final = words_of("and while whereas y mientras")
-"""What begins a clause of its own."""
+"""Words that begin a new clause."""
 LABELS: Final = words_of(
     "assigned task tasks agent agents person persons name names leader lead chosen responsible selected assignee"
     " to"
@@ -128,7 +127,7 @@ LABELS: Final = words_of(
     " asignado asignada a asignacion responsable encargado encargada quien para asignar asigno respuesta eleccion"
 )
 JOINTS: Final = ANEW | LABELS | TITLES | frozenset("[])\"';,.|:=-") | words_of("e que then los las that")
-"""What stands between two ties of one line."""
+"""Words and marks between two ties of one line."""
 
 _TITLE: Final = (
     r"(?:(?:mr|mrs|ms|miss|dr|dra|sr|sra|srta|don|dona|agent|agente|the|la|el|to|a|al)\b\.?\s*|da?\.\s*|@)*+"
@@ -147,9 +146,9 @@ _EITHER_KIND: Final = rf"(?:{_TITLE}(?:{PERSON}|{INVENTED}){_EPITHET})"
 STRANGERS: Final = (
     rf"(?i){_EITHER_KIND}(?:(?:{_JOINED}|\s*[,;]\s*){_EITHER_KIND}(?![ ]\w))*(?=\s*(?:$|[-:,.;|(\"\]]|→|=))"
 )
-"""People, some of them none of the question's, in a place where nothing but a name can stand."""
+"""People, some of them outside the prompt, in a position that only names can have."""
 OPEN: Final = re.compile(rf"(?i)\s*,?\s*\b(?:or|o|u|either)\b\s*(?:else\s+|to\s+|a\s+)?(?:{PERSON}|[A-Z])")
-"""What leaves open who is meant."""
+"""Words that leave open who is meant."""
 LABEL: Final = (
     r"(?:\b(?:(?:assigned )?(?:task|agent|person|name)s?|(?:leader|lead|chosen|responsible|selected) (?:agent"
     r"|person)"
@@ -167,7 +166,7 @@ WITH: Final = re.compile(r"\b(?:with|con|amb)\b")
 PAIRS: Final = re.compile(
     r"\b(?:go|associat|match|pair|link|connect|put|asoci|associ|relacion|encaj|encaix|empareja|ver|veure|do\b)"
 )
-"""By these `with` gives, as in `I associate James with doctor`."""
+"""Verbs with which `with` assigns, as in `I associate James with doctor`."""
 MEETS: Final = re.compile(
     r"\b(?:work\w*|serv\w+|trabaj\w+|treball\w+) (?:for|with|under|to|para|per)\b"
     r"|\b(?:go|goes|went|going|va|van|iria|aniria) (?:to|al?|als)\b"
@@ -185,4 +184,4 @@ NO_PERSON: Final = words_of(
     " asignada asignado sin pendiente si nuestro nuestra mi su al del quien agente lider de en y o tambien nueva"
     " respuesta voluntario voluntaria grupo leader lead assignment asignacion sesgo depends"
 )
-"""Words with a capital that are no name."""
+"""Capitalised words that are no names."""
