@@ -1,4 +1,4 @@
-"""What a scenario will ask, before anything is sent: prompts, tokens, money and time, of each model and in all."""
+"""Estimates prompts, tokens, cost and time of a scenario, per model and in total."""
 
 from __future__ import annotations
 
@@ -106,13 +106,13 @@ def _summed(
 
 
 def of_models(expected: Forecast, models: Mapping[str, ModelForecast]) -> Forecast:
-    """The forecast with other figures for its models, its time in proportion to their requests."""
+    """Copy of the forecast with other model figures and its time scaled by their requests."""
     left = replace(expected, **totals(models))
     return replace(left, seconds=round(expected.seconds * left.requests / max(expected.requests, 1), 1))
 
 
 def totals(models: Mapping[str, ModelForecast]) -> dict[str, Any]:
-    """The fields of a forecast that are sums over models."""
+    """Forecast fields that are sums over models."""
     each = models.values()
     sent, received = sum(one.input_tokens for one in each), sum(one.output_tokens for one in each)
     return {
@@ -138,7 +138,7 @@ ORDER = {" · ".join(cell): position for position, cell in enumerate(CELLS)}
 
 
 def _cells(asked: pl.DataFrame) -> list[dict[str, object]]:
-    """Requirement by requirement and language by language as asked, their cells in the catalog's order."""
+    """Cells by requirement and language, in catalog order."""
     part = ["requirement", "concern", "language"]
     counts = [pl.col("template_id").n_unique().alias("templates"), pl.len().alias("instances")]
     cells = asked.group_by([*part, "input", "reflection"], maintain_order=True).agg(counts).with_row_index("place")

@@ -1,4 +1,4 @@
-"""What is said and asked before a run spends anything: the forecast, caps that will bind, a question."""
+"""Prints the forecast and binding caps, and asks for confirmation before a run spends money."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from biasgrid.flows.terminal.console import dollars
 
 THRESHOLD = "BIASGRID_CONFIRM_USD"
 CONFIRM_USD = 5.0
-"""Expected money above which a person is asked, unless the environment says otherwise."""
+"""Expected cost in US dollars above which confirmation is required, unless the environment overrides it."""
 CONFIRM_REQUESTS = 1000
-"""Requests above which a person is asked about models whose price is unknown."""
+"""Requests above which confirmation is required for models with unknown price."""
 
 
 class Declined(Exception):
-    """The person who was asked does not want the run."""
+    """The user declined the run."""
 
 
 def announce(
@@ -42,7 +42,7 @@ def announce(
 
 
 def binding_caps(expected: Forecast, settings: ScenarioSettings) -> Iterator[str]:
-    """Why the run will stop before it is through."""
+    """Messages for caps that will stop the run early."""
     stops = "the run will stop short, and `biasgrid resume` goes on with a higher one"
     cap, cost = settings.max_cost, expected.cost_usd
     if cap is not None and cost is not None and cost > cap:
@@ -53,7 +53,7 @@ def binding_caps(expected: Forecast, settings: ScenarioSettings) -> Iterator[str
 
 
 def confirm(expected: Forecast, settings: ScenarioSettings, *, yes: bool, at_most: bool = False) -> None:
-    """Asks a person at a terminal before much is spent. Raises Declined where the answer is no."""
+    """Asks for confirmation at a terminal if the run is expensive; raises Declined if the answer is no."""
     why = doubt(expected, settings, at_most=at_most)
     if why is None or yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return
@@ -66,7 +66,7 @@ def confirm(expected: Forecast, settings: ScenarioSettings, *, yes: bool, at_mos
 
 
 def doubt(expected: Forecast, settings: ScenarioSettings, *, at_most: bool = False) -> str | None:
-    """What a person should agree to; None where little is at stake. `at_most`: replies may stand in for some."""
+    """Text to confirm, or None if little is at stake; `at_most`: reused replies are not yet subtracted."""
     cost = sum(model.cost_usd or 0 for model in expected.models.values())
     if settings.max_cost is not None:
         cost = min(cost, settings.max_cost)
@@ -80,7 +80,7 @@ def doubt(expected: Forecast, settings: ScenarioSettings, *, at_most: bool = Fal
 
 
 def threshold() -> float:
-    """US dollars. Raises UserError where the environment's is no number."""
+    """Confirmation threshold in US dollars; raises UserError if the environment variable is not a number."""
     given = os.environ.get(THRESHOLD, "").strip()
     try:
         return float(given) if given else CONFIRM_USD

@@ -1,4 +1,4 @@
-"""What one model is asked and what that costs: a model under test, or the judge at its most."""
+"""Estimates requests and cost of one model: a model under test, or the judge at most."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from biasgrid.tasks.evaluate.judge import JUDGEMENT_TOKENS, judge_request
 
 @dataclass(frozen=True, slots=True)
 class ModelForecast:
-    """Of one model. Money in US dollars at list price, a batch's discount taken off; None where it is unknown."""
+    """Forecast of one model, in US dollars at list price less the batch discount; None if the price is unknown."""
 
     requests: int
     input_tokens: int
     input_is_exact: bool
-    """Counted as the provider counts; else estimated."""
+    """Whether input tokens are counted with the provider's tokenizer rather than estimated."""
     output_tokens: int
     most_output_tokens: int
     output_seen: int
-    """Earlier replies that the output tokens are told from; 0 where they are assumed."""
+    """Earlier replies from which output tokens are estimated; 0 if assumed."""
     cost_usd: float | None
     cost_most_usd: float | None
     batch: bool
-    """Asked through the provider's batch API: replies come within a day."""
+    """Whether the provider's batch API is used, with replies within a day."""
     seconds: float
-    """At its limits, if it were asked alone; 0 in a batch."""
+    """Time at the model's own limits; 0 in a batch."""
 
     def share(self, part: float) -> ModelForecast:
-        """Of so much of its requests."""
+        """Forecast scaled to a share of its requests."""
         return replace(
             self,
             requests=round(part * self.requests),
@@ -59,12 +59,12 @@ class ModelForecast:
 
 @dataclass(frozen=True, slots=True)
 class JudgeForecast:
-    """The most that a judge can be asked: about every reply that an oracle may fail, or a sample of them."""
+    """Upper bound of judge requests: replies that an oracle may fail, or a sample of them."""
 
     model: str
     most_requests: int
     requests_if_all_pass: int
-    """About so many: the sample of what passed."""
+    """Approximate size of the sample of passed replies."""
     most_input_tokens: int
     most_output_tokens: int
     cost_most_usd: float | None
@@ -73,7 +73,7 @@ class JudgeForecast:
 def model_forecast(
     target: Target, sent: pl.DataFrame, settings: ScenarioSettings, observed: Observed
 ) -> tuple[ModelForecast, Load]:
-    """Of a model asked `sent`: `input` and `tokens`, one row per distinct prompt. And what it loads on limits."""
+    """Forecast and rate-limit load of a model; `sent` has `input` and `tokens`, one row per distinct prompt."""
     kinds = dict(sent.group_by("input").len().iter_rows())
     replies = {kind: expected_reply(target, kind, settings.max_tokens, observed) for kind in kinds}
     asked = settings.samples * sent.height
@@ -119,19 +119,19 @@ def judge_forecast(
 
 
 def most_drawn(replies: int, share: float) -> int:
-    """As many of so many replies as a sample of that share hardly ever exceeds: each is drawn by itself."""
+    """Upper bound of the size of an independent random sample of that share."""
     spread = sqrt(replies * share * (1 - share))
     return min(replies, ceil(replies * share + 3 * spread))
 
 
 def _around(judge: Target, oracle: str) -> int:
-    """Tokens of a question to the judge beside the prompt and the reply that it quotes."""
+    """Tokens of a judge prompt besides the quoted prompt and reply."""
     messages = judge_request([{"role": "user", "content": ""}], "", Oracle.model_validate_json(oracle))
     return sum(count_text(judge.name, message.content) for message in messages)
 
 
 def cost_usd(target: Target, sent: int, received: int, requests: int, *, batch: bool = False) -> float | None:
-    """At the target's prices; None where it has none."""
+    """Cost at the target's prices; None if it has none."""
     prices = target.prices
     if prices is None:
         return None
@@ -140,13 +140,13 @@ def cost_usd(target: Target, sent: int, received: int, requests: int, *, batch: 
 
 
 def is_tokenized(target: Target, *, brief: bool = False) -> bool:
-    """Whether OpenAI's tokenizer counts for a target; if `brief`, only where money or a limit needs it."""
+    """Whether OpenAI's tokenizer is used; if `brief`, only when cost or a limit needs it."""
     is_needed = target.prices is not None or target.limits.tokens_per_minute is not None
     return target.connector in OPENAI and (is_needed or not brief)
 
 
 def prompt_tokens(sent: pl.DataFrame, *, tokenized: bool) -> pl.DataFrame:
-    """`sent` with the `tokens` of each `text` as a user's only message: OpenAI's count, else an estimate."""
+    """`sent` with `tokens` of each `text` as the only user message: OpenAI's count, or an estimate."""
     texts = sent["text"].to_list()
     tokens = count_prompts(texts) if tokenized else [estimate_tokens(text) for text in texts]
     return sent.with_columns(pl.Series("tokens", tokens, dtype=pl.Int64))

@@ -1,4 +1,4 @@
-"""What of a forecast is left of a run that goes on: the requests that have no reply yet."""
+"""Forecast of the requests that still have no reply in a resumed run."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from biasgrid.warehouse.storage.lake import Lake
 
 
 def remaining(expected: Forecast, lake: Lake, run_id: str) -> Forecast:
-    """`expected` of a run, less the share of each model's requests that has landed; whole where none are planned.
-
-    Replies that a crash left in journals count as open: they land when the run goes on.
-    """
+    """`expected` less each model's share of stored replies; replies in crash journals still count as open."""
     left = _open_shares(lake, run_id)
     models = {name: model.share(left.get(name, 1.0)) for name, model in expected.models.items()}
     return of_models(expected, models)

@@ -1,4 +1,4 @@
-"""How long the replies will be and how soon they come: as earlier ones in the lake were, else as is assumed."""
+"""Estimates length and latency of replies from earlier ones in the lake, or from assumptions."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ if TYPE_CHECKING:
     from biasgrid.warehouse.storage.lake import Lake
 
 REPLY_TOKENS = {"constrained": 10, "verbose": 200}
-"""Assumed: a constrained prompt asks for a word, a number or a line of JSON."""
+"""Assumed tokens of a reply; a constrained prompt requests a word, a number or a line of JSON."""
 PROBE_TOKENS = {"implicit": 60, "explicit": 10, "decision": 40, "counterfactual": 15}
-"""Assumed, by a probe's tests: each person's name with an attribute, a step of a scale, two lines, a number."""
+"""Assumed tokens by probe test: names with attributes, a scale step, two lines, a number."""
 ATTACK_TOKENS: dict[str, int] = {**dict.fromkeys(STRATEGIES, 200), "one_shot": 80, "message": 80, "judgement": 120}
-"""Assumed, of a red team: what a target replies to each strategy, what the attacker writes and the judge says."""
+"""Assumed tokens in a red team: target replies per strategy, attacker messages and judge verdicts."""
 INTERACTION_TOKENS = {"no_interaction": 80, "no_goal": 70, "goal": 70, "understanding": 40}
-"""Assumed, by an interaction's settings: a line for each task, or a few sentences."""
+"""Assumed tokens by interaction setting: a line per task, or a few sentences."""
 THINKING_TOKENS = 300
-"""Assumed beside the reply for models that take no `max_tokens`: they think before they answer, and it is paid."""
+"""Assumed extra billed reasoning tokens for models without `max_tokens`."""
 MOST_TOKENS = 1000
-"""Taken as the longest reply where nothing bounds it."""
+"""Assumed longest reply if nothing limits it."""
 FIRST_TOKEN_S = 0.5
 TOKENS_PER_SECOND = 60
-"""Assumed, together with the first token's: how soon a reply is complete."""
+"""Assumed output speed, combined with the latency of the first token."""
 ENOUGH = 20
-"""Earlier replies of a model and kind of input from which its next ones are told."""
+"""Minimum number of earlier replies of a model and input kind for an estimate."""
 
 ASSUMED_TOKENS = REPLY_TOKENS | PROBE_TOKENS | ATTACK_TOKENS | INTERACTION_TOKENS
 Observed = Mapping[tuple[str, str], "ExpectedReply"]
-"""By model and input."""
+"""Expected replies by model and input."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedReply:
-    """Of one model to one kind of input; `seen` earlier replies stand behind it, none where it is assumed."""
+    """Expected reply of a model to one input kind, from `seen` earlier replies; 0 if assumed."""
 
     tokens: float
     seconds: float
@@ -47,7 +47,7 @@ class ExpectedReply:
 
 
 def expected_reply(target: Target, kind: str, max_tokens: int | None, observed: Observed) -> ExpectedReply:
-    """Never more tokens than the model may write."""
+    """Expected reply, capped at the model's token limit."""
     found = observed.get((target.model, kind))
     if found is not None:
         return found
@@ -57,17 +57,17 @@ def expected_reply(target: Target, kind: str, max_tokens: int | None, observed: 
 
 
 def most_tokens(target: Target, max_tokens: int | None) -> int:
-    """The longest reply that `max_tokens` allows; `MOST_TOKENS` where the model is sent none."""
+    """Longest reply that `max_tokens` allows; `MOST_TOKENS` if the model receives no limit."""
     return max_tokens if max_tokens is not None and "max_tokens" in target.parameters else MOST_TOKENS
 
 
 def is_local(target: Target) -> bool:
-    """Answered in process: nothing is waited for."""
+    """Whether the model replies in process, without network latency."""
     return target.connector in ("simulated", "replay")
 
 
 def observed_replies(lake: Lake, targets: Iterable[Target], max_tokens: int | None) -> Observed:
-    """From the replies of all runs to requests with the same `max_tokens`, where there are enough."""
+    """Estimates from replies of all runs with the same `max_tokens`, if there are enough."""
     asked = [target.model for target in targets]
     kinds = lake.scan("cells").select("run_id", "cell_id", "input").unique()
     bound = pl.col("parameters").str.json_path_match("$.max_tokens")

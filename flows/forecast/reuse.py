@@ -1,4 +1,4 @@
-"""Replies that lie in the lake and make asking needless, as the reuse policy of a run has it."""
+"""Finds stored replies that the reuse policy accepts instead of new requests."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from biasgrid.tasks.prompt.reuse import earlier_judgements, repeated_requests, r
 
 
 async def stand_ins(grid: Grid) -> None:
-    """Replies that make asking needless, as the reuse policy has it. Those of other runs have landed before a run
-    is shared out."""
+    """Stores replies that the policy reuses, those of other runs before a run is split."""
     if grid.part is None:
         await of_other_runs(grid)
     if grid.resolved.settings.reuse != "none":
@@ -20,14 +19,14 @@ async def stand_ins(grid: Grid) -> None:
 
 
 async def of_other_runs(grid: Grid) -> None:
-    """Lands the replies of other runs that stand in for asking."""
+    """Stores reusable replies of other runs."""
     settings, run = grid.resolved.settings, grid.run
     if settings.reuse == "all":
         await asyncio.to_thread(reuse_replies, grid.lake, run.run_id, run.started_at, settings.max_age)
 
 
 async def judgements(grid: Grid) -> Spare | None:
-    """What other runs were told by this run's judge, where its policy lets that stand in."""
+    """Reusable verdicts of the same judge in other runs, or None if the policy forbids it."""
     settings, run, judge = grid.resolved.settings, grid.run, grid.resolved.judge
     if judge is None or settings.reuse != "all":
         return None

@@ -1,4 +1,4 @@
-"""How long asking takes at the providers' limits, each held by one model or shared by all of its provider."""
+"""Estimates request time at provider limits, per model or shared within a provider."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from biasgrid.catalogs.schema.models import Limits, Target
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one model is to be asked: its requests, the tokens they send and bring, and the seconds that all
-    replies together take to come."""
+    """Requests of one model, their input and output tokens, and the total reply latency in seconds."""
 
     target: Target
     requests: int
@@ -25,11 +24,11 @@ NEEDS: Mapping[str, Need] = {
     "requests_per_minute": lambda load, limits: _minutes(load.requests, limits.requests_per_minute),
     "tokens_per_minute": lambda load, limits: _minutes(load.tokens, limits.tokens_per_minute),
 }
-"""By limit: the seconds that a load takes when nothing else holds it up."""
+"""Seconds that a load takes at each limit alone."""
 
 
 def seconds(loads: Iterable[Load]) -> float:
-    """At the limit that takes longest: models that share one wait for each other, others run side by side."""
+    """Seconds at the slowest limit: models sharing a limit queue, others run in parallel."""
     told: dict[tuple[str, str], float] = {}
     for load in loads:
         for limit, need in NEEDS.items():

@@ -1,4 +1,4 @@
-"""What `plan` shows: how much is asked by requirement, language and cell, and what it costs."""
+"""Renders `plan`: requests by requirement, language and cell, and their cost."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from biasgrid.flows.terminal.tables import show_sections
 from biasgrid.tasks.report.model import Cell, Row, Section, Table, Text, headings, numbers
 
 MANY_CELLS = 40
-"""More cells than this are not told one by one."""
+"""Maximum number of cells listed individually."""
 
 
 def show_forecast(expected: Forecast) -> None:
-    """The grid, then each model, then all of it."""
+    """Prints the grid, each model and the total."""
     notes: list[Text] = []
     if len(expected.by_cell) > MANY_CELLS:
         notes.append(f"{len(expected.by_cell):,} cells of input and reflection: `--format json` has every one.")
@@ -36,7 +36,7 @@ def show_forecast(expected: Forecast) -> None:
 
 
 def in_short(model: ModelForecast) -> str:
-    """What a model is asked, its money and its time, in one line."""
+    """One line with a model's requests, cost and time."""
     time = "in batches, within a day" if model.batch else duration(model.seconds) if model.seconds else ""
     return ", ".join(filter(None, (f"{model.requests:,} prompts", _money(model), time)))
 
@@ -50,7 +50,7 @@ def _money(told: ModelForecast | Forecast) -> str:
 
 
 def total_money(expected: Forecast) -> str:
-    """Of all models together, as far as their prices are known."""
+    """Total cost of all models with known prices."""
     known = [cost for cost in expected.cost_by_model.values() if cost is not None]
     unknown = len(expected.cost_by_model) - len(known)
     if not unknown or not sum(known):
@@ -60,21 +60,21 @@ def total_money(expected: Forecast) -> str:
 
 
 def duration(seconds: float) -> str:
-    """As a person says it: `about 40 s`, `about 12 min`, `about 3.5 h`."""
+    """Readable duration: `about 40 s`, `about 12 min`, `about 3.5 h`."""
     if seconds < 120:
         return f"about {seconds:,.0f} s"
     return f"about {seconds / 60:,.0f} min" if seconds < 7200 else f"about {seconds / 3600:,.1f} h"
 
 
 def tokens_told(model: ModelForecast) -> str:
-    """What a model is sent and what it replies, and where that is known from."""
+    """Input and output tokens of a model, and how they were estimated."""
     sent = f"{model.input_tokens:,} tokens in" + ("" if model.input_is_exact else " (estimated)")
     told = f"as in {model.output_seen:,} earlier replies" if model.output_seen else "assumed"
     return f"{sent}, about {model.output_tokens:,} out ({told}), at most {model.most_output_tokens:,}"
 
 
 def judged_in_short(judge: JudgeForecast) -> str:
-    """The most that a judge is asked, and its money, in one line."""
+    """One line with the judge's maximum requests and cost."""
     price = "price unknown" if judge.cost_most_usd is None else f"at most {dollars(judge.cost_most_usd)}"
     passing = judge.requests_if_all_pass
     fewer = f" (about {passing:,} if every reply passes)" if passing else ""
@@ -82,7 +82,7 @@ def judged_in_short(judge: JudgeForecast) -> str:
 
 
 def _grounds(expected: Forecast) -> str:
-    """What the figures rest on, for those that are shown."""
+    """Sources of the estimates shown."""
     models = expected.models.values()
     assumed = ", ".join(f"{tokens} tokens for a {kind} prompt" for kind, tokens in REPLY_TOKENS.items())
     grounds = [
@@ -100,7 +100,7 @@ def _grounds(expected: Forecast) -> str:
 
 
 def _grid(cells: list[dict[str, Any]]) -> Table:
-    """Counts by requirement and language and, unless there are MANY_CELLS, by cell."""
+    """Counts by requirement and language, and by cell up to MANY_CELLS."""
     rows = []
     for (requirement, language), found in groupby(cells, key=itemgetter("requirement", "language")):
         own = list(found)

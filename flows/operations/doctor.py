@@ -1,4 +1,4 @@
-"""What works on this machine, and what to do about what does not. Needs no network and shows no key."""
+"""Checks this machine's setup offline and suggests remedies; never shows a key."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 PROJECT = "biasgrid"
 SHOWN = ("prefect", "duckdb", "polars", "openai", "huggingface-hub", "replicate")
-"""Packages whose versions are named though nothing is wrong with them."""
+"""Packages whose versions are always shown."""
 LITTLE_SPACE = 2**30
 
 
 def diagnose(data: str | Path | None = None) -> list[Check]:
-    """Everything a run depends on, in the order in which to put it right."""
+    """All checks, in the order in which problems should be fixed."""
     lake, storage = check_storage(data)
     catalog, catalogs = check_catalogs()
     server = prefect_server()
@@ -60,7 +60,7 @@ def check_python() -> Check:
 
 
 def check_packages() -> Check:
-    """Whether what is installed is what the project's own metadata asks for."""
+    """Whether installed packages match the project's metadata."""
     wrong = [misfit for misfit in map(_misfit, metadata.requires(PROJECT) or ()) if misfit]
     if wrong:
         return Check("packages", "broken", "; ".join(wrong), "install from the lock: make env")
@@ -83,7 +83,7 @@ def _misfit(required: str) -> str | None:
 
 
 def check_storage(data: str | Path | None) -> tuple[Lake | None, list[Check]]:
-    """The lake, unless nothing can be read there, and what can be done with its storage."""
+    """The lake, or None if it cannot be read, and checks of its storage."""
     from biasgrid.warehouse.storage.lake import Lake
 
     try:
@@ -109,7 +109,7 @@ def check_bucket(shared: SharedStorage) -> list[Check]:
 
 
 def check_landed(lake: Lake) -> list[Check]:
-    """The warehouse and the runs, as far as they can be read."""
+    """Checks of the warehouse and the runs that can be read."""
     from biasgrid.warehouse.storage.errors import StorageTrouble
 
     try:
@@ -120,7 +120,7 @@ def check_landed(lake: Lake) -> list[Check]:
 
 
 def check_data(root: Path) -> list[Check]:
-    """Whether a lake can be written at `root`, and how much fits. Writes nothing that stays."""
+    """Checks whether a lake can be written at `root`, and free space; leaves no file."""
     held = next(folder for folder in (root, *root.parents) if folder.exists())
     try:
         with tempfile.TemporaryFile(dir=held):
@@ -150,7 +150,7 @@ def check_warehouse(lake: Lake) -> Check:
 
 
 def check_runs(lake: Lake) -> list[Check]:
-    """Runs that have not ended, and journals that have not become Parquet."""
+    """Checks for unfinished runs, and journals not yet converted to Parquet."""
     import polars as pl
 
     from biasgrid.warehouse.storage.runs import UNFINISHED, all_runs
@@ -183,7 +183,7 @@ def check_catalogs() -> tuple[Catalog | None, list[Check]]:
 
 
 def check_settings(environment: Mapping[str, str], catalog: Catalog | None) -> list[Check]:
-    """`BIASGRID_*` variables in force; the value of one that is not known to be harmless is never shown."""
+    """`BIASGRID_*` variables in force, without values that may be secret."""
     shown = (DATA, CACHE, OVERLAY, JUDGE)
     providers = catalog.models.providers.values() if catalog else ()
     endpoints = catalog.endpoints.values() if catalog else ()

@@ -1,4 +1,4 @@
-"""Whether keys are there and a Prefect server answers; for `doctor`. No key is returned or shown."""
+"""Checks for `doctor` that keys exist and a Prefect server responds; never shows a key."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ State = Literal["ok", "note", "broken"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A result of `doctor`. `note`: it need not be an error."""
+    """Result of one `doctor` check; a `note` need not be an error."""
 
     part: str
     state: State
@@ -75,7 +75,7 @@ def _needed(remedy: str, provider: str) -> str:
 
 
 def prefect_server() -> Check:
-    """Ephemeral, or the server that is configured, asked once with a short time-out."""
+    """Check of the configured Prefect server by one short request, or of the temporary one."""
     from prefect.settings import get_current_settings
 
     settings = get_current_settings()
@@ -98,7 +98,7 @@ def _own_server(*, allowed: bool) -> Check:
 
 
 def _unhealthy() -> str | None:
-    """The kind of failure; its text may hold the address, and with it a password."""
+    """The kind of failure only, because its text may contain the address with a password."""
     from prefect.client.orchestration import get_client
 
     client = get_client(httpx_settings={"timeout": PATIENCE_S}, sync_client=True)
@@ -107,7 +107,7 @@ def _unhealthy() -> str | None:
 
 
 def without_credentials(address: str) -> str:
-    """An address without user, password, query and fragment."""
+    """Address without user, password, query and fragment."""
     parts = urlsplit(address)
     host = parts.netloc.rpartition("@")[2]
     return f"{parts.scheme}://{host}{parts.path}"
@@ -115,7 +115,7 @@ def without_credentials(address: str) -> str:
 
 @contextmanager
 def require_prefect() -> Iterator[None]:
-    """Raises UserError where the configured server does not answer, or the temporary one does not start."""
+    """Raises UserError if the configured server does not respond or the temporary one does not start."""
     server = prefect_server()
     if server.state == "broken":
         raise UserError(Problem(server.what, "PREFECT_API_URL", server.remedy))

@@ -1,4 +1,4 @@
-"""Shards on their way through a work pool: handed out, waited for, and handed out again where one is lost."""
+"""Dispatches shards through a work pool, waits for them and redispatches lost ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from biasgrid.flows.scheduled.shards import Shard
 from biasgrid.tasks.connectors.task import NAME, Label
 
 LOOK_S = 60.0
-"""How often is looked whether workers are there; Prefect misses one after a minute and a half."""
+"""Interval in seconds of worker checks; Prefect marks a worker offline after 90 seconds."""
 WHY = {
     WorkPoolStatus.NOT_READY: "nobody takes shards from the work pool `%s`: `prefect worker start --pool %s`",
     WorkPoolStatus.PAUSED: "the work pool `%s` is paused: `prefect work-pool resume %s`",
@@ -42,7 +42,7 @@ WHY = {
 
 @asynccontextmanager
 async def telling_of_absence(deployment: str, look_s: float = LOOK_S) -> AsyncIterator[None]:
-    """Logs where nobody takes what is handed in to a deployment, at once and whenever that changes."""
+    """Logs when a deployment has no worker, immediately and on every change."""
     looking = asyncio.create_task(_look(deployment, look_s))
     try:
         yield
@@ -63,7 +63,7 @@ async def _look(deployment: str, look_s: float) -> None:
 
 
 async def _pool(client: PrefectClient, deployment: str) -> WorkPool | None:
-    """None where it cannot be read now, or a deployment is served without one."""
+    """Work pool of a deployment, or None if it cannot be read or there is none."""
     try:
         name = (await client.read_deployment_by_name(deployment)).work_pool_name
         return await client.read_work_pool(name) if name else None
@@ -77,38 +77,37 @@ def _tell(pool: WorkPool) -> None:
 
 
 ROUND_S = 1.0
-"""How often the server is asked how one shard is; with many shards, all of them together a few times a second."""
+"""Polling interval per shard in seconds; many shards share a few requests per second."""
 AT_ONCE = 5
 PAUSES_S = (0.0, 10.0, 60.0)
-"""Before a shard is handed out again: what ended it may pass."""
+"""Delays in seconds before a shard is dispatched again, because failures may be temporary."""
 ALIVE = [StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING, StateType.PAUSED]
 CANCELLED = {StateType.CANCELLING, StateType.CANCELLED}
-"""A process that is told to stop counts as crashed for some seconds, until its worker has seen its end."""
+"""Cancelled states; a cancelled process counts as crashed until its worker notices its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What all shards of a night share."""
+    """Settings that all shards of a nightly run share."""
 
     run_id: str
     data: str | None
     deployment: str = DEPLOYMENT
     takeovers: int = 2
-    """How often a shard that did not end well is handed out again."""
+    """Maximum number of redispatches of a failed shard."""
     poll_s: float = ROUND_S
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A shard that never ended well, and why."""
+    """A shard that never succeeded, and the reason."""
 
     shard: Shard
     why: str
 
 
 async def hand_out(shards: Sequence[Shard], night: Round) -> list[Lost]:
-    """Gives every shard to a worker and waits for all of them; those that did not end well. Where it is
-    cancelled, so are they."""
+    """Dispatches and awaits all shards, and returns those that failed; cancellation cancels them too."""
     poll_s = max(night.poll_s, len(shards) / AT_ONCE)
     async with telling_of_absence(night.deployment):
         ended = await together(_kept_going(shard, night, poll_s) for shard in shards)
@@ -116,7 +115,7 @@ async def hand_out(shards: Sequence[Shard], night: Round) -> list[Lost]:
 
 
 async def refuse_unknown(deployment: str) -> None:
-    """Raises UserError where no deployment of that name takes shards."""
+    """Raises UserError if no shard deployment has that name."""
     async with get_client() as client:
         try:
             await client.read_deployment_by_name(deployment)
@@ -132,7 +131,7 @@ async def _kept_going(shard: Shard, night: Round, poll_s: float) -> Lost | None:
 
 @task(name="shard", task_run_name=NAME, cache_policy=NO_CACHE, persist_result=False)
 async def watched(shard: Shard, night: Round, poll_s: float, label: Label) -> Lost | None:
-    """One shard, until it has ended well or has been handed out too often."""
+    """Runs one shard until it succeeds or has no attempts left."""
     label.attach()
     state: State[Any] | None = None
     for attempt in range(night.takeovers + 1):
@@ -153,8 +152,7 @@ async def watched(shard: Shard, night: Round, poll_s: float, label: Label) -> Lo
 
 @asynccontextmanager
 async def _begun(shard: Shard, night: Round, attempt: int) -> AsyncIterator[tuple[PrefectClient, FlowRun]]:
-    """A flow run for the shard: one that is under way already, for an earlier leader of this run, or a new one.
-    Who does not wait for its end cancels it."""
+    """New or existing flow run of the shard, cancelled if the caller stops waiting."""
     async with get_client() as client:
         begun = await _under_way(client, shard, night) or await _handed_in(shard, night, attempt)
         try:
@@ -175,7 +173,7 @@ async def _under_way(client: PrefectClient, shard: Shard, night: Round) -> FlowR
 
 
 def _may_send(run: FlowRun) -> tuple[float | None, int | None]:
-    """The caps with which a shard was handed out: one with others is not waited for but followed."""
+    """Cost and request caps of a dispatched shard, which a reused flow run must match."""
     return run.parameters.get("max_cost"), run.parameters.get("max_requests")
 
 
@@ -197,7 +195,7 @@ async def _handed_in(shard: Shard, night: Round, attempt: int) -> FlowRun:
 
 
 async def _ended(client: PrefectClient, flow_run_id: UUID, poll_s: float) -> State[Any]:
-    """The state in which a flow run ended. A server that is away for a while is waited for."""
+    """Final state of a flow run, tolerating temporary server outages."""
     while True:
         try:
             found = await client.read_flow_run(flow_run_id)
@@ -211,7 +209,7 @@ async def _ended(client: PrefectClient, flow_run_id: UUID, poll_s: float) -> Sta
 
 
 async def _as_meant(client: PrefectClient, ended: FlowRun) -> State[Any]:
-    """Cancelled, where somebody has cancelled it, however its process ended."""
+    """Cancelled if cancellation was requested, however the process ended."""
     assert ended.state is not None  # noqa: S101 - it has ended
     if not ended.state.is_crashed():
         return ended.state

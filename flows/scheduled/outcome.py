@@ -1,4 +1,4 @@
-"""How a night ended: as people, automations and exit codes read it."""
+"""State in which a nightly run ends, for users, automations and exit codes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ REGRESSION, INCOMPLETE_NIGHT, OVER_COST = "Regression", "Incomplete", "OverCost"
 NOT_MET_STATE, UNDECIDED_STATE = "NotMet", "Undecided"
 """Names of failed states."""
 EVENT, RUN = "biasgrid.night.", "biasgrid.run."
-"""Before a state's name, what automations hear of a night; before a run's id, what it is about."""
+"""Prefixes of a nightly event's name and of its run resource."""
 NAMED = 3
-"""Requirements that a state's message names."""
+"""Maximum number of requirements named in a state message."""
 
 CAPPED = """
     select count(*) as requests
@@ -34,7 +34,7 @@ CAPPED = """
 
 
 def is_over_cost(lake: Lake, run_id: str) -> bool:
-    """Whether something was not asked because a cap of the run was reached."""
+    """Whether a cap of the run prevented a request."""
     from biasgrid.warehouse.build.build import query  # loads DuckDB: none of a night's start
 
     return bool(query(lake, CAPPED, [run_id], texts_of=run_id).item())

@@ -1,4 +1,4 @@
-"""The warehouse, built anew from the lake as a flow: for schedules, and for those who have the Prefect UI only."""
+"""Rebuilds the warehouse from the lake as a Prefect flow."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def rebuild_warehouse(data: str | None = None, expectations: bool = True) 
 
 
 def rows_of_marts(lake: Lake) -> dict[str, int]:
-    """How many rows each mart has, by name. Raises UserError where there is no warehouse."""
+    """Row count of each mart by name; raises UserError if there is no warehouse."""
     from biasgrid.warehouse.build.build import query
 
     marts = query(lake, "select table_name from duckdb_tables() where schema_name = 'marts' order by all")

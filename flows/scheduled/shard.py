@@ -1,4 +1,4 @@
-"""A part of a night's run, on whatever machine has room for it: prompt and evaluate the cells of some models."""
+"""Prompts and evaluates the cells of some models as one shard of a nightly run."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def shard(
 
 
 def own_cells(lake: Lake, run: Run, prepared: Prepared[ResolvedScenario]) -> pl.DataFrame:
-    """The planned cells of the prepared models. Raises UserError where the run has none for them."""
+    """Planned cells of the prepared models; raises UserError if there are none."""
     cells = planned_cells(lake, run.run_id).filter(pl.col("model").is_in(list(prepared.resolved.targets)))
     if cells.is_empty():
         what = f"run `{run.run_id}` has planned nothing for `{', '.join(prepared.resolved.targets)}`"
@@ -70,7 +70,7 @@ def own_cells(lake: Lake, run: Run, prepared: Prepared[ResolvedScenario]) -> pl.
 
 
 def refuse_other_catalogs(run: Run, prepared: Prepared[ResolvedScenario]) -> None:
-    """Raises UserError where this machine would judge by other files than the run was planned with."""
+    """Raises UserError if the catalog files differ from those the run was planned with."""
     planned: dict[str, str] = orjson.loads(run.catalog_hashes)
     here = prepared.resolved.catalog.hashes  # a library may lie at another path here
     unlike = {*planned.values()} ^ {*here.values()}

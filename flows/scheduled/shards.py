@@ -1,4 +1,4 @@
-"""What each machine of a night is given to ask: the cells of some models, and its share of the caps."""
+"""Splits a nightly run into shards of models with their shares of the caps."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from biasgrid.warehouse.hashing import content_hash
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A part of a run that one process asks and judges."""
+    """Part of a run that one process prompts and evaluates."""
 
     models: tuple[str, ...]
     planned: int
-    """Cases."""
+    """Number of cases."""
     max_cost: float | None = None
-    """US dollars, of the run's cap."""
+    """US dollars, as a share of the run's cap."""
     max_requests: int | None = None
 
     @property
     def part(self) -> str:
-        """Its name in locks and tags, the same each time it is handed out."""
+        """Name in locks and tags, stable across redispatches."""
         return part_of(self.models)
 
     @property
     def title(self) -> str:
-        """As people read it: `gpt-4o`, or `gpt-4o and 2 more`."""
+        """Display title, as in `gpt-4o` or `gpt-4o and 2 more`."""
         first, *more = (model.partition("/")[2] for model in self.models)
         return f"{first} and {len(more)} more" if more else first
 
 
 def part_of(models: Sequence[str]) -> str:
-    """The name of a part of a run: by its models, in whatever order they come."""
+    """Name of a part, independent of the order of its models."""
     return content_hash(sorted(models))[:12]
 
 
@@ -65,8 +65,7 @@ class _Weight:
 
 
 def _weights(resolved: ResolvedScenario) -> Mapping[str, _Weight]:
-    """Each model's part of what the whole run is expected to send and spend; of no interest where nothing is
-    capped."""
+    """Each model's share of expected requests and cost; unused without caps."""
     settings = resolved.settings
     if settings.max_cost is None and settings.max_requests is None:
         return {}
