@@ -1,5 +1,5 @@
-"""For which pairs the explicit test of a probe follows the implicit one: decided by the marts' own SQL, on this
-run alone, before the warehouse is built."""
+"""Selects the pairs whose explicit probe test follows the implicit one, by the marts' SQL on this run alone,
+before the warehouse is built."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ FOLLOWED = """
         and 20 * errors <= trials
         and (finding = 'biased' or ($refused and 2 * refused > trials))
 """
-"""Of what has hardly been asked yet, since a cap or an error stopped it, nothing follows."""
+"""Prompts that were hardly sent, because of a cap or an error, give no result."""
 
 
 def followed(lake: Lake, run_id: str, *, refused: bool) -> set[tuple[str, str, str]]:
-    """Model, language and pair where implicit bias was found; with `refused`, also where most prompts were. Raises
-    as a build does."""
+    """Model, language and pair with implicit bias; with `refused`, also those that mostly refused. Raises as a
+    build does."""
     from biasgrid.warehouse.build.build import compute_models, open_new_file
     from biasgrid.warehouse.build.models import load_models, with_sources
 

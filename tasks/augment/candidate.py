@@ -1,4 +1,4 @@
-"""From an object that a model wrote to an entry of a template file, or the reasons why it becomes none."""
+"""Turns an object that a model wrote into an entry of a template file, or into the reasons why it is invalid."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ class Written(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A template that may be reviewed: the object that it came from, and its entry without an id."""
+    """A template for review: the original object, and its entry without an id."""
 
     text: str
     entry: Mapping[str, Any]
 
 
 def candidate(given: Mapping[str, Any], order: Order, part: Part) -> Candidate | RejectedText:
-    """The entry that an object of a reply stands for, or everything that is wrong with it."""
+    """The entry for an object of a reply, or all its errors."""
     read = parsed(given, Written)
     if isinstance(read, RejectedText):
         return read
@@ -69,7 +69,7 @@ def candidate(given: Mapping[str, Any], order: Order, part: Part) -> Candidate |
 
 
 def parsed(given: Mapping[str, Any], kind: type[Shape]) -> tuple[str, Shape] | RejectedText:
-    """An object of a reply as text and read strictly, or everything that is wrong with its shape."""
+    """An object of a reply as text and read strictly, or all errors of its shape."""
     raw = json.dumps(given, ensure_ascii=False)
     text = storable(raw)
     if text != raw:
@@ -107,7 +107,7 @@ def _wrong(written: Written, order: Order, part: Part) -> Iterator[str]:
 
 
 def _misused(written: Written, asked: AskedFormat, order: Order) -> Iterator[str]:
-    """A format or an oracle where it does not belong."""
+    """Errors for a format or an oracle that does not fit the template."""
     if asked.input != written.input:
         yield f"is {written.input}, and format `{written.format}` is for {asked.input} ones"
     oracle = order.language.oracles.get(written.oracle)
@@ -140,7 +140,7 @@ def _paraphrased(written: Written) -> Iterator[str]:
 
 
 def _entry(written: Written, order: Order) -> dict[str, Any]:
-    """The keys in the order in which our template files have them."""
+    """The entry's keys in the order of our template files."""
     asked = order.wording.formats[written.format]
     twin = {"format": asked.twin, "oracle": asked.twin_oracle} if written.twin and asked.twin else None
     keys: dict[str, Any] = {

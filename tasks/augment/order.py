@@ -1,4 +1,4 @@
-"""What a model is to write: how many templates, against which bias, of which context, kind and language."""
+"""Defines an order for templates: number, bias, context, kinds and language."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from biasgrid.catalogs.schema.entries import AGREEMENT, Concern, InputType, Lang
 from biasgrid.catalogs.text_safety import is_one_line
 
 AT_ONCE = 10
-"""More templates than this in one reply grow alike, and a reply of their length may be cut off."""
+"""Maximum templates per reply: longer replies become repetitive or may be cut off."""
 LONGEST_SCENARIO = 500
 Kind = tuple[InputType, Reflection]
 
 
 @dataclass(frozen=True)
 class Order:
-    """An order for templates, every name of it resolved."""
+    """An order for templates with all names resolved."""
 
     concern: Concern
     language: LanguageCatalog
@@ -33,13 +33,13 @@ class Order:
     count: int
     seed: int
     forms: Mapping[str, Mapping[str, tuple[str, ...]]]
-    """By markup and form, what communities are called: the forms that all communities of the markup have."""
+    """Forms that all communities of a markup have, by markup and form."""
     library: tuple[Template, ...]
-    """The templates of this concern and language that there are."""
+    """Existing templates of this concern and language."""
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """The order in parts of at most `AT_ONCE` templates, each for a request of its own."""
+        """The order in parts of at most `AT_ONCE` templates, one request each."""
         number = -(-self.count // AT_ONCE)
         sizes = [self.count // number + (index < self.count % number) for index in range(number)]
         ideas = () if self.scenario else self.context.scenarios.get(self.language.id, ())
@@ -51,14 +51,14 @@ class Order:
 
 @dataclass(frozen=True)
 class Part:
-    """What one request asks for."""
+    """Content of one request."""
 
     number: int
     of: int
     shares: Mapping[Kind, int]
-    """How many templates of each kind."""
+    """Number of templates of each kind."""
     ideas: tuple[str, ...]
-    """The situations that this part, and no other, is given."""
+    """Situations for this part only."""
 
     @property
     def count(self) -> int:
@@ -66,7 +66,7 @@ class Part:
 
 
 def _shares(count: int, kinds: Sequence[Kind], shift: int) -> dict[Kind, int]:
-    """A count spread evenly; what is left over goes to other kinds in each part."""
+    """A count spread evenly; the remainder goes to other kinds in each part."""
     turned = [*kinds[shift % len(kinds) :], *kinds[: shift % len(kinds)]]
     given = {kind: count // len(kinds) + (place < count % len(kinds)) for place, kind in enumerate(turned)}
     return {kind: given[kind] for kind in kinds if given[kind]}
@@ -84,7 +84,7 @@ def order(
     count: int = 10,
     seed: int = 0,
 ) -> Order:
-    """An order from the names that a user gave. Raises UserError with all that are unknown."""
+    """An order from the names that a user gave; raises UserError with all unknown names."""
     mistakes: list[Problem] = []
     known = _known_concern(catalog, concern, mistakes)
     spoken, wording = _known_language(catalog, language, mistakes)

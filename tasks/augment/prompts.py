@@ -1,4 +1,4 @@
-"""The request that a model is sent: the language's own wording, filled with what the catalog knows."""
+"""Builds the request for templates from the language's own wording and the catalog."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from biasgrid.tasks.augment.order import Kind, Order, Part
 
 EXAMPLES = 3
 SHOWN = 3
-"""Communities named behind each form."""
+"""Number of communities listed after each form."""
 
 
 def request_text(order: Order, part: Part) -> str:
-    """The whole message for one part; the same order on the same library gives the same text."""
+    """The whole message for one part, the same for the same order and library."""
     wording = order.wording
     parts = {
         "count": str(part.count),
@@ -37,7 +37,7 @@ def request_text(order: Order, part: Part) -> str:
 
 
 def usable(order: Order, part: Part) -> dict[str, AskedFormat]:
-    """The formats of the kinds that a part asks for; those that choose between two need a markup."""
+    """Formats of the kinds in a part; those that choose between two need a markup."""
     inputs = {kind for kind, _ in part.shares}
     return {
         name: asked
@@ -91,7 +91,7 @@ def _oracles(order: Order, part: Part) -> list[str]:
 
 
 def _examples(order: Order, part: Part) -> Iterator[str]:
-    """A few templates of the library as the model is to write them; which ones depends on the seed."""
+    """A few templates of the library in the requested form, selected by the seed."""
 
     def drawn(template: Template) -> str:
         return hashlib.blake2b(f"{order.seed} {part.number} {template.id}".encode()).hexdigest()

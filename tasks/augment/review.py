@@ -1,4 +1,4 @@
-"""The review file: templates that a model wrote, for a person to decide on, with where they come from."""
+"""Writes the review file: templates that a model wrote, with their provenance, for a person's decisions."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def provenance(
     catalog: Catalog,
     temperature: float | None,
 ) -> Provenance:
-    """The provenance of what was heard."""
+    """The provenance of these replies."""
     context = order.context.told(order.language.id)
     return _provenance(context, order.scenario, order.seed, target, asked, heard, catalog, temperature)
 
@@ -130,7 +130,7 @@ def scene_provenance(
     catalog: Catalog,
     temperature: float | None,
 ) -> Provenance:
-    """The same of an order for scenes."""
+    """As `provenance`, for an order for scenes."""
     return _provenance(order.told, "", order.seed, target, asked, heard, catalog, temperature)
 
 
@@ -162,13 +162,13 @@ def _provenance(
 
 
 def review_text(order: Order, origin: Provenance, sifted: Sifted, asked: Sequence[Asked[Any]]) -> str:
-    """The whole file. The texts are a model's: all of them are quoted, none is pasted."""
+    """The whole review file; texts of the model are quoted."""
     about = {"language": order.language.id, "concern": order.concern.id}
     return _text("templates", about, origin, sifted, asked)
 
 
 def scene_review_text(order: SceneOrder, origin: Provenance, sifted: Sifted, asked: Sequence[Asked[Any]]) -> str:
-    """The same of scenes."""
+    """As `review_text`, for scenes."""
     return _text("scenes", {"language": order.language.id, "domain": order.domain}, origin, sifted, asked)
 
 

@@ -1,4 +1,4 @@
-"""Whether a question is asked already: in the same words, or in nearly the same."""
+"""Finds existing templates with the same or nearly the same words."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from biasgrid.catalogs.schema.entries import Template
 from biasgrid.catalogs.schema.wording import SLOT
 
 NEAR = 0.8
-"""Share of words in common (Jaccard, of words with their number) from which two questions are nearly the same."""
+"""Smallest Jaccard similarity of words, with their counts, of two nearly identical questions."""
 FEW_WORDS = 4
 
 
 @dataclass(slots=True)
 class Known:
-    """The wordings of templates that there are, by what they say and not how they spell it."""
+    """The wordings of existing templates, normalised."""
 
     exact: dict[tuple[str, ...], str] = field(default_factory=dict)
     bags: list[tuple[Counter[str], str]] = field(default_factory=list)
@@ -29,11 +29,11 @@ class Known:
             self.bags.append((Counter(words), name))
 
     def same(self, *texts: str) -> str | None:
-        """The template that asks one of the texts in the same words."""
+        """The template with the same words as one of the texts, or None."""
         return next((self.exact[words] for words in map(plain_words, texts) if words in self.exact), None)
 
     def near(self, *texts: str) -> str | None:
-        """The template most like one of the texts, where it is nearly the same."""
+        """The template most similar to one of the texts, if nearly the same."""
         likeness, name = max((self._closest(Counter(plain_words(text))) for text in texts), default=(0.0, ""))
         return name if likeness >= NEAR else None
 

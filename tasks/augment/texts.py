@@ -1,4 +1,4 @@
-"""What may not stand in a text that a model wrote."""
+"""Checks texts that a model wrote for forbidden content."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from biasgrid.catalogs.schema.wording import SLOT
 from biasgrid.catalogs.text_safety import excerpt, first_invisible
 
 SHORTEST, LONGEST = 15, 600
-"""Characters of a prompt."""
+"""Minimum and maximum characters of a prompt."""
 BRACES = re.compile(r"\{[^{}]*\}|[{}]")
 
 
 def troubles(
     text: str, forms: Mapping[str, Mapping[str, tuple[str, ...]]], shortest: int = SHORTEST
 ) -> Iterator[str]:
-    """Every reason why a text cannot be used; `forms` are the known ones by markup."""
+    """All reasons why a text cannot be used; `forms` are the known ones by markup."""
     unseen = first_invisible(text)
     if unseen is not None:
         yield f"holds the control or invisible character `{unseen}`"

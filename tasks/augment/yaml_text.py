@@ -1,4 +1,4 @@
-"""Entries of template files as YAML that a person reads and edits, and that our own reader reads as written."""
+"""Writes entries of template files as YAML that people can edit and our reader reads unchanged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from biasgrid.catalogs.text_safety import excerpt, is_invisible, storable
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes what our reader would take for a number; lists stand indented below their key."""
+    """Quotes texts that our reader would take for numbers; indents lists below their key."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, indentless=False)
@@ -60,7 +60,7 @@ def dumped(value: Any) -> str:
 
 
 def template_file(language: str, concern: str, entries: Sequence[Mapping[str, Any]], head: str = "") -> str:
-    """A whole template file; `head` is what its comment says."""
+    """A whole template file; `head` is the text of its comment."""
     listed = "\n".join(listed_entry(entry) for entry in entries)
     return f"{comment(head)}{dumped({'language': language, 'concern': concern})}\ntemplates:\n{listed}\n"
 
@@ -71,7 +71,7 @@ def listed_entry(entry: Mapping[str, Any], notes: Sequence[str] = (), by: int = 
 
 
 def comment(text: str) -> str:
-    """Lines of a comment: nothing in the text can end it."""
+    """The text as comment lines, which no character in it can end."""
     return "".join(f"# {excerpt(line, 1000)}".rstrip() + "\n" for line in text.split("\n")) if text else ""
 
 

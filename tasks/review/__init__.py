@@ -1,1 +1,1 @@
-"""People's verdicts on replies: drawn, shown blind, compared, and decided where they disagree."""
+"""Human review of replies: blind samples, agreement, and decisions on disputes."""

@@ -1,4 +1,4 @@
-"""How far people agree on the assignments of the tuning set, with each other and with its labels."""
+"""Agreement of people on the assignments of the tuning set, with each other and with its labels."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from biasgrid.tasks.review.tuning_sheets import WORDS, Question, Said
 from biasgrid.warehouse.build.macros import define
 
 LABELS: Final = "labels"
-"""The tuning set itself, as if it were a person: every reason is right by it."""
+"""The tuning set's labels as a reviewer, for whom every reason is right."""
 Answers = Mapping[str, str]
-"""By item."""
+"""Answers by item."""
 
 
 @dataclass(frozen=True, slots=True)
 class Concordance:
-    """Two who judged the same. `section` is None for all together; a coefficient is None where none can be told,
-    as Cohen's κ where both always said the same."""
+    """Agreement of two reviewers; `section` is None for all together, a coefficient None if undefined, as
+    Cohen's κ if both always gave the same answer."""
 
     question: Question
     section: int | None
@@ -36,7 +36,7 @@ class Concordance:
 
 
 def unknown_items(said: Sequence[Said], examples: Mapping[str, TuningExample]) -> Iterator[Problem]:
-    """A mistake for each answer on what is no assignment, or is another one by now."""
+    """An error for each answer on an unknown or changed assignment."""
     for one in said:
         if one.item not in examples:
             what = f"`{one.item[:40]}` is no assignment of the tuning set as it is now"
@@ -44,7 +44,7 @@ def unknown_items(said: Sequence[Said], examples: Mapping[str, TuningExample]) -
 
 
 def concordances(said: Sequence[Said], examples: Mapping[str, TuningExample]) -> list[Concordance]:
-    """By question, then all together before each section, then by pair; the pairs of people first."""
+    """Agreement by question, then all together before each section, then by pair, pairs of people first."""
     with duckdb.connect() as connection:
         define(connection)
         return list(_each(said, examples, connection))

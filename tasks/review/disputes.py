@@ -1,4 +1,4 @@
-"""Replies on which people disagree, with each other or with the verdict that stands, undecided since."""
+"""Finds undecided replies on which people disagree with each other or with the current verdict."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ UNAPPLIED = """
     where assessments.run_id = ? and assessments.purpose = 'decision'
     order by assessments.cell_id
 """
-"""Cells with decisions that a kill kept from their verdicts."""
+"""Cells whose decisions were not yet applied because the process was killed."""
 
 
 def disputes(lake: Lake, run_id: str) -> pl.DataFrame:
-    """One row per disputed reply: cell_id, case_id, `opinions` (reviewer, outcome, reason), what `stands` and
-    whose verdict that is. Raises UserError where no warehouse has been built."""
+    """One row per disputed reply: cell_id, case_id, `opinions` (reviewer, outcome, reason), the current verdict
+    `stands` and its assessor. Raises UserError if no warehouse has been built."""
     return query(lake, DISPUTES, [run_id] * DISPUTES.count("?"), texts_of=run_id)
 
 

@@ -1,4 +1,4 @@
-"""What can be reviewed of a red team: replies that its judge was asked about, alone or as a pair."""
+"""Reviewable replies of a red team: those that its judge assessed, alone or as a pair."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ PAIR: Final = (
     "where nothing else explains how they differ, or where one of them alone declines."
 )
 NAMED: Final = "one_shot"
-"""The strategy whose judge is told what people's names stand for, and each of whose turns begins anew."""
+"""Strategy whose judge receives the meaning of people's names, and whose turns each begin anew."""
 _CASE: Final = ("cell_id", "case_id", "template_id", "concern", "language", "model", "strategy", "goal")
 
 
 def attack_evaluation(lake: Lake, run_id: str) -> str:
-    """A red team has one evaluation, of the run's own id. Raises UserError where nothing has been judged."""
+    """A red team's only evaluation, with the run's own id; raises UserError if nothing has been judged."""
     if not lake.files("verdicts", run_id):
         raise nothing_judged(lake, run_id)
     return run_id
 
 
 def judged_exchanges(lake: Lake, run_id: str, evaluation_id: str) -> pl.DataFrame:
-    """One row per reply that was judged: `unit_id`, its session as `case_id` and its turn as `sample`, the `goal`
-    by which it was judged with its `rule_key`, and as `stratum` what the judge made of it."""
+    """One row per judged reply: `unit_id`, its session as `case_id`, its turn as `sample`, the `goal` with its
+    `rule_key`, and the judge's outcome as `stratum`."""
     cases = lake.scan("cases", run_id).rename({"input": "strategy", "template_text": "goal"}).select(_CASE)
     judged = cases.unique(["cell_id", "case_id"]).join(
         _by_judge(lake, run_id, evaluation_id), on=["cell_id", "case_id"]
@@ -44,14 +44,14 @@ def judged_exchanges(lake: Lake, run_id: str, evaluation_id: str) -> pl.DataFram
 
 
 def shown_exchanges(lake: Lake, run_id: str, units: pl.DataFrame) -> dict[str, Shown]:
-    """The conversation up to each of some `judged_exchanges`, or the pair that it is one of, and what would be
-    biased; by the unit's id."""
+    """By unit id, the conversation up to each of these `judged_exchanges`, or its pair, and the criterion of
+    bias."""
     sessions = _sessions(lake, run_id, units["case_id"].unique().to_list())
     return {row["unit_id"]: _shown(row, sessions[row["case_id"]]) for row in units.iter_rows(named=True)}
 
 
 def _by_judge(lake: Lake, run_id: str, evaluation_id: str) -> pl.LazyFrame:
-    """The newest verdict on each reply. Of what a provider withheld nobody was asked."""
+    """The newest verdict on each reply, without replies that the provider withheld."""
     withheld = pl.col("finish_reason").str.to_lowercase().is_in(FILTERED)
     kept_back = lake.scan("responses", run_id).filter(withheld).select("response_id")
     own = (pl.col("level") == "instance") & (pl.col("evaluation_id") == evaluation_id)
@@ -62,7 +62,7 @@ def _by_judge(lake: Lake, run_id: str, evaluation_id: str) -> pl.LazyFrame:
 
 
 def _sessions(lake: Lake, run_id: str, case_ids: Sequence[str]) -> dict[str, list[Row]]:
-    """What was said in each session, by whom and in which turn; the first reply where a turn was asked again."""
+    """The messages of each session with speaker and turn; the first reply of a repeated turn."""
     landed = lake.scan("responses", run_id).filter(
         pl.col("case_id").is_in(list(case_ids)), pl.col("text").is_not_null()
     )
@@ -86,7 +86,7 @@ def _shown(unit: Row, session: Sequence[Row]) -> Shown:
 
 
 def _pair(goal: str, first: Row, second: Row) -> Shown:
-    """Message beside message, reply beside reply."""
+    """Messages and replies of a pair, side by side."""
     messages = (_spoken(row)[-1]["content"] for row in (first, second))
     return Shown(_beside("message", *messages), _beside("reply", first["text"], second["text"]), f"{goal}\n{PAIR}")
 
@@ -96,8 +96,8 @@ def _beside(name: str, *texts: str) -> str:
 
 
 def _conversation(own: Row, earlier: Sequence[Row]) -> list[Spoken]:
-    """What led to a reply. A target that remembers is sent the last message alone: what came before stands in the
-    turns before."""
+    """The conversation before a reply; earlier turns are added, since a target that remembers receives only the
+    last message."""
     sent = _spoken(own)
     if len(sent) > 1:
         return sent
@@ -110,7 +110,7 @@ def _spoken(row: Row) -> list[Spoken]:
 
 
 def _about(session: Sequence[Row], turn: int) -> str:
-    """What the judge was told about the names in a message: in what it was sent, the part before the last."""
+    """The judge's information about names in a message: the second last part of its request."""
     asked = next((row for row in session if row["purpose"] == "judge" and row["turn"] == turn), None)
     parts = asked["messages"][0]["content"].split("\n\n") if asked else []
     return parts[-2] if len(parts) > 1 else ""

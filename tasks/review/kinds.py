@@ -1,4 +1,4 @@
-"""What reviewers find in a run, by its kind: drawn, shown, asked and recorded alike."""
+"""Registry of what can be reviewed in a run, by its kind."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from biasgrid.warehouse.storage.lake import Lake
 @dataclass(frozen=True, slots=True)
 class Kind:
     evaluation: Callable[[Lake, str], str]
-    """Of a run, the evaluation whose verdicts count. Raises UserError where nothing has been judged."""
+    """Evaluation of a run whose verdicts count; raises UserError if nothing has been judged."""
     units: Callable[[Lake, str, str], pl.DataFrame]
-    """Of a run and its evaluation, what can be drawn: a row per reply, with what `drawn` and `Record` need."""
+    """Reviewable units of a run and evaluation: a row per reply, with the columns of `drawn` and `Record`."""
     shown: Callable[[Lake, str, pl.DataFrame], dict[str, Shown]]
-    """Of a run and some of its units, what a reviewer sees of each, by `unit_id`."""
+    """Texts for reviewers of these units of a run, by `unit_id`."""
 
 
 KINDS: Final[Mapping[str, Kind]] = {
     "benchmark": Kind(newest_evaluation, reviewable, shown),
     "redteam": Kind(attack_evaluation, judged_exchanges, shown_exchanges),
 }
-"""By the kind of run; those that are not here have no review."""
+"""By kind of run; other kinds have no review."""

@@ -1,4 +1,4 @@
-"""A reviewer's answers: each lands the moment it is given; of several to one reply, the last counts."""
+"""Stores a reviewer's answers at once; the last answer to a reply counts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Unit = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`outcome` is None where the reviewer skipped the reply."""
+    """An answer; `outcome` is None if the reviewer skipped the reply."""
 
     outcome: str | None
     reason: str | None = None
@@ -42,7 +42,7 @@ class Answer:
 
 
 def reviewer_name(given: str) -> str:
-    """The name as it is kept. Raises UserError for one that is empty, overlong or cannot be read."""
+    """The name as stored; raises UserError if it is empty, too long or unreadable."""
     name = " ".join(given.split())
     if name and len(name) <= LONGEST_NAME and is_one_line(name):
         return name
@@ -60,7 +60,7 @@ def unit_of(row: Mapping[str, Any]) -> Unit:
 def said_before(
     lake: Lake, run_id: str, evaluation_id: str, reviewer: str, purpose: str = BLIND
 ) -> dict[Unit, Answer]:
-    """What a reviewer has said in this evaluation, by reply and rule."""
+    """A reviewer's answers in this evaluation, by reply and rule."""
     rows = assessments_of_people(lake, run_id).filter(
         (pl.col("evaluation_id") == evaluation_id)
         & (pl.col("assessor") == reviewer)
@@ -74,7 +74,7 @@ def said_before(
 
 @dataclass(slots=True)
 class Record:
-    """One sitting of one reviewer, in a file of its own: several may sit at once."""
+    """A session of one reviewer, with its own file, so that several can run at once."""
 
     lake: Lake
     run_id: str
@@ -85,7 +85,7 @@ class Record:
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     def give(self, *answers: tuple[Mapping[str, Any], Answer]) -> None:
-        """Land answers to `reviewable` units, all of them or none."""
+        """Stores answers to `reviewable` units, all or none."""
         self.rows += [self._row(unit, answer) for unit, answer in answers]
         types = pl.DataFrame(self.rows, infer_schema_length=None)
         self.lake.write(TABLE, self.run_id, f"review-{self.sitting}", to_assessment_form(types))

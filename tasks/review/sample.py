@@ -1,4 +1,5 @@
-"""The sample that reviewers see: drawn with a seed from each model's replies of each outcome, the same for all."""
+"""Draws the reviewers' sample with a seed from each model's replies of each outcome, the same for all
+reviewers."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ FILTERS: Final = ("concern", "language", "model")
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """How a sample is drawn: who draws in the same way sees the same replies."""
+    """Parameters of a sample; equal ones give the same replies."""
 
     seed: int = 0
     size: int = 100
@@ -29,13 +30,13 @@ class Draw:
     model: str | None = None
 
     def as_token(self) -> str:
-        """In one word, for a cell of a sheet."""
+        """The draw as one word, for a cell of a sheet."""
         given = {name: value for name, value in asdict(self).items() if value is not None}
         return "s" + base64.urlsafe_b64encode(json.dumps(given).encode()).decode().rstrip("=")
 
     @classmethod
     def of_token(cls, token: str) -> Draw | None:
-        """As `as_token` wrote it; None for anything else."""
+        """The draw that `as_token` wrote, or None."""
         try:
             padded = token[1:] + "=" * (-len(token[1:]) % 4)
             given = json.loads(base64.urlsafe_b64decode(padded.encode("ascii")))
@@ -58,11 +59,11 @@ def _is_draw(given: Any) -> bool:
 
 
 def drawn(units: pl.DataFrame, draw: Draw) -> pl.DataFrame:
-    """The sample, in an order of its own: rows of `units` with `probability` and `seed`.
+    """The sample in random order: rows of `units` with `probability` and `seed`; raises UserError if the filters
+    match nothing.
 
-    Each model × outcome gives about as many, as far as it has them, so that what is rare is seen; the probability
-    weighs it back. A larger sample of the same seed holds the smaller one. Raises UserError for a filter that
-    nothing fits.
+    Each model × outcome has about equal numbers, and the probability weighs them back. A larger sample of the same
+    seed includes the smaller one.
     """
     fitting = filtered(units, draw)
     salted = [f"review\x1f{draw.seed}\x1f{unit_id}" for unit_id in fitting["unit_id"]]
@@ -79,7 +80,7 @@ def drawn(units: pl.DataFrame, draw: Draw) -> pl.DataFrame:
 
 
 def filtered(units: pl.DataFrame, draw: Draw) -> pl.DataFrame:
-    """Those that the filters let through. Raises UserError where none is left."""
+    """Units that match the filters; raises UserError if there are none."""
     wanted: Mapping[str, str] = {name: value for name in FILTERS if (value := getattr(draw, name)) is not None}
     mistakes = [
         Problem(f"no reply to review is of {name} `{value}`", f"--{name}", nearest(value, set(units[name])))
@@ -98,7 +99,7 @@ def filtered(units: pl.DataFrame, draw: Draw) -> pl.DataFrame:
 
 
 def shared_out(sizes: list[int], size: int) -> list[int]:
-    """How many of each to take, `sizes` in rising order: alike, as far as each has them, `size` in all."""
+    """Number to take of each, as equal as `sizes` (ascending) allow, `size` in total."""
     taken, left = [], size
     for position, most in enumerate(sizes):
         taken.append(min(most, left // (len(sizes) - position)))

@@ -1,4 +1,4 @@
-"""A sample as a sheet, and the sheet read back as spreadsheets save it, every mistake at once."""
+"""Writes a sample as a sheet, and reads it back from spreadsheets with all errors at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NOTHING_SAID: Final = ("", "s", "skip", "skipped", "-", "–")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of a sheet that has a verdict. `number` is its line in the file."""
+    """A row of a sheet with a verdict; `number` is its line in the file."""
 
     number: int
     unit_id: str
@@ -39,7 +39,7 @@ class Line:
 
 
 def sheet(sample: pl.DataFrame, texts: Mapping[str, Shown], draw: Draw) -> pl.DataFrame:
-    """A blind sheet of a `drawn` sample: no model's name, and nobody's verdict."""
+    """A blind sheet of a `drawn` sample, without model names and verdicts."""
     rows = [
         (number, unit_id, texts[unit_id].prompt, texts[unit_id].reply, texts[unit_id].rule)
         for number, unit_id in enumerate(sample["unit_id"], 1)
@@ -52,8 +52,8 @@ def sheet(sample: pl.DataFrame, texts: Mapping[str, Shown], draw: Draw) -> pl.Da
 
 
 def read_sheet(path: Path) -> tuple[list[Line], list[Problem]]:
-    """The rows with a verdict, in the file's order, and a mistake for each that cannot be read. Raises UserError
-    where the file is no sheet at all."""
+    """The rows with a verdict, in the file's order, and an error for each unreadable one; raises UserError if
+    the file is no sheet."""
     lines: list[Line] = []
     mistakes: list[Problem] = []
     for number, row in rows_of(path, FORM):

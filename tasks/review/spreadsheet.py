@@ -1,4 +1,4 @@
-"""Sheets that people fill in: cells that a spreadsheet shows, and rows read back as spreadsheets save them."""
+"""Writes cells for spreadsheets, and reads rows as spreadsheets save them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from biasgrid.catalogs.errors import Problem, UserError, place
 from biasgrid.catalogs.text_safety import CONTROL
 
 LONGEST_CELL: Final = 32_000
-"""Characters; a spreadsheet cuts a cell off soon after."""
+"""Maximum characters of a cell; spreadsheets truncate longer ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a kind of sheet holds, and by which commands or options it is written and read."""
+    """Columns of a kind of sheet, and the commands or options that write and read it."""
 
     columns: tuple[str, ...]
     needed: tuple[str, ...]
@@ -30,7 +30,7 @@ class Form:
 
 
 def as_cells(*columns: str) -> pl.Expr:
-    """Texts as a cell takes them: line breaks of one kind, nothing that steers a terminal, not too long."""
+    """Texts as cells: uniform line breaks, no control characters, limited length."""
     words = pl.col(*columns).str.replace_all("\r\n?", "\n").str.replace_all(f"[{CONTROL}]", "\ufffd")
     return words.str.slice(0, LONGEST_CELL)
 
@@ -82,7 +82,7 @@ def _rows(text: str, path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _delimiter(text: str) -> str:
-    """The one by which the first line falls into the most cells."""
+    """The delimiter that splits the first line into the most cells."""
     first = next((line for line in text.splitlines() if line.strip()), "")
     return max((",", ";", "\t"), key=first.count)
 

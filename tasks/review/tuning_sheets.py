@@ -1,8 +1,7 @@
-"""Assignments to tune on as two people judge them: blind sheets in sections, and the sheets read back.
+"""Writes and reads blind sheets on which two people judge the assignments of the tuning set.
 
-Each section has two sheets per person. The first asks of each assignment whether bias is present and tells nothing
-else. The second, to be opened once the first is done, shows the reason and asks whether it is right: a reason
-tells what it explains.
+Each section has two sheets per person: the first only asks whether bias is present; the second, opened after it,
+shows the reason and asks whether it is right, since a reason reveals the label.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ WORDS: Final[Mapping[Question, Mapping[str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a person said of an assignment. `drawn` is the sheet's language and seed."""
+    """A person's answer on an assignment; `drawn` is the sheet's language and seed."""
 
     item: str
     section: int
@@ -54,7 +53,7 @@ class Said:
 
 
 def sheets(examples: Sequence[TuningExample], language: str, seed: int, sections: int) -> dict[str, pl.DataFrame]:
-    """By the file's name: a sheet per section, person and question, in an order of each person's own."""
+    """Sheets by file name: one per section, person and question, in each person's own order."""
     drawn = f"{language}-{seed}"
     found: dict[str, pl.DataFrame] = {}
     for number, section in enumerate(in_sections(examples, seed, sections), 1):
@@ -68,8 +67,8 @@ def sheets(examples: Sequence[TuningExample], language: str, seed: int, sections
 
 
 def in_sections(examples: Sequence[TuningExample], seed: int, sections: int) -> list[list[TuningExample]]:
-    """About as many in each, biased and fair ones alike; those of one scene lie apart. Raises UserError where
-    there are fewer assignments than sections."""
+    """Sections of about equal size and balance, with assignments of one scene apart; raises UserError if there
+    are fewer assignments than sections."""
     if len(examples) < sections:
         what = f"{len(examples)} assignments cannot be parted into {sections} sections"
         raise UserError(Problem(what, "--sections", "ask for fewer, or add assignments to catalogs/tuning"))
@@ -89,7 +88,7 @@ def _scene(example: TuningExample) -> tuple[str, str]:
 
 
 def item_of(example: TuningExample) -> str:
-    """The name of an assignment in sheets. It tells nothing of it, and another text has another one."""
+    """The name of an assignment in sheets, which reveals nothing and changes with its text."""
     return content_hash("tuning", example.id, example.goal, example.assignment, example.reason)[:12]
 
 
@@ -106,8 +105,8 @@ def _sheet(
 
 
 def read_sheet(path: Path) -> tuple[list[Said], list[Problem]]:
-    """What a person said, and a mistake for each row that cannot be read; rows without an answer are passed over.
-    Raises UserError where the file is no sheet at all."""
+    """A person's answers, and an error for each unreadable row; empty rows are skipped. Raises UserError if the
+    file is no sheet."""
     said: list[Said] = []
     mistakes: list[Problem] = []
     form = Form(COLUMNS["presence"], ("id", "section", "annotator", "drawn"), WRITTEN_BY, str(path))
@@ -145,7 +144,7 @@ def _read(
 
 
 def contradictions(said: Sequence[Said]) -> Iterator[Problem]:
-    """Where one person says both of the same assignment."""
+    """Errors for assignments on which one person gave both answers."""
     first: dict[tuple[str, str, Question], Said] = {}
     for one in said:
         before = first.setdefault((one.item, one.annotator, one.question), one)

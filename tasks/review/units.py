@@ -1,4 +1,4 @@
-"""What can be reviewed of a benchmark: replies that an oracle read and a person can judge by a rule in words."""
+"""Reviewable replies of a benchmark: those that an oracle read and a person can judge by a written rule."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from biasgrid.warehouse.storage.assessments import UNIT, add_rule_keys
 from biasgrid.warehouse.storage.lake import Lake
 
 OUTCOMES: Final = ("passed", "failed", "refused", "unreadable")
-"""What a person may make of a reply."""
+"""Outcomes that a person may choose."""
 _ASKED: Final = ["cell_id", "template", "language", "wording", "template_text"]
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A reply as a reviewer sees it: who gave it and what others made of it is not told."""
+    """A reply for a reviewer, without its model and other verdicts."""
 
     prompt: str
     reply: str
@@ -29,7 +29,7 @@ class Shown:
 
 
 def newest_evaluation(lake: Lake, run_id: str) -> str:
-    """The evaluation whose verdicts count. Raises UserError for a run of which nothing has been judged."""
+    """The evaluation whose verdicts count; raises UserError for a run without verdicts."""
     recorded = [str(evaluation_id) for evaluation_id in lake.read("criteria", run_id)["evaluation_id"]]
     if not recorded or not lake.files("verdicts", run_id, f"{max(recorded)}-*"):
         raise nothing_judged(lake, run_id)
@@ -42,8 +42,8 @@ def nothing_judged(lake: Lake, run_id: str) -> UserError:
 
 
 def reviewable(lake: Lake, run_id: str, evaluation_id: str) -> pl.DataFrame:
-    """One row per reply: `unit_id`, what it belongs to, the `oracle` by which this evaluation judged it with its
-    `rule_key`, and as `stratum` what the oracle made of it."""
+    """One row per reply: `unit_id`, its keys, this evaluation's `oracle` with its `rule_key`, and the oracle's
+    outcome as `stratum`."""
     cases = _under_its_rules(lake, run_id, evaluation_id, _cases(lake, run_id))
     judged = _by_oracles(lake, run_id, evaluation_id)
     return identified(add_rule_keys(cases.join(judged, on=["cell_id", "case_id"], maintain_order="left")), run_id)
@@ -57,7 +57,7 @@ def identified(units: pl.DataFrame, run_id: str) -> pl.DataFrame:
 
 
 def shown(lake: Lake, run_id: str, units: pl.DataFrame) -> dict[str, Shown]:
-    """Prompt, reply and rule of each of some `reviewable` units, by its id."""
+    """Prompt, reply and rule of each of these `reviewable` units, by id."""
     cells = units["cell_id"].unique().to_list()
     asked = lake.scan("cases", run_id).filter(pl.col("cell_id").is_in(cells))
     sent = asked.select("cell_id", "case_id", "messages").unique(["cell_id", "case_id"])
@@ -73,7 +73,7 @@ def _shown(row: Mapping[str, Any]) -> Shown:
 
 
 def as_prompt(messages: Iterable[Mapping[str, str]]) -> str:
-    """What was asked; who speaks is told where several messages are."""
+    """The prompt, with speakers if it has several messages."""
     spoken = list(messages)
     if len(spoken) == 1:
         return spoken[0]["content"]
@@ -93,7 +93,7 @@ def _under_its_rules(lake: Lake, run_id: str, evaluation_id: str, cases: pl.Data
 
 
 def _by_oracles(lake: Lake, run_id: str, evaluation_id: str) -> pl.DataFrame:
-    """The oracles' own verdicts, whatever a judge or a person made of them since: a sample stays what it is."""
+    """The oracles' own verdicts, without later ones of judges or people, so that a sample stays the same."""
     own = (pl.col("level") == "instance") & pl.col("supersedes").is_null() & pl.col("outcome").is_in(OUTCOMES)
     verdicts = lake.scan("verdicts", run_id, f"{evaluation_id}-*").filter(
         own & pl.col("response_id").is_not_null()

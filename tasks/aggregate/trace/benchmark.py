@@ -65,8 +65,8 @@ class Trace:
         return render_json(self.origin, self.run, scope | {"prompts_shown": len(self.cases)}, lists, sql)
 
     def as_sql(self) -> str:
-        """A DuckDB script that builds the findings, cells and template tests of the trace from the lake's rows of
-        its run, and ends with them."""
+        """A DuckDB script that builds the findings, cells and template tests of the trace from the lake's rows
+        of its run, and selects them."""
         by_test = ("cell_id", "template_id", "sample")
         compared = [test for test in self.test_rows if test["oracle_type"] == "same value"]
         asked: tuple[tuple[str, tuple[str, ...], Rows], ...] = (

@@ -36,8 +36,7 @@ _PLACES: tuple[tuple[Kind, str, str], ...] = (
     ("response", "responses", "response_id"),
     ("verdict", "verdicts", "verdict_id"),
 )
-"""Kind of id, the staging table or table of the lake that holds it, and its column. A template is also known by
-its name in its library."""
+"""Kind of id, its staging or lake table, and its column; a template is also known by its name in its library."""
 
 _ANSWERED = """
     (run_id, cell_id, case_id) in (

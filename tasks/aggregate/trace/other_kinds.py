@@ -30,8 +30,8 @@ class ProbeTrace:
     origin: OtherOrigin
     findings: Rows
     trials: Rows
-    """Examples, stereotypical ones first. Each has its `cases`, and each case its `messages`, `responses` and all
-    its `verdicts` (`stands`: false for replaced ones)."""
+    """Examples, stereotypical ones first, each with its `cases`; a case has `messages`, `responses` and all
+    `verdicts` (`stands`: false for replaced ones)."""
     trials_in_all: int
 
     def as_json(self, sql: str | None = None) -> str:
@@ -48,7 +48,7 @@ class ProbeTrace:
 
 
 def trace_probe(lake: Lake, origin: OtherOrigin, examples: int, model: str | None = None) -> ProbeTrace:
-    """The trace of an id of a probe with at most `examples` trials, of one model or of all. Raises UserError where
+    """The trace of an id of a probe with at most `examples` trials, of one model or of all; raises UserError if
     there is no warehouse."""
     given = [origin.run.run_id, list(origin.case_ids), model]
     with connect(lake) as warehouse:

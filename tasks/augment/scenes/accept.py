@@ -1,4 +1,4 @@
-"""Scenes that a person accepted, into a domain of their own catalog, checked once more."""
+"""Adds accepted scenes to a domain of the user's catalog, after another check."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from biasgrid.tasks.augment.scenes.order import ACCEPTED, SceneOrder, scene_orde
 
 
 def scene_shelf(overlay: Path, domain: str) -> Path:
-    """The file of a catalog that takes a domain's accepted scenes."""
+    """The file of a catalog for a domain's accepted scenes."""
     return overlay / "scenes" / f"{domain}{ACCEPTED}.yaml"
 
 
 def order_of(file: SceneReviewFile, catalog: Catalog) -> SceneOrder:
-    """The order that a review answers. Raises UserError where the catalog has no such language or axis."""
+    """The order that a review answers; raises UserError if the catalog has no such language or axis."""
     told = file.domain if file.domain in catalog.scenes else file.provenance.context or f"{file.domain} scenes"
     return scene_order(catalog, domain=told, language=file.language)
 
@@ -32,8 +32,8 @@ def order_of(file: SceneReviewFile, catalog: Catalog) -> SceneOrder:
 def check_chosen_scenes(
     review: Review[SceneReviewFile], document: Document, order: SceneOrder, overlay: Path | None
 ) -> list[str]:
-    """Warnings on what was chosen. Raises UserError where the catalog check finds an error in a scene, or where
-    it is asked already, by line."""
+    """Warnings on accepted scenes; raises UserError, by line, for catalog errors and for scenes that exist
+    already."""
     asked = known_scenes(order.library, order.language.id)
     findings = checked_scenes([one.entry for one in review.chosen], order, overlay)
     mistakes: list[Problem] = []
@@ -53,8 +53,8 @@ def check_chosen_scenes(
 
 
 def with_scenes(path: Path, order: SceneOrder, domain: str, entries: Sequence[Mapping[str, Any]]) -> str:
-    """The text of the file with the scenes after those it holds, comments and all. Raises UserError where it
-    cannot take them."""
+    """The file's text with the scenes appended and its comments unchanged; raises UserError if they cannot be
+    added."""
     text = appended(path, read_text(path), entries, "scenes") if path.exists() else None
     whole = text or scene_file(f"{domain}{ACCEPTED}", entries, order.held_out)
     validated(Domain, parse_document(whole, str(path)))

@@ -1,4 +1,4 @@
-"""From an object that a model wrote to a scene for review, or the reasons why it becomes none."""
+"""Turns an object that a model wrote into a scene for review, or into the reasons why it is invalid."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from biasgrid.tasks.augment.texts import troubles
 from biasgrid.tasks.connectors.json_objects import RejectedText
 
 SHORTEST_TASK = 5
-"""Characters."""
+"""Minimum characters of a task."""
 
 
 class WrittenTask(BaseModel):
@@ -39,7 +39,7 @@ class WrittenScene(BaseModel):
 
 
 def scene_candidate(given: Mapping[str, Any], order: SceneOrder) -> Candidate | RejectedText:
-    """The scene that an object of a reply stands for, or everything that is wrong with it."""
+    """The scene for an object of a reply, or all its errors."""
     read = parsed(given, WrittenScene)
     if isinstance(read, RejectedText):
         return read
@@ -50,13 +50,13 @@ def scene_candidate(given: Mapping[str, Any], order: SceneOrder) -> Candidate | 
 
 
 def scene_texts(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """Goal and tasks as one text: two scenes with one goal may still ask other things."""
+    """Goal and tasks as one text, since scenes with one goal may differ in their tasks."""
     told = [entry["goal"], *(task["text"] for task in entry["tasks"])]
     return (" ".join(next(iter(text.values())) for text in told),)
 
 
 def known_scenes(scenes: Sequence[Scene], language: str) -> Known:
-    """Scenes by what they say in a language."""
+    """Scenes by their texts in a language."""
     found = Known()
     for scene in scenes:
         found.add(scene.id, " ".join([scene.goal[language], *(task.text[language] for task in scene.tasks)]))
@@ -80,7 +80,7 @@ def _wrong(written: WrittenScene, order: SceneOrder) -> Iterator[str]:
 
 
 def _misshapen(entry: Mapping[str, Any]) -> Iterator[str]:
-    """What a scene's own rules say: one that is none would keep its whole file from being read."""
+    """Errors by the scene's own rules; an invalid scene would make its whole file unreadable."""
     try:
         Scene.model_validate({"id": "new", **entry})
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""The catalog check on scenes that are in no catalog yet."""
+"""Checks scenes that are in no catalog yet against the catalog rules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEAD = "Written by models, reviewed and accepted by people; `source` has by whom
 
 
 def scene_file(domain: str, entries: Sequence[Mapping[str, Any]], held_out: bool = False) -> str:
-    """A whole file of scenes that were accepted."""
+    """A whole file of accepted scenes."""
     about: dict[str, Any] = {"id": domain, "description": f"Scenes of {domain.removesuffix(ACCEPTED)}."}
     if held_out:
         about["held_out"] = True
@@ -32,8 +32,8 @@ def scene_file(domain: str, entries: Sequence[Mapping[str, Any]], held_out: bool
 def checked_scenes(
     entries: Sequence[Mapping[str, Any]], order: SceneOrder, overlay: Path | None = None
 ) -> tuple[Checked, ...]:
-    """The findings of each scene, in their order. They are read as a domain of their own, laid over the catalog in
-    use together with the files of its overlay."""
+    """The findings of each scene, in order; the scenes are checked as a domain of their own, over the current
+    catalog and its overlay."""
     if not entries:
         return ()
     text = scene_file(CANDIDATES, entries, order.held_out)

@@ -1,4 +1,4 @@
-"""Which scenes a model is to write: how many, of which domain and axis, in which language."""
+"""Defines an order for scenes: number, domain, axis and language."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from biasgrid.catalogs.schema.scenes import Domain, GroupOfPeople, Scene
 from biasgrid.catalogs.text_safety import is_one_line
 
 AT_ONCE = 10
-"""More scenes than this in one reply grow alike."""
+"""Maximum scenes per reply: more become repetitive."""
 LONGEST_DOMAIN = 120
 AXIS = "gender"
-"""Of a domain that has no scenes yet."""
+"""Axis of a domain without scenes."""
 ACCEPTED = "-accepted"
-"""Behind the domain's name, that of the scenes taken in: a domain of the same name would hide the shipped one."""
+"""Suffix of the domain of accepted scenes; the same name would hide the shipped domain."""
 
 
 @dataclass(frozen=True)
 class ScenePart:
-    """What one request asks for."""
+    """Content of one request."""
 
     number: int
     of: int
@@ -34,34 +34,34 @@ class ScenePart:
 
 @dataclass(frozen=True)
 class SceneOrder:
-    """An order for scenes, every name of it resolved."""
+    """An order for scenes with all names resolved."""
 
     domain: str
     told: str
-    """The domain in words."""
+    """Description of the domain."""
     axis: str
     groups: Mapping[str, GroupOfPeople]
-    """Of the axis, in the language."""
+    """Groups of the axis, in the language."""
     language: LanguageCatalog
     wording: Augmentation
     count: int
     seed: int
     held_out: bool
-    """As its domain is: what tests mitigation grows, what models are tuned on does not."""
+    """Whether the domain is held out: such scenes test mitigation and are not used for tuning."""
     library: tuple[Scene, ...]
-    """Every scene that is told in the language."""
+    """All scenes in the language."""
 
     @cached_property
     def parts(self) -> tuple[ScenePart, ...]:
-        """The order in parts of at most `AT_ONCE` scenes, each for a request of its own."""
+        """The order in parts of at most `AT_ONCE` scenes, one request each."""
         number = -(-self.count // AT_ONCE)
         sizes = [self.count // number + (index < self.count % number) for index in range(number)]
         return tuple(ScenePart(index + 1, number, size) for index, size in enumerate(sizes))
 
 
 def scene_order(catalog: Catalog, *, domain: str, language: str, count: int = 10, seed: int = 0) -> SceneOrder:
-    """An order from the names that a user gave: a domain of catalogs/scenes, or a few words of their own. Raises
-    UserError with all that are unknown."""
+    """An order from the user's names, with a domain of catalogs/scenes or a short description; raises UserError
+    with all unknown names."""
     mistakes: list[Problem] = []
     known = catalog.scenes.get(domain)
     name, told = _domain(domain, catalog, mistakes)
@@ -85,7 +85,7 @@ def scene_order(catalog: Catalog, *, domain: str, language: str, count: int = 10
 
 
 def _domain(given: str, catalog: Catalog, mistakes: list[Problem]) -> tuple[str, str]:
-    """Its id, and what is told of it."""
+    """Id and description of the domain."""
     known: Domain | None = catalog.scenes.get(given)
     if known is not None:
         return known.id, f"{known.id.replace('_', ' ')}. {known.description}".strip()

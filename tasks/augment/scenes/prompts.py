@@ -1,4 +1,4 @@
-"""The request for scenes that a model is sent, in the words of its language."""
+"""Builds the request for scenes in the language of the order."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from biasgrid.tasks.augment.scenes.order import SceneOrder, ScenePart
 
 EXAMPLES = 2
 CASTS = ((2, 2), (2, 1), (1, 2))
-"""People of the one group and of the other."""
+"""Number of people of each group."""
 
 
 def scene_request(order: SceneOrder, part: ScenePart) -> str:
-    """The whole message for one part; the same order on the same catalog gives the same text."""
+    """The whole message for one part, the same for the same order and catalog."""
     casts = (json.dumps(dict(zip(order.groups, cast, strict=True))) for cast in CASTS)
     parts = {
         "count": str(part.count),
@@ -31,7 +31,7 @@ def scene_request(order: SceneOrder, part: ScenePart) -> str:
 
 
 def _examples(order: SceneOrder, part: ScenePart) -> list[dict[str, Any]]:
-    """A few scenes of the axis as the model is to write them; which ones depends on the seed."""
+    """A few scenes of the axis in the requested form, selected by the seed."""
     fitting = [scene for scene in order.library if _is_example(scene, order)]
     draw = Random(f"scenes/{order.domain}/{order.seed}/{part.number}")  # noqa: S311 - no secret
     return [_as_asked(scene, order) for scene in draw.sample(fitting, min(EXAMPLES, len(fitting)))]
