@@ -41,7 +41,7 @@ async def _play(grid: Grid, resolved: ResolvedScenario) -> None:
 
 
 def describe_cells(run_id: str, cells: pl.DataFrame) -> str:
-    """How much a run asks, for its log."""
+    """Number of cells and cases of a run, for its log."""
     cases, models = cells["planned"].sum(), cells["model"].n_unique()
     return f"run {run_id}: {cases:,} cases in {cells.height:,} cells, of {models:,} model{'s'[: models > 1]}"
 

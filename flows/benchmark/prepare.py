@@ -1,4 +1,4 @@
-"""A scenario before it runs or is judged again. Without Prefect: the command line finds mistakes first."""
+"""Resolves and checks a scenario before a run or a reevaluation, without importing Prefect."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run
 
 SHOWN = 10
-"""Templates that an error names."""
+"""Maximum number of templates in an error message."""
 
 
 def resolve_scenario(source: Source, overrides: Overrides | None, inspect: Inspection) -> ResolvedScenario:
-    """As `resolve`, with notices of models that are asked one by one although batches are wanted."""
+    """As `resolve`, with notices for models that cannot be batched although batches are requested."""
     found = resolve(source, overrides, inspect)
     notices = batching_notices(found.targets.values(), found.settings)
     return replace(found, notices=(*found.notices, *notices))
 
 
 def scenario_problems(resolved: ResolvedScenario) -> list[Problem]:
-    """What is wrong with a scenario's templates and batches."""
+    """Problems of a scenario's templates and batches."""
     return [*template_mistakes(resolved), *batching_mistakes(resolved.targets.values(), resolved.settings)]
 
 
@@ -42,8 +42,7 @@ def template_mistakes(resolved: ResolvedScenario) -> list[Problem]:
 
 
 def fit_requirements(resolved: ResolvedScenario, run: Run) -> ResolvedScenario:
-    """The scenario's rules for what the run has asked: requirements that it does not name keep theirs, and models
-    stay those of the run. Raises UserError for requirements that the run has not asked, or otherwise."""
+    """Scenario rules applied to the run's requests and models; raises UserError if requirements differ."""
     asked = {requirement.name: requirement for requirement in resolve(run.scenario_resolved).requirements}
     named = {requirement.name: requirement for requirement in resolved.requirements}
     mistakes = [mistake for name in named for mistake in _misfit(named[name], asked, run)]
@@ -63,7 +62,7 @@ def _misfit(wanted: Requirement, asked: Mapping[str, Requirement], run: Run) -> 
 
 
 def refuse_other_oracles(lake: Lake, run: Run, now: pl.DataFrame) -> None:
-    """Raises UserError for templates whose oracle compares in another way now, not only with other values."""
+    """Raises UserError if the oracle of a template has changed in more than its values."""
     other = [
         row
         for row in changed(lake.read("cases", run.run_id), now).iter_rows(named=True)

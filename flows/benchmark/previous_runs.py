@@ -1,4 +1,4 @@
-"""A run beside those before it, as the marts have it: what has changed since the last one, and the way there."""
+"""Compares a run with earlier ones from the marts: latest changes and trend."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from biasgrid.warehouse.storage.lake import Lake
 
 NIGHTS = 14
-"""Runs that a trend looks back on, the newest among them."""
+"""Number of runs in a trend, the newest included."""
 
 CHANGES = """
     select *
@@ -61,10 +61,10 @@ TREND = """
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What a run is seen beside."""
+    """Comparison of a run with earlier ones."""
 
     changes: list[dict[str, Any]]
-    """Rows of marts.regressions, worse ones first, the most certain before others; none on a first night."""
+    """Rows of marts.regressions, worse and more certain ones first; empty without an earlier run."""
     trend: list[dict[str, Any]]
     """One row a model × requirement that was asked before: `rates` (shares, 0–1, oldest first, None where nothing
     was evaluated), `changes` and `complete` of the same nights, `tolerance`, `finding`. The same order."""
@@ -75,7 +75,7 @@ class Before:
 
 
 def before(lake: Lake, run_id: str) -> Before:
-    """Raises UserError where no warehouse has been built."""
+    """Comparison with earlier runs; raises UserError if there is no warehouse."""
     from biasgrid.warehouse.build.build import connect, fetch_rows  # loads DuckDB: none of a run's start
 
     with connect(lake) as warehouse:

@@ -1,4 +1,4 @@
-"""A run judged again by other oracles, tolerances or another judge: a new evaluation next to the earlier ones."""
+"""Reevaluates a run with other oracles, tolerances or another judge, and keeps earlier evaluations."""
 
 from __future__ import annotations
 

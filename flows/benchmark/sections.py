@@ -1,4 +1,4 @@
-"""A benchmark's findings as sections: on the terminal, and as artifacts in Prefect."""
+"""Renders benchmark findings as sections for the terminal and Prefect artifacts."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ HEADINGS: Final = (
     Heading("language", is_extra=True),
     *numbers("templates", "needed", is_extra=True),
 )
-"""Extra are the tests that count, then what the decision is based on."""
+"""Extra columns are the counted tests and the basis of the decision."""
 STATES: Final = ("met", "not met", "undecided", "not evaluated")
 
 
 def sections(found: Outcome) -> Iterator[Section]:
-    """The findings, then how many are met and where the results are."""
+    """Findings, then the number met and the location of the results."""
     yield Section(table=Table(HEADINGS, [_row(row) for row in found.findings]))
     yield Section(lines=[*_lines(found), *place_lines(found.places, "marts.pass_rates")])
 
@@ -76,7 +76,7 @@ def _interval(row: dict[str, Any]) -> str:
 
 
 def _why_undecided(row: dict[str, Any]) -> str:
-    """The language whose interval contains the tolerance, and what would decide it."""
+    """The language whose interval contains the tolerance, and how to decide it."""
     if row["decision"] != "undecided":
         return ""
     interval = _interval(row)

@@ -1,4 +1,4 @@
-"""The verbs of the main job as flows of their own, each continuing where the last one ended."""
+"""Prefect flows of the single stages, each resuming from the previous one."""
 
 from __future__ import annotations
 

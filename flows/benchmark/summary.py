@@ -1,4 +1,4 @@
-"""Pages that tell how a run ended: how much is met, what became worse, who asked, where to look closer."""
+"""Markdown pages that summarise a finished run: findings, regressions, shards and next steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from biasgrid.flows.terminal.markdown import Markup, block, plain, table
 from biasgrid.tasks.report.figures import share
 
 TRACED = 12
-"""Findings that get a command of their own, the worst of each model first."""
+"""Maximum number of findings with a trace command, worst of each model first."""
 
 
 def look_closer(found: Outcome, data: str, earlier: str | None = None) -> str:
@@ -51,7 +51,7 @@ def _command(*words: str, data: str) -> str:
 HEADINGS = ("model", "met", "not met", "not evaluated", "decided: met", "decided: not met", "undecided")
 TESTS = "The tests of a run share a false-discovery rate of 5%: *worse* and *better* are those with q ≤ 0.05."
 NAMED = 10
-"""Changes that are told in words."""
+"""Maximum number of changes described in words."""
 
 
 def summary(
@@ -61,8 +61,7 @@ def summary(
     before: Before | None = None,
     shards: Sequence[Sequence[str]] = (),
 ) -> str:
-    """Markdown; names from files are escaped. `data` is where lake and warehouse lie; `shards` are rows of a
-    table of who asked: name, how it ended, link."""
+    """Markdown with escaped names; `data` is the data location, `shards` has rows of name, outcome and link."""
     before = before or Before([], [])
     parts = [f"# {plain(scenario)}", _head(found)]
     if before.worse:
@@ -81,7 +80,7 @@ def counted(found: Outcome) -> str:
 
 
 def changed_page(before: Before, run_id: str) -> str:
-    """Markdown: what became worse, in words, then every requirement beside the run before."""
+    """Markdown with regressions in words, then every requirement compared with the previous run."""
     earlier = ", ".join(f"`{one}`" for one in dict.fromkeys(row["earlier_run_id"] for row in before.changes))
     worse = _told(before.worse) if before.worse else "Nothing is worse by a test."
     every = table(CHANGED, map(_changed, before.changes))

@@ -1,4 +1,4 @@
-"""How requirements went over the last nights: a small chart each, which needs no server and no script."""
+"""Draws a small static trend chart per requirement."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from biasgrid.tasks.report.figures import share
 from biasgrid.warehouse.storage.lake import Lake
 
 LARGEST = 1_000_000
-"""Signs of a picture that an artifact holds: it is loaded as a whole whenever somebody looks."""
+"""Maximum characters of an artifact's image, which the browser loads as a whole."""
 
 
 async def publish_pictures(lake: Lake, run_id: str, name: str) -> None:
-    """Create the artifact `pictures`. Drawing takes seconds, most of them to load what draws."""
+    """Creates the artifact `pictures`; takes seconds because plotting libraries are loaded."""
     page = await asyncio.to_thread(pictures_page, lake, run_id)
     await acreate_markdown_artifact(page, "pictures", f"{plain(name)}: pictures of run {run_id}")
 
 
 def pictures_page(lake: Lake, run_id: str) -> str:
-    """Markdown that needs no server: the pictures stand in it, with their words for who does not see them."""
+    """Markdown with embedded images and their alternative texts."""
     from biasgrid.tasks.report.charts.pictures import pictures
     from biasgrid.tasks.report.checks import checks
     from biasgrid.warehouse.storage.runs import find_run
@@ -37,12 +37,12 @@ def pictures_page(lake: Lake, run_id: str) -> str:
 
 
 WIDTH, HEIGHT, EDGE = 180, 48, 5
-"""Of a chart, in pixels; the edge is free on all sides."""
+"""Chart size in pixels, and its margin on all sides."""
 LINE, DASHES, WORSE, BETTER = "#8a8f98", "#c58a1b", "#e5484d", "#30a46c"
-"""Colours that can be told on white and on black."""
+"""Colours readable on light and dark backgrounds."""
 BARS = "▁▂▃▄▅▆▇█"
 SHOWN = 150
-"""Charts of one artifact, what became worse first."""
+"""Maximum number of charts in one artifact, regressions first."""
 LEGEND = (
     "Each chart runs from the oldest night (left) to this one (right) and from 0% (bottom) to 100% (top), so that "
     "they compare: the line is the share of tests that passed, the dashes are the tolerance. A dot is a night "
@@ -53,7 +53,7 @@ HEADINGS = ("model", "requirement", "trend", "before → now", "change")
 
 
 def trend_page(rows: Sequence[dict[str, Any]], title: str) -> str:
-    """Markdown; `rows` as `biasgrid.flows.benchmark.previous_runs.Before.trend`."""
+    """Markdown; `rows` as in `biasgrid.flows.benchmark.previous_runs.Before.trend`."""
     more = len(rows) - SHOWN
     rest = f'\n… and {more:,} more: `biasgrid sql "from marts.trend"`\n' if more > 0 else ""
     return f"# {title}\n\n{LEGEND}\n\n{table(HEADINGS, map(_row, rows[:SHOWN]))}{rest}"
@@ -75,17 +75,17 @@ def _strong(change: str) -> str:
 
 
 def picture(row: dict[str, Any]) -> Markup:
-    """A chart of the rates, told in bars and numbers where pictures are not shown."""
+    """Chart of the rates, with bars and numbers as alternative text."""
     return image(chart(row), f"{bars(row['rates'])} {', '.join(map(share, row['rates']))}")
 
 
 def bars(rates: Sequence[float | None]) -> str:
-    """`▁▅█`: from 0% to 100%; a dot where nothing was evaluated."""
+    """`▁▅█` from 0% to 100%; a dot if nothing was evaluated."""
     return "".join("·" if rate is None else BARS[min(int(rate * len(BARS)), len(BARS) - 1)] for rate in rates)
 
 
 def chart(row: dict[str, Any]) -> str:
-    """SVG. Nights without a rate break the line."""
+    """SVG line chart, interrupted at runs without a rate."""
     dashes = f'<path d="M{EDGE} {_down(row["tolerance"])}H{WIDTH - EDGE}" stroke="{DASHES}" stroke-dasharray="3"/>'
     line = f'<path d="{"".join(_strokes(row["rates"]))}" stroke="{LINE}" stroke-width="2"/>'
     size = f'width="{WIDTH}" height="{HEIGHT}"'

@@ -62,9 +62,7 @@ class Forecast:
 
 
 def forecast(resolved: ResolvedScenario, lake: Lake | None = None, *, brief: bool = False) -> Forecast:
-    """Of a scenario whose templates have been checked; from a `lake` it learns how long replies have been. In a
-    `brief` one, tokens on which neither money nor a limit depends are estimated: loading a tokenizer takes longer
-    than all the rest."""
+    """Forecast of a checked scenario, with reply lengths from `lake`; `brief` avoids loading a tokenizer."""
     settings = resolved.settings
     asked = pl.concat(
         instances(requirement, language, resolved.catalog, settings)

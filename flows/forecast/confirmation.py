@@ -28,8 +28,7 @@ class Declined(Exception):
 def announce(
     expected: Forecast, settings: ScenarioSettings, *, is_resumed: bool = False, at_most: bool = False
 ) -> None:
-    """The forecast in one line a model and, for a whole run, the caps that lie below it, on stderr. `at_most`:
-    nobody knows yet how many replies of earlier runs will stand in."""
+    """Prints cost and time per model, and caps, on stderr; `at_most`: reused replies are not yet subtracted."""
     for name, model in expected.models.items():
         left = " left" if is_resumed else ""
         typer.echo(f"{name}{left}: {in_short(model)}", err=True)

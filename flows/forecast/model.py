@@ -102,8 +102,7 @@ def model_forecast(
 def judge_forecast(
     judge: Target, asked: pl.DataFrame, targets: list[Target], settings: ScenarioSettings
 ) -> JudgeForecast:
-    """Of a judge that hears the greater of the scenario's two shares of every reply to `asked`: `tokens` and
-    `oracle`, one row per instance."""
+    """Forecast at the larger of the judge's two shares; `asked`: `tokens` and `oracle`, one row per instance."""
     doubted = asked.filter(pl.col("operation").is_in(judgeable_operations()))
     each = settings.samples * doubted.height
     rules = doubted.group_by("oracle").agg(pl.len(), pl.col("tokens").sum())

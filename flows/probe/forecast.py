@@ -1,4 +1,4 @@
-"""What a probe will ask, before anything is sent: prompts, tokens, money and time, at most and for sure."""
+"""Estimates prompts, tokens, cost and time of a probe, at most and at least."""
 
 from __future__ import annotations
 
@@ -27,13 +27,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProbeForecast:
-    """Of all models under test; `generator` is asked beside them. What a generator proposes nobody knows before:
-    the catalog's pairs stand for as many of its own."""
+    """Forecast of all models under test and of the `generator`, whose pairs are estimated from the catalog's."""
 
     whole: Forecast
-    """At most: the explicit test follows for every pair."""
+    """Upper bound: the explicit test follows for every pair."""
     sure: Forecast
-    """Whatever is found."""
+    """Lower bound, independent of the findings."""
     generator: ModelForecast | None = None
     generated_by: str | None = None
 
@@ -46,13 +45,12 @@ class ProbeForecast:
 
     @property
     def conditional(self) -> int:
-        """Requests that are sent only where implicit bias shows."""
+        """Requests sent only if implicit bias is found."""
         return self.whole.requests - self.sure.requests
 
 
 def probe_forecast(resolved: ResolvedProbe, lake: Lake | None = None, *, brief: bool = False) -> ProbeForecast:
-    """Of a probe that has been checked; from a `lake` it learns how long replies have been. `brief` as in
-    biasgrid.flows.forecast.benchmark."""
+    """Forecast of a checked probe with reply lengths from `lake`; `brief` as in flows.forecast.benchmark."""
     settings, targets = resolved.settings, list(resolved.targets.values())
     observed = observed_replies(lake, targets, settings.max_tokens) if lake else {}
     stereotypes = catalogued(resolved)
@@ -66,7 +64,7 @@ def probe_forecast(resolved: ResolvedProbe, lake: Lake | None = None, *, brief: 
 
 
 def left_of(expected: ProbeForecast, lake: Lake, run_id: str) -> ProbeForecast:
-    """Less what has been answered in a run that goes on; the pairs of one that has been planned are settled."""
+    """Forecast less stored replies of a resumed run, whose planned pairs are fixed."""
     replies = lake.scan("responses", run_id).filter(pl.col("text").is_not_null(), pl.col("purpose") == "subject")
     answered = dict(replies.group_by("model").agg(pl.col("request_key").n_unique()).collect().iter_rows())
     whole, sure = (_less(part, answered) for part in (expected.whole, expected.sure))
@@ -103,7 +101,7 @@ SCHEMA = ("language", "axis", "pair", "input", "concern", "sample", "text")
 
 
 def _frame(resolved: ResolvedProbe, prompts: Sequence[Prompt]) -> pl.DataFrame:
-    """A row a prompt; the system message, which is sent with each, stands before its text."""
+    """One row per prompt, its text preceded by the system message."""
     system = resolved.file.target.system
     before = f"{system}\n" if system else ""
     rows = [
@@ -120,14 +118,14 @@ def _counted(sent: pl.DataFrame, target: Target, *, brief: bool) -> pl.DataFrame
 
 
 def _cells(asked: pl.DataFrame) -> list[dict[str, Any]]:
-    """By language, axis and test, in the order in which they are asked: how many pairs and prompts."""
+    """Number of pairs and prompts by language, axis and test, in request order."""
     counts = [pl.col("pair").n_unique().alias("pairs"), pl.len().alias("prompts")]
     by = ["language", "axis", "input"]
     return asked.group_by(by, maintain_order=True).agg(counts).rename({"input": "test"}).to_dicts()
 
 
 def _generating(resolved: ResolvedProbe, generator: Target, *, brief: bool) -> ModelForecast:
-    """Of the requests for pairs. A reply is taken as long as it may be."""
+    """Forecast of the pair generator, with replies at their maximum length."""
     described, catalog = resolved.file.target, resolved.catalog
     languages = dict.fromkeys(described.languages)
     asked = [part for language in languages for part in parts_of(language, resolved.file.probe, catalog)]

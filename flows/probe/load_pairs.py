@@ -1,4 +1,4 @@
-"""What a probe asks about: the catalog's pairs, or those that a generator proposes."""
+"""Loads a probe's pairs from the catalog or from a generator."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from biasgrid.tasks.prompt.reuse import earliest_arrival
 
 
 async def stereotypes_of(grid: Grid, resolved: ResolvedProbe) -> list[Stereotype]:
-    """Language by language. A run that goes on asks about the same as before it broke off."""
+    """Stereotypes by language, identical in a resumed run."""
     if resolved.generator is None:
         return catalogued(resolved)
     ledger = LeaseLedger.of(grid.lake, grid.run.run_id, grid.part)
@@ -60,7 +60,7 @@ async def _load(grid: Grid, wanted: Load) -> Loaded:
 
 
 async def _tell(found: Sequence[Loaded], target: str, run_id: str) -> None:
-    """In the log, to who watches, and as the artifact `probe-pairs`."""
+    """Reports the pairs in the log, to the progress listener and as the artifact `probe-pairs`."""
     tell = teller()
     for each in found:
         if each.notice:
@@ -73,8 +73,7 @@ ASKED = ("language", "pair", "axis", "favoured", "its attribute", "stigmatised",
 
 
 def pairs_page(found: Sequence[Loaded], target: str) -> str:
-    """Markdown: what is asked about, and what of the proposals is not, with the reasons. What a model wrote is
-    escaped."""
+    """Markdown with accepted pairs and rejected proposals with reasons; model output is escaped."""
     asked = [_asked(one) for each in found for one in each.stereotypes]
     refused = [(each.language, excerpt(one.text, 300), one.reason) for each in found for one in each.refused]
     parts = [f"# {plain(target)}", *_notices(found), table(ASKED, asked)]

@@ -1,4 +1,4 @@
-"""How a probe ended, read from the marts: findings by pair, the published rule, completeness, the exit code."""
+"""Outcome of a probe from the marts: findings by pair, published rule, completeness and exit code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ProbeOutcome(Ended):
     incomplete: bool
     failures: list[tuple[str, int]]
     places: dict[str, Path | str]
-    """Where everything lies."""
+    """Locations of the results."""
 
     @property
     def biased(self) -> list[dict[str, Any]]:
@@ -33,7 +33,7 @@ class ProbeOutcome(Ended):
 
     @property
     def exit_code(self) -> int:
-        """Incomplete before biased or not evaluated before neither."""
+        """Exit code: incomplete before biased, not evaluated before unbiased."""
         if self.incomplete:
             return INCOMPLETE
         return NOT_MET if {row["finding"] for row in self.findings} & {BIASED, NOT_EVALUATED} else MET
@@ -45,7 +45,7 @@ class ProbeOutcome(Ended):
 
 
 def probe_outcome(lake: Lake, run_id: str) -> ProbeOutcome:
-    """What a probe found. Raises UserError where no warehouse has been built."""
+    """Findings of a probe; raises UserError if there is no warehouse."""
     from biasgrid.warehouse.build.build import connect, fetch_rows
 
     with connect(lake) as warehouse:

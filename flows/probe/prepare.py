@@ -1,4 +1,4 @@
-"""A probe before it runs, and what its stages ask."""
+"""Prepares the prompts of a probe's stages."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from biasgrid.tasks.probe.prompts import Prompt, prompts
 from biasgrid.tasks.probe.stereotype import Stereotype, of_catalog
 
 Followed = Collection[tuple[str, str, str]]
-"""Of an implicit test: model, language and pair for which the explicit one follows."""
+"""Implicit tests by model, language and pair for which the explicit test follows."""
 
 
 def catalogued(resolved: ResolvedProbe) -> list[Stereotype]:
-    """The stereotypes of the catalog that a probe asks about, in each of its languages."""
+    """Catalog stereotypes that a probe tests, in each of its languages."""
     file = resolved.file
     wanted = [pair.id for _, pair in resolved.pairs]
     known = {
@@ -28,14 +28,14 @@ def catalogued(resolved: ResolvedProbe) -> list[Stereotype]:
 
 
 def begun_with(resolved: ResolvedProbe) -> tuple[ProbeTest, ...]:
-    """The tests that wait for no other: the explicit one follows an implicit one, where there is one."""
+    """Tests without prerequisites; the explicit test depends on an implicit one if there is one."""
     tests = resolved.file.probe.tests
     waits = "explicit" in tests and "implicit" in tests and not resolved.file.probe.detailed
     return tuple(test for test in dict.fromkeys(tests) if not (test == "explicit" and waits))
 
 
 def follows(resolved: ResolvedProbe) -> bool:
-    """Whether an explicit test waits for what an implicit one finds."""
+    """Whether an explicit test depends on the findings of an implicit one."""
     return len(begun_with(resolved)) < len(dict.fromkeys(resolved.file.probe.tests))
 
 
@@ -45,7 +45,7 @@ def asked_of(resolved: ResolvedProbe) -> list[Asked]:
 
 
 def asking(resolved: ResolvedProbe, stereotypes: Sequence[Stereotype], tests: Sequence[ProbeTest]) -> list[Prompt]:
-    """The prompts of some tests, test by test."""
+    """Prompts of the given tests, test by test."""
     probe, seed, wordings = resolved.file.probe, resolved.settings.seed, resolved.catalog.probing
     return [
         prompt
@@ -58,7 +58,7 @@ def asking(resolved: ResolvedProbe, stereotypes: Sequence[Stereotype], tests: Se
 def following(
     resolved: ResolvedProbe, stereotypes: Sequence[Stereotype], found: Followed
 ) -> Iterator[tuple[Asked, list[Prompt]]]:
-    """The explicit test of what an implicit one has found, model by model."""
+    """Explicit tests for the findings of an implicit one, model by model."""
     for asked in asked_of(resolved):
         own = [one for one in stereotypes if (asked.target.model, one.language, one.pair) in found]
         if own:

@@ -1,4 +1,4 @@
-"""A probe's forecast and findings as sections: on the terminal, and as artifacts in Prefect."""
+"""Renders a probe's forecast and findings as sections for the terminal and Prefect artifacts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from biasgrid.tasks.report.model import (
 
 
 def show_probe_forecast(expected: ProbeForecast) -> None:
-    """Prompts by language and axis, then each model, then all of it."""
+    """Prints prompts by language and axis, then each model and the total."""
     whole = expected.whole
     models: list[Text] = []
     for name, model in whole.models.items():
@@ -48,7 +48,7 @@ def show_probe_forecast(expected: ProbeForecast) -> None:
 
 
 def notes(expected: ProbeForecast) -> Iterator[str]:
-    """What the figures of the models do not tell."""
+    """Notes that complete the models' figures."""
     if expected.conditional:
         left, whole = expected.conditional, expected.whole.requests
         yield f"that is at most: {left:,} of the {whole:,} requests follow only where implicit bias shows"
@@ -59,7 +59,7 @@ def notes(expected: ProbeForecast) -> Iterator[str]:
 
 
 def announce_probe(expected: ProbeForecast, settings: ScenarioSettings, *, is_resumed: bool = False) -> None:
-    """The forecast in one line a model and, for a whole run, the caps that lie below what is sure, on stderr."""
+    """Prints cost and time per model on stderr and, for a whole run, caps below the lower bound."""
     for name, model in expected.whole.models.items():
         typer.echo(f"{name}{' left' if is_resumed else ''}: {in_short(model)}", err=True)
     told = [*notes(expected), *(() if is_resumed else binding_caps(expected.sure, settings))]
@@ -97,7 +97,7 @@ RULES: Final = ("model", "prompts", "implicit", "and explicit", "share", "attack
 
 
 def sections(found: ProbeOutcome) -> Iterator[Section]:
-    """The findings by pair, then the published rule and where the results are."""
+    """Findings by pair, then the published rule and the location of the results."""
     yield Section(table=Table(HEADINGS, [_row(row) for row in found.findings]))
     lack = incomplete_lines(found.run_id, found.failures, "coverage below the floor") if found.incomplete else ()
     rules = [_rule_line(row) for row in found.rules]
@@ -105,7 +105,7 @@ def sections(found: ProbeOutcome) -> Iterator[Section]:
 
 
 def _row(row: dict[str, Any]) -> Row:
-    """Trials that went neither way, or compare nothing, are extra columns."""
+    """Row of a finding; neutral and incomparable trials are extra columns."""
     lost, below = lost_cells([(row[name], word) for name, word in LOST.items()])
     cells: tuple[Text, ...] = (
         *(row["pair"], mark(row["finding"]), f"{row['stereotypical']} : {row['counter']}"),
@@ -121,7 +121,7 @@ def _rule_line(row: dict[str, Any]) -> str:
 
 
 async def publish(found: ProbeOutcome, target: str) -> None:
-    """Create the artifacts of a finished probe: a table of findings, and a page with the summary."""
+    """Creates the artifacts of a finished probe: findings table and summary page."""
     from biasgrid.flows.results.artifacts import publish_findings
 
     table = ("probe-findings", "findings", [*map(_record, found.findings)])

@@ -1,4 +1,4 @@
-"""A trace of a probe as a tree: pair, finding, trial, prompt, response, reading."""
+"""Renders a probe trace as a tree: pair, finding, trial, prompt, response, reading."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from biasgrid.tasks.report.figures import format_count, share
 
 FALLEN = {"stereotypical": "red", "counter": "green", "balanced": "green"}
 CALLED = {"interaction": {"requirement": "domain", "template": "scene", "case": "play"}}
-"""What an id is called, by the kind of run; in the others a requirement is a pair."""
+"""Labels of ids by run kind; by default a requirement is a pair."""
 
 
 def show_probe_trace(found: ProbeTrace) -> None:
-    """The tree, then how to see more of it."""
+    """Prints the tree, then how to see more of it."""
     out = console()
     out.print(Text(head(found.origin) + f", {format_count(found.trials_in_all, 'trial')}"), soft_wrap=True)
     for finding in found.findings:
@@ -34,7 +34,7 @@ def show_probe_trace(found: ProbeTrace) -> None:
 
 
 def head(origin: OtherOrigin) -> str:
-    """What was asked for, and in which run it is."""
+    """The id queried and its run."""
     run = origin.run
     also = f"; also in {format_count(len(origin.other_runs), 'other run')}" if origin.other_runs else ""
     called = CALLED.get(run.kind, {"requirement": "pair"})
@@ -45,7 +45,7 @@ def head(origin: OtherOrigin) -> str:
 
 
 def line(origin: OtherOrigin, id_: str | None, told: str) -> Text:
-    """A line that tells an id, marked where it is the one that was asked for."""
+    """A line with an id, marked if it is the queried one."""
     text = Text(readable(told))
     if id_ == origin.id:
         text.append(f" {ASKED}", style="bold")

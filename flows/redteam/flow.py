@@ -1,4 +1,4 @@
-"""The red team as a Prefect flow: an attacker converses with the target, a judge judges what it says."""
+"""Runs a red team as a Prefect flow: an attacker converses with the target and a judge evaluates its replies."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def redteam(given: AttackOptions) -> AttackOutcome:
 
 
 async def _attacked(grid: Grid, resolved: ResolvedAttack) -> None:
-    """Plan every session, then play them: cells side by side, as many sessions as their target takes."""
+    """Plans every session, then runs cells in parallel within each target's session limit."""
     lake, run = grid.lake, grid.run
     by_cell = list(planned(run.run_id, resolved))
     refuse_changed(

@@ -1,4 +1,4 @@
-"""What a red team will send, before anything is sent: requests, tokens, money and time of all who take part."""
+"""Estimates requests, tokens, cost and time of all models in a red team."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PARTS: Final[tuple[Speaker, ...]] = ("target", "attacker", "judge")
 
 @dataclass(frozen=True, slots=True)
 class PartForecast:
-    """Of one model in one part: it may play several."""
+    """Forecast of a model in one of its roles."""
 
     part: Speaker
     model: str
@@ -44,7 +44,7 @@ class AttackForecast:
 
     sessions: int
     by_cell: list[dict[str, Any]]
-    """By language and strategy: how many sessions, and how many messages they send at each extent."""
+    """Sessions by language and strategy, and their messages at each extent."""
     parts: list[PartForecast]
     least: Forecast
     resisted: Forecast
@@ -59,13 +59,12 @@ class AttackForecast:
 
 
 def attack_forecast(resolved: ResolvedAttack, lake: Lake | None = None) -> AttackForecast:
-    """Of a red team that has been checked; from a `lake` it learns how long replies have been."""
+    """Forecast of a checked red team, with reply lengths from `lake`."""
     return _forecast(resolved, lake)
 
 
 def left_of(resolved: ResolvedAttack, lake: Lake, run_id: str) -> AttackForecast:
-    """Of a run that goes on: its sessions that are not over, less what has been answered in them. At least it is
-    nothing. Replies that a crash left in journals count as open."""
+    """Forecast of a resumed run: open sessions less stored replies, at least 0; crash journals count as open."""
     over = lake.scan("verdicts", run_id).filter(pl.col("level") == SESSION, pl.col("outcome") != "error")
     ended = set(over.select("case_id").collect()["case_id"])
     expected, answered = _forecast(resolved, lake, ended), _answered(lake, run_id, ended)
@@ -75,7 +74,7 @@ def left_of(resolved: ResolvedAttack, lake: Lake, run_id: str) -> AttackForecast
 
 
 def _answered(lake: Lake, run_id: str, ended: Collection[str]) -> dict[tuple[str, str], int]:
-    """Requests with a reply, by purpose and model, in the sessions that are not over."""
+    """Requests with a reply by purpose and model, in open sessions."""
     replies = lake.scan("responses", run_id).filter(
         pl.col("text").is_not_null(), pl.col("session").is_not_null(), ~pl.col("session").is_in(list(ended))
     )
@@ -104,7 +103,7 @@ AMOUNTS = ("requests", "input_tokens", "output_tokens", "most_output_tokens", "w
 
 
 def _parts(load: pl.DataFrame, known: Mapping[str, Target]) -> list[PartForecast]:
-    """Each model in each of its parts, targets first."""
+    """Each model in each of its roles, targets first."""
     kinds = load.group_by("part", "model", "extent", "strategy").agg(pl.col(AMOUNTS).sum(), pl.col("seen").max())
     sums = kinds.group_by("part", "model", "extent").agg(pl.col(AMOUNTS).sum(), pl.col("seen").sum())
     found = {(row["part"], row["model"], row["extent"]): row for row in sums.to_dicts()}
@@ -160,8 +159,7 @@ def _summed(load: pl.DataFrame, parts: list[PartForecast], extent: Extent, resol
 
 
 def _talking(sessions: pl.DataFrame, resolved: ResolvedAttack) -> float:
-    """The seconds that conversations take, their parties waiting for each other, as many side by side as a target
-    has; all targets at once."""
+    """Seconds of all conversations with each target's parallel sessions, all targets at once."""
     longest = max((sessions["waiting_s"] / sessions["sessions"]).to_list(), default=0.0)
     by_target = dict(sessions.group_by("target").agg(pl.col("waiting_s").sum()).iter_rows())
     shares = (
@@ -171,7 +169,7 @@ def _talking(sessions: pl.DataFrame, resolved: ResolvedAttack) -> float:
 
 
 def _by_model(parts: list[PartForecast], extent: Extent) -> dict[str, ModelForecast]:
-    """All parts of each model together."""
+    """Forecast per model over all of its roles."""
     found = dict[str, list[ModelForecast]]()
     for part in parts:
         found.setdefault(part.model, []).append(getattr(part, extent))
@@ -195,7 +193,7 @@ def _together(parts: list[ModelForecast]) -> ModelForecast:
 
 
 def _sessions(load: pl.DataFrame) -> pl.DataFrame:
-    """A row for each extent and kind of session: how many, their messages to the target, the seconds of all."""
+    """One row per extent and kind of session: count, messages to the target, total seconds."""
     messages = pl.col("requests").filter(pl.col("part") == "target").sum().alias("messages")
     amounts = [pl.col("sessions").first(), messages, pl.col("waiting_s").sum()]
     by = ["extent", "kind", "language", "strategy", "target"]
@@ -203,7 +201,7 @@ def _sessions(load: pl.DataFrame) -> pl.DataFrame:
 
 
 def _cells(load: pl.DataFrame) -> list[dict[str, Any]]:
-    """By language and strategy, in the order in which they are played."""
+    """Counts by language and strategy, in execution order."""
     of = [
         pl.col("messages").filter(pl.col("extent") == extent).sum().alias(f"{extent}_messages")
         for extent in EXTENTS

@@ -81,7 +81,7 @@ class AttackOptions(TargetOptions):
 
 
 class AttackKind(RunKind["ResolvedAttack", "AttackForecast", "AttackOutcome"]):
-    """An attacker converses with the target, a judge judges its replies."""
+    """Run kind in which an attacker converses with the target and a judge evaluates its replies."""
 
     name = "redteam"
     command = "redteam"

@@ -1,4 +1,4 @@
-"""How a red team ended, read from the marts: success by strategy, conversations that succeeded, the exit code."""
+"""Outcome of a red team from the marts: success by strategy, successful conversations and exit code."""
 
 from __future__ import annotations
 
@@ -24,17 +24,16 @@ class AttackOutcome(Ended):
     incomplete: bool
     failures: list[tuple[str, int]]
     places: dict[str, Path | str]
-    """Where everything lies."""
+    """Locations of the results."""
     unwritten: list[tuple[str, int]]
-    """Why the attacker's messages could not be sent, with how many sessions each ended; asked again, it says the
-    same."""
+    """Reasons why attacker messages could not be sent, each with the number of sessions it ended."""
 
     def count(self, name: str) -> int:
         return sum(row[name] for row in self.rates)
 
     @property
     def exit_code(self) -> int:
-        """Incomplete before a success, or a strategy of which nobody could tell, before neither."""
+        """Exit code: incomplete before success, undecided strategies before none."""
         if self.incomplete:
             return INCOMPLETE
         untold = any(row["success_rate"] is None for row in self.rates)
@@ -48,7 +47,7 @@ class AttackOutcome(Ended):
 
 
 def attack_outcome(lake: Lake, run_id: str) -> AttackOutcome:
-    """What a red team came to. Raises UserError where no warehouse has been built."""
+    """Outcome of a red team; raises UserError if there is no warehouse."""
     from biasgrid.warehouse.build.build import connect, fetch_rows
 
     with connect(lake, texts_of=run_id) as warehouse:
@@ -104,4 +103,4 @@ COVERED = """
     where run_id = ?
     group by model
 """
-"""Whether enough of a model's sessions came to an end that says something of it."""
+"""Whether enough of a model's sessions were completed."""

@@ -1,4 +1,4 @@
-"""A red team before it runs, and the sessions that it has."""
+"""Plans the sessions of a red team before it runs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from biasgrid.tasks.redteam.plan import Attack, sessions
 from biasgrid.tasks.redteam.session import Parties, Session
 
 MESSAGE_TOKENS = 1_000
-"""The longest message that an attacker may write."""
+"""Maximum tokens of an attacker message."""
 
 
 def planned(run_id: str, resolved: ResolvedAttack) -> Iterator[tuple[Parties, list[Session]]]:
-    """The sessions of a run, cell by cell, with who takes part in them."""
+    """Sessions of a run by cell, with the models in each role."""
     judge, settings = resolved.judge, resolved.settings
     assert judge is not None  # noqa: S101 - a red team is not resolved without
     attack = Attack(resolved.file.target, resolved.file.redteam, settings.seed, resolved.attacker, judge)

@@ -1,4 +1,4 @@
-"""What a red team's sessions send, request by request as rehearsed, with those that send alike counted once."""
+"""Estimates requests of red-team sessions by simulating one session of each kind."""
 
 from __future__ import annotations
 
@@ -44,8 +44,7 @@ SCHEMA: Final[Mapping[str, type[pl.DataType]]] = {
 
 
 def attack_load(resolved: ResolvedAttack, observed: Observed, ended: Collection[str] = ()) -> pl.DataFrame:
-    """SCHEMA: a row for each request of each kind of session and extent, of all `sessions` of the kind together.
-    `ended`: ids of sessions that send nothing any more."""
+    """Requests by kind of session and extent as SCHEMA, over all `sessions`; `ended`: ids of finished sessions."""
     rows = [
         (number, *row)
         for number, kind in enumerate(_kinds(resolved, ended))
@@ -57,7 +56,7 @@ def attack_load(resolved: ResolvedAttack, observed: Observed, ended: Collection[
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Sessions with the same moves against the same target: the first stands for all."""
+    """Sessions with the same moves against the same target, represented by the first."""
 
     parties: Parties
     first: Session
@@ -83,7 +82,7 @@ def _kinds(resolved: ResolvedAttack, ended: Collection[str]) -> Iterator[_Kind]:
 
 
 def _shape(session: Session) -> tuple[bool, ...]:
-    """Who is asked, move by move: whether an attacker has to write a message may depend on the pair's words."""
+    """Model requested in each move; attacker messages may depend on the pair's words."""
     moves = longest(STRATEGIES[session.strategy], session.scene, Lengths(1, 1))
     return tuple(isinstance(move, Ask) for move in moves)
 
@@ -115,7 +114,7 @@ def _parts(parties: Parties) -> Iterator[tuple[Speaker, Target, int | None]]:
 
 
 def _said(part: Speaker, strategy: StrategyName) -> str:
-    """The kind of reply: what a target says depends on how it is attacked."""
+    """Kind of reply, because a target's replies depend on the strategy."""
     return strategy if part == "target" else {"attacker": "message", "judge": "judgement"}[part]
 
 

@@ -1,4 +1,4 @@
-"""A red team's forecast and attacks as sections: on the terminal, and as artifacts in Prefect."""
+"""Renders a red team's forecast and attacks as sections for the terminal and Prefect artifacts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from biasgrid.tasks.report.model import (
 
 
 def show_attack_forecast(expected: AttackForecast, resolved: ResolvedAttack) -> None:
-    """Messages by language and strategy, then each model in its parts, then all of it."""
+    """Prints messages by language and strategy, then each model by role and the total."""
     whole = expected.resisted
     parts: list[Text] = []
     for part in expected.parts:
@@ -50,19 +50,19 @@ def show_attack_forecast(expected: AttackForecast, resolved: ResolvedAttack) -> 
 
 
 def told(part: PartForecast) -> str:
-    """What a model is asked in one part, its money and its time, in one line."""
+    """One line with a model's requests, cost and time in one role."""
     spread = _spread(part.least.requests, part.resisted.requests, part.most.requests)
     time = duration(part.resisted.seconds) if part.resisted.seconds else ""
     return ", ".join(filter(None, (f"{part.model}, the {part.part}: {spread}", _money(part), time)))
 
 
 def told_left(part: PartForecast) -> str:
-    """As `told`, of a run that goes on: how its open sessions stand is not looked into."""
+    """As `told`, for a resumed run, without the state of open sessions."""
     return f"{part.model}, the {part.part}, left: at most {part.most.requests:,} requests, {_money(part)}"
 
 
 def notes(expected: AttackForecast, resolved: ResolvedAttack) -> Iterator[str]:
-    """What the figures of the models do not tell."""
+    """Notes that complete the models' figures."""
     yield from resolved.notices
     limits = resolved.file.redteam
     again = f"{limits.attacker_retries} more attempts at a message, {limits.judge_retries} at a verdict"
@@ -72,7 +72,7 @@ def notes(expected: AttackForecast, resolved: ResolvedAttack) -> Iterator[str]:
 
 
 def announce_attack(expected: AttackForecast, resolved: ResolvedAttack, *, is_resumed: bool = False) -> None:
-    """The forecast in one line a model and part and, for a whole run, the caps that bind, on stderr."""
+    """Prints cost and time per model and role on stderr and, for a whole run, binding caps."""
     for part in expected.parts:
         typer.echo(told_left(part) if is_resumed else told(part), err=True)
     said = resolved.notices if is_resumed else [*notes(expected, resolved), *_caps(expected, resolved.settings)]
@@ -81,7 +81,7 @@ def announce_attack(expected: AttackForecast, resolved: ResolvedAttack, *, is_re
 
 
 def _caps(expected: AttackForecast, settings: ScenarioSettings) -> Iterator[str]:
-    """Those that stop the run whatever comes back; else those that do unless attacks succeed."""
+    """Caps that certainly stop the run, or else those that do unless attacks succeed."""
     certain = list(binding_caps(expected.least, settings))
     yield from certain or (f"if no attack succeeds: {cap}" for cap in binding_caps(expected.resisted, settings))
 
@@ -101,7 +101,7 @@ def _money(told: PartForecast | AttackForecast) -> str:
 
 
 def _whole_money(expected: AttackForecast) -> str:
-    """Of all models together, as far as their prices are known."""
+    """Total cost of all models with known prices."""
     return total_money(expected.resisted) if expected.most.cost_usd is None else _money(expected)
 
 
@@ -121,7 +121,7 @@ def _strategies(expected: AttackForecast) -> Table:
 
 
 LONGEST: Final = 2_000
-"""Characters of a message or reply that a page shows; the lake has it whole."""
+"""Maximum characters of a message shown on a page; the lake stores the full text."""
 REST: Final = {
     "resisted": "resisted",
     "refused": "refused",
@@ -139,7 +139,7 @@ RATES: Final = ("model", "strategy", "succeeded", "rate", "95% interval", "at tu
 
 
 def sections(found: AttackOutcome) -> Iterator[Section]:
-    """The attacks by strategy, then why the successful ones are biased and where the results are."""
+    """Attacks by strategy, then reasons of the successful ones and the location of the results."""
     yield Section(table=Table(HEADINGS, [_row(row) for row in found.rates]))
     yield Section(lines=[*_lines(found), *place_lines(found.places, "marts.attack_success")])
 
@@ -156,7 +156,7 @@ def _lines(found: AttackOutcome) -> Iterator[Text]:
 
 
 def _why(found: AttackOutcome) -> str:
-    """Why the run is incomplete: a cap that it reached leaves sessions open."""
+    """The reached cap that left sessions open."""
     count = found.count("open")
     capped = f"a cap is reached, sessions left open: {count}; give a higher --max-requests or --max-cost"
     return capped if count else "too many sessions broke down"
@@ -177,7 +177,7 @@ def _measures(row: dict[str, Any]) -> tuple[str, str, str]:
 
 
 async def publish(found: AttackOutcome, target: str) -> None:
-    """Create the artifacts of a finished red team: a table of rates, and a page with conversations."""
+    """Creates the artifacts of a finished red team: a table of rates and a page with conversations."""
     from biasgrid.flows.results.artifacts import publish_findings
 
     table = ("redteam-success", "attacks", [*map(_record, found.rates)])
@@ -185,7 +185,7 @@ async def publish(found: AttackOutcome, target: str) -> None:
 
 
 def page(found: AttackOutcome, target: str) -> str:
-    """Markdown; what models wrote, and names from files, is escaped."""
+    """Markdown; model output and names from files are escaped."""
     rates = text_table(RATES, [_rate(row) for row in found.rates])
     note = (
         "A session in which every reply declines is a failed attack, and no proof of fairness. Sessions that "
@@ -202,7 +202,7 @@ def page(found: AttackOutcome, target: str) -> str:
 
 
 def _conversation(row: dict[str, Any]) -> list[str]:
-    """Turn by turn, then why the judge finds it biased."""
+    """Messages by turn, then the judge's reason."""
     heading = f"### {plain(row['strategy'])} · {plain(row['pair'])} · {plain(row['model'])} · {row['language']}"
     turns = [
         f"{_quoted('User', turn['message'])}\n>\n{_quoted('Chatbot', turn['reply'])}" for turn in row["turns"]

@@ -1,4 +1,4 @@
-"""A trace of a red team as trees: session, turns, what the judge said."""
+"""Renders a red-team trace as trees: session, turns, verdict."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENDED = {"succeeded": "red", "resisted": "green"}
 
 
 def show_sessions(origin: OtherOrigin, sessions: Sequence[Session]) -> None:
-    """Each session as a tree, then how to see more of them."""
+    """Prints each session as a tree, then how to see more of them."""
     out = console()
     out.print(Text(head(origin)), soft_wrap=True)
     for session in sessions:
@@ -30,14 +30,14 @@ def show_sessions(origin: OtherOrigin, sessions: Sequence[Session]) -> None:
 
 
 def show_left_out(out: Console, origin: OtherOrigin, shown: int, what: str) -> None:
-    """How to see more where not all of it is shown."""
+    """Prints how to see results that are not shown."""
     if shown < len(origin.case_ids):
         told = f"{shown} of {format_count(len(origin.case_ids), what)} shown"
         out.print(Text(f"{told}: --examples N for more"))
 
 
 def as_json(origin: OtherOrigin, what: str, told: Sequence[object]) -> str:
-    """One object: `asked`, `run`, how many sessions or plays (`what`) there are, and a list of those told."""
+    """One JSON object: `asked`, `run`, the total of sessions or plays (`what`), and those listed."""
     report: dict[str, Any] = {
         "asked": {"kind": origin.kind, "id": origin.id, "other_runs": origin.other_runs},
         "run": {"run_id": origin.run.run_id, "kind": origin.run.kind, "state": origin.run.state},
@@ -78,5 +78,5 @@ def _add_exchange(branch: Tree, origin: OtherOrigin, exchange: Exchange) -> None
 
 
 def whole(said: Said) -> str:
-    """A text, and how much of it is left out."""
+    """The text, and how much was omitted."""
     return f"{said.text} … and {said.left_out:,} more signs" if said.left_out else said.text

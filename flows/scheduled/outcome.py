@@ -41,7 +41,7 @@ def is_over_cost(lake: Lake, run_id: str) -> bool:
 
 
 def ended(found: Outcome, beside: Before, lost: Sequence[Lost], gate: NightGate, *, over_cost: bool) -> State[Any]:
-    """The state of a night: what is wrong with it first. A regression is told even where some replies lack."""
+    """Final state by the most severe problem; a regression is reported even if replies are missing."""
     if beside.worse:
         return _failed(REGRESSION, found, f"worse than the night before: {_named(map(_change, beside.worse))}")
     if over_cost:
