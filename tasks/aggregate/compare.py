@@ -33,8 +33,8 @@ SHARED: Final = {"target": "target: ", "asking": "asking: "}
 
 
 def circumstances(earlier: Chosen, later: Chosen) -> pl.DataFrame:
-    """The differences in what was asked and by what it was judged, columns as CIRCUMSTANCES. Requirements that one
-    run alone has are not among them."""
+    """The differences in prompts and criteria, columns as CIRCUMSTANCES, without requirements that only one run
+    has."""
     sides = [_settings(earlier), _settings(later)]
     shared = sides[0].keys() & sides[1].keys()
     rows = [
@@ -131,10 +131,10 @@ class Comparison:
 
 
 def compare(lake: Lake, earlier: str, later: str, pairs: Sequence[str] = ()) -> Comparison:
-    """Compares what two words `RUN[@EVALUATION]` name; `pairs` are models of other names, as `A=B`.
+    """The comparison of two `RUN[@EVALUATION]`; `pairs` are models of different names, as `A=B`.
 
-    Raises UserError for runs, evaluations and models that there are not, for the same evaluation twice and for
-    runs of different kinds; `LakeDamaged` where the files of one cannot be read.
+    Raises UserError for unknown runs, evaluations and models, for the same evaluation twice and for runs of
+    different kinds; `LakeDamaged` if files of one cannot be read.
     """
     before, after = chosen(lake, earlier), chosen(lake, later)
     _refuse_different(before.run, after.run)
@@ -184,7 +184,7 @@ def _again(run: Run) -> str:
 def _paired(
     lake: Lake, before: Chosen, after: Chosen, pairs: Sequence[str]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Models by their name in the later run, and those that take no part."""
+    """Models by their name in the later run, and those that are left out."""
     own, other = (_models(lake, side) for side in (before, after))
     if not pairs:
         single = len(own) == len(other) == 1 and own != other

@@ -43,12 +43,12 @@ class Chosen:
 
     @cached_property
     def catalog_hashes(self) -> str:
-        """JSON: the files that it judged by; those of the run where the evaluation does not say."""
+        """Hashes, as JSON, of the catalog files of the evaluation, or of the run if the evaluation has none."""
         return self._recorded("catalog_hashes") or self.run.catalog_hashes
 
     @cached_property
     def versions(self) -> str:
-        """JSON: the packages that judged; those of the run where the evaluation does not say."""
+        """Versions, as JSON, of the packages of the evaluation, or of the run if the evaluation has none."""
         return self._recorded("versions") or self.run.versions
 
     def _recorded(self, column: str) -> str | None:

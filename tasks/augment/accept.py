@@ -23,7 +23,7 @@ from biasgrid.tasks.augment.similarity import Known, known
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """One accepted template: its place in the review file, and its entry as the person left it."""
+    """One accepted template: its place in the review file, and its entry as edited by the person."""
 
     index: int
     name: str
@@ -32,7 +32,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """What a review lists, under which key, and what one of it is called."""
+    """Names of a review's list, of its key and of one entry."""
 
     key: str
     kind: type[BaseModel]
@@ -89,8 +89,8 @@ def _sort_all(
 def check_chosen(
     review: Review[ReviewFile], document: Document, catalog: Catalog, overlay: Path | None
 ) -> list[str]:
-    """Warnings on what was chosen. Raises UserError where the catalog check finds an error in an entry, or where
-    it is asked already, by line."""
+    """Warnings on accepted templates; raises UserError, by line, for catalog errors and for templates that
+    exist already."""
     file = review.file
     _refuse_strange(file, document, catalog)
     held = tuple(t for t in catalog.templates if (t.language, t.concern) == (file.language, file.concern))
@@ -175,7 +175,7 @@ def _names_twice(review: Review[Any], document: Document, listed: Listed) -> Ite
 def asked_already(
     name: str, texts: Sequence[str], asked: Known, where: str, one: str = "template"
 ) -> Iterator[Problem]:
-    """Where something of the same words is there."""
+    """An error if an entry with the same words exists."""
     same = asked.same(*texts)
     if same:
         what = f"{one} `{name}` asks the same as `{same}`"

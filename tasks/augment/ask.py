@@ -23,12 +23,12 @@ from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.run_lock import RunLock
 
 CELL = "generator"
-"""What the files of these replies are called, so that they are found among those of all runs."""
+"""Name of these replies' files, by which they are found among those of all runs."""
 TOKENS_FOR_ONE, TOKENS_BESIDE = 400, 800
 
 
 class Numbered(Protocol):
-    """A part of an order, counted from 1, and how much it asks for."""
+    """A part of an order, counted from 1, and the number of entries it requests."""
 
     @property
     def number(self) -> int: ...
@@ -74,7 +74,7 @@ def requests(order: Order, target: Target, catalog: Catalog, temperature: float 
 def requests_of(
     told: Sequence[tuple[PartOf, str]], seed: int, target: Target, catalog: Catalog, temperature: float | None
 ) -> tuple[Asked[PartOf], ...]:
-    """The requests for parts with these texts. The same order on the same library has the same keys."""
+    """The requests for parts with these texts; the same order on the same library has the same keys."""
     asked = [(part, _case(part, text, seed, target, catalog, temperature)) for part, text in told]
     session = f"augment-{content_hash([case['request_key'] for _, case in asked])}"
     return tuple(Asked(part, {**case, "run_id": session}) for part, case in asked)
@@ -83,8 +83,8 @@ def requests_of(
 async def ask(
     lake: Lake, asked: Sequence[Asked[Any]], target: Target, model_pool: ModelPool, *, retries: int = 3
 ) -> Heard:
-    """The replies to the requests, those that landed earlier among them. Errors are rows, not exceptions; on
-    cancellation what is in flight still lands. Raises RunBusy where another process asks the same."""
+    """The replies to the requests, stored ones included, with errors as rows; on cancellation, requests in
+    flight are still stored. Raises RunBusy if another process runs the same requests."""
     session = asked[0].case["run_id"]
     with RunLock(lake, session):
         recover(lake, session)

@@ -23,7 +23,7 @@ KEYED = ("affirmed", "agreed", "denied", "disagreed")
 
 @dataclass(frozen=True, slots=True)
 class Sifted:
-    """Entries for review with what the check warns of, and what is refused; nothing of a reply is lost."""
+    """Entries for review with warnings of the catalog check, and refused ones; no part of a reply is lost."""
 
     entries: tuple[Mapping[str, Any], ...]
     warnings: tuple[tuple[str, ...], ...]

@@ -23,7 +23,7 @@ UNDECIDED = re.compile(r"(decision:)[ ]*(?:accept|'accept'|\"accept\"|''|\"\"|~|
 
 
 def shelf(overlay: Path, language: str, concern: str) -> Path:
-    """The file of a catalog that takes accepted templates."""
+    """The file of a catalog for accepted templates."""
     return overlay / "templates" / language / f"{concern}-accepted.yaml"
 
 
@@ -34,8 +34,8 @@ def with_entries(
     entries: Sequence[Mapping[str, Any]],
     languages: Mapping[str, LanguageCatalog],
 ) -> str:
-    """The text of the file with the entries after those it holds, comments and all. Raises UserError where it
-    cannot take them."""
+    """The file's text with the entries appended and its comments unchanged; raises UserError if they cannot be
+    added."""
     text = appended(path, read_text(path), entries, "templates") if path.exists() else None
     whole = text or template_file(language, concern, entries, HEAD)
     found, mistakes = read_templates(parse_document(whole, str(path)), languages)
@@ -47,8 +47,7 @@ def with_entries(
 
 
 def with_marks(document: Document, chosen: Sequence[Chosen], names: Sequence[str], key: str = "templates") -> str:
-    """The review's text with each accepted decision marked, and nothing else changed. Raises UserError where a
-    decision is written so that it cannot be."""
+    """The review's text with each accepted decision marked; raises UserError if a decision's form prevents it."""
     lines = document.text.split("\n")
     for one, name in zip(chosen, names, strict=True):
         number = document.line((key, one.index, "decision")) or 0
@@ -82,8 +81,8 @@ def write(texts: Mapping[Path, str]) -> None:
 
 
 def appended(path: Path, text: str, entries: Sequence[Mapping[str, Any]], name: str) -> str | None:
-    """The text with the entries after those of its last list; None where the file holds no list yet. Raises
-    UserError where it ends with anything else."""
+    """The text with the entries after its last list, or None if it has no list; raises UserError if it ends
+    with anything else."""
     if parse_document(text, str(path)).value is None:
         return None
     root = yaml.compose(text, Loader=yaml.SafeLoader)

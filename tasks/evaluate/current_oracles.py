@@ -44,8 +44,8 @@ def under(cases: pl.DataFrame, rules: pl.DataFrame) -> pl.DataFrame:
 
 
 def changed(cases: pl.DataFrame, rules: pl.DataFrame) -> pl.DataFrame:
-    """One row per template, language and wording of `cases` whose oracle differs from its rule: ASKED, `oracle`,
-    `rule`."""
+    """One row per template, language and wording of `cases` whose oracle differs from its rule: ASKED,
+    `oracle`, `rule`."""
     planned = cases.select(*ASKED, "oracle").unique()
     return planned.join(rules, on=ASKED).filter(pl.col("oracle") != pl.col("rule")).sort(ASKED)
 

@@ -19,7 +19,7 @@ from biasgrid.tasks.evaluate.verdicts import in_table_form, template_verdicts, w
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What an oracle reads in one reply; `outcome` is None where a number was read that SQL compares."""
+    """What an oracle reads in one reply; `outcome` is None for a number, which SQL compares."""
 
     outcome: str | None
     parsed_text: str | None
@@ -46,11 +46,11 @@ def judge_cell(
     evaluation_id: str,
     judged_at: datetime,
 ) -> pl.DataFrame:
-    """The verdicts on `cases` (columns of CASES) by their oracles, in the columns and types of VERDICTS.
+    """The verdicts on `cases` (columns of CASES) by their oracles, in the columns and types of VERDICTS: instance
+    rows in the order of the cases, then template rows.
 
-    Each case finds its reply among `responses` (columns of RESPONSES, purpose subject): its own or, where none
-    landed for it, one to the same request. Instance rows come first, in the order of the cases, then template
-    rows.
+    Each case uses its own reply among `responses` (columns of RESPONSES, purpose subject) or, if there is none,
+    one to the same request.
     """
     replies = replies_to(cases, responses)
     judged = pl.concat([unanswered(replies), _answered(replies, languages)]).sort("order")

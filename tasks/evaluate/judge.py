@@ -1,9 +1,9 @@
-"""A second opinion: a model re-assesses instances that an expected-value oracle failed, and a sample of others.
+"""Requests a second opinion from a model on replies that failed an expected-value oracle, and on a sample of
+others.
 
-Pure: `contested` says which, `judge_request` what to send, `read_judgement` what came back, `overrule` what it
-changes. Asking goes through tasks/connectors. The judge sees the whole prompt, the reply between marks that the
-reply cannot contain, and the rule in words, never the oracle's verdict; a refusal has a verdict of its own. A
-judge's reply that is not the JSON asked for changes nothing: the oracle's verdict stands, and the row says why.
+All functions are pure; requests go through tasks/connectors. The judge receives the whole prompt, the reply
+between marks that the reply cannot contain, and the rule in words, never the oracle's verdict. A judge's reply
+that is not the required JSON changes nothing: the oracle's verdict is kept, and the row has the reason.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class Hearing:
         return cls(sample.passed, sample.failed, settings.judge_overrules, settings.seed)
 
     def drawn(self, verdicts: pl.DataFrame) -> pl.DataFrame:
-        """Those of `verdicts` (case_id, outcome) that the judge hears, with `probability` and `seed`.
+        """The sampled `verdicts` (case_id, outcome) for the judge, with `probability` and `seed`.
 
-        A case lies in the sample or not by its id and the seed alone: asked again, the judge hears the same, and a
-        greater share holds the smaller one.
+        Sampling depends only on the case's id and the seed: it is repeatable, and a greater share includes the
+        smaller one.
         """
         shares = {"passed": self.passed, "failed": self.failed}
         share = pl.col("outcome").replace_strict(shares, default=0.0, return_dtype=pl.Float64)

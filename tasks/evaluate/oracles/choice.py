@@ -120,7 +120,7 @@ def _in_words(said: pl.DataFrame, offers: pl.DataFrame) -> pl.DataFrame:
 
 
 def _chosen(said: pl.DataFrame, offers: pl.DataFrame, in_words: pl.DataFrame) -> pl.DataFrame:
-    """`position` of the answer chosen, null where there is none, with `doubt`."""
+    """`position` of the chosen answer, null if there is none, with `doubt`."""
     counts = offers.group_by("oracle").agg(offered=pl.len())
     number = pl.col("letter").replace_strict(_NUMBERS, default=None, return_dtype=pl.Int64)
     placed = said.join(in_words, on="asked", how="left").join(counts, on="oracle", how="left")

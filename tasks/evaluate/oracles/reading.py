@@ -23,7 +23,7 @@ from biasgrid.tasks.evaluate.oracles.text import quoted
 SAID = ["language", "operation", "oracle", "finish_reason", "text"]
 """Columns that determine how an oracle reads a reply."""
 _DISTINGUISHING: Final = ["language", "oracle", "finish_reason"]
-"""What mostly stays from one reply to the next; an oracle's JSON holds its operation."""
+"""Columns that mostly stay equal between consecutive replies; an oracle's JSON includes its operation."""
 _CODE: Final = "code"
 _SPARSE: Final = 4
 """Codes for each reply: with more of them, a lookup in a list of all takes longer than numbering them anew."""

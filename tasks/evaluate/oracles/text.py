@@ -24,10 +24,10 @@ _SPLIT_BY_NFKC: Final = {"´": "'", "″": '"', "‶": '"'}
 """Quotes that NFKC takes apart: an acute accent would become a blank and a combining mark."""
 
 _FOLDED: Final = {"ß": "ss", "ς": "σ", "ı": "i"}
-"""Where case folding says more than lower case. The dotless ı too: HAYIR in lower case is `hayir`."""
+"""Letters that case folding changes beyond lower case, and the dotless ı: HAYIR in lower case is `hayir`."""
 
 _MARKED: Final = r"[^\x20-)+-;=-^a-}]"
-"""Whatever a step of `plain` changes beside case and blanks: all but printable ASCII, and of that `*<_`~`."""
+"""Characters that `plain` changes in addition to case and blanks: all but printable ASCII, and of that `*<_`~`."""
 
 _INVISIBLE: Final = rf"[[\p{{Cf}}\p{{Cc}}{FILLERS}]--\s]"
 _UNDERSCORES: Final = r"\b{start}_+|_+\b{end}"
@@ -37,7 +37,7 @@ _FENCE: Final = r"`{3,}[a-z]{1,12}\s*\n"
 """The opening of a code block that names its language."""
 _CODE: Final = r"\B`+|`+\B"
 _STRUCK: Final = r"~~[^~]{1,200}~~"
-"""What is struck through is taken back."""
+"""Struck-through text, which is removed."""
 _BREAK: Final = r"\s*[\n\r\x0B\x0C\x{85}\x{2028}\x{2029}]\s*"
 _BLANK: Final = r"[^\S\n]{2,}|[^\S\n ]"  # a lone space, by far the most frequent, is left as it is
 
@@ -129,7 +129,7 @@ def _unmarked(text: pl.Expr) -> pl.Expr:
 
 
 def _unicode(text: pl.Expr, form: Literal["NFC", "NFKC"], where: str) -> pl.Expr:
-    """A normalisation form for the rows that hold `where`: it costs as much as all the rest, few rows need it."""
+    """Normalises only the rows that match `where`: it costs as much as all other steps, and few rows need it."""
 
     def normalised(texts: pl.Series) -> pl.Series:
         rows = texts.str.contains(where).arg_true()

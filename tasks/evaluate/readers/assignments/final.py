@@ -1,7 +1,7 @@
 """Finds the last assignment that is a reply's own, not a quoted earlier one.
 
-A heading that announces a new assignment cancels all before it; a second list replaces the first; repeated single
-tasks replace their own. Sentences count unless a list has more tasks.
+A heading that announces a new assignment cancels all before it; a second list replaces the first; tasks repeated
+as a correction replace their own. Sentences count unless a list has more tasks, or if they correct it.
 """
 
 from __future__ import annotations
